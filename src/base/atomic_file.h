@@ -1,0 +1,20 @@
+/// Files that are either whole or absent: written beside their place, synced, renamed.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace robusta {
+
+/// Writes `path` by temporary file, fsync of file and folder, rename. `write(fd)` fills the file and throws on failure.
+/// Throws Error{kOutput} naming the path and the system's reason; then the old file, if any, is untouched and no
+/// temporary is left.
+void write_file_atomically(const std::string& path, const std::function<void(int fd)>& write);
+
+/// write(2) until all is written. Throws Error{kOutput}.
+void write_all(int fd, const void* data, size_t bytes);
+
+/// Throws Error{kOutput} unless files whose names begin with `prefix` can be created; leaves nothing behind.
+void require_writable_prefix(const std::string& prefix);
+
+}  // namespace robusta

@@ -1,0 +1,59 @@
+#include "base/philox.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace robusta {
+
+uint64_t random_key(uint64_t seed, std::string_view layer, std::string_view purpose) {
+  uint64_t h = 0xcbf29ce484222325u;
+  auto eat = [&h](std::string_view text) {
+    for (unsigned char c : text) h = (h ^ c) * 0x100000001b3u;
+    h = (h ^ 0xffu) * 0x100000001b3u;  // an end mark keeps ("ab","c") and ("a","bc") apart
+  };
+  eat(layer);
+  eat(purpose);
+  h ^= seed + 0x9e3779b97f4a7c15u;
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
+  return h ^ (h >> 31);
+}
+
+uint32_t PhiloxStream::next32() {
+  if (used_ == 4) {
+    block_ = philox(key_, stream_, counter_++);
+    used_ = 0;
+  }
+  return block_[used_++];
+}
+
+uint64_t PhiloxStream::next64() {
+  const uint64_t high = next32();
+  return high << 32 | next32();
+}
+
+double PhiloxStream::uniform() { return static_cast<double>(next64() >> 11) * 0x1.0p-53; }
+
+double PhiloxStream::normal() {
+  if (has_spare_) {
+    has_spare_ = false;
+    return spare_;
+  }
+  const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+  const double angle = 2 * std::numbers::pi * uniform();
+  spare_ = radius * std::sin(angle);
+  has_spare_ = true;
+  return radius * std::cos(angle);
+}
+
+uint64_t PhiloxStream::below(uint64_t n) {
+  using Wide = unsigned __int128;
+  Wide product = Wide{next64()} * n;
+  if (static_cast<uint64_t>(product) < n) {
+    const uint64_t threshold = (0 - n) % n;
+    while (static_cast<uint64_t>(product) < threshold) product = Wide{next64()} * n;
+  }
+  return static_cast<uint64_t>(product >> 64);
+}
+
+}  // namespace robusta
