@@ -1,0 +1,90 @@
+/// What a layer type means: its shapes, its parameters and its place in the net. How it is computed is the business of
+/// kernels (kernel.h).
+///
+/// A layer is made once per net and lives as long as the net. It is asked for shapes again whenever an input changes
+/// size; its parameters are declared the first time. Layers hold no tensors.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe.pb.h"
+#include "robusta/error.h"
+#include "tensor/shape.h"
+
+namespace robusta {
+
+/// How many bottoms and tops a layer takes. -1 as a maximum: any number.
+struct Arity {
+  int min_bottoms = 1, max_bottoms = 1;
+  int min_tops = 1, max_tops = 1;
+  bool same_count = false;  ///< as many tops as bottoms
+};
+
+/// A parameter that a layer asks for. `filler` null: zeros.
+struct ParamDecl {
+  Shape shape;
+  const caffe::FillerParameter* filler = nullptr;
+  bool statistic = false;  ///< never learned, whatever lr_mult says (BatchNorm's running sums)
+};
+
+class Layer {
+ public:
+  explicit Layer(const caffe::LayerParameter& param) : param_(param) {}
+  virtual ~Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  const caffe::LayerParameter& param() const { return param_; }
+  const std::string& name() const { return param_.name(); }
+  const std::string& type() const { return param_.type(); }
+  bool training() const { return param_.phase() == caffe::TRAIN; }
+
+  virtual Arity arity() const = 0;
+
+  /// The shapes of the tops for these bottoms (as many as the prototxt names). Throws Error{kConfig} when they do not
+  /// fit together. Called before every planning; the layer may keep what it derives for its kernels.
+  virtual std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) = 0;
+
+  /// The parameters, after the first infer_tops. Fixed from then on: a later infer_tops that would need another
+  /// parameter shape throws.
+  virtual std::vector<ParamDecl> params() const { return {}; }
+
+  /// Loss layers weigh their first top by 1 unless the prototxt says otherwise.
+  virtual bool is_loss() const { return false; }
+  /// False for bottoms that cannot have a gradient even under force_backward (labels, indices).
+  virtual bool allows_gradient(int bottom) const { return true; }
+  /// False for layers that have no backward at all (Accuracy, ArgMax): a wanted gradient is then an error.
+  virtual bool has_backward() const { return true; }
+  /// Floating-point operations of one forward pass, a multiply-add counted as two.
+  virtual double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const {
+    double elements = 0;
+    for (const Shape& top : tops) elements += static_cast<double>(top.count());
+    return elements;
+  }
+  /// Sources (Data, Input, DummyData) fill their tops from outside the net; top 0 of the first one sets the batch size.
+  virtual bool is_source() const { return false; }
+
+ private:
+  caffe::LayerParameter param_;
+};
+
+/// Makes layers by the type string of the prototxt.
+using LayerFactory = std::unique_ptr<Layer> (*)(const caffe::LayerParameter&);
+
+/// All known types, sorted.
+std::vector<std::string> layer_types();
+bool register_layer(const std::string& type, LayerFactory factory);
+
+/// Throws Error{kConfig} with the nearest known type. The layer's constructor checks what can be checked without shapes.
+std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param);
+
+/// At namespace scope of the layer's own file: `ROBUSTA_REGISTER_LAYER("ReLU", ReluLayer);`
+#define ROBUSTA_REGISTER_LAYER(type, Class)                                                              \
+  static const bool registered_layer_##Class = ::robusta::register_layer(                                \
+      type, [](const caffe::LayerParameter& param) -> std::unique_ptr<::robusta::Layer> {                \
+        return std::make_unique<Class>(param);                                                           \
+      })
+
+}  // namespace robusta

@@ -1,0 +1,35 @@
+/// Layers that bring data into the net.
+#pragma once
+
+#include <span>
+
+#include "layers/kernel.h"
+#include "layers/layer.h"
+
+namespace robusta {
+
+/// A layer without bottoms that fills its tops on the host. The net calls, in this order and from one thread:
+/// prepare(pass) - infer_tops again if the shapes may have changed - fill(tops, pass).
+class SourceLayer : public Layer {
+ public:
+  using Layer::Layer;
+  bool is_source() const override { return true; }
+  bool has_backward() const override { return true; }  // nothing to do: no bottoms
+
+  /// Makes the batch at pass.first_sample ready (waits for the reader). Returns true if a top changes its shape.
+  /// Throws Error{kData} for a bad record.
+  virtual bool prepare(const Pass& pass) { return false; }
+  /// Writes the tops (plain, host memory, f32 or f64).
+  virtual void fill(std::span<const Tensor> tops, const Pass& pass) = 0;
+  /// True when the tops keep what was written into them (Input, constant DummyData): fill is then called only after
+  /// planning, and the memory is kept between passes.
+  virtual bool constant() const { return false; }
+  /// Seconds that prepare has waited for the reader so far.
+  virtual double seconds_waited() const { return 0; }
+  /// Replaces the number of samples per batch (`-batch`).
+  virtual void set_batch(int64_t batch) = 0;
+  /// Names what a sample was read from ("00000012_cat.jpg in train_lmdb"), for reports of a bad batch. "" if unknown.
+  virtual std::string sample_key(uint64_t position) const { return ""; }
+};
+
+}  // namespace robusta

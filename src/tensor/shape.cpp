@@ -1,0 +1,46 @@
+#include "tensor/shape.h"
+
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+
+int64_t Shape::count(int begin, int end) const {
+  int64_t product = 1;
+  for (int axis = begin; axis < end; ++axis) product *= dims_[static_cast<size_t>(axis)];
+  return product;
+}
+
+int Shape::canonical_axis(int axis) const {
+  const int canonical = axis < 0 ? axis + axes() : axis;
+  if (canonical < 0 || canonical >= axes()) {
+    throw Error(ErrorKind::kConfig, ::robusta::str("axis ", axis, " does not exist in shape ", str()),
+                ::robusta::str("use ", -axes(), " to ", axes() - 1));
+  }
+  return canonical;
+}
+
+Shape Shape::slice(int begin, int end) const {
+  return Shape(std::vector<int64_t>(dims_.begin() + begin, dims_.begin() + end));
+}
+
+std::string Shape::str() const {
+  std::string text;
+  for (int64_t dim : dims_) text += std::to_string(dim) + " ";
+  return text + "(" + std::to_string(count()) + ")";
+}
+
+void check_extents(const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 40;  // elements; 8 TiB of doubles
+  int64_t product = 1;
+  for (int64_t dim : shape.dims()) {
+    if (dim < 0 || (dim > 0 && product > kMost / dim)) {
+      std::string dims;
+      for (int64_t d : shape.dims()) dims += std::to_string(d) + " ";
+      throw Error(ErrorKind::kConfig, "impossible shape " + dims, "check the sizes in the prototxt");
+    }
+    product *= dim;
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,25 @@
+#include "tensor/tensor.h"
+
+#include <cassert>
+
+namespace robusta {
+
+size_t TensorDesc::bytes() const {
+  return layout ? layout->bytes() : static_cast<size_t>(count()) * size_of(dtype);
+}
+
+bool same_layout(const Layout& a, const Layout& b) {
+  if (!a || !b) return !a && !b;
+  return a == b || a->same_as(*b);
+}
+
+std::string layout_name(const Layout& layout) { return layout ? layout->name() : "plain"; }
+
+bool is_padded(const Layout& layout) { return layout && layout->padded(); }
+
+std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to) {
+  assert(from.shape == to.shape && from.dtype == to.dtype && !same_layout(from.layout, to.layout));
+  return (from.layout ? from.layout : to.layout)->make_reorder(from, to);
+}
+
+}  // namespace robusta
