@@ -1,0 +1,84 @@
+/// A place with memory of its own, where kernels run in streams.
+///
+/// The host CPU runs a stream's work at once on the caller's thread. Accelerators run it later, in order, each stream
+/// for itself; events order streams among each other. Errors thrown by work come out of Stream::synchronize.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace robusta {
+
+/// A point in a stream's work.
+class Event {
+ public:
+  virtual ~Event() = default;
+  /// Blocks the caller until the point is reached.
+  virtual void wait() = 0;
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Appends work. It may be run at once or later, never out of order.
+  virtual void run(std::function<void()> work) = 0;
+  /// Appends a copy between host and device memory. The host range must stay valid until the copy has run.
+  virtual void copy_to_device(void* to, const void* from_host, size_t bytes) = 0;
+  virtual void copy_to_host(void* to_host, const void* from, size_t bytes) = 0;
+  virtual std::shared_ptr<Event> record() = 0;
+  /// Work appended from now on runs after `event`.
+  virtual void wait(const std::shared_ptr<Event>& event) = 0;
+  /// Waits for all work; rethrows the first error of any of it.
+  virtual void synchronize() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;
+  /// Which kernels work on this memory (KernelCandidate::device).
+  virtual std::string kernel_kind() const = 0;
+  /// True when the host may read and write device memory directly.
+  virtual bool is_host() const = 0;
+  /// Memory aligned to kMemoryAlignment, not initialised. Throws Error{kMemory} saying how much there is.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void deallocate(void* memory) = 0;
+  /// Asserts, where the device can tell, that the range is the device's own.
+  virtual void check(const void* memory, size_t bytes) const {}
+  virtual std::unique_ptr<Stream> make_stream() = 0;
+};
+
+/// A block of device memory, freed with its owner.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(Device& device, size_t bytes)
+      : device_(&device), data_(bytes > 0 ? device.allocate(bytes) : nullptr), bytes_(bytes) {}
+  ~DeviceBuffer() { reset(); }
+  DeviceBuffer(DeviceBuffer&& other) noexcept { *this = std::move(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  void reset() {
+    if (data_) device_->deallocate(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+  }
+
+ private:
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// The machine's own processors and memory; one for the process.
+Device& cpu_device();
+
+}  // namespace robusta

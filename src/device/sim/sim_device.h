@@ -1,0 +1,46 @@
+/// A fake accelerator for tests.
+///
+/// It has a heap of its own with a byte budget, runs every stream on a thread of its own, fills memory with a poison
+/// pattern (a signalling NaN when read as float) when it is allocated and when it is freed, and refuses pointers that
+/// are not its own. What works here - copies, order, waits, budgets - is what a real accelerator needs.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "device/device.h"
+
+namespace robusta {
+
+class SimDevice : public Device {
+ public:
+  /// `budget`: bytes of memory. `delay_us`: pause before each piece of work, to bring out missing waits.
+  explicit SimDevice(size_t budget, int delay_us = 0);
+  ~SimDevice() override;
+
+  std::string name() const override { return "sim"; }
+  std::string kernel_kind() const override { return "cpu"; }
+  bool is_host() const override { return false; }
+  void* allocate(size_t bytes) override;
+  void deallocate(void* memory) override;
+  /// Throws Error{kInternal} for memory that is not, or no longer, the device's own.
+  void check(const void* memory, size_t bytes) const override;
+  std::unique_ptr<Stream> make_stream() override;
+
+  size_t bytes_in_use() const { return in_use_; }
+  size_t peak_bytes() const { return peak_; }
+  uint64_t bytes_to_device() const { return to_device_; }
+  uint64_t bytes_to_host() const { return to_host_; }
+
+ private:
+  friend class SimStream;
+  size_t budget_;
+  int delay_us_;
+  mutable std::mutex mutex_;
+  std::map<const char*, size_t> blocks_;  ///< guarded by mutex_
+  size_t in_use_ = 0, peak_ = 0;
+  std::atomic<uint64_t> to_device_{0}, to_host_{0};
+};
+
+}  // namespace robusta
