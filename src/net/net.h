@@ -1,0 +1,127 @@
+/// A net ready to run: graph, plan and memory for one set of input shapes.
+///
+/// Built from a filtered definition. Planning chooses kernels and layouts, inserts reorders and places all values in
+/// one arena; it happens at construction and again when an input changes its shape. A steady pass allocates nothing.
+/// One thread drives a net.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "layers/kernel.h"
+#include "layers/param.h"
+#include "net/graph.h"
+#include "net/options.h"
+#include "net/plan.h"
+#include "schema/source.h"
+
+namespace robusta {
+
+class Executor;
+
+/// Told when a parameter's gradient is complete: all layers that share it have added their part. The trainer implements
+/// it (and may start to communicate or update at once); called in the plan's order, which is the same on every rank.
+class GradientSink {
+ public:
+  virtual ~GradientSink() = default;
+  virtual void ready(Param& param) = 0;
+};
+
+/// Time of one layer's steps, accumulated while profiling is on.
+struct LayerTime {
+  std::string layer;
+  double forward_ms = 0, backward_ms = 0;
+};
+
+/// What a search for the first value that is not finite found.
+struct NonFinite {
+  std::string layer;  ///< "" when everything is finite
+  std::string what;   ///< `top "conv1"`, `parameter 0`
+};
+
+class Net {
+ public:
+  /// `def` is upgraded, filtered and has its splits (schema/). Throws Error{kConfig|kData|kMemory} with file and line.
+  Net(NetDef def, NetOptions options);
+  ~Net();
+
+  const std::string& name() const { return graph_.def.param.name(); }
+  const Graph& graph() const { return graph_; }
+  const Plan& plan() const { return plan_; }
+  const NetOptions& options() const { return options_; }
+  /// Samples per batch: dim 0 of the first source's first top (1 without sources).
+  int64_t batch() const { return graph_.batch(); }
+
+  /// Runs all layers; returns the loss, the sum of weight x value over all weighted tops.
+  double forward(const Pass& pass);
+  /// Runs backward after forward with the same pass. `accumulate`: add to the parameters' gradients instead of
+  /// overwriting them. REQUIRES: options.backward.
+  void backward(const Pass& pass, bool accumulate, GradientSink* sink = nullptr);
+
+  /// The learnable and statistic parameters that this net owns or shares, owners only, in layer order (the order of
+  /// snapshots).
+  const std::vector<ParamPtr>& params() const { return graph_.params; }
+  /// The parameters of one layer in order (shared ones included); empty for an unknown name.
+  std::vector<ParamPtr> layer_params(const std::string& layer) const;
+  /// The one block of memory that holds all values, and that of all gradients; parameters lie in the order in which
+  /// backward completes them.
+  const std::vector<Param*>& params_by_completion() const { return completion_; }
+
+  /// Values and gradients by blob name, in plain order, as doubles' worth of T. The last write of the name counts.
+  /// Readable: net outputs and inputs; every blob with options.keep_blobs. Others throw Error{kUsage}.
+  std::vector<float> read_blob(const std::string& blob);
+  std::vector<float> read_diff(const std::string& blob);
+  void write_blob(const std::string& blob, const std::vector<float>& values);
+  /// REQUIRES: options.seed_diffs names the blob.
+  void write_diff(const std::string& blob, const std::vector<float>& values);
+  std::vector<float> read_param(const Param& param);
+  std::vector<float> read_param_diff(const Param& param);
+  /// Raises the version. `values` has the parameter's count.
+  void write_param(Param& param, const std::vector<float>& values);
+  void write_param_diff(Param& param, const std::vector<float>& values);
+
+  Shape blob_shape(const std::string& blob) const;
+  bool has_blob(const std::string& blob) const;
+  /// Net outputs: blobs nobody consumes, in byte-wise alphabetical order.
+  std::vector<std::string> outputs() const;
+  /// Weight of an output in the loss, 0 when it is none.
+  float loss_weight(const std::string& blob) const;
+  /// Gives an Input blob another shape and plans again.
+  void reshape_input(const std::string& blob, const Shape& shape);
+
+  /// Runs the forward pass again, looking at every value as it is made.
+  NonFinite find_non_finite(const Pass& pass);
+  /// Seconds the sources have waited for data so far.
+  double seconds_waited() const;
+  /// Names of the records behind this pass's samples, at most `most`.
+  std::vector<std::string> sample_keys(const Pass& pass, int most) const;
+
+  void set_profiling(bool on);
+  std::vector<LayerTime> layer_times() const;  ///< per layer in order; a fused chain counts for its first layer
+
+  /// Called after every layer's forward (backward) with its node while debug_info is on. REQUIRES: keep_blobs.
+  using LayerHook = std::function<void(const Node& node, bool backward)>;
+  void set_layer_hook(LayerHook hook);
+  /// Mean absolute value of one value of the plan, for debug_info. -1: the blob has none (no gradient).
+  double mean_abs(int version, bool diff);
+  double mean_abs(const Param& param, bool diff);
+
+ private:
+  void replan();
+  void place_params();
+  void fill_params();
+
+  NetOptions options_;
+  Graph graph_;
+  Plan plan_;
+  std::vector<Param*> completion_;
+  DeviceBuffer param_data_, param_diff_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Executor> executor_;
+  LayerHook hook_;
+};
+
+}  // namespace robusta

@@ -1,0 +1,74 @@
+/// The plan of a pass: units of work in order, their kernels, the values they read and write, and where those lie.
+///
+/// Made by make_plan from graph and options alone, so that what will run, and what it costs, is known before anything
+/// is allocated.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/kernel.h"
+#include "memory/placement.h"
+#include "net/graph.h"
+#include "tensor/tensor.h"
+
+namespace robusta {
+
+/// A candidate that was asked and why it was not taken.
+struct Declined {
+  std::string pattern, backend, reason;
+};
+
+/// One layer, or a chain that one kernel computes.
+struct Unit {
+  std::vector<int> nodes;
+  std::unique_ptr<Kernel> kernel;  ///< null for sources
+  std::string backend;
+  std::vector<Declined> declined;
+  std::vector<Param*> params;
+  std::vector<bool> param_grads;
+};
+
+/// Something with memory: a version's data or gradient, a reordered copy of one, saved state or scratch.
+struct Value {
+  std::string label;
+  TensorDesc desc;        ///< meaningless when raw
+  size_t bytes = 0;
+  bool raw = false;       ///< saved state or scratch
+  bool persistent = false;///< outlives the pass: never shares memory
+  int first = -1, last = -1;  ///< steps
+  int storage = -1;       ///< the value whose memory this one uses (itself, if its own)
+  size_t offset = 0;      ///< within the arena, or within the persistent buffer
+};
+
+enum class StepKind { kSource, kForward, kBackward, kReorder, kZero };
+
+struct Step {
+  StepKind kind;
+  int unit = -1;                     ///< whose work this is (of a Reorder: the unit that asked for it)
+  bool in_backward = false;
+  std::vector<int> bottoms, tops, bottom_diffs, top_diffs;  ///< values, -1: absent
+  int saved = -1, scratch = -1;
+  std::unique_ptr<Reorder> reorder;  ///< from bottoms[0] to tops[0]
+  std::vector<Param*> ready;         ///< parameters whose gradient this step completes
+  std::vector<char> first_part;      ///< per parameter of the unit: the first gradient contribution of the pass
+};
+
+struct Plan {
+  std::vector<Unit> units;
+  std::vector<Value> values;
+  std::vector<Step> steps;
+  int backward_begin = 0;                  ///< steps before are forward
+  std::vector<int> data, diff;             ///< per version: its value, -1: none (fused away, or no gradient)
+  std::vector<std::pair<int, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
+  size_t arena_bytes = 0, persistent_bytes = 0;
+  size_t unshared_bytes = 0;               ///< every version's data and gradient in plain order, nothing shared
+
+  /// Parameters in the order in which backward completes their gradients; those without one last.
+  std::vector<Param*> completion;
+};
+
+Plan make_plan(const Graph& graph, const NetOptions& options);
+
+}  // namespace robusta
