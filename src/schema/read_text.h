@@ -1,0 +1,30 @@
+/// Nets and solvers from text files (prototxt).
+///
+/// Every form that Caffe reads is read, of any generation and fork, and comes out in the newest form. All failures are
+/// Error{kConfig} at "file:line" with the nearest known name; nothing is printed by protobuf.
+#pragma once
+
+#include <string>
+
+#include "schema/source.h"
+
+namespace robusta {
+
+/// Reads a net and applies all upgrades (upgrade.h), logging what they did. A net without layers is an error.
+NetDef read_net(const std::string& path);
+
+/// The same from memory; `name` stands for the file in messages.
+NetDef parse_net(const std::string& text, const std::string& name);
+
+/// A net that lies inside a solver's file (net_param, ...) or was made by a program. Upgraded like one of its own file;
+/// Caffe leaves such a net as it is.
+NetDef net_from(const caffe::NetParameter& param, const std::string& file);
+
+/// Reads a solver. `solver_type` becomes `type`. A missing snapshot_prefix becomes the path without its extension, and
+/// one that is an existing folder gets "/<file stem>" appended, as BVLC does.
+SolverDef read_solver(const std::string& path);
+
+/// The same from memory; `name` stands for the path.
+SolverDef parse_solver(const std::string& text, const std::string& name);
+
+}  // namespace robusta
