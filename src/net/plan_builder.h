@@ -1,0 +1,57 @@
+/// Turns a graph into steps and values. Internal to the planner.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "net/graph.h"
+#include "net/options.h"
+#include "net/plan.h"
+
+namespace robusta {
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Graph& graph, const NetOptions& options);
+
+  void add_forward();
+  void add_backward();
+  /// Which step first and last contributes to each parameter's gradient.
+  void mark_gradient_parts();
+  Plan take() { return std::move(plan_); }
+
+ private:
+  /// The values of a unit's forward step, for its backward.
+  struct UnitValues {
+    std::vector<int> bottoms, tops;
+    int saved = -1;
+  };
+
+  void add_source(int node);
+  void add_unit(int node);
+  void add_unit_backward(int unit);
+  int new_value(std::string label, TensorDesc desc, bool persistent);
+  int new_raw(std::string label, size_t bytes);
+  int add_top(int version, const Layout& layout, bool persistent);
+  /// The value in another layout: a Reorder step, shared by all forward readers of the same content.
+  int in_layout(int value, const Layout& layout, int unit, bool backward);
+  /// The gradient of a top as the kernel wants it; -1 if it is missing and may be.
+  int top_gradient(int version, const Layout& layout, int unit);
+  int constant(std::string label, const TensorDesc& desc, float content);
+  Step& push(StepKind kind, int unit, bool backward);
+  void touch(int value, int step);
+  void touch(const std::vector<int>& values, int step);
+  bool visible(int version) const;
+
+  const Graph& graph_;
+  const NetOptions& options_;
+  Plan plan_;
+  std::vector<UnitValues> unit_values_;
+  std::vector<int> content_;                      ///< per value: the value whose content it repeats
+  std::vector<std::pair<int, int>> reordered_;    ///< (content, reordered value) of forward reorders
+};
+
+/// Lets values share memory where `aliases` of the kernels and the lifetimes allow it, and places all of them.
+void place_values(Plan& plan, bool share_memory);
+
+}  // namespace robusta

@@ -1,0 +1,100 @@
+// Which values share memory.
+
+#include <algorithm>
+#include <set>
+
+#include "net/plan_builder.h"
+
+namespace robusta {
+namespace {
+
+class Sharing {
+ public:
+  explicit Sharing(Plan& plan) : plan_(plan), members_(plan.values.size()) {
+    for (size_t v = 0; v < plan.values.size(); ++v) {
+      plan.values[v].storage = static_cast<int>(v);
+      members_[v] = {static_cast<int>(v)};
+    }
+  }
+
+  void apply_aliases() {
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const Step& step = plan_.steps[s];
+      if (step.kind != StepKind::kForward && step.kind != StepKind::kBackward) continue;
+      const Booking& booking = plan_.units[static_cast<size_t>(step.unit)].kernel->booking();
+      const bool forward = step.kind == StepKind::kForward;
+      overwritten_.clear();
+      for (const Alias& alias : forward ? booking.forward_aliases : booking.backward_aliases) {
+        const auto& from = forward ? step.bottoms : step.top_diffs;
+        const auto& to = forward ? step.tops : step.bottom_diffs;
+        consider(static_cast<int>(s), step, from[static_cast<size_t>(alias.from)], to[static_cast<size_t>(alias.to)],
+                 alias.same_content);
+      }
+    }
+  }
+
+ private:
+  Value& value(int v) { return plan_.values[static_cast<size_t>(v)]; }
+
+  void consider(int s, const Step& step, int from, int to, bool same_content) {
+    if (from < 0 || to < 0 || value(to).storage != to || members_[static_cast<size_t>(to)].size() > 1) return;
+    const int root = value(from).storage;
+    if (root == to || value(to).bytes > value(root).bytes || overwritten_.contains(root)) return;
+    if (!same_content && !may_overwrite(s, step, from, root)) return;
+    if (!same_content) overwritten_.insert(root);
+    value(to).storage = root;
+    members_[static_cast<size_t>(root)].push_back(to);
+  }
+
+  /// The content may go if nobody reads it after this step and this step reads it only through `from`.
+  bool may_overwrite(int s, const Step& step, int from, int root) {
+    for (int member : members_[static_cast<size_t>(root)]) {
+      if (value(member).persistent || value(member).last > s) return false;
+    }
+    for (const auto* operands : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
+      for (int operand : *operands) {
+        if (operand >= 0 && operand != from && value(operand).storage == root) return false;
+      }
+    }
+    return std::count(step.bottoms.begin(), step.bottoms.end(), from) +
+               std::count(step.top_diffs.begin(), step.top_diffs.end(), from) ==
+           1;
+  }
+
+  Plan& plan_;
+  std::vector<std::vector<int>> members_;  ///< per storage: the values in it
+  std::set<int> overwritten_;              ///< storages this step writes over
+};
+
+}  // namespace
+
+void place_values(Plan& plan, bool share_memory) {
+  Sharing sharing(plan);
+  if (share_memory) sharing.apply_aliases();
+
+  std::vector<Lifetime> transient(plan.values.size()), persistent(plan.values.size());
+  std::vector<bool> stays(plan.values.size(), false);
+  for (const Value& value : plan.values) {
+    if (value.persistent) stays[static_cast<size_t>(value.storage)] = true;
+  }
+  for (const Value& value : plan.values) {
+    if (value.first < 0 && !value.persistent) continue;
+    const auto root = static_cast<size_t>(value.storage);
+    Lifetime& life = stays[root] ? persistent[root] : transient[root];
+    const bool fresh = life.bytes == 0;
+    life.bytes = std::max(life.bytes, value.bytes);
+    life.first = fresh ? value.first : std::min(life.first, value.first);
+    life.last = fresh ? value.last : std::max(life.last, value.last);
+  }
+  const Placement shared = share_memory ? place(transient) : place_apart(transient);
+  const Placement kept = place_apart(persistent);
+  plan.arena_bytes = shared.bytes;
+  plan.persistent_bytes = kept.bytes;
+  for (Value& value : plan.values) {
+    const auto root = static_cast<size_t>(value.storage);
+    value.persistent = stays[root];
+    value.offset = stays[root] ? kept.offsets[root] : shared.offsets[root];
+  }
+}
+
+}  // namespace robusta
