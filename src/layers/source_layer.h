@@ -28,6 +28,8 @@ class SourceLayer : public Layer {
   virtual double seconds_waited() const { return 0; }
   /// Replaces the number of samples per batch (`-batch`).
   virtual void set_batch(int64_t batch) = 0;
+  /// Gives a top another shape (Input only). False: this source decides by itself.
+  virtual bool reshape_top(int top, const Shape& shape) { return false; }
   /// Names what a sample was read from ("00000012_cat.jpg in train_lmdb"), for reports of a bad batch. "" if unknown.
   virtual std::string sample_key(uint64_t position) const { return ""; }
 };

@@ -1,0 +1,219 @@
+#include "net/executor.h"
+
+#include <cassert>
+#include <chrono>
+
+#include "net/net.h"
+
+namespace robusta {
+namespace {
+
+double now_ms() {
+  using namespace std::chrono;
+  return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& arena, Stream& stream)
+    : graph_(graph),
+      plan_(plan),
+      options_(options),
+      arena_(arena),
+      stream_(stream),
+      persistent_(*options.device, plan.persistent_bytes),
+      bound_steps_(plan.steps.size()),
+      step_ms_(plan.steps.size(), 0) {
+  arena_.reserve(plan.arena_bytes);
+  bind();
+  write_constants();
+  fill_constant_sources();
+}
+
+void* Executor::address(int index) {
+  if (index < 0) return nullptr;
+  const Value& value = plan_.values[static_cast<size_t>(index)];
+  char* base = static_cast<char*>(value.persistent ? persistent_.data() : arena_.data());
+  // A tensor without elements still has to differ from one that is not there.
+  static char nothing[64];
+  return base ? base + value.offset : nothing;
+}
+
+Tensor Executor::tensor(int value) {
+  if (value < 0) return {};
+  return {plan_.values[static_cast<size_t>(value)].desc, address(value)};
+}
+
+std::vector<Tensor> Executor::bind_all(const std::vector<int>& values) {
+  std::vector<Tensor> tensors;
+  for (int value : values) {
+    tensors.push_back(tensor(value));
+    if (value >= 0) options_.device->check(tensors.back().data, plan_.values[static_cast<size_t>(value)].bytes);
+  }
+  return tensors;
+}
+
+void Executor::bind() {
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Step& step = plan_.steps[s];
+    Bound& bound = bound_steps_[s];
+    bound.bottoms = bind_all(step.bottoms);
+    bound.tops = bind_all(step.tops);
+    bound.bottom_diffs = bind_all(step.bottom_diffs);
+    bound.top_diffs = bind_all(step.top_diffs);
+    bound.saved = address(step.saved);
+    bound.scratch = address(step.scratch);
+    bound.params = plan_.units[static_cast<size_t>(step.unit)].params;
+    bound.accumulate.assign(bound.params.size(), 0);
+  }
+  bound_arena_ = arena_.data();
+}
+
+void Executor::write_constants() {
+  for (const auto& [value, content] : plan_.constants) {
+    write(value, std::vector<float>(static_cast<size_t>(tensor(value).count()), content));
+  }
+}
+
+void Executor::fill_constant_sources() {
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    if (plan_.steps[s].kind != StepKind::kSource) continue;
+    for (int top : plan_.steps[s].tops) {
+      write(top, std::vector<float>(static_cast<size_t>(tensor(top).count()), 0.0f));
+    }
+    const int node = plan_.units[static_cast<size_t>(plan_.steps[s].unit)].nodes[0];
+    if (graph_.nodes[static_cast<size_t>(node)].source->constant()) fill_source(static_cast<int>(s));
+  }
+}
+
+void Executor::forward(const Pass& pass) {
+  if (bound_arena_ != arena_.data()) bind();
+  pass_ = pass;
+  run_steps(0, plan_.backward_begin, nullptr);
+}
+
+void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
+  assert(bound_arena_ == arena_.data());
+  pass_ = pass;
+  accumulate_ = accumulate;
+  run_steps(plan_.backward_begin, static_cast<int>(plan_.steps.size()), sink);
+}
+
+void Executor::run_steps(int begin, int end, GradientSink* sink) {
+  const bool in_step = profiling_ || hook_;
+  for (int s = begin; s < end; ++s) {
+    const double start = profiling_ ? now_ms() : 0;
+    run_step(s);
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    const bool deliver = sink && !step.ready.empty();
+    if (in_step || (deliver && !options_.device->is_host())) stream_.synchronize();
+    if (profiling_) step_ms_[static_cast<size_t>(s)] += now_ms() - start;
+    if (hook_) hook_(s);
+    if (!deliver) continue;
+    for (Param* param : step.ready) sink->ready(*param);
+  }
+  stream_.synchronize();
+}
+
+void Executor::run_step(int index) {
+  const Step& step = plan_.steps[static_cast<size_t>(index)];
+  switch (step.kind) {
+    case StepKind::kSource: {
+      const int node = plan_.units[static_cast<size_t>(step.unit)].nodes[0];
+      if (!graph_.nodes[static_cast<size_t>(node)].source->constant()) fill_source(index);
+      break;
+    }
+    case StepKind::kReorder:
+      stream_.run([this, index] {
+        const Bound& bound = bound_steps_[static_cast<size_t>(index)];
+        plan_.steps[static_cast<size_t>(index)].reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch);
+      });
+      break;
+    case StepKind::kForward:
+    case StepKind::kBackward:
+      stream_.run([this, index] { run_kernel(index); });
+      break;
+  }
+}
+
+void Executor::run_kernel(int index) {
+  const Step& step = plan_.steps[static_cast<size_t>(index)];
+  const Unit& unit = plan_.units[static_cast<size_t>(step.unit)];
+  Bound& bound = bound_steps_[static_cast<size_t>(index)];
+  if (step.kind == StepKind::kBackward) {
+    for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate_ || !step.first_part[i];
+  }
+  const KernelRun run{bound.bottoms, bound.tops,  bound.bottom_diffs, bound.top_diffs, bound.params,
+                      bound.accumulate, bound.saved, bound.scratch,      &pass_};
+  try {
+    step.kind == StepKind::kForward ? unit.kernel->forward(run) : unit.kernel->backward(run);
+  } catch (Error& error) {
+    const Node& node = graph_.nodes[static_cast<size_t>(unit.nodes[0])];
+    rethrow_at(std::move(error), node.layer->name(), node.where);
+  }
+}
+
+void Executor::fill_source(int index) {
+  const Step& step = plan_.steps[static_cast<size_t>(index)];
+  const Bound& bound = bound_steps_[static_cast<size_t>(index)];
+  SourceLayer& source =
+      *graph_.nodes[static_cast<size_t>(plan_.units[static_cast<size_t>(step.unit)].nodes[0])].source;
+  if (options_.device->is_host()) {
+    source.fill(bound.tops, pass_);
+    return;
+  }
+  size_t bytes = 0;
+  for (const Tensor& top : bound.tops) bytes += align_up(top.desc.bytes());
+  stream_.synchronize();  // the staging memory may still be on its way
+  staging_.resize(bytes);
+  std::vector<Tensor> host = bound.tops;
+  size_t at = 0;
+  for (Tensor& top : host) {
+    top.data = staging_.data() + at;
+    at += align_up(top.desc.bytes());
+  }
+  source.fill(host, pass_);
+  for (size_t t = 0; t < host.size(); ++t) {
+    stream_.copy_to_device(bound.tops[t].data, host[t].data, host[t].desc.bytes());
+  }
+}
+
+std::vector<float> Executor::read(int value) {
+  const Tensor from = tensor(value);
+  std::vector<char> stored(from.desc.bytes()), plain(from.desc.plain().bytes());
+  if (from.count() > 0) stream_.copy_to_host(stored.data(), from.data, stored.size());
+  stream_.synchronize();
+  if (from.desc.layout) {
+    const auto reorder = make_reorder(from.desc, from.desc.plain());
+    std::vector<char> scratch(reorder->scratch_bytes());
+    reorder->run(stored.data(), plain.data(), scratch.data());
+  } else {
+    plain.swap(stored);
+  }
+  std::vector<float> numbers(static_cast<size_t>(from.count()));
+  dispatch(from.desc.dtype, [&](auto t) {
+    const auto* typed = reinterpret_cast<const decltype(t)*>(plain.data());
+    std::copy(typed, typed + numbers.size(), numbers.begin());
+  });
+  return numbers;
+}
+
+void Executor::write(int value, const std::vector<float>& numbers) {
+  const Tensor to = tensor(value);
+  std::vector<char> plain(to.desc.plain().bytes()), stored;
+  dispatch(to.desc.dtype, [&](auto t) {
+    std::copy(numbers.begin(), numbers.end(), reinterpret_cast<decltype(t)*>(plain.data()));
+  });
+  if (to.desc.layout) {
+    stored.resize(to.desc.bytes());
+    const auto reorder = make_reorder(to.desc.plain(), to.desc);
+    std::vector<char> scratch(reorder->scratch_bytes());
+    reorder->run(plain.data(), stored.data(), scratch.data());
+  } else {
+    stored.swap(plain);
+  }
+  if (to.count() > 0) stream_.copy_to_device(to.data, stored.data(), stored.size());
+  stream_.synchronize();
+}
+
+}  // namespace robusta

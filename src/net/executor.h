@@ -1,0 +1,78 @@
+/// Runs the steps of a plan on a device.
+///
+/// Everything a step needs - tensors, parameters, addresses - is bound once after planning; a pass then only calls
+/// kernels, in order, on one stream. One thread drives an executor.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "net/graph.h"
+#include "net/options.h"
+#include "net/plan.h"
+
+namespace robusta {
+
+class GradientSink;
+
+class Executor {
+ public:
+  /// Keeps references: graph, plan and stream outlive it. Takes the persistent memory and reserves the arena.
+  Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& arena, Stream& stream);
+
+  /// REQUIRES: the sources have prepared this pass.
+  void forward(const Pass& pass);
+  void backward(const Pass& pass, bool accumulate, GradientSink* sink);
+
+  /// Called on the driving thread after each step, with its index, once its work is done.
+  using StepHook = std::function<void(int step)>;
+  void set_hook(StepHook hook) { hook_ = std::move(hook); }
+  void set_profiling(bool on) { profiling_ = on; }
+  /// Milliseconds spent per step since profiling was switched on.
+  const std::vector<double>& step_ms() const { return step_ms_; }
+  void reset_times() { step_ms_.assign(step_ms_.size(), 0); }
+
+  /// A value in plain order on the host, as floats.
+  std::vector<float> read(int value);
+  void write(int value, const std::vector<float>& numbers);
+  /// Where a value lies now. Null data if it has no memory.
+  Tensor tensor(int value);
+
+ private:
+  /// A step with its addresses.
+  struct Bound {
+    std::vector<Tensor> bottoms, tops, bottom_diffs, top_diffs;
+    std::vector<Param*> params;
+    std::vector<char> accumulate;
+    void *saved = nullptr, *scratch = nullptr;
+  };
+
+  void bind();
+  void write_constants();
+  void fill_constant_sources();
+  std::vector<Tensor> bind_all(const std::vector<int>& values);
+  void* address(int value);
+  void run_steps(int begin, int end, GradientSink* sink);
+  void run_step(int index);
+  void fill_source(int index);
+  void run_kernel(int index);
+
+  Graph& graph_;
+  Plan& plan_;
+  const NetOptions& options_;
+  Arena& arena_;
+  Stream& stream_;
+  DeviceBuffer persistent_;
+  std::vector<char> staging_;           ///< host side of source tops, for devices with memory of their own
+  void* bound_arena_ = nullptr;
+  bool bound_ = false;
+  std::vector<Bound> bound_steps_;
+  Pass pass_;
+  bool accumulate_ = false;
+  bool profiling_ = false;
+  std::vector<double> step_ms_;
+  StepHook hook_;
+};
+
+}  // namespace robusta

@@ -1,0 +1,198 @@
+#include "net/net.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "base/nearest.h"
+#include "base/philox.h"
+#include "base/str.h"
+#include "layers/filler.h"
+#include "net/executor.h"
+
+namespace robusta {
+
+Net::Net(NetDef def, NetOptions options) : options_(std::move(options)), graph_(build_graph(std::move(def), options_)) {
+  stream_ = options_.device->make_stream();
+  if (!options_.arena) options_.arena = std::make_shared<Arena>(*options_.device);
+  plan_ = make_plan(graph_, options_);
+  completion_ = plan_.completion;
+  if (options_.plan_only) return;
+  place_params();
+  fill_params();
+  executor_ = std::make_unique<Executor>(graph_, plan_, options_, *options_.arena, *stream_);
+}
+
+Net::~Net() = default;
+
+void Net::replan() {
+  executor_.reset();
+  plan_ = make_plan(graph_, options_);
+  executor_ = std::make_unique<Executor>(graph_, plan_, options_, *options_.arena, *stream_);
+}
+
+void Net::place_params() {
+  std::vector<Param*> owned;
+  for (Param* param : completion_) {
+    for (size_t i = 0; i < graph_.params.size(); ++i) {
+      if (graph_.params[i].get() == param && graph_.filled_here[i]) owned.push_back(param);
+    }
+  }
+  size_t bytes = 0;
+  for (const Param* param : owned) bytes += align_up(param->desc.bytes());
+  param_data_ = DeviceBuffer(*options_.device, bytes);
+  if (options_.backward) param_diff_ = DeviceBuffer(*options_.device, bytes);
+  size_t at = 0;
+  for (Param* param : owned) {
+    param->data = static_cast<char*>(param_data_.data()) + at;
+    if (options_.backward) param->diff = static_cast<char*>(param_diff_.data()) + at;
+    at += align_up(param->desc.bytes());
+  }
+  const std::vector<char> zeros(bytes, 0);
+  if (bytes > 0 && options_.backward) stream_->copy_to_device(param_diff_.data(), zeros.data(), bytes);
+  if (bytes > 0) stream_->copy_to_device(param_data_.data(), zeros.data(), bytes);
+  stream_->synchronize();
+}
+
+void Net::fill_params() {
+  for (size_t i = 0; i < graph_.params.size(); ++i) {
+    Param& param = *graph_.params[i];
+    if (!graph_.filled_here[i] || !graph_.fillers[i]) continue;
+    PhiloxStream random(random_key(options_.seed, param.layer, "filler"), static_cast<uint64_t>(param.index));
+    std::vector<char> host(param.desc.bytes());
+    try {
+      fill(*graph_.fillers[i], param.desc.shape, random, param.desc.dtype, host.data());
+    } catch (Error& error) {
+      for (const Node& node : graph_.nodes) {
+        if (node.layer->name() == param.layer) rethrow_at(std::move(error), param.layer, node.where);
+      }
+      throw;
+    }
+    if (!host.empty()) stream_->copy_to_device(param.data, host.data(), host.size());
+    stream_->synchronize();
+  }
+}
+
+double Net::forward(const Pass& pass) {
+  assert(executor_ && "the net was only planned");
+  bool changed = false;
+  for (Node& node : graph_.nodes) {
+    if (!node.source) continue;
+    try {
+      changed = node.source->prepare(pass) || changed;
+    } catch (Error& error) {
+      rethrow_at(std::move(error), node.layer->name(), node.where);
+    }
+  }
+  if (changed) {
+    infer_shapes(graph_);
+    replan();
+  }
+  executor_->forward(pass);
+  double loss = 0;
+  for (size_t v = 0; v < graph_.versions.size(); ++v) {
+    const float weight = graph_.versions[v].loss_weight;
+    if (weight == 0 || plan_.data[v] < 0) continue;
+    double sum = 0;
+    if (options_.device->is_host() && !plan_.values[static_cast<size_t>(plan_.data[v])].desc.layout) {
+      const Tensor top = executor_->tensor(plan_.data[v]);
+      dispatch(top.desc.dtype, [&](auto t) {
+        for (int64_t i = 0; i < top.count(); ++i) sum += static_cast<double>(top.as<decltype(t)>()[i]);
+      });
+    } else {
+      for (float x : executor_->read(plan_.data[v])) sum += x;
+    }
+    loss += weight * sum;
+  }
+  return loss;
+}
+
+void Net::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
+  assert(options_.backward);
+  executor_->backward(pass, accumulate, sink);
+}
+
+std::vector<ParamPtr> Net::layer_params(const std::string& layer) const {
+  for (const Node& node : graph_.nodes) {
+    if (node.layer->name() == layer) return node.params;
+  }
+  return {};
+}
+
+NonFinite Net::find_non_finite(const Pass& pass) {
+  NonFinite found;
+  const auto finite = [](const std::vector<float>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
+  };
+  for (const Node& node : graph_.nodes) {
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      if (!finite(read_param(*node.params[i]))) return {node.layer->name(), str("parameter ", i)};
+    }
+  }
+  executor_->set_hook([&](int s) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    if (!found.layer.empty() || step.kind == StepKind::kReorder) return;
+    for (int top : step.tops) {
+      if (top < 0 || finite(executor_->read(top))) continue;
+      const int node = plan_.units[static_cast<size_t>(step.unit)].nodes.back();
+      found = {graph_.nodes[static_cast<size_t>(node)].layer->name(),
+               "top \"" + plan_.values[static_cast<size_t>(top)].label + "\""};
+      return;
+    }
+  });
+  forward(pass);
+  executor_->set_hook(nullptr);
+  return found;
+}
+
+double Net::seconds_waited() const {
+  double seconds = 0;
+  for (const Node& node : graph_.nodes) {
+    if (node.source) seconds += node.source->seconds_waited();
+  }
+  return seconds;
+}
+
+std::vector<std::string> Net::sample_keys(const Pass& pass, int most) const {
+  std::vector<std::string> keys;
+  for (const Node& node : graph_.nodes) {
+    if (!node.source) continue;
+    for (int64_t i = 0; i < std::min<int64_t>(pass.batch, most); ++i) {
+      const std::string key = node.source->sample_key(pass.first_sample + static_cast<uint64_t>(i));
+      if (!key.empty()) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+void Net::set_profiling(bool on) {
+  executor_->reset_times();
+  executor_->set_profiling(on);
+}
+
+std::vector<LayerTime> Net::layer_times() const {
+  std::vector<LayerTime> times(graph_.nodes.size());
+  for (size_t n = 0; n < times.size(); ++n) times[n].layer = graph_.nodes[n].layer->name();
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Step& step = plan_.steps[s];
+    LayerTime& time = times[static_cast<size_t>(plan_.units[static_cast<size_t>(step.unit)].nodes[0])];
+    (step.in_backward ? time.backward_ms : time.forward_ms) += executor_->step_ms()[s];
+  }
+  return times;
+}
+
+void Net::set_layer_hook(LayerHook hook) {
+  hook_ = std::move(hook);
+  if (!hook_) return executor_->set_hook(nullptr);
+  executor_->set_hook([this](int s) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    if (step.kind == StepKind::kReorder) return;
+    const std::vector<int>& nodes = plan_.units[static_cast<size_t>(step.unit)].nodes;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      hook_(graph_.nodes[static_cast<size_t>(step.in_backward ? nodes[nodes.size() - 1 - i] : nodes[i])],
+            step.in_backward);
+    }
+  });
+}
+
+}  // namespace robusta
