@@ -42,7 +42,7 @@ struct Value {
   size_t offset = 0;      ///< within the arena, or within the persistent buffer
 };
 
-enum class StepKind { kSource, kForward, kBackward, kReorder, kZero };
+enum class StepKind { kSource, kForward, kBackward, kReorder };
 
 struct Step {
   StepKind kind;

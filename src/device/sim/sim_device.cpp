@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <thread>
+#include <utility>
 
 #include "base/str.h"
 #include "robusta/error.h"

@@ -1,0 +1,30 @@
+/// `caffe plan`: what a net will run and what it costs, before it runs.
+#pragma once
+
+#include <ostream>
+
+#include "net/net.h"
+
+namespace robusta {
+
+/// What a plan takes, in bytes.
+struct MemoryUse {
+  size_t activations = 0;   ///< the shared arena and what outlives a pass
+  size_t params = 0;        ///< values
+  size_t gradients = 0;     ///< of parameters
+  size_t history = 0;       ///< of the solver: one array per parameter for each kind of history
+  size_t unshared = 0;      ///< blobs' data and gradients with nothing shared, plus the other three
+  size_t total() const { return activations + params + gradients + history; }
+};
+
+MemoryUse memory_use(const Net& net, int history_per_param);
+
+/// A line per layer (shape, kernel, layout, memory, FLOPs), why other candidates declined, the reorders, the largest
+/// values at the peak, and the total.
+void print_plan(std::ostream& out, const Net& net, int history_per_param);
+
+/// The largest batch whose plan fits in `bytes` of memory, 0 if not even one sample does. `plan_batch(n)` plans the net
+/// for a batch of n and returns its bytes.
+int64_t largest_batch(size_t bytes, const std::function<size_t(int64_t)>& plan_batch);
+
+}  // namespace robusta

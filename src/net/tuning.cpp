@@ -1,0 +1,112 @@
+#include "net/tuning.h"
+
+#include <glog/logging.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/atomic_file.h"
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+double seconds_of(const std::function<void(int)>& run, int option) {
+  const auto start = std::chrono::steady_clock::now();
+  run(option);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The least of several runs: noise only ever adds.
+int fastest(const std::vector<std::string>& options, const std::function<void(int)>& run) {
+  constexpr int kRounds = 4;
+  std::vector<double> best(options.size(), 1e30);
+  for (size_t i = 0; i < options.size(); ++i) run(static_cast<int>(i));  // first runs touch memory
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < options.size(); ++i) best[i] = std::min(best[i], seconds_of(run, static_cast<int>(i)));
+  }
+  return static_cast<int>(std::min_element(best.begin(), best.end()) - best.begin());
+}
+
+int index_of(const KernelChoices& choices, const std::string& key, const std::vector<std::string>& options) {
+  const auto found = choices.find(key);
+  if (found == choices.end()) return -1;
+  const auto option = std::find(options.begin(), options.end(), found->second);
+  return option == options.end() ? -1 : static_cast<int>(option - options.begin());
+}
+
+}  // namespace
+
+std::string machine_key() {
+  std::ifstream in("/proc/cpuinfo");
+  std::string model = "cpu";
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    model = line.substr(line.find(':') + 2);
+    break;
+  }
+  std::replace_if(model.begin(), model.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
+  return str(model, "/", omp_get_max_threads());
+}
+
+std::string default_tuning_cache() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return str(cache, "/robusta/kernels");
+  if (const char* home = std::getenv("HOME"); home && *home) return str(home, "/.cache/robusta/kernels");
+  return "";
+}
+
+RecordingTuner::RecordingTuner(std::string cache_file) : file_(std::move(cache_file)) { load(); }
+
+RecordingTuner::~RecordingTuner() { save(); }
+
+void RecordingTuner::load() {
+  std::ifstream in(file_);
+  for (std::string key, option; in >> key >> option;) cached_[key] = option;
+}
+
+void RecordingTuner::preset(const KernelChoices& choices) {
+  for (const auto& [key, option] : choices) preset_[key] = option;
+}
+
+int RecordingTuner::choose(const std::string& key, const std::vector<std::string>& options,
+                           const std::function<void(int)>& run) {
+  const std::string cache_key = machine_key() + "/" + key;
+  int chosen = index_of(preset_, key, options);
+  if (chosen < 0 && preset_.contains(key)) {
+    LOG(WARNING) << "kernel " << preset_[key] << " of the resumed run is not offered here for " << key
+                 << "; the last digits of the results may differ";
+  }
+  if (chosen < 0) chosen = index_of(used_, key, options);
+  if (chosen < 0) chosen = index_of(cached_, cache_key, options);
+  if (chosen < 0) {
+    chosen = options.size() == 1 ? 0 : fastest(options, run);
+    cached_[cache_key] = options[static_cast<size_t>(chosen)];
+    dirty_ = true;
+  }
+  used_[key] = options[static_cast<size_t>(chosen)];
+  return chosen;
+}
+
+void RecordingTuner::save() {
+  if (!dirty_ || file_.empty()) return;
+  dirty_ = false;
+  try {
+    std::filesystem::create_directories(std::filesystem::path(file_).parent_path());
+    // Another process may have added its choices meanwhile; ours win where both have one.
+    const KernelChoices ours = cached_;
+    load();
+    for (const auto& [key, option] : ours) cached_[key] = option;
+    std::string text;
+    for (const auto& [key, option] : cached_) text += key + " " + option + "\n";
+    write_file_atomically(file_, [&](int fd) { write_all(fd, text.data(), text.size()); });
+  } catch (const std::exception& error) {
+    LOG(WARNING) << "kernel timings could not be cached: " << error.what();
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,46 @@
+/// Choosing kernels by timing them, once per shape and machine.
+///
+/// Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the cache file,
+/// from timing. All that were used can be read back and are saved with the training state.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "layers/kernel.h"
+
+namespace robusta {
+
+using KernelChoices = std::map<std::string, std::string>;
+
+class RecordingTuner : public Tuner {
+ public:
+  /// `cache_file` "": no file. A file that cannot be read or written is ignored with a warning: it is only a cache.
+  explicit RecordingTuner(std::string cache_file);
+  ~RecordingTuner() override;
+
+  int choose(const std::string& key, const std::vector<std::string>& options,
+             const std::function<void(int)>& run) override;
+
+  /// These choices win over file and timing (an option that is not offered any more is ignored with a warning).
+  void preset(const KernelChoices& choices);
+  /// All choices made so far.
+  const KernelChoices& choices() const { return used_; }
+  /// Writes new choices to the cache file now. The destructor does it too.
+  void save();
+
+ private:
+  void load();
+
+  std::string file_;
+  KernelChoices preset_, cached_, used_;
+  bool dirty_ = false;
+};
+
+/// $XDG_CACHE_HOME/robusta/kernels or ~/.cache/robusta/kernels; "" when neither variable is set.
+std::string default_tuning_cache();
+
+/// Processor model and thread count: part of every cache key, since the fastest kernel depends on both.
+std::string machine_key();
+
+}  // namespace robusta
