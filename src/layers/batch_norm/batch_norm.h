@@ -1,0 +1,42 @@
+/// BatchNorm (Ioffe and Szegedy 2015): what its kernels share.
+///
+/// y = (x - mean) / sqrt(variance + eps) for each channel (axis 1; a tensor with one axis has one channel).
+///
+/// Statistics, as Caffe keeps them: blob 0 the decayed sum of batch means, blob 1 the decayed sum of unbiased batch
+/// variances, blob 2 the decayed number of batches. Each training pass multiplies all three by the fraction f and adds
+/// (mean, variance * m / (m - 1), 1) with m = elements per channel. Inference divides by blob 2, or takes 0 and 0 when
+/// that is 0. Normalisation in training uses the biased variance of the batch.
+#pragma once
+
+#include "layers/fixed_shape.h"
+#include "layers/layer.h"
+
+namespace robusta {
+
+/// Parameters: the three statistics, then scale [C] and shift [C] if has_scale() (NVIDIA's and Intel's form of a
+/// BatchNorm with the Scale layer inside).
+class BatchNormLayer : public Layer {
+ public:
+  explicit BatchNormLayer(const caffe::LayerParameter& param);
+  Arity arity() const override { return {}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  std::vector<ParamDecl> params() const override;
+  double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
+
+  /// True: normalise by the stored statistics and leave them alone.
+  bool uses_global_stats() const;
+  bool has_scale() const;
+  float eps() const { return param().batch_norm_param().eps(); }
+  float fraction() const { return param().batch_norm_param().moving_average_fraction(); }
+
+  int64_t batch() const { return batch_; }
+  int64_t channels() const { return channels_; }
+  int64_t plane() const { return plane_; }  ///< elements of one channel of one sample
+
+ private:
+  int64_t batch_ = 0, channels_ = 0, plane_ = 0;
+  FixedShape statistics_;
+  caffe::FillerParameter scale_filler_;
+};
+
+}  // namespace robusta

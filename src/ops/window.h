@@ -1,0 +1,46 @@
+/// Windows that slide over an image of any number of axes: the geometry of convolution and pooling.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace robusta {
+
+/// One spatial axis. Output o, tap t of the window stands at input o * stride - pad + t * dilation.
+struct WindowAxis {
+  int64_t in = 1, out = 1;
+  int64_t kernel = 1, stride = 1, pad = 0, dilation = 1;
+
+  /// Inputs from the first tap to the last.
+  int64_t extent() const { return dilation * (kernel - 1) + 1; }
+  friend bool operator==(const WindowAxis&, const WindowAxis&) = default;
+};
+
+inline int64_t elements_in(std::span<const WindowAxis> axes) {
+  int64_t product = 1;
+  for (const WindowAxis& axis : axes) product *= axis.in;
+  return product;
+}
+
+inline int64_t elements_out(std::span<const WindowAxis> axes) {
+  int64_t product = 1;
+  for (const WindowAxis& axis : axes) product *= axis.out;
+  return product;
+}
+
+/// Taps of one window.
+inline int64_t taps(std::span<const WindowAxis> axes) {
+  int64_t product = 1;
+  for (const WindowAxis& axis : axes) product *= axis.kernel;
+  return product;
+}
+
+/// True when each window is one input and each input has one window: im2col would be a copy.
+inline bool is_pointwise(std::span<const WindowAxis> axes) {
+  for (const WindowAxis& axis : axes) {
+    if (axis.kernel != 1 || axis.stride != 1 || axis.pad != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace robusta
