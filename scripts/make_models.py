@@ -396,8 +396,8 @@ def solver(folder, prefix, test_iter, test_interval, rate, display, max_iter, de
 INV = {"lr_policy": "inv", "gamma": 0.0001, "power": 0.75}
 
 SOLVERS = {
-    "lenet/solver": ("20 test batches of 100 images; 2,000 iterations are about 11 epochs of data/digits.",
-                     solver("lenet", "lenet", 20, 500, 0.01, 100, 2000, 0.0005, 1000, **INV)),
+    "lenet/solver": ("20 test batches of 100 images; 3,000 iterations are 16 epochs of data/digits.",
+                     solver("lenet", "lenet", 20, 500, 0.01, 100, 3000, 0.0005, 1000, **INV)),
     "lenet/mnist_solver": ("100 test batches of 100 images cover MNIST's test set.",
                            solver("lenet", "lenet_mnist", 100, 500, 0.01, 100, 10000, 0.0005, 5000,
                                   net="mnist_train_val", **INV)),
