@@ -20,19 +20,22 @@ struct BlobData {
 /// Number of elements. Throws Error{kModel} for a negative length or a product beyond 2^62.
 int64_t checked_count(const std::vector<int64_t>& shape);
 
+/// Throws Error{kModel} unless the number of values is that of the shape.
+void require_full(const BlobData& blob);
+
 /// Whether an array from a file fits a parameter of shape `target`. Legacy shapes have always 4 axes: a target of fewer
 /// is aligned to the right, so [N, K] equals (1, 1, N, K). Any other shape must be identical.
 bool same_shape(const BlobData& blob, const std::vector<int64_t>& target);
 
-/// Reads `data`, `double_data` (wins) or NVIDIA's `raw_data`, converted to float; any num, channels, height, width makes
-/// the shape a legacy one. Throws Error{kModel} when shape and number of values disagree.
+/// Reads `data`, `double_data` (wins) or NVIDIA's `raw_data`, converted to float; any num, channels, height, width
+/// makes the shape a legacy one. Throws Error{kModel} when shape and number of values disagree.
 BlobData blob_from_proto(const caffe::BlobProto& proto);
 
 /// Shape and float `data`, the form that every Caffe reads.
 void blob_to_proto(const std::vector<int64_t>& shape, const float* data, caffe::BlobProto* proto);
 
-/// Appends the values of `bytes`, little-endian elements of NVIDIA's `type`. Throws Error{kModel} for a length that is no
-/// whole number of elements, Error{kUnsupported} for an integer type.
+/// Appends the values of `bytes`, little-endian elements of NVIDIA's `type`. Throws Error{kModel} for a length that is
+/// no whole number of elements, Error{kUnsupported} for an integer type.
 void append_raw(caffe::Type type, const std::string& bytes, std::vector<float>* values);
 
 /// A mean image: shape [channels, height, width]. Throws Error{kData} at the path.
@@ -41,8 +44,8 @@ BlobData read_mean_file(const std::string& path);
 /// Parses a whole binary file. Throws Error{kind} at the path: absent, a folder, 2 GiB or more, cut or foreign.
 void read_binary_proto(const std::string& path, google::protobuf::Message* message, ErrorKind kind);
 
-/// Writes a message in one piece or not at all (base/atomic_file.h). Throws Error{kOutput}; a message of 2 GiB or more is
-/// refused before anything is written, as no protobuf reader could read it.
+/// Writes a message in one piece or not at all (base/atomic_file.h). Throws Error{kOutput}; a message of 2 GiB or more
+/// is refused before anything is written, as no protobuf reader could read it.
 void write_binary_proto(const std::string& path, const google::protobuf::Message& message);
 
 }  // namespace robusta

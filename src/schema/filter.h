@@ -7,8 +7,8 @@
 
 namespace robusta {
 
-/// Whether every part that `rule` gives holds in `state`. Otherwise `*why_not` (may be null) says which one does not, to
-/// be read after "The NetState ".
+/// Whether every part that `rule` gives holds in `state`. Otherwise `*why_not` (may be null) says which one does not,
+/// to be read after "The NetState ".
 bool state_meets_rule(const caffe::NetState& state, const caffe::NetStateRule& rule, std::string* why_not = nullptr);
 
 /// The net in this state: a layer without `include` is in unless an `exclude` rule holds, one with `include` is in when

@@ -1,7 +1,8 @@
 /// Where each part of a prototxt was written.
 ///
-/// The messages themselves know nothing of files; a NetDef carries them together with the lines they came from, through
-/// upgrades, filtering and Split insertion, so that an error found late still names a line. Plain values, copied freely.
+/// The messages themselves know nothing of files; a NetDef carries them together with the lines they came from,
+/// through upgrades, filtering and Split insertion, so that an error found late still names a line. Plain values,
+/// copied freely.
 #pragma once
 
 #include <map>

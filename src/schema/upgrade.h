@@ -18,9 +18,9 @@ struct UpgradeNotes {
   bool changed() const { return !done.empty(); }
 };
 
-/// Applies, in this order: V0 to V1, transformation fields, V1 to V2, `input` fields, BatchNorm. Keeps net->sources with
-/// the layers. Throws Error{kConfig} on what cannot be upgraded: an unknown old type, a padding layer without a layer to
-/// pad, both generations in one net.
+/// Applies, in this order: V0 to V1, transformation fields, V1 to V2, `input` fields, BatchNorm. Keeps net->sources
+/// with the layers. Throws Error{kConfig} on what cannot be upgraded: an unknown old type, a padding layer without a
+/// layer to pad, both generations in one net.
 UpgradeNotes upgrade_net(NetDef* net);
 
 /// `solver_type` to `type`. Returns whether there was anything to do; throws Error{kConfig} when both are given.

@@ -1,0 +1,68 @@
+#include "schema/binary_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+
+#include "base/atomic_file.h"
+#include "base/str.h"
+#include "schema/blob_proto.h"
+
+namespace robusta {
+
+BinaryFile::BinaryFile(const std::string& path, ErrorKind kind) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (fd_ < 0) throw Error(kind, str("cannot open: ", std::strerror(errno)), "check the path").at(path);
+  try {
+    check(path, kind);
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+
+BinaryFile::~BinaryFile() { ::close(fd_); }
+
+void BinaryFile::check(const std::string& path, ErrorKind kind) {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) throw Error(kind, str("cannot read: ", std::strerror(errno))).at(path);
+  if (S_ISDIR(info.st_mode)) throw Error(kind, "this is a folder", "name a file").at(path);
+  if (!S_ISREG(info.st_mode)) throw Error(kind, "this is no regular file", "name a file").at(path);
+  if (info.st_size == 0) throw Error(kind, "the file is empty").at(path);
+  constexpr char kHdf5[] = "\x89HDF\r\n\x1a\n";
+  char begin[8] = {};
+  if (::pread(fd_, begin, sizeof begin, 0) == sizeof begin && std::memcmp(begin, kHdf5, sizeof begin) == 0)
+    throw Error(ErrorKind::kUnsupported, "this is an HDF5 file; HDF5 is not in this build",
+                "save it with snapshot_format: BINARYPROTO").at(path);
+  if (info.st_size > kLargestMessage)
+    throw Error(kind, str("the file has ", info.st_size, " bytes; a protobuf message has less than 2 GiB")).at(path);
+  size_ = static_cast<int>(info.st_size);
+}
+
+void read_binary_proto(const std::string& path, google::protobuf::Message* message, ErrorKind kind) {
+  const BinaryFile file(path, kind);
+  google::protobuf::io::FileInputStream stream(file.fd());
+  google::protobuf::io::CodedInputStream coded(&stream);
+  if (message->ParsePartialFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return;
+  throw Error(kind, str("the file is cut or no ", message->GetDescriptor()->name()), "check where it comes from")
+      .at(path);
+}
+
+void write_binary_proto(const std::string& path, const google::protobuf::Message& message) {
+  const size_t bytes = message.ByteSizeLong();
+  if (bytes > static_cast<size_t>(kLargestMessage))
+    throw Error(ErrorKind::kOutput, str("a message of ", bytes, " bytes; protobuf files end at 2 GiB")).at(path);
+  write_file_atomically(path, [&](int fd) {
+    google::protobuf::io::FileOutputStream stream(fd);
+    if (!message.SerializePartialToZeroCopyStream(&stream) || !stream.Flush())
+      throw Error(ErrorKind::kOutput, str("cannot write: ", std::strerror(stream.GetErrno())),
+                  stream.GetErrno() == ENOSPC ? "free some space or write elsewhere" : "");
+  });
+}
+
+}  // namespace robusta

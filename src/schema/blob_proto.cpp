@@ -1,0 +1,115 @@
+#include "schema/blob_proto.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/str.h"
+
+namespace robusta {
+
+static_assert(std::endian::native == std::endian::little, "arrays in files are little-endian");
+
+namespace {
+
+/// IEEE 754 binary16.
+float half_to_float(uint16_t half) {
+  const int exponent = (half >> 10) & 31, fraction = half & 1023;
+  const float sign = half & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) return sign * (fraction ? std::nanf("") : INFINITY);
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+}
+
+template <typename Element, typename Convert>
+void append_elements(const std::string& bytes, std::vector<float>* values, const Convert& convert) {
+  if (bytes.size() % sizeof(Element) != 0)
+    throw Error(ErrorKind::kModel, str(bytes.size(), " bytes are no whole number of values of ", sizeof(Element)));
+  values->reserve(values->size() + bytes.size() / sizeof(Element));
+  for (size_t at = 0; at < bytes.size(); at += sizeof(Element)) {
+    Element element;
+    std::memcpy(&element, bytes.data() + at, sizeof element);
+    values->push_back(convert(element));
+  }
+}
+
+std::vector<int64_t> shape_from(const caffe::BlobProto& proto, bool* legacy) {
+  *legacy = proto.has_num() || proto.has_channels() || proto.has_height() || proto.has_width();
+  if (*legacy) return {proto.num(), proto.channels(), proto.height(), proto.width()};
+  return {proto.shape().dim().begin(), proto.shape().dim().end()};
+}
+
+}  // namespace
+
+int64_t checked_count(const std::vector<int64_t>& shape) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  int64_t count = 1;
+  for (const int64_t length : shape) {
+    if (length < 0) throw Error(ErrorKind::kModel, str("negative length ", length, " in a shape"));
+    if (length > 0 && count > kMost / length) throw Error(ErrorKind::kModel, "a shape with too many elements");
+    count *= length;
+  }
+  return count;
+}
+
+bool same_shape(const BlobData& blob, const std::vector<int64_t>& target) {
+  if (!blob.legacy_dims) return blob.shape == target;
+  if (target.size() > 4) return false;
+  std::vector<int64_t> padded(4 - target.size(), 1);
+  padded.insert(padded.end(), target.begin(), target.end());
+  return blob.shape == padded;
+}
+
+void append_raw(caffe::Type type, const std::string& bytes, std::vector<float>* values) {
+  switch (type) {
+    case caffe::DOUBLE: return append_elements<double>(bytes, values, [](double x) { return static_cast<float>(x); });
+    case caffe::FLOAT: return append_elements<float>(bytes, values, [](float x) { return x; });
+    case caffe::FLOAT16: return append_elements<uint16_t>(bytes, values, half_to_float);
+    default: break;
+  }
+  throw Error(ErrorKind::kUnsupported, str("raw values of type ", caffe::Type_Name(type), " are not read"));
+}
+
+BlobData blob_from_proto(const caffe::BlobProto& proto) {
+  BlobData blob;
+  blob.shape = shape_from(proto, &blob.legacy_dims);
+  if (proto.double_data_size() > 0)
+    blob.data.assign(proto.double_data().begin(), proto.double_data().end());
+  else if (proto.data_size() > 0 || !proto.has_raw_data())
+    blob.data.assign(proto.data().begin(), proto.data().end());
+  else
+    append_raw(proto.raw_data_type(), proto.raw_data(), &blob.data);
+  require_full(blob);
+  return blob;
+}
+
+void require_full(const BlobData& blob) {
+  const int64_t count = checked_count(blob.shape);
+  if (count != static_cast<int64_t>(blob.data.size()))
+    throw Error(ErrorKind::kModel, str("an array has ", blob.data.size(), " values, its shape says ", count));
+}
+
+void blob_to_proto(const std::vector<int64_t>& shape, const float* data, caffe::BlobProto* proto) {
+  proto->Clear();
+  proto->mutable_shape()->mutable_dim()->Add(shape.begin(), shape.end());
+  proto->mutable_data()->Add(data, data + checked_count(shape));
+}
+
+BlobData read_mean_file(const std::string& path) {
+  caffe::BlobProto proto;
+  read_binary_proto(path, &proto, ErrorKind::kData);
+  BlobData mean;
+  try {
+    mean = blob_from_proto(proto);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kData, "this is no mean image: " + error.cause()).at(path);
+  }
+  if (mean.shape.size() == 4 && mean.shape[0] == 1) mean.shape.erase(mean.shape.begin());
+  if (mean.shape.size() != 3)
+    throw Error(ErrorKind::kData, "a mean image has channels, height and width",
+                "make one with compute_image_mean").at(path);
+  mean.legacy_dims = false;
+  return mean;
+}
+
+}  // namespace robusta

@@ -1,0 +1,90 @@
+#include "schema/read_text.h"
+
+#include <filesystem>
+
+#include <glog/logging.h>
+
+#include "robusta/error.h"
+#include "schema/field_lines.h"
+#include "schema/text_file.h"
+#include "schema/upgrade.h"
+
+namespace robusta {
+
+using ParseInfoTree = google::protobuf::TextFormat::ParseInfoTree;
+
+namespace {
+
+template <typename Layers>
+void collect_layers(const Layers& layers, const char* list, const ParseInfoTree& tree, NetDef* net) {
+  const auto* field = net->param.GetDescriptor()->FindFieldByName(list);
+  for (int i = 0; i < layers.size(); ++i) {
+    LayerSource source{net->file, tree.GetLocation(field, i).line + 1, {}};
+    if (const ParseInfoTree* nested = tree.GetTreeForNested(field, i))
+      collect_lines(layers[i], *nested, "", &source.fields);
+    net->sources.push_back(std::move(source));
+  }
+}
+
+void upgrade_and_log(NetDef* net) {
+  const UpgradeNotes notes = upgrade_net(net);
+  for (const std::string& note : notes.done) LOG(INFO) << net->file << ": " << note;
+  for (const std::string& note : notes.dropped) LOG(WARNING) << net->file << ": " << note;
+}
+
+/// BVLC's rule for where snapshots go when the solver does not say it.
+void complete_prefix(SolverDef* solver) {
+  const std::filesystem::path file(solver->file);
+  const std::string prefix = solver->param.snapshot_prefix();
+  std::error_code ignored;
+  if (prefix.empty())
+    solver->param.set_snapshot_prefix((file.parent_path() / file.stem()).string());
+  else if (std::filesystem::is_directory(prefix, ignored))
+    solver->param.set_snapshot_prefix((std::filesystem::path(prefix) / file.stem()).string());
+}
+
+}  // namespace
+
+NetDef read_net(const std::string& path) {
+  NetDef net = parse_net(load_text(path), path);
+  if (net.param.layer_size() == 0)
+    throw Error(ErrorKind::kConfig, "the net has no layers", "add layer { ... } blocks").at(path);
+  return net;
+}
+
+NetDef parse_net(const std::string& text, const std::string& name) {
+  NetDef net;
+  net.file = name;
+  ParseInfoTree tree;
+  parse_text(text, name, &net.param, &tree);
+  collect_layers(net.param.layers(), "layers", tree, &net);
+  collect_layers(net.param.layer(), "layer", tree, &net);
+  net.param.layers_size() > 0 ? collect_lines(net.param, tree, "", &net.fields, "layers")
+                              : collect_lines(net.param, tree, "", &net.fields, "layer");
+  upgrade_and_log(&net);
+  return net;
+}
+
+NetDef net_from(const caffe::NetParameter& param, const std::string& file) {
+  NetDef net;
+  net.param = param;
+  net.file = file;
+  net.sources.assign(static_cast<size_t>(param.layers_size() + param.layer_size()), LayerSource{file, 0, {}});
+  upgrade_and_log(&net);
+  return net;
+}
+
+SolverDef read_solver(const std::string& path) { return parse_solver(load_text(path), path); }
+
+SolverDef parse_solver(const std::string& text, const std::string& name) {
+  SolverDef solver;
+  solver.file = name;
+  ParseInfoTree tree;
+  parse_text(text, name, &solver.param, &tree);
+  collect_lines(solver.param, tree, "", &solver.lines);
+  upgrade_solver(&solver);
+  complete_prefix(&solver);
+  return solver;
+}
+
+}  // namespace robusta

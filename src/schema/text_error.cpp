@@ -1,0 +1,179 @@
+#include "schema/text_error.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "caffe.pb.h"
+
+namespace robusta {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+namespace {
+
+/// Where in the text an error lies: the messages around it, outermost first, and the last word before it.
+struct Place {
+  std::vector<std::string> path;
+  std::string word;
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// Offset of a position as protobuf counts it: from 0, a tab goes to the next multiple of 8.
+size_t offset_of(const std::string& text, int line, int column) {
+  size_t at = 0;
+  for (; line > 0; --line) {
+    at = text.find('\n', at);
+    if (at == std::string::npos) return text.size();
+    ++at;
+  }
+  for (int reached = 0; at < text.size() && reached < column && text[at] != '\n'; ++at)
+    reached += text[at] == '\t' ? 8 - reached % 8 : 1;
+  return at;
+}
+
+size_t skip_comment_or_string(const std::string& text, size_t at) {
+  const char kind = text[at];
+  if (kind == '#') return std::min(text.find('\n', at), text.size());
+  for (++at; at < text.size() && text[at] != kind && text[at] != '\n'; ++at)
+    if (text[at] == '\\') ++at;
+  return std::min(at + 1, text.size());
+}
+
+Place place_at(const std::string& text, size_t end) {
+  Place place;
+  for (size_t at = 0; at < end;) {
+    const char c = text[at];
+    if (c == '#' || c == '"' || c == '\'') {
+      at = skip_comment_or_string(text, at);
+      continue;
+    }
+    if (is_word(c)) {
+      const size_t begin = at;
+      while (at < end && is_word(text[at])) ++at;
+      place.word = text.substr(begin, at - begin);
+      continue;
+    }
+    if (c == '{' || c == '<') place.path.push_back(place.word);
+    if ((c == '}' || c == '>') && !place.path.empty()) place.path.pop_back();
+    ++at;
+  }
+  return place;
+}
+
+/// The n-th text in double quotes inside `said`.
+std::string quoted(const std::string& said, int n) {
+  size_t open = said.find('"');
+  for (; n > 0 && open != std::string::npos; --n) {
+    open = said.find('"', open + 1);
+    if (open != std::string::npos) open = said.find('"', open + 1);
+  }
+  if (open == std::string::npos) return "";
+  const size_t close = said.find('"', open + 1);
+  return close == std::string::npos ? "" : said.substr(open + 1, close - open - 1);
+}
+
+const Descriptor* descend(const Descriptor* root, const std::vector<std::string>& path) {
+  for (const std::string& name : path) {
+    const FieldDescriptor* field = root->FindFieldByName(name);
+    if (!field || !field->message_type()) return nullptr;
+    root = field->message_type();
+  }
+  return root;
+}
+
+std::vector<std::string> field_names(const Descriptor* message) {
+  std::vector<std::string> names;
+  for (int i = 0; i < message->field_count(); ++i) names.push_back(message->field(i)->name());
+  return names;
+}
+
+std::vector<std::string> value_names(const EnumDescriptor* values) {
+  std::vector<std::string> names;
+  for (int i = 0; i < values->value_count(); ++i) names.push_back(values->value(i)->name());
+  return names;
+}
+
+Error unknown_field(const Descriptor* root, const Place& place, const std::string& field) {
+  const std::string inside = place.path.empty() ? "" : " in " + place.path.back();
+  const std::string cause = str("unknown field \"", field, "\"", inside);
+  if (place.path.empty()) {
+    const bool net = root == caffe::NetParameter::descriptor();
+    const Descriptor* other = net ? caffe::SolverParameter::descriptor() : caffe::NetParameter::descriptor();
+    if (other->FindFieldByName(field))
+      return Error(ErrorKind::kConfig, cause, net ? "this is a field of solvers: a net is wanted here"
+                                                  : "this is a field of nets: a solver is wanted here");
+  }
+  const Descriptor* message = descend(root, place.path);
+  return Error(ErrorKind::kConfig, cause + (message ? did_you_mean(field, field_names(message)) : ""));
+}
+
+Error unknown_value(const Descriptor* root, const Place& place, const std::string& value, const std::string& name) {
+  const std::string cause = str("\"", value, "\" is no value of ", name);
+  const Descriptor* message = descend(root, place.path);
+  const FieldDescriptor* field = message ? message->FindFieldByName(name) : nullptr;
+  if (!field || !field->enum_type()) return Error(ErrorKind::kConfig, cause);
+  const std::vector<std::string> known = value_names(field->enum_type());
+  std::string list;
+  constexpr size_t kListed = 12;  // more would bury the suggestion
+  for (const std::string& one : known) list += (list.empty() ? "known: " : ", ") + one;
+  return Error(ErrorKind::kConfig, cause + did_you_mean(value, known), known.size() <= kListed ? list : "");
+}
+
+Error wrong_syntax(const Place& place, const std::string& said) {
+  const auto starts = [&](const char* words) { return said.rfind(words, 0) == 0; };
+  if (starts("Expected identifier, got: ") && said.size() == std::string("Expected identifier, got: ").size()) {
+    const std::string inside = place.path.empty() ? "" : " inside " + place.path.back();
+    return Error(ErrorKind::kConfig, "the file ends too early" + inside, "a closing } is missing");
+  }
+  if (starts("Expected string, got: "))
+    return Error(ErrorKind::kConfig, str("the value of ", place.word, " must be text"), "put it in quotes");
+  std::string words = said;
+  words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  if (!words.empty() && words.back() == '.') words.pop_back();
+  return Error(ErrorKind::kConfig, place.word.empty() ? words : str("at \"", place.word, "\": ", words));
+}
+
+/// Name of the layer that was being read, "" when it had none yet.
+std::string layer_of(const Message& partial, const Place& place) {
+  const auto* net = dynamic_cast<const caffe::NetParameter*>(&partial);
+  if (!net || place.path.empty()) return "";
+  if (place.path[0] == "layer" && net->layer_size() > 0) return net->layer(net->layer_size() - 1).name();
+  if (place.path[0] != "layers" || net->layers_size() == 0) return "";
+  const auto& old = net->layers(net->layers_size() - 1);
+  return old.layer().has_name() ? old.layer().name() : old.name();
+}
+
+}  // namespace
+
+Error explain_parse_error(const Message& partial, const std::string& text, const std::string& name, int line,
+                          int column, const std::string& said) {
+  size_t at = offset_of(text, line, column);
+  const bool no_field = said.rfind("Message type ", 0) == 0;
+  const std::string culprit = no_field ? quoted(said, 1) : "";
+  if (no_field) {  // protobuf points behind the name, perhaps into a later line
+    const size_t begin = at >= culprit.size() ? text.rfind(culprit, at - culprit.size()) : std::string::npos;
+    if (begin != std::string::npos) at = begin;
+  }
+  const Place place = place_at(text, at);
+  const Descriptor* root = partial.GetDescriptor();
+  const bool no_value = said.rfind("Unknown enumeration value of ", 0) == 0;
+  Error error = no_field   ? unknown_field(root, place, culprit)
+                : no_value ? unknown_value(root, place, quoted(said, 0), quoted(said, 1))
+                           : wrong_syntax(place, said);
+  std::string path;
+  for (const std::string& part : place.path) path += part + ".";
+  error.in_field(path + (no_field ? culprit : place.word));
+  error.at(str(name, ":", 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')));
+  const std::string layer = layer_of(partial, place);
+  if (!layer.empty()) error.in_layer(layer);
+  return error;
+}
+
+}  // namespace robusta

@@ -1,0 +1,17 @@
+/// Text files in the form of protobuf messages.
+#pragma once
+
+#include <string>
+
+#include <google/protobuf/text_format.h>
+
+namespace robusta {
+
+/// The whole text of `path`. Throws Error{kConfig} at the path: absent, a folder, unreadable, binary.
+std::string load_text(const std::string& path);
+
+/// Parses `text` into `message` and `tree`. Throws Error{kConfig} (text_error.h); `name` stands for the file.
+void parse_text(const std::string& text, const std::string& name, google::protobuf::Message* message,
+                google::protobuf::TextFormat::ParseInfoTree* tree);
+
+}  // namespace robusta

@@ -1,0 +1,105 @@
+#include "schema/upgrade.h"
+
+#include "base/str.h"
+#include "robusta/error.h"
+#include "schema/reflect.h"
+#include "schema/upgrade_steps.h"
+
+namespace robusta {
+
+void move_line(LayerSource* source, const std::string& old_path, const std::string& new_path) {
+  const auto found = source->fields.find(old_path);
+  if (found != source->fields.end()) source->fields.insert_or_assign(new_path, found->second);
+}
+
+UpgradeNotes upgrade_net(NetDef* net) {
+  UpgradeNotes notes;
+  if (net->param.layers_size() > 0 && net->param.layer_size() > 0)
+    throw Error(ErrorKind::kConfig, "the net has both `layers` (old form) and `layer`", "use one form for all layers")
+        .at(net->where("layers"));
+  upgrade_v0(net, &notes);
+  upgrade_transform(net, &notes);
+  upgrade_v1(net, &notes);
+  upgrade_input(net, &notes);
+  upgrade_batch_norm(net, &notes);
+  return notes;
+}
+
+namespace {
+
+/// Moves what is set of the four transformation fields from `old_param` to transform_param.
+bool move_transform_fields(const std::string& old_name, caffe::V1LayerParameter* layer, LayerSource* source) {
+  const auto* old_field = layer->GetDescriptor()->FindFieldByName(old_name);
+  if (!has_field(*layer, old_field)) return false;
+  auto* old_param = layer->GetReflection()->MutableMessage(layer, old_field);
+  bool moved = false;
+  for (const std::string name : {"scale", "mean_file", "crop_size", "mirror"}) {
+    const auto* from = old_param->GetDescriptor()->FindFieldByName(name);
+    if (!has_field(*old_param, from)) continue;
+    auto* transform = layer->mutable_transform_param();
+    copy_field(*old_param, from, transform, transform->GetDescriptor()->FindFieldByName(name));
+    old_param->GetReflection()->ClearField(old_param, from);
+    move_line(source, old_name + "." + name, "transform_param." + name);
+    moved = true;
+  }
+  return moved;
+}
+
+}  // namespace
+
+void upgrade_transform(NetDef* net, UpgradeNotes* notes) {
+  using V1 = caffe::V1LayerParameter;
+  bool moved = false;
+  for (int i = 0; i < net->param.layers_size(); ++i) {
+    V1* layer = net->param.mutable_layers(i);
+    LayerSource* source = &net->sources[static_cast<size_t>(i)];
+    if (layer->type() == V1::DATA) moved |= move_transform_fields("data_param", layer, source);
+    if (layer->type() == V1::IMAGE_DATA) moved |= move_transform_fields("image_data_param", layer, source);
+    if (layer->type() == V1::WINDOW_DATA) moved |= move_transform_fields("window_data_param", layer, source);
+  }
+  if (moved) notes->done.push_back("moved transformations of data layers to transform_param");
+}
+
+void upgrade_input(NetDef* net, UpgradeNotes* notes) {
+  caffe::NetParameter& param = net->param;
+  if (param.input_size() == 0) return;
+  const bool by_shape = param.input_shape_size() > 0;
+  if (by_shape || param.input_dim_size() > 0) {
+    const int shapes = by_shape ? param.input_shape_size() : param.input_dim_size() / 4;
+    if (shapes != param.input_size() || (!by_shape && param.input_dim_size() % 4 != 0))
+      throw Error(ErrorKind::kConfig, str(param.input_size(), " inputs, but shapes for ", shapes),
+                  "give one input_shape, or four input_dim, per input").at(net->where("input"));
+    caffe::LayerParameter layer;
+    layer.set_name("input");
+    layer.set_type("Input");
+    for (int i = 0; i < param.input_size(); ++i) {
+      layer.add_top(param.input(i));
+      caffe::BlobShape* shape = layer.mutable_input_param()->add_shape();
+      if (by_shape) shape->CopyFrom(param.input_shape(i));
+      else for (int axis = 0; axis < 4; ++axis) shape->add_dim(param.input_dim(4 * i + axis));
+    }
+    param.add_layer()->Swap(&layer);
+    for (int i = param.layer_size() - 1; i > 0; --i) param.mutable_layer()->SwapElements(i, i - 1);
+    const auto line = net->fields.find("input");
+    net->sources.insert(net->sources.begin(), LayerSource{net->file, line == net->fields.end() ? 0 : line->second, {}});
+    notes->done.push_back("made an Input layer of the `input` fields");
+  }
+  param.clear_input();
+  param.clear_input_shape();
+  param.clear_input_dim();
+}
+
+void upgrade_batch_norm(NetDef* net, UpgradeNotes* notes) {
+  bool changed = false;
+  for (caffe::LayerParameter& layer : *net->param.mutable_layer()) {
+    if (layer.type() != "BatchNorm" || layer.param_size() != 3) continue;
+    for (caffe::ParamSpec& spec : *layer.mutable_param()) {
+      changed |= spec.lr_mult() != 0 || spec.decay_mult() != 0;
+      spec.set_lr_mult(0);
+      spec.set_decay_mult(0);
+    }
+  }
+  if (changed) notes->done.push_back("set lr_mult and decay_mult of BatchNorm's statistics to 0");
+}
+
+}  // namespace robusta

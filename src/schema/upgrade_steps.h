@@ -1,0 +1,21 @@
+/// The single steps of upgrade.h, in their order. Each does nothing when the net does not need it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schema/upgrade.h"
+
+namespace robusta {
+
+void upgrade_v0(NetDef* net, UpgradeNotes* notes);
+void upgrade_transform(NetDef* net, UpgradeNotes* notes);
+void upgrade_v1(NetDef* net, UpgradeNotes* notes);
+void upgrade_input(NetDef* net, UpgradeNotes* notes);
+void upgrade_batch_norm(NetDef* net, UpgradeNotes* notes);
+
+/// Gives the line of `old_path` also to `new_path`, for a setting that moves.
+void move_line(LayerSource* source, const std::string& old_path, const std::string& new_path);
+
+}  // namespace robusta
