@@ -1,0 +1,78 @@
+#include "device/sim/sim_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+TEST(SimDevice, RefusesMoreThanItsBudget) {
+  SimDevice device(1000);
+  DeviceBuffer first(device, 600);
+  try {
+    DeviceBuffer second(device, 600);
+    FAIL() << "600 + 600 bytes fit into 1000";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+  }
+  EXPECT_EQ(device.peak_bytes(), 600u);
+}
+
+TEST(SimDevice, PoisonsFreshMemory) {
+  SimDevice device(1000);
+  DeviceBuffer buffer(device, 64);
+  EXPECT_TRUE(std::isnan(static_cast<const float*>(buffer.data())[5]));
+}
+
+TEST(SimDevice, RefusesHostAndFreedPointers) {
+  SimDevice device(1000);
+  float host = 0;
+  EXPECT_THROW(device.check(&host, sizeof host), Error);
+  DeviceBuffer buffer(device, 64);
+  const void* memory = buffer.data();
+  EXPECT_NO_THROW(device.check(memory, 64));
+  EXPECT_THROW(device.check(memory, 65), Error);
+  buffer.reset();
+  EXPECT_THROW(device.check(memory, 64), Error);
+}
+
+TEST(SimDevice, StreamsRunInOrderAndLate) {
+  SimDevice device(1 << 20, 200);
+  auto stream = device.make_stream();
+  std::vector<int> order;
+  for (int i = 0; i < 5; ++i) {
+    stream->run([&order, i] { order.push_back(i); });
+  }
+  stream->synchronize();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST(SimDevice, EventsOrderStreams) {
+  SimDevice device(1 << 20, 500);
+  DeviceBuffer buffer(device, 4);
+  auto upload = device.make_stream(), compute = device.make_stream();
+  const int sent = 42;
+  int received = 0;
+  upload->copy_to_device(buffer.data(), &sent, 4);
+  compute->wait(upload->record());
+  compute->copy_to_host(&received, buffer.data(), 4);
+  compute->synchronize();
+  EXPECT_EQ(received, 42);
+  EXPECT_EQ(device.bytes_to_device(), 4u);
+  EXPECT_EQ(device.bytes_to_host(), 4u);
+}
+
+TEST(SimDevice, ErrorsOfWorkComeOutOfSynchronize) {
+  SimDevice device(1000);
+  auto stream = device.make_stream();
+  stream->run([] { throw Error(ErrorKind::kData, "bad label"); });
+  EXPECT_THROW(stream->synchronize(), Error);
+  EXPECT_NO_THROW(stream->synchronize());
+}
+
+}  // namespace
+}  // namespace robusta
