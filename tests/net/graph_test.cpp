@@ -1,0 +1,124 @@
+// How nets are wired: needs of gradients, sharing of parameters, and what is said about nets that cannot be built.
+
+#include <gtest/gtest.h>
+
+#include "net/net.h"
+#include "support/nets.h"
+
+namespace robusta::test {
+namespace {
+
+const std::string kInput = R"(layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 dim: 4 } } }
+)";
+
+std::string inner_product(const std::string& name, const std::string& bottom, const std::string& more = "") {
+  return "layer { name: \"" + name + "\" type: \"InnerProduct\" bottom: \"" + bottom + "\" top: \"" + name + "\"\n" + more +
+         " inner_product_param { num_output: 4 weight_filler { type: \"xavier\" } } }\n";
+}
+
+std::string loss_of(const std::string& bottom) {
+  return "layer { name: \"l\" type: \"EuclideanLoss\" bottom: \"" + bottom + "\" bottom: \"x\" top: \"l\" }\n";
+}
+
+/// The message of the error that building this net gives.
+std::string failure(const std::string& text) {
+  try {
+    Net net(net_def(text), {});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kConfig);
+    return error.what();
+  }
+  return "no error";
+}
+
+bool backward_of(const Net& net, const std::string& layer) {
+  for (const Node& node : net.graph().nodes) {
+    if (node.layer->name() == layer) return node.backward;
+  }
+  ADD_FAILURE() << "no layer " << layer;
+  return false;
+}
+
+TEST(Graph, FrozenLowerLayersTakeNoPartInBackward) {
+  const std::string frozen = "param { lr_mult: 0 } param { lr_mult: 0 }";
+  Net net(net_def(kInput + inner_product("a", "x", frozen) + inner_product("b", "a") + loss_of("b")), {});
+  EXPECT_FALSE(backward_of(net, "a"));
+  EXPECT_TRUE(backward_of(net, "b"));
+  EXPECT_FALSE(net.layer_params("a")[0]->learns);
+  EXPECT_TRUE(net.layer_params("b")[1]->learns);
+}
+
+TEST(Graph, LayersThatReachNoLossTakeNoPart) {
+  Net net(net_def(kInput + inner_product("a", "x") + inner_product("b", "a") + inner_product("side", "a") + loss_of("b")),
+          {});
+  EXPECT_TRUE(backward_of(net, "a"));
+  EXPECT_FALSE(backward_of(net, "side"));
+}
+
+TEST(Graph, PropagateDownFalseStopsTheGradient) {
+  Net net(net_def(kInput + inner_product("a", "x") + inner_product("b", "a", "propagate_down: false") + loss_of("b")), {});
+  EXPECT_FALSE(backward_of(net, "a"));
+  EXPECT_TRUE(backward_of(net, "b"));
+}
+
+TEST(Graph, SharedParametersAreOneParameter) {
+  const std::string named = "param { name: \"w\" } param { name: \"b\" }";
+  Net net(net_def(kInput + inner_product("a", "x", named) + inner_product("b", "a", named) + loss_of("b")), {});
+  EXPECT_EQ(net.params().size(), 2u);
+  EXPECT_EQ(net.layer_params("a")[0], net.layer_params("b")[0]);
+}
+
+TEST(Graph, TestNetUsesTheTrainNetsParameters) {
+  const std::string text = kInput + inner_product("a", "x") + loss_of("a");
+  Net train(net_def(text), {});
+  NetOptions options;
+  options.phase = caffe::TEST;
+  options.backward = false;
+  options.share_params = &train;
+  Net test(net_def(text, caffe::TEST), options);
+  EXPECT_EQ(test.layer_params("a")[0]->data, train.layer_params("a")[0]->data);
+  EXPECT_TRUE(train.layer_params("a")[0]->learns);
+}
+
+TEST(GraphErrors, UnknownTypeNamesTheNearest) {
+  const std::string message = failure(kInput + "layer { name: \"p\" type: \"Poolling\" bottom: \"x\" top: \"p\" }");
+  EXPECT_NE(message.find("test.prototxt:2: layer \"p\": unknown layer type \"Poolling\" (did you mean \"Pooling\"?)"),
+            std::string::npos)
+      << message;
+}
+
+TEST(GraphErrors, WrongNumberOfBottoms) {
+  const std::string message =
+      failure(kInput + "layer { name: \"r\" type: \"ReLU\" bottom: \"x\" bottom: \"x\" top: \"r\" }");
+  EXPECT_NE(message.find("takes 1 bottom(s), but 2 given"), std::string::npos) << message;
+}
+
+TEST(GraphErrors, LossWeightsMustMatchTheTops) {
+  const std::string message =
+      failure(kInput + "layer { name: \"r\" type: \"ReLU\" bottom: \"x\" top: \"r\" loss_weight: 1 loss_weight: 2 }");
+  EXPECT_NE(message.find("2 loss_weight values for 1 tops"), std::string::npos) << message;
+}
+
+TEST(GraphErrors, SharedShapesMustAgree) {
+  const std::string message = failure(kInput + inner_product("a", "x", "param { name: \"w\" }") +
+                                      "layer { name: \"b\" type: \"InnerProduct\" bottom: \"a\" top: \"b\" "
+                                      "param { name: \"w\" } inner_product_param { num_output: 7 } }");
+  EXPECT_NE(message.find("shared param \"w\" has shape 7 4 (28), but its owner \"a\" gives it 4 4 (16)"),
+            std::string::npos)
+      << message;
+}
+
+TEST(GraphErrors, SharedMultipliersMustAgree) {
+  const std::string message = failure(kInput + inner_product("a", "x", "param { name: \"w\" lr_mult: 1 }") +
+                                      inner_product("b", "a", "param { name: \"w\" lr_mult: 2 }") + loss_of("b"));
+  EXPECT_NE(message.find("mismatched lr_mult"), std::string::npos) << message;
+}
+
+TEST(GraphErrors, ForceBackwardThroughALayerWithoutBackward) {
+  const std::string message =
+      failure("force_backward: true\n" + kInput + "layer { name: \"m\" type: \"ArgMax\" bottom: \"x\" top: \"m\" }");
+  EXPECT_NE(message.find("layers of type ArgMax have no backward pass"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace robusta::test
