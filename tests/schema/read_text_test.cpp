@@ -1,0 +1,177 @@
+#include "schema/read_text.h"
+
+#include <gtest/gtest.h>
+
+#include "support/errors.h"
+#include "support/files.h"
+
+namespace robusta {
+namespace {
+
+using test::contains;
+using test::error_of;
+
+std::string what_of_net(const std::string& text) {
+  const Error error = error_of([&] { parse_net(text, "n.prototxt"); });
+  EXPECT_EQ(error.kind(), ErrorKind::kConfig);
+  return error.what();
+}
+
+TEST(ReadText, KnowsTheLineOfEveryField) {
+  const NetDef net = parse_net(R"(name: "n"
+layer {
+  name: "a" type: "Input" top: "x"
+  input_param {
+    shape { dim: 1
+            dim: 2 }
+  }
+}
+
+layer { name: "b" type: "Convolution"
+  bottom: "x"
+  top: "y"
+  convolution_param { num_output: 3
+    kernel_size: 5
+    kernel_size: 7 } }
+)", "dir/n.prototxt");
+  ASSERT_EQ(net.sources.size(), 2u);
+  EXPECT_EQ(net.sources[0].where(), "dir/n.prototxt:2");
+  EXPECT_EQ(net.sources[0].where("input_param.shape[0].dim[1]"), "dir/n.prototxt:6");
+  EXPECT_EQ(net.sources[1].where(), "dir/n.prototxt:10");
+  EXPECT_EQ(net.sources[1].where("top"), "dir/n.prototxt:12");
+  EXPECT_EQ(net.sources[1].where("top[0]"), "dir/n.prototxt:12");
+  EXPECT_EQ(net.sources[1].where("convolution_param.kernel_size"), "dir/n.prototxt:14");
+  EXPECT_EQ(net.sources[1].where("convolution_param.kernel_size[1]"), "dir/n.prototxt:15");
+  EXPECT_EQ(net.sources[1].where("convolution_param.stride"), "dir/n.prototxt:13") << "the message around it";
+  EXPECT_EQ(net.sources[1].where("pooling_param.pad"), "dir/n.prototxt:10") << "the layer";
+  EXPECT_EQ(net.where("name"), "dir/n.prototxt:1");
+  EXPECT_EQ(net.where("state.level"), "dir/n.prototxt");
+}
+
+TEST(ReadText, OffersTheNearestField) {
+  EXPECT_EQ(what_of_net("layer {\n name: \"conv1\"\n convolution_param {\n\tkernel_sise: 3 } }"),
+            "n.prototxt:4: layer \"conv1\": unknown field \"kernel_sise\" in convolution_param (did you mean "
+            "\"kernel_size\"?)");
+  EXPECT_EQ(what_of_net("name: \"x\"\nlayr { }"), "n.prototxt:2: unknown field \"layr\" (did you mean \"layer\"?)");
+  // The name at the end of its line: protobuf reports the next one.
+  EXPECT_TRUE(contains(what_of_net("layer { name: 'a'\n botom\n\n: 'x' }"),
+                       "n.prototxt:2: layer \"a\": unknown field \"botom\" in layer (did you mean \"bottom\"?)"));
+  EXPECT_EQ(what_of_net("layer { zzzzzz: 1 }"), "n.prototxt:1: unknown field \"zzzzzz\" in layer");
+}
+
+TEST(ReadText, NamesTheFieldAtFault) {
+  const Error error = error_of([] { parse_net("layer { data_param { batch_sise: 1 } }", "n"); });
+  EXPECT_EQ(error.field(), "layer.data_param.batch_sise");
+}
+
+TEST(ReadText, OffersTheNearestEnumValue) {
+  EXPECT_EQ(what_of_net("layer { name: 'p' pooling_param {\n pool: MAXX } }"),
+            "n.prototxt:2: layer \"p\": \"MAXX\" is no value of pool (did you mean \"MAX\"?); known: MAX, AVE, STOCHASTIC");
+  EXPECT_EQ(what_of_net("layers { name: 'c' type: CONVOLUTON }"),
+            "n.prototxt:1: layer \"c\": \"CONVOLUTON\" is no value of type (did you mean \"CONVOLUTION\"?)");
+}
+
+TEST(ReadText, AttributesErrorsOnlyToTheLayerAroundThem) {
+  EXPECT_EQ(what_of_net("layer { name: 'a' # } \n }\n\ngarbage"), "n.prototxt:4: unknown field \"garbage\"");
+  EXPECT_TRUE(contains(what_of_net("layer { name: 'a' } layer { name: '}\\'' tpo: 'x' }"), "layer \"}'\""));
+}
+
+TEST(ReadText, SaysWhichKindOfFileIsWanted) {
+  EXPECT_TRUE(contains(what_of_net("net: 'x.prototxt'"), "this is a field of solvers: a net is wanted here"));
+  EXPECT_TRUE(contains(error_of([] { parse_solver("layer { }", "s"); }).what(),
+                       "this is a field of nets: a solver is wanted here"));
+}
+
+TEST(ReadText, ExplainsWrongSyntax) {
+  EXPECT_TRUE(contains(what_of_net("layer { type: Convolution }"), "the value of type must be text; put it in quotes"));
+  EXPECT_TRUE(contains(what_of_net("layer {\n name: 'a'\n"), "the file ends too early inside layer; a closing } is missing"));
+  EXPECT_TRUE(contains(what_of_net("layer { data_param { batch_size: -1 } }"), "at \"batch_size\": expected integer, got: -"));
+  EXPECT_TRUE(contains(what_of_net("layer {\n name: 'a' name: 'b' }"), "n.prototxt:2"));
+  EXPECT_TRUE(contains(what_of_net("layer { name: 'a }\n}"), "n.prototxt:1: "));
+  EXPECT_TRUE(contains(what_of_net("}"), "n.prototxt:1: "));
+}
+
+TEST(ReadText, ReadsTheFieldsOfTheForks) {
+  const NetDef net = parse_net(R"(
+engine: "MKLDNN" default_forward_type: FLOAT16 global_grad_scale: 1000
+layer { name: "c" type: "Convolution" convolution_param { engine: MKL2017 relu: true conv_algos_override: "1,1,1" } }
+layer { name: "b" type: "BatchNorm" batch_norm_param { scale_bias: true engine: CUDNN relu: true } forward_math: FLOAT }
+layer { name: "d" type: "Data" data_param { shuffle: true threads: 2 side: 3 } engine: "CAFFE" }
+layer { name: "l" type: "SoftmaxWithLoss" loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 2
+  label_smoothing: 0.1 } }
+layer { name: "s" type: "SmoothL1Loss" smooth_l1_loss_param { sigma: 2 } }
+layer { name: "r" type: "PSROIPooling" psroi_pooling_param { output_dim: 2 } }
+)", "n");
+  EXPECT_EQ(net.param.layer(0).convolution_param().engine(), caffe::ConvolutionParameter::MKL2017);
+  EXPECT_EQ(net.param.layer(3).loss_param().label_smoothing(), 0.1f);
+  const SolverDef solver = parse_solver(
+      "net: 'n' lr_policy: 'plateau' plateau_winsize: [1, 2] warmup_iter: 5 rampup_lr: 0.1 min_lr: 1e-5 larc: true", "s");
+  EXPECT_EQ(solver.param.plateau_winsize_size(), 2);
+  EXPECT_EQ(solver.param.min_lr(), 1e-5f);
+}
+
+TEST(ReadText, RefusesWhatIsNoTextFile) {
+  const test::TempDir dir;
+  const auto what = [](const std::string& path) {
+    const Error error = error_of([&] { read_net(path); });
+    EXPECT_EQ(error.kind(), ErrorKind::kConfig);
+    return std::string(error.what());
+  };
+  EXPECT_EQ(what(dir / "none"), (dir / "none") + ": cannot read: No such file or directory; check the path");
+  EXPECT_TRUE(contains(what(dir.path().string()), "this is a folder"));
+  test::write_file(dir / "binary", std::string("\x0a\x04name\x00\xff", 8));
+  EXPECT_TRUE(contains(what(dir / "binary"), "this is a binary file"));
+  test::write_file(dir / "garbage", "\x01\x02\x03\xff{{{{");
+  EXPECT_TRUE(contains(what(dir / "garbage"), "garbage:1: "));
+  test::write_file(dir / "empty", "");
+  EXPECT_TRUE(contains(what(dir / "empty"), "the net has no layers"));
+}
+
+TEST(ReadText, SurvivesDeepNesting) {
+  std::string deep;
+  for (int i = 0; i < 200000; ++i) deep += "layer {";
+  EXPECT_TRUE(contains(what_of_net(deep), "unknown field \"layer\" in layer"));
+  EXPECT_TRUE(contains(what_of_net("layer { name: \"" + std::string(1 << 20, '{')), "n.prototxt:1: "));
+}
+
+TEST(ReadText, EveryPrefixOfANetParsesOrExplains) {
+  const std::string text = "layer { name: \"a\\\"b\" type: 'X' # c\n loss_weight: [1, 2] data_param < batch_size: 3 > }";
+  int failures = 0;
+  for (size_t length = 0; length < text.size(); ++length) {
+    try {
+      parse_net(text.substr(0, length), "n");
+    } catch (const Error& error) {
+      ++failures;
+      EXPECT_TRUE(contains(error.what(), "n:")) << length;
+    }
+  }
+  EXPECT_GT(failures, 50);
+}
+
+TEST(ReadSolver, KnowsItsLines) {
+  const SolverDef solver = parse_solver("net: 'a'\nstepvalue: 1\nstepvalue: 2\ntrain_state {\n level: 1 }", "s.prototxt");
+  EXPECT_EQ(solver.where("stepvalue[1]"), "s.prototxt:3");
+  EXPECT_EQ(solver.where("train_state.level"), "s.prototxt:5");
+  EXPECT_EQ(solver.where("base_lr"), "s.prototxt");
+}
+
+TEST(ReadSolver, TurnsTheOldTypeIntoTheNew) {
+  const SolverDef solver = parse_solver("net: 'a'\n\nsolver_type: ADADELTA", "s");
+  EXPECT_EQ(solver.param.type(), "AdaDelta");
+  EXPECT_FALSE(solver.param.has_solver_type());
+  EXPECT_EQ(solver.where("type"), "s:3");
+  const Error both = error_of([] { parse_solver("type: 'SGD'\nsolver_type: ADAM", "s"); });
+  EXPECT_TRUE(contains(both.what(), "s:2: both type and solver_type are given"));
+  EXPECT_EQ(parse_solver("net: 'a'", "s").param.type(), "SGD");
+}
+
+TEST(ReadSolver, CompletesTheSnapshotPrefix) {
+  EXPECT_EQ(parse_solver("net: 'a'", "m/lenet/solver.prototxt").param.snapshot_prefix(), "m/lenet/solver");
+  EXPECT_EQ(parse_solver("snapshot_prefix: 'm/x'", "s.prototxt").param.snapshot_prefix(), "m/x");
+  const test::TempDir dir;
+  const std::string text = "snapshot_prefix: '" + dir.path().string() + "'";
+  EXPECT_EQ(parse_solver(text, "m/quick.prototxt").param.snapshot_prefix(), dir / "quick");
+}
+
+}  // namespace
+}  // namespace robusta
