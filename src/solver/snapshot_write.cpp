@@ -1,0 +1,70 @@
+#include <glog/logging.h>
+
+#include "base/atomic_file.h"
+#include "base/str.h"
+#include "schema/state_file.h"
+#include "solver/gradient_norm.h"
+#include "solver/snapshot.h"
+#include "solver/weights.h"
+
+namespace robusta {
+namespace {
+
+constexpr size_t kLargestFile = (size_t{1} << 31) - 1;  // of a protobuf message
+
+void require_small(const char* what, size_t bytes, const std::string& fix) {
+  if (bytes <= kLargestFile) return;
+  throw Error(ErrorKind::kOutput,
+              str("a ", what, " of ", bytes >> 20, " MiB cannot be written: the format ends at 2 GiB"), fix);
+}
+
+void require_finite(const Net& net) {
+  for (const ParamPtr& param : net.params()) {
+    if (all_finite(param->tensor())) continue;
+    throw Error(ErrorKind::kNumeric, str("parameter ", param->index, " is not finite: no snapshot is written"),
+                "go back to an older snapshot and lower base_lr, or set clip_gradients")
+        .in_layer(param->layer);
+  }
+}
+
+}  // namespace
+
+SnapshotPaths snapshot_paths(const std::string& prefix, int iter) {
+  const std::string stem = str(prefix, "_iter_", iter);
+  return {stem + ".caffemodel", stem + ".solverstate"};
+}
+
+void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater) {
+  const caffe::SolverParameter& p = solver.param;
+  if (p.snapshot() <= 0 && !p.snapshot_after_train()) return;
+  try {
+    if (p.snapshot_format() == caffe::SolverParameter::HDF5) {
+      throw Error(ErrorKind::kUnsupported, "snapshot_format HDF5 is not in this build", "use BINARYPROTO")
+          .at(solver.where("snapshot_format"));
+    }
+    const std::string fix = "set snapshot: 0 and snapshot_after_train: false to train without snapshots";
+    require_small(".caffemodel", proto_bytes(net, p.snapshot_diff()), fix);
+    require_small(".solverstate", updater.history_bytes(), fix);
+    require_writable_prefix(p.snapshot_prefix());
+  } catch (Error& error) {
+    throw error.at(solver.where("snapshot_prefix"));
+  }
+}
+
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, const Updater& updater, Net& net) {
+  require_finite(net);
+  const SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter);
+  LOG(INFO) << "Snapshotting to binary proto file " << paths.model;
+  write_weights(paths.model, net_to_proto(net, solver.param.snapshot_diff()));
+
+  caffe::SolverState proto = state_to_proto(state);
+  proto.set_learned_net(paths.model);
+  for (int i = 0; i < updater.histories(); ++i) {
+    blob_to_proto(updater.history_param(i).desc.shape.dims(), updater.history(i).data(), proto.add_history());
+  }
+  LOG(INFO) << "Snapshotting solver state to binary proto file " << paths.state;
+  write_state(paths.state, proto);
+  return paths;
+}
+
+}  // namespace robusta

@@ -1,0 +1,135 @@
+#include "solver/updater.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+#include <glog/logging.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "memory/placement.h"
+#include "solver/gradient_norm.h"
+
+namespace robusta {
+namespace {
+
+bool wants_l1(const SolverDef& solver) {
+  const std::string& kind = solver.param.regularization_type();
+  if (kind == "L1") return true;
+  if (kind == "L2") return false;
+  if (kind == "WD") {
+    throw Error(ErrorKind::kUnsupported, "regularization_type \"WD\" (NVIDIA) is not in this build", "use \"L2\"")
+        .at(solver.where("regularization_type"));
+  }
+  throw Error(ErrorKind::kConfig,
+              str("unknown regularization_type \"", kind, "\"", did_you_mean(kind, {"L1", "L2"})), "known: L1, L2")
+      .at(solver.where("regularization_type"));
+}
+
+}  // namespace
+
+Updater::Updater(const SolverDef& solver, Net& net)
+    : rule_(make_update_rule(solver)),
+      clip_(solver.param.clip_gradients()),
+      iter_size_(solver.param.iter_size()),
+      l1_(wants_l1(solver)) {
+  Device& device = *net.options().device;
+  if (!device.is_host()) {
+    throw Error(ErrorKind::kUnsupported, "parameters on device " + device.name() + " cannot be updated in this build");
+  }
+  const auto kinds = static_cast<size_t>(rule_->histories());
+  size_t bytes = 0;
+  for (const ParamPtr& param : net.params()) bytes += align_up(param->desc.bytes());
+  memory_ = DeviceBuffer(device, bytes * kinds);
+  if (memory_.bytes() > 0) std::memset(memory_.data(), 0, memory_.bytes());
+  size_t at = 0;
+  for (const ParamPtr& param : net.params()) {
+    Slot slot{param, {nullptr, nullptr}, false};
+    for (size_t kind = 0; kind < kinds; ++kind) {
+      slot.history[kind] = static_cast<char*>(memory_.data()) + kind * bytes + at;
+    }
+    at += align_up(param->desc.bytes());
+    slot_of_[param.get()] = slots_.size();
+    slots_.push_back(slot);
+  }
+}
+
+void Updater::begin(const Iteration& iteration) {
+  now_ = iteration;
+  for (Slot& slot : slots_) slot.done = false;
+}
+
+void Updater::ready(Param& param) {
+  if (now_.hold || clips()) return;
+  const auto found = slot_of_.find(&param);
+  assert(found != slot_of_.end());
+  update(slots_[found->second], 1);
+}
+
+void Updater::finish() {
+  const double scale = clips() ? clip_scale() : 1;
+  for (Slot& slot : slots_) {
+    if (!slot.done) update(slot, scale);
+  }
+}
+
+void Updater::update(Slot& slot, double gradient_scale) {
+  Param& param = *slot.param;
+  slot.done = true;
+  const double decay = now_.weight_decay * param.decay_mult;
+  const bool moves = param.lr_mult != 0;
+  if (!moves && (decay == 0 || !rule_->history_moves_without_rate())) return;
+  UpdateTask task;
+  task.dtype = param.desc.dtype;
+  task.count = param.desc.count();
+  task.weights = param.data;
+  task.gradient = param.diff;
+  task.history[0] = slot.history[0];
+  task.history[1] = slot.history[1];
+  task.gradient_scale = gradient_scale / iter_size_;
+  task.rate = now_.rate * param.lr_mult;
+  task.decay = decay;
+  task.l1 = l1_;
+  task.momentum = now_.momentum;
+  task.iteration = now_.number;
+  rule_->apply(task);
+  if (moves) ++param.version;
+}
+
+double Updater::clip_scale() const {
+  double square_sum = 0;
+  for (const Slot& slot : slots_) square_sum += norms(slot.param->gradient()).square_sum;
+  const double norm = std::sqrt(square_sum);
+  if (norm <= clip_) return 1;
+  const double scale = clip_ / norm;
+  LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "
+            << scale;
+  return scale;
+}
+
+const Param& Updater::history_param(int index) const { return *slots_[static_cast<size_t>(index) % slots_.size()].param; }
+
+Tensor Updater::history_tensor(int index) const {
+  const auto i = static_cast<size_t>(index);
+  const Slot& slot = slots_[i % slots_.size()];
+  return {slot.param->desc, slot.history[i / slots_.size()]};
+}
+
+std::vector<float> Updater::history(int index) const {
+  const Tensor tensor = history_tensor(index);
+  return dispatch(tensor.desc.dtype, [&](auto type) {
+    const auto* values = tensor.as<decltype(type)>();
+    return std::vector<float>(values, values + tensor.count());
+  });
+}
+
+void Updater::set_history(int index, const std::vector<float>& values) {
+  const Tensor tensor = history_tensor(index);
+  assert(static_cast<int64_t>(values.size()) == tensor.count());
+  dispatch(tensor.desc.dtype,
+           [&](auto type) { std::copy(values.begin(), values.end(), tensor.as<decltype(type)>()); });
+}
+
+}  // namespace robusta

@@ -1,0 +1,66 @@
+/// Updates the parameters of the train net once per iteration.
+///
+/// A parameter is updated as soon as its gradient is complete, while backward goes on: the place where a reduction over
+/// ranks belongs lies between `ready` and the update. With clipping, all wait for `finish`, as the norm is that of all
+/// gradients. Order: clip by the L2 norm of the summed gradients, 1/iter_size, decay, rule.
+/// Owns the histories; keeps the parameters alive. One thread, that which drives the net.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device/device.h"
+#include "net/net.h"
+#include "solver/update_rule.h"
+
+namespace robusta {
+
+class Updater : public GradientSink {
+ public:
+  /// Histories are zero. Throws Error{kConfig} for settings that the rule cannot have, Error{kMemory}.
+  Updater(const SolverDef& solver, Net& net);
+
+  /// What holds for one iteration.
+  struct Iteration {
+    int64_t number = 0;  ///< finished iterations before this one
+    double rate = 0, momentum = 0, weight_decay = 0;
+    bool hold = false;   ///< update nothing before finish()
+  };
+  void begin(const Iteration& iteration);
+  void ready(Param& param) override;
+  /// Updates all parameters that were not yet, those without a gradient too (decay acts on them).
+  void finish();
+
+  bool clips() const { return clip_ >= 0; }
+
+  /// Histories in the order of a .solverstate: all parameters' first arrays, then all second ones.
+  int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
+  std::vector<float> history(int index) const;
+  void set_history(int index, const std::vector<float>& values);
+  const Param& history_param(int index) const;
+  size_t history_bytes() const { return memory_.bytes(); }
+
+ private:
+  struct Slot {
+    ParamPtr param;
+    void* history[2] = {nullptr, nullptr};
+    bool done = false;
+  };
+
+  void update(Slot& slot, double gradient_scale);
+  double clip_scale() const;
+  Tensor history_tensor(int index) const;
+
+  std::unique_ptr<UpdateRule> rule_;
+  double clip_;
+  int iter_size_;
+  bool l1_;
+  DeviceBuffer memory_;
+  std::vector<Slot> slots_;
+  std::unordered_map<const Param*, size_t> slot_of_;
+  Iteration now_;
+};
+
+}  // namespace robusta
