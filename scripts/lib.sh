@@ -78,3 +78,65 @@ fetch() {
   rm -f "$target/$name.part"
   fail "$name was found nowhere with MD5 $sum (looked in: $*)"
 }
+
+# Cores to build with: those this process may use, fewer when memory is short (a compiler may take 1.5 GiB).
+jobs_for_build() {
+  local cores gib
+  cores=$(nproc)
+  gib=$(awk '/MemAvailable/ { print int($2 / 1572864) }' /proc/meminfo)
+  [ "$gib" -ge 1 ] || gib=1
+  echo $((cores < gib ? cores : gib))
+}
+
+# configure FOLDER OPTION...: runs cmake for build folder FOLDER; $ROBUSTA_CMAKE_ARGS comes last and wins.
+configure() {
+  local folder=$1
+  shift
+  local more=()
+  read -r -a more <<< "${ROBUSTA_CMAKE_ARGS:-}"
+  local generator=()
+  [ -f "$folder/CMakeCache.txt" ] || generator=(-G Ninja)
+  cmake -S "$ROOT" -B "$folder" "${generator[@]}" "$@" "${more[@]}" > "$folder.configure.log" 2>&1 || {
+    cat "$folder.configure.log" >&2
+    fail "configuring $folder failed; if it was made by another version, remove $folder and run this again"
+  }
+  mkdir -p "$folder" && mv "$folder.configure.log" "$folder/configure.log"
+}
+
+# build FOLDER TARGET...: builds these targets, or all.
+build() {
+  local folder=$1
+  shift
+  run "building $folder" cmake --build "$folder" -j "$(jobs_for_build)" ${1:+--target "$@"}
+}
+
+# run_tests FOLDER OPTION...: ctest with these options; adds to the counts.
+TESTS_PASSED=0 TESTS_FAILED=0 TESTS_SKIPPED=0
+run_tests() {
+  local folder=$1 report
+  report=$(realpath "$1")/tests.xml
+  shift
+  rm -f "$report"
+  # Two programs at a time with two threads each: the threads of a program that waits must not spin.
+  local status=0
+  OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} \
+    ctest --test-dir "$folder" -j 2 --timeout 900 --output-on-failure --output-junit "$report" "$@" || status=$?
+  [ -s "$report" ] || fail "ctest left no report of $folder (exit code $status)"
+  local total failed skipped
+  total=$(junit_count "$report" tests) failed=$(junit_count "$report" failures)
+  skipped=$(($(junit_count "$report" skipped) + $(junit_count "$report" disabled)))
+  [ "$total" -gt 0 ] || fail "no test was found in $folder"
+  [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || fail "ctest failed in $folder (exit code $status)"
+  TESTS_PASSED=$((TESTS_PASSED + total - failed - skipped))
+  TESTS_FAILED=$((TESTS_FAILED + failed))
+  TESTS_SKIPPED=$((TESTS_SKIPPED + skipped))
+}
+
+# junit_count FILE ATTRIBUTE: a number in the head of ctest's report.
+junit_count() { sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1; }
+
+# report_tests: the closing line; false when a test failed.
+report_tests() {
+  printf '\n%d passed, %d failed, %d skipped\n' "$TESTS_PASSED" "$TESTS_FAILED" "$TESTS_SKIPPED"
+  [ "$TESTS_FAILED" -eq 0 ]
+}

@@ -12,7 +12,8 @@ if [ "${1:-}" = --force ]; then
   force=1
   shift
 fi
-if [ -z "$force" ] && [ $# -eq 0 ] && [ -f data/digits/train_lmdb/data.mdb ] && [ -f data/digits/test_lmdb/data.mdb ]; then
+made=$(find data/digits -path '*_lmdb/data.mdb' | wc -l)
+if [ -z "$force" ] && [ $# -eq 0 ] && [ "$made" -eq 2 ]; then
   echo "data/digits is already made (--force makes it again)"
   exit 0
 fi
@@ -24,7 +25,8 @@ trap 'rm -rf "$work"' EXIT
 run "drawing the digits" "$make_digits" "$work" "$@"
 for pair in train:train t10k:test; do
   set=${pair%:*} name=${pair#*:}_lmdb
-  run "writing $name" "$convert" "$work/$set-images-idx3-ubyte" "$work/$set-labels-idx1-ubyte" "$work/$name" --backend=lmdb
+  run "writing $name" "$convert" "$work/$set-images-idx3-ubyte" "$work/$set-labels-idx1-ubyte" "$work/$name" \
+    --backend=lmdb
   rm -rf "data/digits/$name"
   mv "$work/$name" "data/digits/$name"
 done

@@ -26,7 +26,8 @@ for pair in train:train t10k:test; do
   for part in images-idx3 labels-idx1; do
     gzip -dc "data/mnist/$set-$part-ubyte.gz" > "$work/$set-$part-ubyte"
   done
-  run "writing $name" "$convert" "$work/$set-images-idx3-ubyte" "$work/$set-labels-idx1-ubyte" "$work/$name" --backend=lmdb
+  run "writing $name" "$convert" "$work/$set-images-idx3-ubyte" "$work/$set-labels-idx1-ubyte" "$work/$name" \
+    --backend=lmdb
   rm -rf "data/mnist/$name"
   mv "$work/$name" "data/mnist/$name"
 done

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Checks who includes whom in src/ and include/.
+
+A folder of src/ may include itself and the folders listed before it in src/CMakeLists.txt, less the pairs forbidden
+below. Public headers stand alone. Prints one line per violation and exits 1 when there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Folders that come earlier in the list and are still out of bounds.
+FORBIDDEN = {
+    ("comm", "memory"): "memory is planned without knowing who reduces gradients",
+    ("net", "comm"): "the net hands gradients to a sink; the solver knows the communicator",
+    ("data", "comm"): "a rank's share of the data is a number handed in",
+    ("layers", "comm"): "reductions inside a step are handed in",
+}
+# These link neither the schema nor the generated messages.
+PLAIN = {"base", "device", "memory", "comm", "tensor", "ops"}
+GENERATED = "caffe.pb.h"
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def folder_order():
+    """The folders of src/, lowest first, as the build lists them."""
+    text = (ROOT / "src/CMakeLists.txt").read_text()
+    return re.search(r"set\(robusta_folders ([^)]+)\)", text).group(1).split()
+
+
+def includes(path):
+    """(line number, included name) of every include in quotes."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            yield number, found.group(1)
+
+
+def complaint(folder, name, order):
+    """Why src/<folder> may not include `name`; None when it may."""
+    target = name.split("/")[0]
+    if target == "robusta":
+        return None
+    if name == GENERATED:
+        return f"{folder} stands below the schema" if folder in PLAIN else None
+    if "/" not in name or target not in order:
+        return "includes are written from src/ on, as in \"base/error.h\""
+    if not (ROOT / "src" / name).exists():
+        return "there is no such file"
+    if target == "schema" and folder in PLAIN:
+        return f"{folder} stands below the schema"
+    if (folder, target) in FORBIDDEN:
+        return FORBIDDEN[folder, target]
+    if order.index(target) > order.index(folder):
+        return f"{target} stands above {folder}"
+    return None
+
+
+def header_complaint(path):
+    """What is wrong with the beginning of a header; None when nothing is."""
+    text = path.read_text()
+    if not text.startswith("///"):
+        return "a header opens with its contract, a /// comment"
+    return None if "#pragma once" in text else "no #pragma once"
+
+
+def main():
+    order, problems, files = folder_order(), [], 0
+    for path in sorted([*ROOT.glob("src/**/*.h"), *ROOT.glob("src/**/*.cpp"), *ROOT.glob("include/**/*.h")]):
+        files += 1
+        where = path.relative_to(ROOT)
+        public = where.parts[0] == "include"
+        if path.suffix == ".h" and header_complaint(path):
+            problems.append(f"{where}:1: {header_complaint(path)}")
+        if not public and where.parts[1] not in order:
+            problems.append(f"{where}:1: folder {where.parts[1]} is not in src/CMakeLists.txt")
+            continue
+        for number, name in includes(path):
+            if public:
+                why = None if name.startswith("robusta/") else "public headers include only one another"
+            else:
+                why = complaint(where.parts[1], name, order)
+            if why:
+                problems.append(f"{where}:{number}: \"{name}\": {why}")
+    print("\n".join(problems) if problems else f"includes: {files} files are right")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
