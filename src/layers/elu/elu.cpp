@@ -1,0 +1,74 @@
+// ELU: y = lambda * x for x > 0, lambda * alpha * (e^x - 1) else (Clevert, Unterthiner, Hochreiter 2016; lambda as in
+// SELU, Klambauer et al. 2017).
+
+#include <cmath>
+
+#include "layers/elementwise.h"
+#include "layers/vector_math.h"
+
+namespace robusta {
+namespace {
+
+class EluLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity arity() const override { return {}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override { return bottoms; }
+  float alpha() const { return param().elu_param().alpha(); }
+  float lambda() const { return param().elu_param().lambda(); }
+  /// Whether y > 0 exactly where x > 0, so that backward can do with y.
+  bool sign_survives() const { return lambda() > 0 && alpha() >= 0; }
+};
+
+template <typename T>
+class EluExact {
+ public:
+  explicit EluExact(const KernelRequest& request)
+      : from_top_(request.layer<EluLayer>().sign_survives()),
+        lambda_(request.layer<EluLayer>().lambda()),
+        scale_(lambda_ * static_cast<T>(request.layer<EluLayer>().alpha())) {}
+  SlopeFrom slope_from() const { return from_top_ ? SlopeFrom::kTop : SlopeFrom::kBottom; }
+  T value(T x) const { return x > 0 ? lambda_ * x : scale_ * std::expm1(x); }
+  T slope(T s) const {
+    if (s > 0) return lambda_;
+    return from_top_ ? s + scale_ : scale_ * std::exp(s);
+  }
+
+ private:
+  bool from_top_;
+  T lambda_, scale_;
+};
+
+class EluFast {
+ public:
+  explicit EluFast(const KernelRequest& request)
+      : lambda_(request.layer<EluLayer>().lambda()), scale_(lambda_ * request.layer<EluLayer>().alpha()) {}
+  SlopeFrom slope_from() const { return SlopeFrom::kTop; }
+  float value(float x) const {
+    const float below = scale_ * vec::expm1(x > 0 ? 0.0f : x);
+    return x > 0 ? lambda_ * x : below;
+  }
+  float slope(float y) const { return y > 0 ? lambda_ : y + scale_; }
+
+ private:
+  float lambda_, scale_;
+};
+
+template <typename T>
+using EluReference = UnaryReference<T, EluExact<T>>;
+
+std::unique_ptr<Kernel> make_elu_native(const KernelRequest& request, std::string& why_not) {
+  if (!request.layer<EluLayer>().sign_survives()) {
+    why_not = "needs alpha >= 0 and lambda > 0, so that the result has the sign of the argument";
+    return nullptr;
+  }
+  return make_unary_native<EluFast>(request, why_not);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_LAYER("ELU", EluLayer);
+ROBUSTA_REGISTER_REFERENCE("ELU", EluReference);
+ROBUSTA_REGISTER_KERNEL("ELU", "native", 10, make_elu_native);
+
+}  // namespace robusta
