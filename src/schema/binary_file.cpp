@@ -38,7 +38,8 @@ void BinaryFile::check(const std::string& path, ErrorKind kind) {
   char begin[8] = {};
   if (::pread(fd_, begin, sizeof begin, 0) == sizeof begin && std::memcmp(begin, kHdf5, sizeof begin) == 0)
     throw Error(ErrorKind::kUnsupported, "this is an HDF5 file; HDF5 is not in this build",
-                "save it with snapshot_format: BINARYPROTO").at(path);
+                "save it with snapshot_format: BINARYPROTO")
+        .at(path);
   if (info.st_size > kLargestMessage)
     throw Error(kind, str("the file has ", info.st_size, " bytes; a protobuf message has less than 2 GiB")).at(path);
   size_ = static_cast<int>(info.st_size);

@@ -62,10 +62,14 @@ bool same_shape(const BlobData& blob, const std::vector<int64_t>& target) {
 
 void append_raw(caffe::Type type, const std::string& bytes, std::vector<float>* values) {
   switch (type) {
-    case caffe::DOUBLE: return append_elements<double>(bytes, values, [](double x) { return static_cast<float>(x); });
-    case caffe::FLOAT: return append_elements<float>(bytes, values, [](float x) { return x; });
-    case caffe::FLOAT16: return append_elements<uint16_t>(bytes, values, half_to_float);
-    default: break;
+    case caffe::DOUBLE:
+      return append_elements<double>(bytes, values, [](double x) { return static_cast<float>(x); });
+    case caffe::FLOAT:
+      return append_elements<float>(bytes, values, [](float x) { return x; });
+    case caffe::FLOAT16:
+      return append_elements<uint16_t>(bytes, values, half_to_float);
+    default:
+      break;
   }
   throw Error(ErrorKind::kUnsupported, str("raw values of type ", caffe::Type_Name(type), " are not read"));
 }
@@ -106,8 +110,8 @@ BlobData read_mean_file(const std::string& path) {
   }
   if (mean.shape.size() == 4 && mean.shape[0] == 1) mean.shape.erase(mean.shape.begin());
   if (mean.shape.size() != 3)
-    throw Error(ErrorKind::kData, "a mean image has channels, height and width",
-                "make one with compute_image_mean").at(path);
+    throw Error(ErrorKind::kData, "a mean image has channels, height and width", "make one with compute_image_mean")
+        .at(path);
   mean.legacy_dims = false;
   return mean;
 }

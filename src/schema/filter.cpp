@@ -63,7 +63,9 @@ NetDef filter_net(const NetDef& net, const caffe::NetState& state) {
     const LayerSource& source = net.sources[static_cast<size_t>(i)];
     if (layer.include_size() > 0 && layer.exclude_size() > 0)
       throw Error(ErrorKind::kConfig, "both include and exclude rules", "use rules of one kind")
-          .in_field("exclude").in_layer(layer.name()).at(source.where("exclude"));
+          .in_field("exclude")
+          .in_layer(layer.name())
+          .at(source.where("exclude"));
     if (std::string line; !is_in(layer, state, &line)) {
       LOG(INFO) << line;
       continue;

@@ -25,9 +25,8 @@ void put(Message* message, const FieldDescriptor* field, const Value& value, Set
 
 void copy_message(const Message& source, const FieldDescriptor* from, int index, Message* target,
                   const FieldDescriptor* to) {
-  const Message& value =
-      from->is_repeated() ? source.GetReflection()->GetRepeatedMessage(source, from, index)
-                          : source.GetReflection()->GetMessage(source, from);
+  const Message& value = from->is_repeated() ? source.GetReflection()->GetRepeatedMessage(source, from, index)
+                                             : source.GetReflection()->GetMessage(source, from);
   Message* made = to->is_repeated() ? target->GetReflection()->AddMessage(target, to)
                                     : target->GetReflection()->MutableMessage(target, to);
   made->CopyFrom(value);
@@ -37,10 +36,10 @@ void copy_element(const Message& source, const FieldDescriptor* from, int index,
                   const FieldDescriptor* to) {
   using R = Reflection;
   switch (from->cpp_type()) {
-#define ROBUSTA_COPY(KIND, Name)                                                                  \
-  case FieldDescriptor::CPPTYPE_##KIND:                                                           \
+#define ROBUSTA_COPY(KIND, Name)                                                                        \
+  case FieldDescriptor::CPPTYPE_##KIND:                                                                 \
     put(target, to, value_of(source, from, index, &R::Get##Name, &R::GetRepeated##Name), &R::Set##Name, \
-        &R::Add##Name);                                                                           \
+        &R::Add##Name);                                                                                 \
     return
     ROBUSTA_COPY(INT32, Int32);
     ROBUSTA_COPY(INT64, Int64);
@@ -55,7 +54,9 @@ void copy_element(const Message& source, const FieldDescriptor* from, int index,
       put(target, to, value_of(source, from, index, &R::GetEnumValue, &R::GetRepeatedEnumValue), &R::SetEnumValue,
           &R::AddEnumValue);
       return;
-    case FieldDescriptor::CPPTYPE_MESSAGE: copy_message(source, from, index, target, to); return;
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      copy_message(source, from, index, target, to);
+      return;
   }
 }
 

@@ -46,7 +46,9 @@ class Splitter {
 
   [[noreturn]] void fail(int i, const std::string& field, const std::string& cause, const std::string& fix) const {
     throw Error(ErrorKind::kConfig, cause, fix)
-        .in_field(field).in_layer(layer(i).name()).at(net_.sources[static_cast<size_t>(i)].where(field));
+        .in_field(field)
+        .in_layer(layer(i).name())
+        .at(net_.sources[static_cast<size_t>(i)].where(field));
   }
 
   bool in_place(int i, int top) const {
@@ -91,8 +93,10 @@ class Splitter {
       const std::string cycle = find_cycle(i, k);
       if (!cycle.empty())
         fail(i, field, str("the layers form a cycle: ", cycle), "a layer reads only blobs made above it");
-      fail(i, field, str("bottom \"", blob, "\" is made only later, by layer \"", layer(k).name(), "\" (",
-                         net_.sources[static_cast<size_t>(k)].where(), ")"), "move that layer up");
+      fail(i, field,
+           str("bottom \"", blob, "\" is made only later, by layer \"", layer(k).name(), "\" (",
+               net_.sources[static_cast<size_t>(k)].where(), ")"),
+           "move that layer up");
     }
     fail(i, field, str("unknown bottom blob \"", blob, "\"", did_you_mean(blob, {tops.begin(), tops.end()})),
          "a bottom is a top of a layer above, in this phase");

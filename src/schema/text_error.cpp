@@ -107,8 +107,9 @@ Error unknown_field(const Descriptor* root, const Place& place, const std::strin
     const bool net = root == caffe::NetParameter::descriptor();
     const Descriptor* other = net ? caffe::SolverParameter::descriptor() : caffe::NetParameter::descriptor();
     if (other->FindFieldByName(field))
-      return Error(ErrorKind::kConfig, cause, net ? "this is a field of solvers: a net is wanted here"
-                                                  : "this is a field of nets: a solver is wanted here");
+      return Error(ErrorKind::kConfig, cause,
+                   net ? "this is a field of solvers: a net is wanted here"
+                       : "this is a field of nets: a solver is wanted here");
   }
   const Descriptor* message = descend(root, place.path);
   return Error(ErrorKind::kConfig, cause + (message ? did_you_mean(field, field_names(message)) : ""));

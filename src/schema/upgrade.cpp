@@ -16,7 +16,7 @@ UpgradeNotes upgrade_net(NetDef* net) {
   UpgradeNotes notes;
   if (net->param.layers_size() > 0 && net->param.layer_size() > 0)
     throw Error(ErrorKind::kConfig, "the net has both `layers` (old form) and `layer`", "use one form for all layers")
-        .at(net->where("layers"));
+        .at(net->sources.at(0).where());
   upgrade_v0(net, &notes);
   upgrade_transform(net, &notes);
   upgrade_v1(net, &notes);
@@ -68,15 +68,18 @@ void upgrade_input(NetDef* net, UpgradeNotes* notes) {
     const int shapes = by_shape ? param.input_shape_size() : param.input_dim_size() / 4;
     if (shapes != param.input_size() || (!by_shape && param.input_dim_size() % 4 != 0))
       throw Error(ErrorKind::kConfig, str(param.input_size(), " inputs, but shapes for ", shapes),
-                  "give one input_shape, or four input_dim, per input").at(net->where("input"));
+                  "give one input_shape, or four input_dim, per input")
+          .at(net->where("input"));
     caffe::LayerParameter layer;
     layer.set_name("input");
     layer.set_type("Input");
     for (int i = 0; i < param.input_size(); ++i) {
       layer.add_top(param.input(i));
       caffe::BlobShape* shape = layer.mutable_input_param()->add_shape();
-      if (by_shape) shape->CopyFrom(param.input_shape(i));
-      else for (int axis = 0; axis < 4; ++axis) shape->add_dim(param.input_dim(4 * i + axis));
+      if (by_shape)
+        shape->CopyFrom(param.input_shape(i));
+      else
+        for (int axis = 0; axis < 4; ++axis) shape->add_dim(param.input_dim(4 * i + axis));
     }
     param.add_layer()->Swap(&layer);
     for (int i = param.layer_size() - 1; i > 0; --i) param.mutable_layer()->SwapElements(i, i - 1);

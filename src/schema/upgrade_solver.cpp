@@ -1,21 +1,14 @@
+#include <iterator>
+
 #include "robusta/error.h"
 #include "schema/upgrade.h"
 
 namespace robusta {
 namespace {
 
-const char* type_name(caffe::SolverParameter::SolverType type) {
-  switch (type) {
-    case caffe::SolverParameter::SGD: return "SGD";
-    case caffe::SolverParameter::NESTEROV: return "Nesterov";
-    case caffe::SolverParameter::ADAGRAD: return "AdaGrad";
-    case caffe::SolverParameter::RMSPROP: return "RMSProp";
-    case caffe::SolverParameter::ADADELTA: return "AdaDelta";
-    case caffe::SolverParameter::ADAM: return "Adam";
-    case caffe::SolverParameter::SAG: return "SAG";
-  }
-  return "SGD";
-}
+/// By the number of SolverParameter::SolverType.
+constexpr const char* kTypeNames[] = {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam", "SAG"};
+static_assert(std::size(kTypeNames) == caffe::SolverParameter::SolverType_ARRAYSIZE);
 
 }  // namespace
 
@@ -25,7 +18,7 @@ bool upgrade_solver(SolverDef* solver) {
   if (param.has_type())
     throw Error(ErrorKind::kConfig, "both type and solver_type are given", "keep type")
         .at(solver->where("solver_type"));
-  param.set_type(type_name(param.solver_type()));
+  param.set_type(kTypeNames[param.solver_type()]);
   param.clear_solver_type();
   if (const auto line = solver->lines.find("solver_type"); line != solver->lines.end())
     solver->lines.insert_or_assign("type", line->second);

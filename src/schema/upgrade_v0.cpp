@@ -133,7 +133,8 @@ void fold_padding(NetDef* net) {
     if (padding.layer().type() != "padding") continue;
     const auto fail = [&](const std::string& cause) {
       throw Error(ErrorKind::kConfig, cause, "give the convolution or pooling a `pad` of its own")
-          .in_layer(name_of(padding)).at(net->sources[static_cast<size_t>(i)].where());
+          .in_layer(name_of(padding))
+          .at(net->sources[static_cast<size_t>(i)].where());
     };
     if (padding.bottom_size() != 1 || padding.top_size() != 1) fail("a padding layer has one bottom and one top");
     bool used = false;

@@ -10,10 +10,18 @@ namespace robusta {
 namespace {
 
 // The few field numbers that carry weights, the same in all forks (proto/caffe.proto).
-namespace net_field { enum { kName = 1, kLayers = 2, kLayer = 100 }; }
-namespace layer_field { enum { kName = 1, kType = 2, kBlobs = 7 }; }
-namespace v1_field { enum { kNested = 1, kName = 4, kType = 5, kBlobs = 6 }; }
-namespace v0_field { enum { kName = 1, kType = 2, kBlobs = 50 }; }
+namespace net_field {
+enum { kName = 1, kLayers = 2, kLayer = 100 };
+}
+namespace layer_field {
+enum { kName = 1, kType = 2, kBlobs = 7 };
+}
+namespace v1_field {
+enum { kNested = 1, kName = 4, kType = 5, kBlobs = 6 };
+}
+namespace v0_field {
+enum { kName = 1, kType = 2, kBlobs = 50 };
+}
 namespace blob_field {
 enum { kNum = 1, kWidth = 4, kData = 5, kShape = 7, kDouble = 8, kRawType = 10, kRaw = 12 };
 }

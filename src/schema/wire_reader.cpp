@@ -13,8 +13,7 @@ WireReader::WireReader(const BinaryFile& file) : stream_(file.fd()), coded_(&str
 }
 
 void WireReader::damaged() const {
-  throw Error(ErrorKind::kModel,
-              str("the file is cut or damaged at byte ", coded_.CurrentPosition(), " of ", size_),
+  throw Error(ErrorKind::kModel, str("the file is cut or damaged at byte ", coded_.CurrentPosition(), " of ", size_),
               "copy or download it again");
 }
 

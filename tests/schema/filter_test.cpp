@@ -65,12 +65,14 @@ TEST(Filter, SaysWhyNot) {
 TEST(Filter, LogsTheLineThatLogParsersKnow) {
   testing::internal::CaptureStderr();
   filter_net(parse_net("layer { name: 'mnist' include { phase: TEST } }", "n"), state(caffe::TRAIN));
-  EXPECT_TRUE(test::contains(testing::internal::GetCapturedStderr(),
-      "] The NetState phase (0) differed from the phase (1) specified by a rule in layer mnist\n"));
+  EXPECT_TRUE(
+      test::contains(testing::internal::GetCapturedStderr(),
+                     "] The NetState phase (0) differed from the phase (1) specified by a rule in layer mnist\n"));
 }
 
 TEST(Filter, KeepsSourcesWithTheirLayersAndSetsTheState) {
-  const NetDef net = parse_net("state { level: 7 }\nlayer { name: 'a' include { phase: TEST } }\nlayer { name: 'b' }", "n");
+  const NetDef net =
+      parse_net("state { level: 7 }\nlayer { name: 'a' include { phase: TEST } }\nlayer { name: 'b' }", "n");
   const NetDef kept = filter_net(net, state(caffe::TRAIN, 1, {"s"}));
   ASSERT_EQ(kept.param.layer_size(), 1);
   ASSERT_EQ(kept.sources.size(), 1u);

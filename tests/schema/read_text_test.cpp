@@ -33,7 +33,8 @@ layer { name: "b" type: "Convolution"
   convolution_param { num_output: 3
     kernel_size: 5
     kernel_size: 7 } }
-)", "dir/n.prototxt");
+)",
+                               "dir/n.prototxt");
   ASSERT_EQ(net.sources.size(), 2u);
   EXPECT_EQ(net.sources[0].where(), "dir/n.prototxt:2");
   EXPECT_EQ(net.sources[0].where("input_param.shape[0].dim[1]"), "dir/n.prototxt:6");
@@ -65,8 +66,9 @@ TEST(ReadText, NamesTheFieldAtFault) {
 }
 
 TEST(ReadText, OffersTheNearestEnumValue) {
-  EXPECT_EQ(what_of_net("layer { name: 'p' pooling_param {\n pool: MAXX } }"),
-            "n.prototxt:2: layer \"p\": \"MAXX\" is no value of pool (did you mean \"MAX\"?); known: MAX, AVE, STOCHASTIC");
+  EXPECT_EQ(
+      what_of_net("layer { name: 'p' pooling_param {\n pool: MAXX } }"),
+      "n.prototxt:2: layer \"p\": \"MAXX\" is no value of pool (did you mean \"MAX\"?); known: MAX, AVE, STOCHASTIC");
   EXPECT_EQ(what_of_net("layers { name: 'c' type: CONVOLUTON }"),
             "n.prototxt:1: layer \"c\": \"CONVOLUTON\" is no value of type (did you mean \"CONVOLUTION\"?)");
 }
@@ -84,8 +86,10 @@ TEST(ReadText, SaysWhichKindOfFileIsWanted) {
 
 TEST(ReadText, ExplainsWrongSyntax) {
   EXPECT_TRUE(contains(what_of_net("layer { type: Convolution }"), "the value of type must be text; put it in quotes"));
-  EXPECT_TRUE(contains(what_of_net("layer {\n name: 'a'\n"), "the file ends too early inside layer; a closing } is missing"));
-  EXPECT_TRUE(contains(what_of_net("layer { data_param { batch_size: -1 } }"), "at \"batch_size\": expected integer, got: -"));
+  EXPECT_TRUE(
+      contains(what_of_net("layer {\n name: 'a'\n"), "the file ends too early inside layer; a closing } is missing"));
+  EXPECT_TRUE(
+      contains(what_of_net("layer { data_param { batch_size: -1 } }"), "at \"batch_size\": expected integer, got: -"));
   EXPECT_TRUE(contains(what_of_net("layer {\n name: 'a' name: 'b' }"), "n.prototxt:2"));
   EXPECT_TRUE(contains(what_of_net("layer { name: 'a }\n}"), "n.prototxt:1: "));
   EXPECT_TRUE(contains(what_of_net("}"), "n.prototxt:1: "));
@@ -101,11 +105,13 @@ layer { name: "l" type: "SoftmaxWithLoss" loss_param { normalization: PRE_FIXED 
   label_smoothing: 0.1 } }
 layer { name: "s" type: "SmoothL1Loss" smooth_l1_loss_param { sigma: 2 } }
 layer { name: "r" type: "PSROIPooling" psroi_pooling_param { output_dim: 2 } }
-)", "n");
+)",
+                               "n");
   EXPECT_EQ(net.param.layer(0).convolution_param().engine(), caffe::ConvolutionParameter::MKL2017);
   EXPECT_EQ(net.param.layer(3).loss_param().label_smoothing(), 0.1f);
   const SolverDef solver = parse_solver(
-      "net: 'n' lr_policy: 'plateau' plateau_winsize: [1, 2] warmup_iter: 5 rampup_lr: 0.1 min_lr: 1e-5 larc: true", "s");
+      "net: 'n' lr_policy: 'plateau' plateau_winsize: [1, 2] warmup_iter: 5 rampup_lr: 0.1 min_lr: 1e-5 larc: true",
+      "s");
   EXPECT_EQ(solver.param.plateau_winsize_size(), 2);
   EXPECT_EQ(solver.param.min_lr(), 1e-5f);
 }
@@ -135,7 +141,8 @@ TEST(ReadText, SurvivesDeepNesting) {
 }
 
 TEST(ReadText, EveryPrefixOfANetParsesOrExplains) {
-  const std::string text = "layer { name: \"a\\\"b\" type: 'X' # c\n loss_weight: [1, 2] data_param < batch_size: 3 > }";
+  const std::string text =
+      "layer { name: \"a\\\"b\" type: 'X' # c\n loss_weight: [1, 2] data_param < batch_size: 3 > }";
   int failures = 0;
   for (size_t length = 0; length < text.size(); ++length) {
     try {
@@ -149,7 +156,8 @@ TEST(ReadText, EveryPrefixOfANetParsesOrExplains) {
 }
 
 TEST(ReadSolver, KnowsItsLines) {
-  const SolverDef solver = parse_solver("net: 'a'\nstepvalue: 1\nstepvalue: 2\ntrain_state {\n level: 1 }", "s.prototxt");
+  const SolverDef solver =
+      parse_solver("net: 'a'\nstepvalue: 1\nstepvalue: 2\ntrain_state {\n level: 1 }", "s.prototxt");
   EXPECT_EQ(solver.where("stepvalue[1]"), "s.prototxt:3");
   EXPECT_EQ(solver.where("train_state.level"), "s.prototxt:5");
   EXPECT_EQ(solver.where("base_lr"), "s.prototxt");

@@ -68,27 +68,31 @@ TEST(Splits, AnExplicitLossWeightIsUseZero) {
 }
 
 TEST(Splits, PointBackToTheLayerThatMadeTheBlob) {
-  const NetDef net = insert_splits(parse_net(
-      "\nlayer { name: 'a' top: 'x' }\nlayer { name: 'b' bottom: 'x' bottom: 'x' top: 'y' }", "n"));
+  const NetDef net = insert_splits(
+      parse_net("\nlayer { name: 'a' top: 'x' }\nlayer { name: 'b' bottom: 'x' bottom: 'x' top: 'y' }", "n"));
   EXPECT_EQ(net.sources[1].where(), "n:2");
   EXPECT_EQ(net.sources[2].where("bottom[1]"), "n:3");
 }
 
 TEST(Splits, RefuseAnUnknownBottom) {
   const Error error = failure("layer { name: 'a' top: 'pool1' }\nlayer { name: 'conv2'\n bottom: 'poool1' top: 'y' }");
-  EXPECT_STREQ(error.what(), "n:3: layer \"conv2\": unknown bottom blob \"poool1\" (did you mean \"pool1\"?); "
-                             "a bottom is a top of a layer above, in this phase");
+  EXPECT_STREQ(error.what(),
+               "n:3: layer \"conv2\": unknown bottom blob \"poool1\" (did you mean \"pool1\"?); "
+               "a bottom is a top of a layer above, in this phase");
 }
 
 TEST(Splits, RefuseABottomThatIsMadeLater) {
   const Error error = failure("layer { name: 'a' bottom: 'x' top: 'y' }\nlayer { name: 'b' top: 'x' }");
-  EXPECT_STREQ(error.what(), "n:1: layer \"a\": bottom \"x\" is made only later, by layer \"b\" (n:2); move that layer up");
+  EXPECT_STREQ(error.what(),
+               "n:1: layer \"a\": bottom \"x\" is made only later, by layer \"b\" (n:2); move that layer up");
 }
 
 TEST(Splits, NameTheCycle) {
-  EXPECT_TRUE(test::contains(failure("layer { name: 'in' top: 'i' } layer { name: 'a' bottom: 'i' bottom: 'z' top: 'x' }"
-                                     "layer { name: 'b' bottom: 'x' top: 'y' } layer { name: 'c' bottom: 'y' top: 'z' }")
-                                 .what(), "layer \"a\": the layers form a cycle: a -> b -> c -> a; "));
+  EXPECT_TRUE(
+      test::contains(failure("layer { name: 'in' top: 'i' } layer { name: 'a' bottom: 'i' bottom: 'z' top: 'x' }"
+                             "layer { name: 'b' bottom: 'x' top: 'y' } layer { name: 'c' bottom: 'y' top: 'z' }")
+                         .what(),
+                     "layer \"a\": the layers form a cycle: a -> b -> c -> a; "));
   EXPECT_TRUE(test::contains(failure("layer { name: 'a' bottom: 'y' top: 'x' top: 'y' }").what(), "a cycle: a -> a"));
 }
 
@@ -98,13 +102,17 @@ TEST(Splits, RefuseADuplicateTop) {
   EXPECT_TRUE(test::contains(failure("layer { name: 'a' top: 'x' top: 'x' }").what(), "already made by layer \"a\""));
   // In-place means the same index: bottom 1 as top 0 is another blob of the same name.
   EXPECT_TRUE(test::contains(failure("layer { name: 'a' top: 'x' top: 'y' }"
-                                     "layer { name: 'b' bottom: 'x' bottom: 'y' top: 'y' }").what(), "already made"));
+                                     "layer { name: 'b' bottom: 'x' bottom: 'y' top: 'y' }")
+                                 .what(),
+                             "already made"));
 }
 
 TEST(Splits, RefuseToOverwriteWhatOthersRead) {
-  const Error error = failure("layer { name: 'a' top: 'x' } layer { name: 'b' bottom: 'x' top: 'y' }"
-                              "layer { name: 'relu' bottom: 'x' top: 'x' }");
-  EXPECT_TRUE(test::contains(error.what(), "layer \"relu\": the layer overwrites blob \"x\" in-place, but other layers"));
+  const Error error = failure(
+      "layer { name: 'a' top: 'x' } layer { name: 'b' bottom: 'x' top: 'y' }"
+      "layer { name: 'relu' bottom: 'x' top: 'x' }");
+  EXPECT_TRUE(
+      test::contains(error.what(), "layer \"relu\": the layer overwrites blob \"x\" in-place, but other layers"));
 }
 
 }  // namespace

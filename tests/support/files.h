@@ -23,8 +23,8 @@ class TempDir {
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& content);
 
-/// Path of `name` in the folder of recorded material (environment variable ROBUSTA_SHARED_DIR, else ../shared beside the
-/// source tree), or "" when it is not there: then a test skips itself visibly.
+/// Path of `name` in the folder of recorded material (environment variable ROBUSTA_SHARED_DIR, else ../shared beside
+/// the source tree), or "" when it is not there: then a test skips itself visibly.
 std::string shared_file(const std::string& name);
 
 }  // namespace robusta::test

@@ -1,0 +1,175 @@
+#include "schema/upgrade.h"
+
+#include <gtest/gtest.h>
+
+#include "schema/print.h"
+#include "schema/read_text.h"
+#include "support/errors.h"
+
+namespace robusta {
+namespace {
+
+using test::contains;
+
+std::string upgraded(const std::string& text) { return parse_net(text, "n").param.ShortDebugString(); }
+
+std::string what_of(const std::string& text) {
+  return test::error_of([&] { parse_net(text, "n"); }).what();
+}
+
+TEST(UpgradeV0, MovesFlatSettingsByLayerType) {
+  EXPECT_EQ(upgraded("layers { bottom: 'x' top: 'y' layer { name: 'c' type: 'conv' num_output: 2 biasterm: false pad: 1"
+                     " kernelsize: 3 stride: 2 group: 2 weight_filler { type: 'xavier' } } }"),
+            "layer { name: \"c\" type: \"Convolution\" bottom: \"x\" top: \"y\" convolution_param { num_output: 2 "
+            "bias_term: false pad: 1 kernel_size: 3 group: 2 stride: 2 weight_filler { type: \"xavier\" } } }");
+  EXPECT_EQ(
+      upgraded("layers { layer { name: 'p' type: 'pool' pool: STOCHASTIC kernelsize: 3 stride: 2 pad: 1 } }"),
+      "layer { name: \"p\" type: \"Pooling\" pooling_param { pool: STOCHASTIC kernel_size: 3 stride: 2 pad: 1 } }");
+  EXPECT_EQ(
+      upgraded("layers { layer { name: 'd' type: 'data' source: 's' batchsize: 4 rand_skip: 5 scale: 2 cropsize: 6"
+               " mirror: true meanfile: 'm' } top: 't' }"),
+      "layer { name: \"d\" type: \"Data\" top: \"t\" transform_param { scale: 2 mirror: true crop_size: 6 "
+      "mean_file: \"m\" } data_param { source: \"s\" batch_size: 4 rand_skip: 5 } }");
+  EXPECT_EQ(upgraded("layers { layer { name: 'w' type: 'window_data' det_fg_threshold: 0.25 det_context_pad: 2 "
+                     "det_crop_mode: 'square' } }"),
+            "layer { name: \"w\" type: \"WindowData\" window_data_param { fg_threshold: 0.25 context_pad: 2 crop_mode: "
+            "\"square\" } }");
+  EXPECT_EQ(upgraded("layers { layer { name: 'i' type: 'innerproduct' num_output: 3 blobs_lr: 1 blobs_lr: 2 "
+                     "weight_decay: 0 } }"),
+            "layer { name: \"i\" type: \"InnerProduct\" param { lr_mult: 1 decay_mult: 0 } param { lr_mult: 2 } "
+            "inner_product_param { num_output: 3 } }");
+}
+
+TEST(UpgradeV0, NotesWhatHasNoPlace) {
+  NetDef net;
+  net.file = "n";
+  net.sources.resize(1);
+  caffe::V0LayerParameter* flat = net.param.add_layers()->mutable_layer();
+  flat->set_name("r");
+  flat->set_type("relu");
+  flat->set_num_output(3);
+  const UpgradeNotes notes = upgrade_net(&net);
+  ASSERT_EQ(notes.dropped.size(), 1u);
+  EXPECT_TRUE(contains(notes.dropped[0], "layer \"r\": dropped num_output"));
+  EXPECT_EQ(net.param.ShortDebugString(), "layer { name: \"r\" type: \"ReLU\" }");
+}
+
+TEST(UpgradeV0, KeepsOnlyWhatCaffeKeepsOfTheNet) {
+  EXPECT_EQ(
+      upgraded("name: 'x' force_backward: true debug_info: true state { level: 2 } layers { layer { type: 'relu' } }"),
+      "name: \"x\" force_backward: true layer { type: \"ReLU\" }");
+}
+
+TEST(UpgradeV0, FoldsPaddingIntoTheLayerThatReadsIt) {
+  const NetDef net = parse_net(
+      "layers { layer { name: 'p' type: 'padding' pad: 2 } bottom: 'x' top: 'xp' }\n"
+      "layers { layer { name: 'c' type: 'conv'\n kernelsize: 5 } bottom: 'xp' top: 'y' }",
+      "n");
+  EXPECT_EQ(net.param.ShortDebugString(),
+            "layer { name: \"c\" type: \"Convolution\" bottom: \"x\" top: \"y\" "
+            "convolution_param { pad: 2 kernel_size: 5 } }");
+  ASSERT_EQ(net.sources.size(), 1u);
+  EXPECT_EQ(net.sources[0].where(), "n:2");
+  EXPECT_EQ(net.sources[0].where("convolution_param.kernel_size"), "n:3");
+}
+
+TEST(UpgradeV0, RefusesPaddingThatNobodyCanTakeOver) {
+  const std::string padding = "layers { layer { name: 'p' type: 'padding' pad: 2 } bottom: 'x' top: 'xp' }";
+  EXPECT_TRUE(contains(what_of(padding), "n:1: layer \"p\": nothing reads the padded blob \"xp\""));
+  EXPECT_TRUE(contains(what_of(padding + "layers { layer { name: 'r' type: 'relu' } bottom: 'xp' top: 'y' }"),
+                       "layer \"r\" cannot pad its input"));
+}
+
+TEST(UpgradeV0, OffersTheNearestOldType) {
+  EXPECT_EQ(what_of("layers { layer { name: 'c'\n type: 'convv' } }"),
+            "n:2: layer \"c\": unknown layer type \"convv\" of the oldest form (did you mean \"conv\"?)");
+}
+
+TEST(UpgradeV1, TurnsParallelListsIntoParams) {
+  const NetDef net = parse_net(
+      "layers { name: 'c' type: CONVOLUTION param: 'w' blob_share_mode: PERMISSIVE\n blobs_lr: 1\n blobs_lr: 2\n "
+      "weight_decay: 0.5 include { phase: TRAIN } loss_weight: 3 convolution_param { num_output: 1 } }",
+      "n");
+  EXPECT_EQ(
+      net.param.ShortDebugString(),
+      "layer { name: \"c\" type: \"Convolution\" loss_weight: 3 param { name: \"w\" share_mode: PERMISSIVE lr_mult: 1 "
+      "decay_mult: 0.5 } param { lr_mult: 2 } include { phase: TRAIN } convolution_param { num_output: 1 } }");
+  EXPECT_EQ(net.sources[0].where("param[1].lr_mult"), "n:3");
+  EXPECT_EQ(net.sources[0].where("param[0].decay_mult"), "n:4");
+}
+
+TEST(UpgradeV1, KnowsEveryType) {
+  const auto* types = caffe::V1LayerParameter::LayerType_descriptor();
+  for (int i = 0; i < types->value_count(); ++i) {
+    const auto type = static_cast<caffe::V1LayerParameter::LayerType>(types->value(i)->number());
+    EXPECT_EQ(v2_type_name(type).empty(), type == caffe::V1LayerParameter::NONE) << types->value(i)->name();
+  }
+  EXPECT_EQ(v2_type_name(caffe::V1LayerParameter::SOFTMAX_LOSS), "SoftmaxWithLoss");
+  EXPECT_EQ(v2_type_name("images"), "ImageData");
+  EXPECT_EQ(v2_type_name("nothing"), "");
+}
+
+TEST(UpgradeV1, RefusesBothGenerationsInOneNet) {
+  EXPECT_TRUE(contains(what_of("layer { name: 'a' }\nlayers { name: 'b' }"), "n:2: the net has both `layers`"));
+}
+
+TEST(UpgradeTransform, OnlyInV1) {
+  EXPECT_EQ(upgraded("layers { type: DATA data_param { source: 's' scale: 0.5 mirror: true } }"),
+            "layer { type: \"Data\" transform_param { scale: 0.5 mirror: true } data_param { source: \"s\" } }");
+  EXPECT_EQ(upgraded("layer { type: 'Data' data_param { scale: 0.5 } }"),
+            "layer { type: \"Data\" data_param { scale: 0.5 } }");
+  EXPECT_EQ(parse_net("layers { type: IMAGE_DATA image_data_param {\n crop_size: 5 } }", "n")
+                .sources[0]
+                .where("transform_param.crop_size"),
+            "n:2");
+}
+
+TEST(UpgradeInput, MakesOneLayerInFront) {
+  const NetDef net = parse_net(
+      "name: 'x'\ninput: 'a' input_shape { dim: 2 dim: 3 }\ninput: 'b' input_shape { dim: 5 }\n"
+      "layer { name: 'l' }",
+      "n");
+  EXPECT_EQ(net.param.ShortDebugString(),
+            "name: \"x\" layer { name: \"input\" type: \"Input\" top: \"a\" top: \"b\" "
+            "input_param { shape { dim: 2 dim: 3 } shape { dim: 5 } } } layer { name: \"l\" }");
+  ASSERT_EQ(net.sources.size(), 2u);
+  EXPECT_EQ(net.sources[0].where(), "n:2");
+  EXPECT_EQ(net.sources[1].where(), "n:4");
+  EXPECT_EQ(
+      upgraded("input: 'a' input_dim: 1 input_dim: 2 input_dim: 3 input_dim: 4"),
+      "layer { name: \"input\" type: \"Input\" top: \"a\" input_param { shape { dim: 1 dim: 2 dim: 3 dim: 4 } } }");
+  EXPECT_EQ(upgraded("input: 'a' layer { name: 'l' }"), "layer { name: \"l\" }") << "no shapes, as in weights files";
+}
+
+TEST(UpgradeInput, RefusesTheWrongNumberOfShapes) {
+  EXPECT_TRUE(contains(what_of("input: 'a'\ninput: 'b' input_dim: 1 input_dim: 2 input_dim: 3 input_dim: 4"),
+                       "n:1: 2 inputs, but shapes for 1"));
+  EXPECT_TRUE(
+      contains(what_of("input: 'a' input_dim: 1 input_dim: 2 input_dim: 3 input_dim: 4 input_dim: 5"), "n:1: "));
+}
+
+TEST(UpgradeBatchNorm, FreezesTheThreeStatistics) {
+  EXPECT_EQ(upgraded("layer { type: 'BatchNorm' param { lr_mult: 1 } param { } param { name: 'f' } }"),
+            "layer { type: \"BatchNorm\" param { lr_mult: 0 decay_mult: 0 } param { lr_mult: 0 decay_mult: 0 } "
+            "param { name: \"f\" lr_mult: 0 decay_mult: 0 } }");
+  EXPECT_EQ(upgraded("layer { type: 'BatchNorm' param { lr_mult: 1 } }"),
+            "layer { type: \"BatchNorm\" param { lr_mult: 1 } }");
+}
+
+TEST(Upgrade, LeavesTheNewestFormAlone) {
+  NetDef net = parse_net("name: 'x' layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'x' }", "n");
+  const std::string before = text_form(net.param);
+  EXPECT_FALSE(upgrade_net(&net).changed());
+  EXPECT_EQ(text_form(net.param), before);
+}
+
+TEST(Upgrade, TakesNetsWithoutAFile) {
+  caffe::NetParameter param;
+  param.add_layers()->set_type(caffe::V1LayerParameter::RELU);
+  const NetDef net = net_from(param, "solver.prototxt");
+  EXPECT_EQ(net.param.layer(0).type(), "ReLU");
+  EXPECT_EQ(net.sources.at(0).where("bottom"), "solver.prototxt");
+}
+
+}  // namespace
+}  // namespace robusta
