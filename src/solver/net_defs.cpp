@@ -13,14 +13,6 @@ namespace {
   throw Error(ErrorKind::kConfig, cause, fix).at(solver.where(field));
 }
 
-NetDef in_state(const NetDef& net, caffe::Phase phase, const caffe::NetState* extra) {
-  caffe::NetState state;
-  state.set_phase(phase);
-  state.MergeFrom(net.param.state());
-  if (extra) state.MergeFrom(*extra);
-  return insert_splits(filter_net(net, state));
-}
-
 /// The net that serves for training, and for testing where no other is given.
 struct CommonNet {
   const SolverDef& solver;
@@ -30,10 +22,6 @@ struct CommonNet {
   }
   std::string origin() const { return solver.param.has_net() ? "net file: " + solver.param.net() : "net_param."; }
 };
-
-const caffe::NetState* test_state(const SolverDef& solver, int index) {
-  return solver.param.test_state_size() > 0 ? &solver.param.test_state(index) : nullptr;
-}
 
 void check_tests(const SolverDef& solver, int named, bool common) {
   const caffe::SolverParameter& p = solver.param;
@@ -58,7 +46,15 @@ void check_tests(const SolverDef& solver, int named, bool common) {
 
 }  // namespace
 
-PlannedNet train_net_of(const SolverDef& solver) {
+NetDef NetSource::definition() const {
+  caffe::NetState state;
+  state.set_phase(phase);
+  state.MergeFrom(net.param.state());
+  state.MergeFrom(extra);
+  return insert_splits(filter_net(net, state));
+}
+
+NetSource train_net_of(const SolverDef& solver) {
   const caffe::SolverParameter& p = solver.param;
   const int named = p.has_net() + p.has_net_param() + p.has_train_net() + p.has_train_net_param();
   if (named == 0) {
@@ -68,35 +64,37 @@ PlannedNet train_net_of(const SolverDef& solver) {
     refuse(solver, "net", str("the solver names ", named, " train nets"),
            "keep one of net, net_param, train_net, train_net_param");
   }
-  PlannedNet planned;
   const CommonNet common{solver};
+  NetSource source{{}, caffe::TRAIN, p.train_state(), ""};
   if (p.has_train_net()) {
-    planned = {read_net(p.train_net()), "train_net file: " + p.train_net()};
+    source.net = read_net(p.train_net());
+    source.origin = "train_net file: " + p.train_net();
   } else if (p.has_train_net_param()) {
-    planned = {net_from(p.train_net_param(), solver.file), "train_net_param."};
+    source.net = net_from(p.train_net_param(), solver.file);
+    source.origin = "train_net_param.";
   } else {
-    planned = {common.read(), common.origin()};
+    source.net = common.read();
+    source.origin = common.origin();
   }
-  planned.def = in_state(planned.def, caffe::TRAIN, &p.train_state());
-  return planned;
+  return source;
 }
 
-std::vector<PlannedNet> test_nets_of(const SolverDef& solver) {
+std::vector<NetSource> test_nets_of(const SolverDef& solver) {
   const caffe::SolverParameter& p = solver.param;
   const CommonNet common{solver};
   check_tests(solver, p.test_net_param_size() + p.test_net_size(), common.given());
-  std::vector<PlannedNet> nets;
+  std::vector<NetSource> sources;
   for (const caffe::NetParameter& net : p.test_net_param()) {
-    nets.push_back({net_from(net, solver.file), "test_net_param."});
+    sources.push_back({net_from(net, solver.file), caffe::TEST, {}, "test_net_param."});
   }
-  for (const std::string& file : p.test_net()) nets.push_back({read_net(file), "test_net file: " + file});
-  for (int i = static_cast<int>(nets.size()); i < p.test_iter_size(); ++i) {
-    nets.push_back({common.read(), common.origin()});
+  for (const std::string& file : p.test_net()) {
+    sources.push_back({read_net(file), caffe::TEST, {}, "test_net file: " + file});
   }
-  for (size_t i = 0; i < nets.size(); ++i) {
-    nets[i].def = in_state(nets[i].def, caffe::TEST, test_state(solver, static_cast<int>(i)));
+  while (static_cast<int>(sources.size()) < p.test_iter_size()) {
+    sources.push_back({common.read(), caffe::TEST, {}, common.origin()});
   }
-  return nets;
+  for (int i = 0; i < p.test_state_size(); ++i) sources[static_cast<size_t>(i)].extra = p.test_state(i);
+  return sources;
 }
 
 NetDef net_in_state(const std::string& path, caffe::Phase phase, int level, const std::vector<std::string>& stages) {

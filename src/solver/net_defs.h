@@ -8,19 +8,24 @@
 
 namespace robusta {
 
-/// A net ready to be built: filtered, with its splits.
-struct PlannedNet {
-  NetDef def;
-  std::string origin;  ///< for the log: "net file: lenet.prototxt"
+/// A net as it was read, and the state it is for.
+struct NetSource {
+  NetDef net;
+  caffe::Phase phase;
+  caffe::NetState extra;  ///< of the solver; merged after the net's own
+  std::string origin;     ///< for the log: "net file: lenet.prototxt"
+
+  /// The net filtered for its state, with splits: ready to be built.
+  NetDef definition() const;
 };
 
 /// The net that is named by exactly one of net, net_param, train_net, train_net_param, in the state {TRAIN}, then the
 /// net's own state, then train_state. Throws Error{kConfig} when none or more than one is named.
-PlannedNet train_net_of(const SolverDef& solver);
+NetSource train_net_of(const SolverDef& solver);
 
 /// The test nets in Caffe's order: each test_net_param, each test_net, then net_param or net for every test_iter that is
 /// left. Throws Error{kConfig} unless test_iter, test_state and test_interval fit them.
-std::vector<PlannedNet> test_nets_of(const SolverDef& solver);
+std::vector<NetSource> test_nets_of(const SolverDef& solver);
 
 /// A net by itself (test, time), in this phase, level and stages.
 NetDef net_in_state(const std::string& path, caffe::Phase phase, int level, const std::vector<std::string>& stages);

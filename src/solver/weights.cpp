@@ -13,15 +13,18 @@ namespace {
 
 /// "20 1 5 5", for the table.
 std::string dims(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (int64_t extent : shape) text += (text.empty() ? "" : " ") + std::to_string(extent);
-  return text.empty() ? "scalar" : text;
+  if (shape.empty()) return "scalar";
+  std::ostringstream text;
+  for (size_t i = 0; i < shape.size(); ++i) text << (i > 0 ? " " : "") << shape[i];
+  return text.str();
 }
 
 std::string entry(const std::string& layer, const std::vector<ParamPtr>& params) {
-  std::string text = layer + " (";
-  for (size_t i = 0; i < params.size(); ++i) text += (i > 0 ? ", " : "") + dims(params[i]->desc.shape.dims());
-  return text + ")";
+  std::ostringstream text;
+  text << layer << " (";
+  for (size_t i = 0; i < params.size(); ++i) text << (i > 0 ? ", " : "") << dims(params[i]->desc.shape.dims());
+  text << ')';
+  return text.str();
 }
 
 const Node* find_node(const Net& net, const std::string& layer) {

@@ -1,0 +1,47 @@
+/// A machine-readable log: one JSON object per event and line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace robusta {
+
+/// Builds one object, member by member.
+class JsonObject {
+ public:
+  JsonObject& add(std::string_view key, std::string_view value);
+  JsonObject& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
+  /// Numbers that are not finite become null.
+  JsonObject& add(std::string_view key, double value);
+  JsonObject& add(std::string_view key, int64_t value);
+  JsonObject& add(std::string_view key, uint64_t value);
+  JsonObject& add(std::string_view key, int value) { return add(key, static_cast<int64_t>(value)); }
+  JsonObject& add(std::string_view key, bool value);
+  JsonObject& add(std::string_view key, const JsonObject& value);
+  std::string text() const { return "{" + members_ + "}"; }
+
+ private:
+  JsonObject& add_raw(std::string_view key, std::string_view value);
+  std::string members_;
+};
+
+/// Appends to a file; each line goes out in one write, so that a reader, or another process that appends, never sees a
+/// part of one. Without a path it does nothing.
+class JsonLog {
+ public:
+  /// Throws Error{kOutput} when the file cannot be opened.
+  explicit JsonLog(const std::string& path);
+  ~JsonLog();
+  JsonLog(const JsonLog&) = delete;
+  JsonLog& operator=(const JsonLog&) = delete;
+
+  /// Writes {"event": event, "time": now, members...}. A failing write is logged once and otherwise ignored.
+  void write(std::string_view event, const JsonObject& members);
+
+ private:
+  int fd_ = -1;
+  std::string path_;
+};
+
+}  // namespace robusta
