@@ -7,7 +7,6 @@
 #include "robusta/error.h"
 #include "schema/field_lines.h"
 #include "schema/text_file.h"
-#include "schema/upgrade.h"
 
 namespace robusta {
 
@@ -26,8 +25,12 @@ void collect_layers(const Layers& layers, const char* list, const ParseInfoTree&
   }
 }
 
-void upgrade_and_log(NetDef* net) {
+void upgrade(NetDef* net, UpgradeNotes* wanted) {
   const UpgradeNotes notes = upgrade_net(net);
+  if (wanted) {
+    *wanted = notes;
+    return;
+  }
   for (const std::string& note : notes.done) LOG(INFO) << net->file << ": " << note;
   for (const std::string& note : notes.dropped) LOG(WARNING) << net->file << ": " << note;
 }
@@ -45,14 +48,14 @@ void complete_prefix(SolverDef* solver) {
 
 }  // namespace
 
-NetDef read_net(const std::string& path) {
-  NetDef net = parse_net(load_text(path), path);
+NetDef read_net(const std::string& path, UpgradeNotes* notes) {
+  NetDef net = parse_net(load_text(path), path, notes);
   if (net.param.layer_size() == 0)
     throw Error(ErrorKind::kConfig, "the net has no layers", "add layer { ... } blocks").at(path);
   return net;
 }
 
-NetDef parse_net(const std::string& text, const std::string& name) {
+NetDef parse_net(const std::string& text, const std::string& name, UpgradeNotes* notes) {
   NetDef net;
   net.file = name;
   ParseInfoTree tree;
@@ -61,16 +64,16 @@ NetDef parse_net(const std::string& text, const std::string& name) {
   collect_layers(net.param.layer(), "layer", tree, &net);
   net.param.layers_size() > 0 ? collect_lines(net.param, tree, "", &net.fields, "layers")
                               : collect_lines(net.param, tree, "", &net.fields, "layer");
-  upgrade_and_log(&net);
+  upgrade(&net, notes);
   return net;
 }
 
-NetDef net_from(const caffe::NetParameter& param, const std::string& file) {
+NetDef net_from(const caffe::NetParameter& param, const std::string& file, UpgradeNotes* notes) {
   NetDef net;
   net.param = param;
   net.file = file;
   net.sources.assign(static_cast<size_t>(param.layers_size() + param.layer_size()), LayerSource{file, 0, {}});
-  upgrade_and_log(&net);
+  upgrade(&net, notes);
   return net;
 }
 

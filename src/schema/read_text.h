@@ -7,18 +7,20 @@
 #include <string>
 
 #include "schema/source.h"
+#include "schema/upgrade.h"
 
 namespace robusta {
 
-/// Reads a net and applies all upgrades (upgrade.h), logging what they did. A net without layers is an error.
-NetDef read_net(const std::string& path);
+/// Reads a net and applies all upgrades (upgrade.h). What they did is logged, or put into `notes` when there is one.
+/// A net without layers is an error.
+NetDef read_net(const std::string& path, UpgradeNotes* notes = nullptr);
 
-/// The same from memory; `name` stands for the file in messages.
-NetDef parse_net(const std::string& text, const std::string& name);
+/// The same from memory; `name` stands for the file in messages, and a net may be empty.
+NetDef parse_net(const std::string& text, const std::string& name, UpgradeNotes* notes = nullptr);
 
 /// A net that lies inside a solver's file (net_param, ...) or was made by a program. Upgraded like one of its own file;
 /// Caffe leaves such a net as it is.
-NetDef net_from(const caffe::NetParameter& param, const std::string& file);
+NetDef net_from(const caffe::NetParameter& param, const std::string& file, UpgradeNotes* notes = nullptr);
 
 /// Reads a solver. `solver_type` becomes `type`. A missing snapshot_prefix becomes the path without its extension, and
 /// one that is an existing folder gets "/<file stem>" appended, as BVLC does.

@@ -25,6 +25,13 @@ UpgradeNotes upgrade_net(NetDef* net) {
   return notes;
 }
 
+void require_complete(const UpgradeNotes& notes, const std::string& file) {
+  if (notes.dropped.empty()) return;
+  std::string all;
+  for (const std::string& note : notes.dropped) all += (all.empty() ? "" : "; ") + note;
+  throw Error(ErrorKind::kConfig, "the upgrade is not complete: " + all, "check the result").at(file);
+}
+
 namespace {
 
 /// Moves what is set of the four transformation fields from `old_param` to transform_param.

@@ -18,6 +18,9 @@ struct UpgradeNotes {
   bool changed() const { return !done.empty(); }
 };
 
+/// Throws Error{kConfig} at `file` when settings were dropped, naming them.
+void require_complete(const UpgradeNotes& notes, const std::string& file);
+
 /// Applies, in this order: V0 to V1, transformation fields, V1 to V2, `input` fields, BatchNorm. Keeps net->sources
 /// with the layers. Throws Error{kConfig} on what cannot be upgraded: an unknown old type, a padding layer without a
 /// layer to pad, both generations in one net.

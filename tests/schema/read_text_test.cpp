@@ -133,6 +133,13 @@ TEST(ReadText, RefusesWhatIsNoTextFile) {
   EXPECT_TRUE(contains(what(dir / "empty"), "the net has no layers"));
 }
 
+TEST(ReadText, ProtobufItselfPrintsNothing) {
+  testing::internal::CaptureStderr();
+  for (const char* text : {"layer {", "layr { }", "layer { name: 3 }", "\x01", "layer { pooling_param { pool: X } }"})
+    error_of([&] { parse_net(text, "n"); });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(ReadText, SurvivesDeepNesting) {
   std::string deep;
   for (int i = 0; i < 200000; ++i) deep += "layer {";

@@ -33,6 +33,13 @@ TEST(Recorded, UpgradedV0Net) {
   EXPECT_EQ(text_form(read_net(recorded("net__legacy_v0.prototxt")).param), test::read_file(want));
 }
 
+TEST(Recorded, UpgradedV1Weights) {
+  ROBUSTA_RECORDED(want, "io__legacy_v1.upgraded.caffemodel");
+  caffe::NetParameter old;
+  read_binary_proto(recorded("io__legacy_v1.caffemodel"), &old, ErrorKind::kModel);
+  EXPECT_TRUE(net_from(old, "n").param.SerializeAsString() == test::read_file(want));
+}
+
 TEST(Recorded, UpgradedSolver) {
   ROBUSTA_RECORDED(want, "io__old_solver.upgraded.txt");
   SolverDef solver = read_solver(recorded("io__old_solver.prototxt"));
