@@ -1,9 +1,9 @@
 /// Pooling: what its kernels share.
 ///
-/// Bottom [batch, channels, in...], top [batch, channels, out...]. Two spatial axes as in Caffe; any other number with
-/// one kernel_size for all or one kernel_size_3d per axis (Intel). A window is clipped to the image, and without padding
-/// one may lie outside altogether: MAX then gives -FLT_MAX and index -1, AVE divides nothing by the area that Caffe
-/// computes (NaN for none), and neither has a gradient.
+/// Bottom [batch, channels, in...], top [batch, channels, out...]. Two spatial axes as in Caffe; one or three with one
+/// kernel_size for all or, for three, kernel_size_3d (Intel). A window is clipped to the image, and without padding one
+/// may lie outside altogether: MAX then gives -FLT_MAX and index -1, AVE divides zero by the area that Caffe computes
+/// (NaN when that is zero), and neither has a gradient.
 #pragma once
 
 #include <vector>
@@ -29,6 +29,8 @@ class PoolingLayer : public Layer {
   int64_t batch() const { return batch_; }
   int64_t channels() const { return channels_; }
   const std::vector<WindowAxis>& axes() const { return axes_; }
+  /// True when some window holds no pixel at all: only the reference kernel computes what Caffe does then.
+  bool has_empty_windows() const;
 
  private:
   int64_t batch_ = 0, channels_ = 0;

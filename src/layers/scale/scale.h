@@ -29,14 +29,4 @@ class ScaleLayer : public Layer {
   caffe::FillerParameter scale_filler_;  // as given, else constant 1
 };
 
-/// The axes of `bottom` that a scale or bias spans. `num_axes` -1: all from `axis` on; 0: a scalar, `axis` ignored.
-/// Throws Error{kConfig} naming a field of `message` ("scale_param").
-struct SpannedAxes {
-  int begin = 0, end = 0;
-};
-SpannedAxes spanned_axes(const Shape& bottom, int axis, int num_axes, const std::string& message);
-
-/// The same when the scale or bias is a bottom of this shape.
-SpannedAxes spanned_axes(const Shape& bottom, int axis, const Shape& second, const std::string& message);
-
 }  // namespace robusta
