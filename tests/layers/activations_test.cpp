@@ -1,0 +1,104 @@
+// ReLU, Sigmoid, TanH, ELU and Power: functions of one element.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/blocked.h"
+
+namespace robusta::test {
+namespace {
+
+/// A layer's text, and whether a native kernel takes it and keeps zeros zero.
+struct Function {
+  std::string layer;
+  bool native = true, keeps_zero = true;
+};
+
+const Function kFunctions[] = {
+    {"type: 'ReLU'"},
+    {"type: 'ReLU' relu_param { negative_slope: 0.1 }"},
+    {"type: 'ReLU' relu_param { negative_slope: -0.5 }"},
+    {"type: 'Sigmoid'", true, false},
+    {"type: 'TanH'"},
+    {"type: 'ELU'"},
+    {"type: 'ELU' elu_param { alpha: 0.3 }"},
+    {"type: 'ELU' elu_param { alpha: 1.67326324 lambda: 1.05070098 }"},
+    {"type: 'ELU' elu_param { alpha: -0.4 }", false},
+    {"type: 'Power'"},
+    {"type: 'Power' power_param { scale: 2.5 shift: -1 }", true, false},
+    {"type: 'Power' power_param { power: 2 scale: 0.5 }"},
+    {"type: 'Power' power_param { power: 2 scale: 0.5 shift: 1 }", true, false},
+    {"type: 'Power' power_param { scale: 0 shift: 3 }", true, false},
+    {"type: 'Power' power_param { power: 3 shift: 0.1 }", false},
+    {"type: 'Power' power_param { power: 0 scale: 2 shift: 1 }", false},
+};
+
+TEST(ActivationsTest, Gradients) {
+  for (const Function& f : kFunctions) check_gradients({{f.layer}, {{2, 3, 4}}});
+}
+
+TEST(ActivationsTest, SinglePrecision) {
+  for (const Function& f : kFunctions) compare_with_reference("reference", {{f.layer}, {{2, 3, 5}}});
+}
+
+TEST(ActivationsTest, NativeAgreesOverManySizes) {
+  for (const Function& f : kFunctions) {
+    for (const Shape& shape : {Shape{1}, Shape{15}, Shape{2, 3, 4}, Shape{17, 1, 33}, Shape{3, 40001}}) {
+      if (f.native) {
+        compare_with_reference("native", {{f.layer}, {shape}}, 2e-6);
+      } else {
+        expect_declined("native", {{f.layer}, {shape}});
+      }
+    }
+  }
+}
+
+TEST(ActivationsTest, NativeTakesBlockedLayouts) {
+  for (const Function& f : kFunctions) {
+    if (!f.native) continue;
+    const KernelCase full{{f.layer}, {{2, 32, 3, 5}}}, padded{{f.layer}, {{2, 20, 3, 5}}};
+    compare_blocked("native", full, 2e-6);
+    compare_blocked("native", padded, 2e-6);
+    EXPECT_NE(layouts_taken("native", full)[0], nullptr) << f.layer;
+    EXPECT_EQ(layouts_taken("native", padded)[0] != nullptr, f.keeps_zero) << f.layer;
+  }
+}
+
+TEST(ActivationsTest, NativeDeclinesDoubles) {
+  const KernelHarness harness({{"type: 'TanH'"}, {{4}}}, {.backend = "native", .dtype = DType::kF64});
+  EXPECT_FALSE(harness.made());
+  EXPECT_NE(harness.why_not().find("f32"), std::string::npos);
+}
+
+TEST(ActivationsTest, NativeKeepsExtremesAndNaN) {
+  const double inf = INFINITY, nan = NAN;
+  const Array x{-inf, -1e30, -100, -1e-20, 0, 1e-20, 100, 1e30, inf, nan};
+  for (const char* type : {"type: 'Sigmoid'", "type: 'TanH'", "type: 'ELU'", "type: 'ReLU'"}) {
+    const KernelCase what{{type}, {{static_cast<int64_t>(x.size())}}};
+    KernelHarness native(what, {.backend = "native", .dtype = DType::kF32, .backward = false});
+    KernelHarness reference(what, {.backward = false});
+    native.forward({x});
+    reference.forward({x});
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double got = native.tops()[0][i], want = reference.tops()[0][i];
+      if (std::isnan(want) || std::isinf(want)) {
+        EXPECT_EQ(std::isnan(got), std::isnan(want)) << type << " of " << x[i] << ": " << got;
+        EXPECT_EQ(std::isinf(got), std::isinf(want)) << type << " of " << x[i] << ": " << got;
+      } else {
+        EXPECT_NEAR(got, want, 4e-7 * std::abs(want) + 1e-37) << type << " of " << x[i];
+      }
+    }
+  }
+}
+
+TEST(PowerTest, GradientIsDefinedAtZero) {
+  // y / x would be 0 / 0.
+  KernelHarness cube({{"type: 'Power' power_param { power: 3 }"}, {{2}}}, {});
+  cube.forward({{0, 2}});
+  cube.backward({{1, 1}});
+  EXPECT_EQ(cube.bottom_diffs()[0], (Array{0, 12}));
+}
+
+}  // namespace
+}  // namespace robusta::test

@@ -1,0 +1,85 @@
+// SigmoidCrossEntropyLoss and EuclideanLoss.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/kernel_checks.h"
+
+namespace robusta::test {
+namespace {
+
+/// Targets between 0 and 1, every fourth one -1.
+KernelCase cross_entropy(const Shape& shape, const std::string& param, bool ignored = true) {
+  KernelCase what{{"type: 'SigmoidCrossEntropyLoss' loss_param { " + param + " }"}, {shape, shape}};
+  what.bottom_values = [ignored](int bottom, const Shape& targets) {
+    Array values;
+    for (int64_t i = 0; bottom == 1 && i < targets.count(); ++i) {
+      values.push_back(ignored && i % 4 == 3 ? -1 : static_cast<double>(i % 3) / 2);
+    }
+    return values;
+  };
+  return what;
+}
+
+double loss_of(const std::string& param, const Array& scores, const Array& targets) {
+  const auto n = static_cast<int64_t>(scores.size());
+  KernelHarness harness({{"type: 'SigmoidCrossEntropyLoss' loss_param { " + param + " }"}, {{1, n}, {1, n}}}, {});
+  harness.forward({scores, targets});
+  return harness.tops()[0][0];
+}
+
+TEST(SigmoidCrossEntropyLossTest, GradientsAndSinglePrecision) {
+  std::vector<KernelCase> cases{cross_entropy({3, 4, 2}, "", false)};
+  for (const char* mode : {"FULL", "VALID", "BATCH_SIZE", "NONE", "PRE_FIXED pre_fixed_normalizer: 2"}) {
+    cases.push_back(cross_entropy({3, 4, 2}, std::string("ignore_label: -1 normalization: ") + mode));
+  }
+  for (const KernelCase& c : cases) {
+    check_gradients(c);
+    compare_with_reference("reference", c);
+  }
+}
+
+TEST(SigmoidCrossEntropyLossTest, DefaultsToTheBatchSize) {
+  const double bit = std::log(2.0);
+  EXPECT_NEAR(loss_of("", {0, 0, 0}, {0, 1, 1}), 3 * bit, 1e-12);
+  EXPECT_NEAR(loss_of("normalize: false", {0, 0, 0}, {0, 1, 1}), 3 * bit, 1e-12);
+  EXPECT_NEAR(loss_of("normalize: true", {0, 0, 0}, {0, 1, 1}), bit, 1e-12);
+}
+
+TEST(SigmoidCrossEntropyLossTest, TargetsAreCutBeforeTheyAreIgnored) {
+  EXPECT_NEAR(loss_of("ignore_label: 0", {0, 0, 0}, {0, 0.9, 1}), std::log(2.0), 1e-12);
+}
+
+TEST(SigmoidCrossEntropyLossTest, LargeScores) {
+  EXPECT_NEAR(loss_of("", {1000, -1000}, {0, 0}), 1000, 1e-9);
+  EXPECT_NEAR(loss_of("", {1000, -1000}, {1, 0}), 0, 1e-9);
+}
+
+TEST(SigmoidCrossEntropyLossTest, Errors) {
+  expect_config_error({{"type: 'SigmoidCrossEntropyLoss'"}, {{2, 3}, {2, 2}}}, "equally many", "bottom");
+}
+
+TEST(EuclideanLossTest, GradientsAndSinglePrecision) {
+  for (const Shape& other : {Shape{4, 3}, Shape{4, 3, 1, 1}}) {
+    const KernelCase what{{"type: 'EuclideanLoss'"}, {{4, 3}, other}};
+    check_gradients(what);
+    compare_with_reference("reference", what);
+  }
+}
+
+TEST(EuclideanLossTest, DividesByTwiceTheBatch) {
+  KernelHarness harness({{"type: 'EuclideanLoss'"}, {{2, 2}, {2, 2}}}, {});
+  harness.forward({{1, 2, 3, 4}, {0, 2, 3, 1}});
+  EXPECT_EQ(harness.tops()[0][0], 2.5);
+  harness.backward({{4}});
+  EXPECT_EQ(harness.bottom_diffs(), (Arrays{{2, 0, 0, 6}, {-2, 0, 0, -6}}));
+}
+
+TEST(EuclideanLossTest, Errors) {
+  expect_config_error({{"type: 'EuclideanLoss'"}, {{2, 3}, {3, 2}}}, "as many samples", "bottom");
+  expect_config_error({{"type: 'EuclideanLoss'"}, {{2, 3}, {2, 2}}}, "as many elements", "bottom");
+}
+
+}  // namespace
+}  // namespace robusta::test
