@@ -62,7 +62,7 @@ current=$(readlink -f "/usr/lib/$(uname -m)-linux-gnu/libopenblas.so.0" || true)
 case $current in
   *openblas-openmp* | '') ;;
   *)
-    echo "note: the system's default OpenBLAS is $current; Robusta links the OpenMP build beside it. To make that the"
-    echo "      default for all programs: update-alternatives --config libopenblas.so.0-$(uname -m)-linux-gnu"
+    echo "note: the default OpenBLAS here is $current; Robusta links the OpenMP build beside it. To make that the"
+    echo "      default of all programs: update-alternatives --config libopenblas.so.0-$(uname -m)-linux-gnu"
     ;;
 esac
