@@ -4,6 +4,7 @@
 
 #include <glog/logging.h>
 
+#include "base/str.h"
 #include "robusta/error.h"
 #include "schema/field_lines.h"
 #include "schema/text_file.h"
@@ -33,6 +34,22 @@ void upgrade(NetDef* net, UpgradeNotes* wanted) {
   }
   for (const std::string& note : notes.done) LOG(INFO) << net->file << ": " << note;
   for (const std::string& note : notes.dropped) LOG(WARNING) << net->file << ": " << note;
+}
+
+NetDef unupgraded(const caffe::NetParameter& param, const std::string& file) {
+  NetDef net;
+  net.param = param;
+  net.file = file;
+  net.sources.assign(static_cast<size_t>(param.layers_size() + param.layer_size()), LayerSource{file, 0, {}});
+  return net;
+}
+
+/// What lies below `prefix`, by its path from there.
+FieldLines lines_below(const FieldLines& all, const std::string& prefix) {
+  FieldLines lines;
+  for (auto at = all.lower_bound(prefix); at != all.end() && at->first.starts_with(prefix); ++at)
+    lines.insert_or_assign(at->first.substr(prefix.size()), at->second);
+  return lines;
 }
 
 /// BVLC's rule for where snapshots go when the solver does not say it.
@@ -69,11 +86,21 @@ NetDef parse_net(const std::string& text, const std::string& name, UpgradeNotes*
 }
 
 NetDef net_from(const caffe::NetParameter& param, const std::string& file, UpgradeNotes* notes) {
-  NetDef net;
-  net.param = param;
-  net.file = file;
-  net.sources.assign(static_cast<size_t>(param.layers_size() + param.layer_size()), LayerSource{file, 0, {}});
+  NetDef net = unupgraded(param, file);
   upgrade(&net, notes);
+  return net;
+}
+
+NetDef net_inside(const SolverDef& solver, const std::string& field, const caffe::NetParameter& param) {
+  NetDef net = unupgraded(param, solver.file);
+  const std::string list = param.layers_size() > 0 ? "layers" : "layer", inside = field + ".";
+  for (size_t i = 0; i < net.sources.size(); ++i) {
+    const std::string layer = str(inside, list, "[", i, "]");
+    if (const auto at = solver.lines.find(layer); at != solver.lines.end()) net.sources[i].line = at->second;
+    net.sources[i].fields = lines_below(solver.lines, layer + ".");
+  }
+  net.fields = lines_below(solver.lines, inside);
+  upgrade(&net, nullptr);
   return net;
 }
 

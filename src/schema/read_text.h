@@ -18,9 +18,12 @@ NetDef read_net(const std::string& path, UpgradeNotes* notes = nullptr);
 /// The same from memory; `name` stands for the file in messages, and a net may be empty.
 NetDef parse_net(const std::string& text, const std::string& name, UpgradeNotes* notes = nullptr);
 
-/// A net that lies inside a solver's file (net_param, ...) or was made by a program. Upgraded like one of its own file;
-/// Caffe leaves such a net as it is.
+/// A net that was made by a program, or read from a binary file. Upgraded like one from text.
 NetDef net_from(const caffe::NetParameter& param, const std::string& file, UpgradeNotes* notes = nullptr);
+
+/// The net `param` inside a solver's file, at `field` ("net_param", "test_net_param[1]"), with the lines of its layers.
+/// Upgraded like one of its own file; Caffe leaves such a net as it is.
+NetDef net_inside(const SolverDef& solver, const std::string& field, const caffe::NetParameter& param);
 
 /// Reads a solver. `solver_type` becomes `type`. A missing snapshot_prefix becomes the path without its extension, and
 /// one that is an existing folder gets "/<file stem>" appended, as BVLC does.

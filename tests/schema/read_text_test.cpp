@@ -170,6 +170,17 @@ TEST(ReadSolver, KnowsItsLines) {
   EXPECT_EQ(solver.where("base_lr"), "s.prototxt");
 }
 
+TEST(ReadSolver, KnowsTheLinesOfNetsInside) {
+  const SolverDef solver = parse_solver(
+      "test_net_param { name: 'a' }\ntest_net_param {\n layers { name: 'x' }\n layers {\n type: RELU\n bottom: 'b' } }",
+      "s");
+  const NetDef net = net_inside(solver, "test_net_param[1]", solver.param.test_net_param(1));
+  EXPECT_EQ(net.param.layer(1).type(), "ReLU");
+  EXPECT_EQ(net.sources.at(0).where(), "s:3");
+  EXPECT_EQ(net.sources.at(1).where("bottom[0]"), "s:6");
+  EXPECT_EQ(net.sources.at(1).where("top"), "s:4");
+}
+
 TEST(ReadSolver, TurnsTheOldTypeIntoTheNew) {
   const SolverDef solver = parse_solver("net: 'a'\n\nsolver_type: ADADELTA", "s");
   EXPECT_EQ(solver.param.type(), "AdaDelta");

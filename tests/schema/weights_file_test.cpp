@@ -90,7 +90,7 @@ TEST_F(Weights, EveryPrefixParsesOrIsRefused) {
 TEST_F(Weights, EveryChangedByteParsesOrIsRefused) {
   const std::string whole = small_net().SerializeAsString();
   for (size_t at = 0; at < whole.size(); ++at)
-    for (const int flip : {0x01, 0x07, 0x80, 0xff}) {
+    for (const int flip : {0x07, 0x80}) {
       std::string changed = whole;
       changed[at] = static_cast<char>(changed[at] ^ flip);
       try {
