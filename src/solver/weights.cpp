@@ -83,9 +83,9 @@ CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& n
   return report;
 }
 
-void load_weights(const std::vector<std::string>& paths, Net& net) {
+void load_weights(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
   for (const std::string& path : paths) {
-    LOG(INFO) << "Finetuning from " << path;
+    LOG(INFO) << purpose << " from " << path;
     const CopyReport report = copy_weights(read_weights(path), path, net);
     for (const std::string& layer : report.ignored) LOG(INFO) << "Ignoring source layer " << layer;
     LOG(INFO) << "Weights: " << report.copied.size() << " layers copied, " << report.skipped.size() << " skipped, "
@@ -94,6 +94,13 @@ void load_weights(const std::vector<std::string>& paths, Net& net) {
     log_rows("skipped", report.skipped, ": the net has no layer of this name");
     log_rows("missing", report.missing, ": not in the file, keeps its initial values");
     if (report.copied.empty()) LOG(WARNING) << path << " has no layer in common with the net \"" << net.name() << '"';
+  }
+}
+
+void load_weights_quietly(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
+  for (const std::string& path : paths) {
+    LOG(INFO) << purpose << " from " << path;
+    copy_weights(read_weights(path), path, net);
   }
 }
 

@@ -22,7 +22,11 @@ struct CopyReport {
 CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& net);
 
 /// Reads and copies each file in order and logs a table of what was copied, skipped and missing. Later files win.
-void load_weights(const std::vector<std::string>& paths, Net& net);
+/// `purpose` begins the first line: "Finetuning" from ...
+void load_weights(const std::vector<std::string>& paths, Net& net, const std::string& purpose);
+
+/// The same for a test net, whose layers are mostly those of the train net: without the table.
+void load_weights_quietly(const std::vector<std::string>& paths, Net& net, const std::string& purpose);
 
 /// "a.caffemodel, b.caffemodel": names without the blanks around them.
 std::vector<std::string> split_list(const std::string& list);

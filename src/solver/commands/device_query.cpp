@@ -1,0 +1,56 @@
+#include <omp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "device/cpu/host_memory.h"
+#include "solver/commands/commands.h"
+
+namespace robusta {
+namespace {
+
+std::string processor_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+/// The widest set of vector instructions that the kernels can use here.
+std::string vector_instructions() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "AVX-512";
+  if (__builtin_cpu_supports("avx2")) return "AVX2";
+  if (__builtin_cpu_supports("avx")) return "AVX";
+  return "SSE2";
+#else
+  return "unknown";
+#endif
+}
+
+int allowed_cores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+double gib(double bytes) { return bytes / (1024.0 * 1024 * 1024); }
+
+}  // namespace
+
+int device_query_command() {
+  const double total = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  std::cout << "GPUs: none (this build has no GPU support)\n"
+            << "CPU: " << processor_model() << '\n'
+            << "  cores: " << sysconf(_SC_NPROCESSORS_ONLN) << " online, " << allowed_cores()
+            << " for this process, " << omp_get_max_threads() << " threads will be used\n"
+            << "  vector instructions: " << vector_instructions() << '\n'
+            << "  memory: " << gib(total) << " GiB, " << gib(static_cast<double>(available_host_memory()))
+            << " GiB available\n";
+  return 0;
+}
+
+}  // namespace robusta

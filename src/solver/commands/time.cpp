@@ -1,0 +1,146 @@
+#include <chrono>
+#include <iomanip>
+
+#include <glog/logging.h>
+
+#include "base/nearest.h"
+#include "data/settings.h"
+#include "robusta/error.h"
+#include "schema/read_text.h"
+#include "solver/commands/commands.h"
+#include "solver/commands/flags.h"
+#include "solver/net_defs.h"
+#include "solver/updater.h"
+
+namespace robusta {
+namespace {
+
+constexpr int kWarmUpPasses = 2;  // the first also takes memory; the second finds the processor at speed
+
+class Stopwatch {
+ public:
+  double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+caffe::Phase phase_flag() {
+  if (FLAGS_phase.empty() || FLAGS_phase == "TRAIN") return caffe::TRAIN;
+  if (FLAGS_phase == "TEST") return caffe::TEST;
+  throw Error(ErrorKind::kUsage, "-phase \"" + FLAGS_phase + "\"" + did_you_mean(FLAGS_phase, {"TRAIN", "TEST"}),
+              "known: TRAIN, TEST");
+}
+
+/// What is timed: the solver's train net, or the net of -model.
+struct Subject {
+  NetDef net;
+  SolverDef solver;  ///< for the update: the one given, else SGD with momentum
+  caffe::Phase phase;
+};
+
+Subject subject_from_flags() {
+  Subject subject;
+  subject.phase = phase_flag();
+  subject.solver.param.set_momentum(0.9f);
+  if (!FLAGS_solver.empty()) subject.solver = read_solver(FLAGS_solver);
+  if (!FLAGS_model.empty()) {
+    subject.net = net_in_state(FLAGS_model, subject.phase, FLAGS_level, stage_flag());
+  } else {
+    require_flag("time", "model or -solver", FLAGS_solver);
+    subject.phase = caffe::TRAIN;
+    subject.net = train_net_of(subject.solver).definition();
+  }
+  return subject;
+}
+
+bool learns(const Net& net) {
+  for (const ParamPtr& param : net.params()) {
+    if (param->lr_mult != 0) return true;
+  }
+  return false;
+}
+
+/// Sums of milliseconds over the timed iterations.
+struct Times {
+  double forward = 0, backward = 0, update = 0;
+};
+
+/// One pass at a learning rate of 0: the update costs the same, and the net stays as it is.
+Times run_pass(Net& net, Updater* updater, int number) {
+  const auto batch = static_cast<uint64_t>(net.batch());
+  const uint64_t first = static_cast<uint64_t>(number) * batch;
+  const Pass pass{net.options().seed, first, first + batch, net.batch()};
+  Times times;
+  const Stopwatch forward;
+  net.forward(pass);
+  times.forward = forward.milliseconds();
+  if (!net.options().backward) return times;
+  const Stopwatch backward;
+  net.backward(pass, false);
+  times.backward = backward.milliseconds();
+  if (!updater) return times;
+  const Stopwatch update;
+  updater->begin({0, 0, 0.9, 0, true});
+  updater->finish();
+  times.update = update.milliseconds();
+  return times;
+}
+
+void log_layers(const Net& net, int iterations) {
+  LOG(INFO) << "Average time per layer: ";
+  for (const LayerTime& time : net.layer_times()) {
+    LOG(INFO) << std::setw(10) << time.layer << "\tforward: " << time.forward_ms / iterations << " ms.";
+    if (!net.options().backward) continue;
+    LOG(INFO) << std::setw(10) << time.layer << "\tbackward: " << time.backward_ms / iterations << " ms.";
+  }
+}
+
+void warm_up(Net& net, Updater* updater) {
+  LOG(INFO) << "Performing Forward";
+  const auto batch = static_cast<uint64_t>(net.batch());
+  LOG(INFO) << "Initial loss: " << net.forward({net.options().seed, 0, batch, net.batch()});
+  if (net.options().backward) LOG(INFO) << "Performing Backward";
+  for (int i = 0; i < kWarmUpPasses; ++i) run_pass(net, updater, i);
+}
+
+}  // namespace
+
+int time_command() {
+  if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
+  data_settings().synthesize_missing = true;
+  LOG(INFO) << "Use CPU.";
+  const std::unique_ptr<RecordingTuner> tuner = tuner_from_flags();
+  Subject subject = subject_from_flags();
+  NetOptions options = net_options_from_flags(subject.phase, tuner.get());
+  options.backward = !FLAGS_forward_only;
+  Net net(std::move(subject.net), options);
+  std::unique_ptr<Updater> updater;
+  const bool trains = options.backward && subject.phase == caffe::TRAIN && learns(net);
+  if (trains) updater = std::make_unique<Updater>(subject.solver, net);
+
+  warm_up(net, updater.get());
+  LOG(INFO) << "*** Benchmark begins ***";
+  LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
+  net.set_profiling(true);
+  Times total;
+  for (int i = 0; i < FLAGS_iterations; ++i) {
+    const Times times = run_pass(net, updater.get(), kWarmUpPasses + i);
+    total.forward += times.forward;
+    total.backward += times.backward;
+    total.update += times.update;
+    LOG(INFO) << "Iteration: " << i + 1 << " forward-backward time: " << times.forward + times.backward << " ms.";
+  }
+  log_layers(net, FLAGS_iterations);
+  LOG(INFO) << "Average Forward pass: " << total.forward / FLAGS_iterations << " ms.";
+  if (options.backward) LOG(INFO) << "Average Backward pass: " << total.backward / FLAGS_iterations << " ms.";
+  LOG(INFO) << "Average Forward-Backward: " << (total.forward + total.backward) / FLAGS_iterations << " ms.";
+  if (updater) LOG(INFO) << "Average Update: " << total.update / FLAGS_iterations << " ms.";
+  LOG(INFO) << "Total Time: " << total.forward + total.backward << " ms.";
+  LOG(INFO) << "*** Benchmark ends ***";
+  return 0;
+}
+
+}  // namespace robusta

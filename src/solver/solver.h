@@ -1,0 +1,123 @@
+/// Trains a net as a solver.prototxt says: the loop of iterations, tests, snapshots and displays.
+///
+/// Owns the train net, the test nets (which share its parameters and its memory for activations), the histories and the
+/// state. Training positions are counted in samples since training began, so that batches, random crops and dropout are
+/// the same after a resume. One thread drives a solver. Files are written by solve() and snapshot() alone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/net.h"
+#include "net/tuning.h"
+#include "schema/source.h"
+#include "solver/lr_policy.h"
+#include "solver/signals.h"
+#include "solver/snapshot.h"
+#include "solver/speed_meter.h"
+#include "solver/training_log.h"
+#include "solver/training_state.h"
+#include "solver/updater.h"
+#include "solver/walltime.h"
+
+namespace robusta {
+
+/// What the command line decides beyond the solver's file. Pointers outlive the solver and may be null.
+struct SolverOptions {
+  DType dtype = DType::kF32;
+  std::string kernels = "auto";      ///< as in NetOptions
+  bool share_memory = true;
+  int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
+  RecordingTuner* tuner = nullptr;
+  std::vector<std::string> weights;  ///< instead of those of the solver's file
+  std::string snapshot;              ///< a .solverstate to go on from; then no weights are loaded
+  JsonLog* json = nullptr;
+  ProgressLine* progress = nullptr;
+  const Walltime* walltime = nullptr;
+  std::function<Request()> poll;     ///< asked between iterations and between batches of a test
+};
+
+/// How a training ended.
+struct TrainingResult {
+  bool stopped_early = false;
+  int failed_snapshots = 0;
+};
+
+class Solver {
+ public:
+  /// Builds the nets, loads weights or restores. Throws Error with file and line.
+  Solver(SolverDef def, SolverOptions options);
+
+  /// Trains to max_iter, or until a request or the wall time stops it. Throws Error{kNumeric} when the loss is not
+  /// finite, and before the first iteration when snapshots cannot be written.
+  TrainingResult solve();
+
+  /// Trains for so many iterations, with tests, displays and periodic snapshots, or until something stops it.
+  void step(int iterations);
+
+  /// One pass over every test net's test_iter batches, from the first sample on; logs the means.
+  void test_all();
+
+  /// Writes model and state. Throws Error{kOutput|kNumeric}.
+  SnapshotPaths snapshot();
+
+  Net& train_net() { return *train_net_; }
+  std::vector<std::unique_ptr<Net>>& test_nets() { return test_nets_; }
+  Updater& updater() { return *updater_; }
+  const TrainingState& state() const { return state_; }
+  const SolverDef& def() const { return def_; }
+
+  /// Told the loss of every forward pass of training, and loss and rate of every iteration.
+  std::function<void(double loss)> on_forward;
+  std::function<void(int iter, double loss, double rate)> on_iteration;
+
+ private:
+  // solver_setup.cpp
+  std::unique_ptr<Snapshot> read_state_to_resume();
+  void settle_seed();
+  NetOptions net_options(caffe::Phase phase) const;
+  void build_nets();
+  void resume(const Snapshot& snapshot);
+
+  // solver_loop.cpp
+  Pass train_pass(int sub_iteration) const;
+  void train_iteration();
+  double forward_checked(const Pass& pass);
+  [[noreturn]] void report_not_finite(double loss, const Pass& pass);
+  void begin_update(bool hold);
+  void display(bool due);
+  TrainingLog::Start describe_start() const;
+  TrainingLog::Train describe(const Speed& speed) const;
+  bool test_due() const;
+  void finish_training();
+  Request take_request();
+  void check_walltime();
+
+  // solver_testing.cpp
+  void test(size_t net);
+
+  // solver_snapshots.cpp
+  void try_snapshot();
+  double snapshot_seconds() const;
+
+  SolverDef def_;
+  SolverOptions options_;
+  Schedule schedule_;
+  TrainingLog log_;
+  TrainingState state_;
+  std::unique_ptr<Net> train_net_;
+  std::vector<std::unique_ptr<Net>> test_nets_;
+  std::unique_ptr<Updater> updater_;
+  SpeedMeter speed_;
+  double rate_ = 0;                 ///< of the running iteration
+  bool stopping_ = false;
+  std::string stop_reason_;
+  int last_snapshot_iter_ = -1;
+  int failed_snapshots_ = 0;
+  bool snapshot_owed_ = false;      ///< the last one failed
+  double slowest_iteration_ = 0, slowest_test_ = 0, slowest_snapshot_ = 0;  ///< seconds
+};
+
+}  // namespace robusta

@@ -1,0 +1,153 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <glog/logging.h>
+
+#include "base/str.h"
+#include "schema/print.h"
+#include "solver/debug_info.h"
+#include "solver/net_defs.h"
+#include "solver/solver.h"
+#include "solver/weights.h"
+
+namespace robusta {
+namespace {
+
+void require(bool holds, const SolverDef& solver, const char* field, int value, const char* fix) {
+  if (!holds) throw Error(ErrorKind::kConfig, str(field, " is ", value), fix).at(solver.where(field));
+}
+
+void refuse_unsupported(const SolverDef& solver, const char* field, bool used, const char* whose) {
+  if (!used) return;
+  throw Error(ErrorKind::kUnsupported, str(field, " (", whose, ") is not in this build"), "remove it")
+      .at(solver.where(field));
+}
+
+/// Everything that can be said without a net.
+void check_solver(const SolverDef& solver) {
+  const caffe::SolverParameter& p = solver.param;
+  require(p.iter_size() > 0, solver, "iter_size", p.iter_size(), "give 1 or more");
+  require(p.average_loss() > 0, solver, "average_loss", p.average_loss(), "give 1 or more");
+  require(p.max_iter() >= 0, solver, "max_iter", p.max_iter(), "give the number of iterations");
+  require(p.display() >= 0, solver, "display", p.display(), "give 0 for no display");
+  require(p.snapshot() >= 0, solver, "snapshot", p.snapshot(), "give 0 for no periodic snapshots");
+  require(p.test_interval() >= 0, solver, "test_interval", p.test_interval(), "give 0 for no tests");
+  refuse_unsupported(solver, "larc", p.larc(), "NVIDIA");
+  refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
+  refuse_unsupported(solver, "local_lr_auto", p.local_lr_auto(), "Intel");
+  refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
+  make_update_rule(solver);
+  if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
+    LOG(WARNING) << solver.file << ": base_lr is not set: the net will not learn";
+  }
+  if (p.has_solver_mode() && p.solver_mode() == caffe::SolverParameter::GPU) {
+    LOG(WARNING) << solver.where("solver_mode") << ": solver_mode is GPU, but this build has no GPU support: "
+                 << "training on the CPU";
+  }
+}
+
+uint64_t draw_seed() {
+  uint64_t seed = 0;
+  const int fd = ::open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  const bool drawn = fd >= 0 && ::read(fd, &seed, sizeof seed) == static_cast<ssize_t>(sizeof seed);
+  if (fd >= 0) ::close(fd);
+  if (!drawn) throw Error(ErrorKind::kInternal, "cannot read /dev/urandom", "set random_seed in the solver");
+  return seed >> 1;  // so that it can be given as random_seed again
+}
+
+}  // namespace
+
+Solver::Solver(SolverDef def, SolverOptions options)
+    : def_(std::move(def)), options_(std::move(options)), schedule_(def_), log_(options_.json, options_.progress) {
+  check_solver(def_);
+  LOG(INFO) << "Initializing solver from parameters: \n" << text_form(def_.param);
+  const std::unique_ptr<Snapshot> snapshot = read_state_to_resume();
+  settle_seed();
+  build_nets();
+  updater_ = std::make_unique<Updater>(def_, *train_net_);
+  LOG(INFO) << "Solver scaffolding done.";
+  if (snapshot) resume(*snapshot);
+  state_.global_batch = static_cast<uint64_t>(train_net_->batch() * def_.param.iter_size());
+}
+
+std::unique_ptr<Snapshot> Solver::read_state_to_resume() {
+  state_.losses = LossWindow(def_.param.average_loss());
+  if (options_.snapshot.empty()) return nullptr;
+  auto snapshot = std::make_unique<Snapshot>(read_snapshot(options_.snapshot));
+  state_ = state_from_proto(snapshot->state, def_.param.average_loss());
+  // Before the nets are planned: another kernel would add in another order.
+  if (options_.tuner) options_.tuner->preset(state_.kernel_choices);
+  return snapshot;
+}
+
+void Solver::settle_seed() {
+  const int64_t given = def_.param.random_seed();
+  const bool saved = !options_.snapshot.empty() && state_.seed != 0;
+  if (given >= 0) {
+    if (saved && state_.seed != static_cast<uint64_t>(given)) {
+      LOG(WARNING) << def_.where("random_seed") << ": random_seed " << given << " is not that of the state, "
+                   << state_.seed << ": random crops, masks and order will differ from an uninterrupted run";
+    }
+    state_.seed = static_cast<uint64_t>(given);
+  } else if (!saved) {
+    state_.seed = draw_seed();
+    LOG(INFO) << "random_seed is not set: drew " << state_.seed;
+  }
+}
+
+NetOptions Solver::net_options(caffe::Phase phase) const {
+  NetOptions options;
+  options.phase = phase;
+  options.dtype = options_.dtype;
+  options.seed = state_.seed;
+  options.backward = phase == caffe::TRAIN;
+  options.kernels = options_.kernels;
+  options.share_memory = options_.share_memory;
+  options.keep_blobs = def_.param.debug_info();
+  options.batch = options_.batch;
+  options.tuner = options_.tuner;
+  return options;
+}
+
+void Solver::build_nets() {
+  std::vector<std::string> weights = options_.weights;
+  if (weights.empty()) {
+    for (const std::string& list : def_.param.weights()) {
+      for (std::string& path : split_list(list)) weights.push_back(std::move(path));
+    }
+  }
+  if (!options_.snapshot.empty()) weights.clear();
+
+  const NetSource source = train_net_of(def_);
+  LOG(INFO) << "Creating training net from " << source.origin;
+  NetOptions train = net_options(caffe::TRAIN);
+  train.arena = std::make_shared<Arena>(*train.device);
+  train_net_ = std::make_unique<Net>(source.definition(), train);
+  load_weights(weights, *train_net_, "Finetuning");
+
+  for (const NetSource& test_source : test_nets_of(def_)) {
+    LOG(INFO) << "Creating test net (#" << test_nets_.size() << ") specified by " << test_source.origin;
+    NetOptions test = net_options(caffe::TEST);
+    test.share_params = train_net_.get();
+    test.arena = train.arena;
+    test_nets_.push_back(std::make_unique<Net>(test_source.definition(), test));
+    if (def_.param.debug_info()) set_debug_info(*test_nets_.back(), true);
+    if (!weights.empty()) load_weights_quietly(weights, *test_nets_.back(), "Finetuning");
+  }
+}
+
+void Solver::resume(const Snapshot& snapshot) {
+  LOG(INFO) << "Resuming from " << snapshot.path;
+  LOG(INFO) << def_.param.type() << "Solver: restoring history";
+  restore_arrays(snapshot, *train_net_, *updater_);
+  const auto batch = static_cast<uint64_t>(train_net_->batch() * def_.param.iter_size());
+  if (!snapshot.state.has_robusta()) {
+    LOG(WARNING) << snapshot.path << " holds no position in the data (Caffe wrote it): training goes on from the first "
+                 << "sample, and not as an uninterrupted run would";
+  } else if (state_.global_batch != batch) {
+    LOG(WARNING) << "The state was written with " << state_.global_batch << " samples per iteration, this run has "
+                 << batch << ": the learning rate is not adapted";
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <chrono>
+
+#include "solver/solver.h"
+#include "solver/weights.h"
+
+namespace robusta {
+
+SnapshotPaths Solver::snapshot() {
+  const auto start = std::chrono::steady_clock::now();
+  if (options_.tuner) state_.kernel_choices = options_.tuner->choices();
+  const SnapshotPaths paths = write_snapshot(def_, state_, *updater_, *train_net_);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  slowest_snapshot_ = std::max(slowest_snapshot_, seconds);
+  last_snapshot_iter_ = state_.iter;
+  snapshot_owed_ = false;
+  log_.snapshot(state_.iter, paths, seconds);
+  return paths;
+}
+
+/// A full disk must not end a training of days: it goes on, the failure is told at once and by the exit code.
+void Solver::try_snapshot() {
+  try {
+    snapshot();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kOutput) throw;
+    ++failed_snapshots_;
+    snapshot_owed_ = true;
+    log_.snapshot_failed(state_.iter, error);
+  }
+}
+
+double Solver::snapshot_seconds() const {
+  if (slowest_snapshot_ > 0) return slowest_snapshot_;
+  constexpr double kSlowDisk = 100e6;  // bytes per second, until one was measured
+  return static_cast<double>(proto_bytes(*train_net_, def_.param.snapshot_diff()) + updater_->history_bytes()) / kSlowDisk;
+}
+
+}  // namespace robusta

@@ -1,0 +1,29 @@
+// caffe: trains, tests and times nets.
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "robusta/error.h"
+#include "solver/commands/commands.h"
+
+namespace {
+
+int report(const char* what, robusta::ErrorKind kind) {
+  std::fprintf(stderr, "caffe: error: %s\n", what);
+  return static_cast<int>(kind);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return robusta::run_caffe(argc, argv);
+  } catch (const robusta::Error& error) {
+    return report(error.what(), error.kind());
+  } catch (const std::bad_alloc&) {
+    return report("out of memory; lower the batch size (-batch)", robusta::ErrorKind::kMemory);
+  } catch (const std::exception& error) {
+    return report(error.what(), robusta::ErrorKind::kInternal);
+  }
+}
