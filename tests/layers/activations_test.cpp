@@ -44,7 +44,7 @@ TEST(ActivationsTest, SinglePrecision) {
 
 TEST(ActivationsTest, NativeAgreesOverManySizes) {
   for (const Function& f : kFunctions) {
-    for (const Shape& shape : {Shape{1}, Shape{15}, Shape{2, 3, 4}, Shape{17, 1, 33}, Shape{3, 40001}}) {
+    for (const Shape& shape : {Shape{1}, Shape{15}, Shape{2, 3, 4}, Shape{17, 1, 33}, Shape{3, 11003}}) {
       if (f.native) {
         compare_with_reference("native", {{f.layer}, {shape}}, 2e-6);
       } else {

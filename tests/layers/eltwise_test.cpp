@@ -42,7 +42,7 @@ TEST(EltwiseTest, SinglePrecision) {
 }
 
 TEST(EltwiseTest, NativeAgreesOverManySizes) {
-  for (const Shape& shape : {Shape{1}, Shape{2, 3, 5}, Shape{2047}, Shape{4, 5, 2049}}) {
+  for (const Shape& shape : {Shape{1}, Shape{2, 3, 5}, Shape{2047}, Shape{3, 11003}}) {
     for (const KernelCase& c : cases(shape)) compare_with_reference("native", c, 2e-6);
     for (const KernelCase& c : fused_cases(shape)) compare_with_reference("native", c, 2e-6);
   }
