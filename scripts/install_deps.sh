@@ -56,8 +56,8 @@ else
     fail "apt-get could not install: ${missing[*]} (see above); check the network and /etc/apt/sources.list"
 fi
 
-# The pthread build of OpenBLAS brings a second thread pool that spins on the cores of oneDNN's OpenMP threads. Robusta's
-# own build links the OpenMP one by path, so the system's choice is left alone.
+# The pthread build of OpenBLAS brings a second thread pool that spins on the cores of oneDNN's OpenMP threads. Our
+# build links the OpenMP one by path, so the system's choice is left alone.
 current=$(readlink -f "/usr/lib/$(uname -m)-linux-gnu/libopenblas.so.0" || true)
 case $current in
   *openblas-openmp* | '') ;;
