@@ -161,12 +161,17 @@ const std::vector<std::string>& filler_types() {
   return names;
 }
 
-void check_filler(const Filler& filler, const Shape& shape) {
-  const FillerType& type = type_of(filler);
-  if (filler.sparse() >= 0 && type.fill != fill_gaussian) {
-    fail("sparse", str("a ", filler.type(), " filler cannot be sparse"), "only gaussian takes sparse");
+void check_filler(const Filler& filler, const Shape& shape, const std::string& path) {
+  try {
+    const FillerType& type = type_of(filler);
+    if (filler.sparse() >= 0 && type.fill != fill_gaussian) {
+      fail("sparse", str("a ", filler.type(), " filler cannot be sparse"), "only gaussian takes sparse");
+    }
+    type.check(filler, shape);
+  } catch (const Error& error) {
+    Error placed(error.kind(), error.cause(), error.fix());
+    throw path.empty() ? placed : placed.in_field(path + "." + error.field());
   }
-  type.check(filler, shape);
 }
 
 void fill(const Filler& filler, const Shape& shape, PhiloxStream& random, DType dtype, void* data) {

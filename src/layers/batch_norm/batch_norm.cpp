@@ -3,6 +3,7 @@
 #include "layers/batch_norm/batch_norm.h"
 
 #include "layers/bottom_checks.h"
+#include "layers/filler.h"
 
 namespace robusta {
 
@@ -55,8 +56,11 @@ std::vector<ParamDecl> BatchNormLayer::params() const {
   const Shape per_channel = statistics_.get();
   std::vector<ParamDecl> decls{{per_channel, nullptr, true}, {per_channel, nullptr, true}, {{1}, nullptr, true}};
   if (has_scale()) {
+    const auto& p = param().batch_norm_param();
     decls.push_back({per_channel, &scale_filler_});
-    decls.push_back({per_channel, &param().batch_norm_param().bias_filler()});
+    decls.push_back({per_channel, &p.bias_filler()});
+    check_filler(scale_filler_, per_channel, str("batch_norm_param.", p.has_filler() ? "filler" : "scale_filler"));
+    check_filler(p.bias_filler(), per_channel, "batch_norm_param.bias_filler");
   }
   return decls;
 }

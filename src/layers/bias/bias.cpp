@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "layers/bottom_checks.h"
+#include "layers/filler.h"
 #include "layers/kernel.h"
 #include "layers/spanned_axes.h"
 
@@ -26,6 +27,7 @@ std::vector<Shape> BiasLayer::infer_tops(const std::vector<Shape>& bottoms) {
 
 std::vector<ParamDecl> BiasLayer::params() const {
   if (bias_is_bottom()) return {};
+  check_filler(param().bias_param().filler(), shape_.get(), "bias_param.filler");
   return {{shape_.get(), &param().bias_param().filler()}};
 }
 

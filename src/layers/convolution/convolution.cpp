@@ -4,6 +4,7 @@
 
 #include "layers/axis.h"
 #include "layers/bottom_checks.h"
+#include "layers/filler.h"
 
 namespace robusta {
 namespace {
@@ -80,7 +81,10 @@ std::vector<Shape> ConvolutionBase::infer_tops(const std::vector<Shape>& bottoms
 std::vector<ParamDecl> ConvolutionBase::params() const {
   const auto& p = param().convolution_param();
   std::vector<ParamDecl> decls{{weights_.get(), &p.weight_filler()}};
-  if (has_bias()) decls.push_back({Shape{p.num_output()}, &p.bias_filler()});
+  check_filler(p.weight_filler(), decls[0].shape, "convolution_param.weight_filler");
+  if (!has_bias()) return decls;
+  decls.push_back({Shape{p.num_output()}, &p.bias_filler()});
+  check_filler(p.bias_filler(), decls[1].shape, "convolution_param.bias_filler");
   return decls;
 }
 

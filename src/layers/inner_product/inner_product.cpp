@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "layers/axis.h"
 #include "layers/bottom_checks.h"
+#include "layers/filler.h"
 #include "layers/kernel.h"
 #include "ops/gemm.h"
 
@@ -44,7 +45,10 @@ std::vector<Shape> InnerProductLayer::infer_tops(const std::vector<Shape>& botto
 std::vector<ParamDecl> InnerProductLayer::params() const {
   const auto& p = param().inner_product_param();
   std::vector<ParamDecl> decls{{weights_.get(), &p.weight_filler()}};
-  if (has_bias()) decls.push_back({Shape{outputs()}, &p.bias_filler()});
+  check_filler(p.weight_filler(), decls[0].shape, "inner_product_param.weight_filler");
+  if (!has_bias()) return decls;
+  decls.push_back({Shape{outputs()}, &p.bias_filler()});
+  check_filler(p.bias_filler(), decls[1].shape, "inner_product_param.bias_filler");
   return decls;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "layers/bottom_checks.h"
+#include "layers/filler.h"
 #include "layers/kernel.h"
 #include "layers/spanned_axes.h"
 
@@ -29,8 +30,14 @@ std::vector<Shape> ScaleLayer::infer_tops(const std::vector<Shape>& bottoms) {
 
 std::vector<ParamDecl> ScaleLayer::params() const {
   std::vector<ParamDecl> decls;
-  if (!scale_is_bottom()) decls.push_back({shape_.get(), &scale_filler_});
-  if (has_bias()) decls.push_back({shape_.get(), &param().scale_param().bias_filler()});
+  if (!scale_is_bottom()) {
+    decls.push_back({shape_.get(), &scale_filler_});
+    check_filler(scale_filler_, shape_.get(), "scale_param.filler");
+  }
+  if (has_bias()) {
+    decls.push_back({shape_.get(), &param().scale_param().bias_filler()});
+    check_filler(param().scale_param().bias_filler(), shape_.get(), "scale_param.bias_filler");
+  }
   return decls;
 }
 
