@@ -1,0 +1,122 @@
+#include "data/lmdb_writer.h"
+
+#include <lmdb.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kCommitEvery = 1000, kCommitBytes = size_t{64} << 20;
+constexpr mode_t kFolderMode = 0744;  // as Caffe's tools
+
+void require_absent(const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(folder, error))) return;
+  throw Error(ErrorKind::kOutput, folder + " exists already", "remove it first, or write under another name");
+}
+
+std::string without_trailing_slash(std::string folder) {
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  return folder;
+}
+
+}  // namespace
+
+LmdbWriter::LmdbWriter(const std::string& folder)
+    : folder_(without_trailing_slash(folder)), temporary_(str(folder_, ".tmp.", ::getpid())) {
+  require_absent(folder_);
+  if (::mkdir(temporary_.c_str(), kFolderMode) != 0) {
+    const std::string reason = std::strerror(errno);
+    throw Error(ErrorKind::kOutput, "cannot make the folder " + folder_ + ": " + reason,
+                "create the folder that it goes into, and check its permissions");
+  }
+  try {
+    open_environment();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+LmdbWriter::~LmdbWriter() { close(); }
+
+void LmdbWriter::open_environment() {
+  require(mdb_env_create(&env_));
+  // Nothing is read before finish() has synced, so each commit may leave the writing to the system.
+  require(mdb_env_open(env_, temporary_.c_str(), MDB_NOSYNC, 0664));
+}
+
+void LmdbWriter::close() {
+  if (env_) mdb_env_close(env_);
+  env_ = nullptr;
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+}
+
+void LmdbWriter::require(int status) const {
+  if (status == MDB_SUCCESS) return;
+  const std::string fix = status == ENOSPC || status == EDQUOT ? "free some space or write elsewhere" : "";
+  throw Error(ErrorKind::kOutput, str("cannot write the LMDB ", folder_, ": ", mdb_strerror(status)), fix);
+}
+
+void LmdbWriter::put(std::string_view key, std::string_view value) {
+  const auto longest = static_cast<size_t>(mdb_env_get_maxkeysize(env_));
+  if (key.empty() || key.size() > longest) {
+    throw Error(ErrorKind::kOutput, str("key \"", key.substr(0, 60), "...\" has ", key.size(), " bytes; an LMDB takes 1 to ", longest),
+                "use shorter file names");
+  }
+  pending_.emplace_back(key, value);
+  ++size_;
+  pending_bytes_ += value.size();
+  if (pending_.size() >= kCommitEvery || pending_bytes_ >= kCommitBytes) commit();
+}
+
+void LmdbWriter::commit() {
+  int status;
+  while ((status = try_commit()) == MDB_MAP_FULL) {
+    MDB_envinfo info;
+    require(mdb_env_info(env_, &info));
+    require(mdb_env_set_mapsize(env_, info.me_mapsize * 2));
+  }
+  require(status);
+  pending_.clear();
+  pending_bytes_ = 0;
+}
+
+/// One transaction with all that is pending. Nothing of it stays when it fails.
+int LmdbWriter::try_commit() {
+  MDB_txn* txn = nullptr;
+  MDB_dbi main_database;
+  int status = mdb_txn_begin(env_, nullptr, 0, &txn);
+  if (status != MDB_SUCCESS) return status;
+  status = mdb_dbi_open(txn, nullptr, 0, &main_database);
+  for (size_t i = 0; i < pending_.size() && status == MDB_SUCCESS; ++i) {
+    auto& [key_bytes, value_bytes] = pending_[i];
+    MDB_val key{key_bytes.size(), key_bytes.data()}, value{value_bytes.size(), value_bytes.data()};
+    status = mdb_put(txn, main_database, &key, &value, MDB_NOOVERWRITE);
+  }
+  if (status == MDB_SUCCESS) return mdb_txn_commit(txn);
+  mdb_txn_abort(txn);
+  return status;
+}
+
+void LmdbWriter::finish() {
+  commit();
+  require(mdb_env_sync(env_, 1));
+  mdb_env_close(env_);
+  env_ = nullptr;
+  require_absent(folder_);
+  if (::rename(temporary_.c_str(), folder_.c_str()) != 0) require(errno);
+}
+
+}  // namespace robusta
