@@ -1,0 +1,58 @@
+/// Image files to and from planar bytes, by libjpeg-turbo and libpng.
+///
+/// The kind of a file is told by its first bytes, not by its name. Pixels come out as OpenCV gives them to Caffe: colours
+/// in the order B, G, R; grey as 0.299 R + 0.587 G + 0.114 B. A damaged file throws; nothing is allocated before the size
+/// that it claims has been checked. All functions may run on many threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/pixels.h"
+
+namespace robusta {
+
+/// An image in memory. Reusing one saves the allocation.
+struct Image {
+  Extent extent;
+  std::vector<uint8_t> planes;   ///< C x H x W
+  std::vector<uint8_t> scratch;  ///< of decoders, nothing of interest
+
+  Pixels pixels() const { return {extent, planes.data(), nullptr}; }
+  uint8_t* row(int64_t channel, int64_t y) { return planes.data() + (channel * extent.height + y) * extent.width; }
+  const uint8_t* row(int64_t channel, int64_t y) const {
+    return planes.data() + (channel * extent.height + y) * extent.width;
+  }
+  void reset(const Extent& size) {
+    extent = size;
+    planes.resize(static_cast<size_t>(size.count()));
+  }
+};
+
+/// Decodes a JPEG or PNG file held in memory. kColor gives 3 channels, kGray 1, kAsStored what the file has: 1 (grey), 3
+/// or 4 (with transparency, grey too). kColor and kGray turn the image upright as its camera noted (Exif); kAsStored does
+/// not, as with OpenCV. Throws Error{kData}: damaged, cut off, more than 2^27 pixels, 16 bits per channel as stored;
+/// Error{kUnsupported}: another format, named.
+void decode_image(std::string_view file, ColorMode mode, Image& image);
+
+/// The size that decode_image would give; reads only the header. Throws as decode_image.
+Extent image_extent(std::string_view file, ColorMode mode);
+
+enum class ImageFormat { kJpeg, kPng };
+
+/// What the first bytes say. Throws as decode_image.
+ImageFormat image_format_of(std::string_view file);
+
+/// A file with 1, 3 or (PNG) 4 channels; JPEG with quality 95, as OpenCV by default. Throws Error{kUnsupported}.
+std::string encode_image(const Image& image, ImageFormat format);
+
+/// kJpeg for "jpg" and "jpeg", kPng for "png", letter case ignored, with or without a dot. Throws Error{kUnsupported}.
+ImageFormat parse_image_format(std::string_view extension);
+
+/// Bilinear, with pixel centres at half-integers and in OpenCV's fixed-point arithmetic, hence with the same bytes. No
+/// smoothing when made smaller. REQUIRES: height, width > 0, bytes, not those of `to`.
+void resize_bilinear(const Pixels& from, int64_t height, int64_t width, Image& to);
+
+}  // namespace robusta

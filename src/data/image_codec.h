@@ -1,0 +1,34 @@
+/// What the decoders of image.cpp share. Private to src/data.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "data/image.h"
+
+namespace robusta {
+
+/// Throws Error{kData} for an empty or enormous picture: libraries would take the memory first and look later.
+void check_image_size(uint64_t width, uint64_t height);
+/// Splits interleaved rows of `extent` into planes of `image`.
+void to_planes(const uint8_t* interleaved, const Extent& extent, Image& image);
+/// Puts the planes of one row side by side.
+void interleave_row(const Image& image, int64_t y, uint8_t* row);
+
+void decode_jpeg(std::string_view file, ColorMode mode, Image& image);
+Extent jpeg_extent(std::string_view file, ColorMode mode);
+std::string encode_jpeg(const Image& image);
+
+void decode_png(std::string_view file, ColorMode mode, Image& image);
+Extent png_extent(std::string_view file, ColorMode mode);
+std::string encode_png(const Image& image);
+
+/// Exif's orientation, 1..8, from the payload of an APP1 marker; 1 (upright) when there is none. Never throws: a camera's
+/// damaged notes do not spoil the picture.
+int exif_orientation(std::string_view app1);
+/// Turns and mirrors the image from `orientation` to upright.
+void make_upright(int orientation, Image& image);
+/// Whether upright has the sides exchanged.
+inline bool swaps_sides(int orientation) { return orientation >= 5 && orientation <= 8; }
+
+}  // namespace robusta

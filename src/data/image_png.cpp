@@ -1,0 +1,182 @@
+// PNG by libpng's low-level interface: the simplified one corrects gamma, which OpenCV, and so Caffe, does not. The
+// library leaves by longjmp, so no function between setjmp and its calls holds an object with a destructor.
+
+#include <png.h>
+
+#include <csetjmp>
+#include <cstring>
+
+#include "data/image_codec.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+/// What the callbacks see.
+struct Channel {
+  std::string_view input;  // what is left to read
+  std::string output;
+  char message[200] = "";
+};
+
+void fail_png(png_structp png, png_const_charp text) {
+  auto& channel = *static_cast<Channel*>(png_get_error_ptr(png));
+  std::strncpy(channel.message, text, sizeof channel.message - 1);
+  png_longjmp(png, 1);
+}
+
+void ignore(png_structp, png_const_charp) {}
+
+void read_bytes(png_structp png, png_bytep to, size_t count) {
+  auto& input = static_cast<Channel*>(png_get_io_ptr(png))->input;
+  if (input.size() < count) png_error(png, "the file is cut off");
+  std::memcpy(to, input.data(), count);
+  input.remove_prefix(count);
+}
+
+void write_bytes(png_structp png, png_bytep from, size_t count) {
+  static_cast<Channel*>(png_get_io_ptr(png))->output.append(reinterpret_cast<const char*>(from), count);
+}
+
+void no_flush(png_structp) {}
+
+class Decoder {
+ public:
+  explicit Decoder(std::string_view file) : channel_{file, {}} {
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &channel_, fail_png, ignore);
+    if (png_) info_ = png_create_info_struct(png_);
+    if (!info_) throw std::bad_alloc();
+  }
+  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+
+  Extent read_header(ColorMode mode) {
+    if (!try_header()) fail();
+    check_image_size(png_get_image_width(png_, info_), png_get_image_height(png_, info_));
+    if (mode == ColorMode::kAsStored && png_get_bit_depth(png_, info_) > 8) {
+      throw Error(ErrorKind::kData, "the PNG image has 16 bits per channel", "force_color or force_gray reduces it to 8");
+    }
+    if (!try_convert(mode)) fail();
+    return {png_get_channels(png_, info_), png_get_image_height(png_, info_), png_get_image_width(png_, info_)};
+  }
+
+  void read_rows(const Extent& extent, std::vector<uint8_t>& bytes) {
+    const size_t stride = static_cast<size_t>(extent.channels * extent.width);
+    bytes.resize(stride * static_cast<size_t>(extent.height));
+    std::vector<png_bytep> rows(static_cast<size_t>(extent.height));
+    for (size_t y = 0; y < rows.size(); ++y) rows[y] = bytes.data() + y * stride;
+    if (!try_rows(rows.data())) fail();
+  }
+
+ private:
+  bool try_header() {
+    if (setjmp(png_jmpbuf(png_))) return false;
+    png_set_read_fn(png_, &channel_, read_bytes);
+    constexpr png_uint_32 kMostSide = 1u << 27, kMostChunk = 1u << 24;
+    png_set_user_limits(png_, kMostSide, kMostSide);
+    png_set_chunk_malloc_max(png_, kMostChunk);
+    png_read_info(png_, info_);
+    return true;
+  }
+
+  /// To 8 bits, without palette, blue first.
+  bool try_convert(ColorMode mode) {
+    if (setjmp(png_jmpbuf(png_))) return false;
+    const int type = png_get_color_type(png_, info_);
+    const bool palette = type == PNG_COLOR_TYPE_PALETTE;
+    png_set_strip_16(png_);
+    png_set_packing(png_);
+    if (palette) png_set_palette_to_rgb(png_);
+    if (type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
+    const bool transparent_palette = palette && png_get_valid(png_, info_, PNG_INFO_tRNS);
+    if (mode == ColorMode::kAsStored) {
+      if (transparent_palette) png_set_tRNS_to_alpha(png_);
+      if (type == PNG_COLOR_TYPE_GRAY_ALPHA) png_set_gray_to_rgb(png_);
+    } else {
+      png_set_strip_alpha(png_);
+      if (mode == ColorMode::kColor) png_set_gray_to_rgb(png_);
+      else if (palette || (type & PNG_COLOR_MASK_COLOR)) png_set_rgb_to_gray_fixed(png_, PNG_ERROR_ACTION_NONE, 29900, 58700);
+    }
+    png_set_bgr(png_);
+    png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    return true;
+  }
+
+  bool try_rows(png_bytepp rows) {
+    if (setjmp(png_jmpbuf(png_))) return false;
+    png_read_image(png_, rows);
+    png_read_end(png_, nullptr);
+    return true;
+  }
+
+  [[noreturn]] void fail() const {
+    throw Error(ErrorKind::kData, std::string("the PNG image is damaged: ") + channel_.message,
+                "remove it, or give the image anew");
+  }
+
+  Channel channel_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+};
+
+class Encoder {
+ public:
+  Encoder() {
+    png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &channel_, fail_png, ignore);
+    if (png_) info_ = png_create_info_struct(png_);
+    if (!info_) throw std::bad_alloc();
+  }
+  ~Encoder() { png_destroy_write_struct(&png_, &info_); }
+
+  std::string encode(const Image& image, int color_type) {
+    std::vector<uint8_t> row(static_cast<size_t>(image.extent.channels * image.extent.width));
+    if (!try_encode(image, color_type, row.data())) {
+      throw Error(ErrorKind::kData, std::string("the image cannot be written as PNG: ") + channel_.message);
+    }
+    return std::move(channel_.output);
+  }
+
+ private:
+  bool try_encode(const Image& image, int color_type, uint8_t* row) {
+    if (setjmp(png_jmpbuf(png_))) return false;
+    png_set_write_fn(png_, &channel_, write_bytes, no_flush);
+    png_set_IHDR(png_, info_, static_cast<png_uint_32>(image.extent.width), static_cast<png_uint_32>(image.extent.height), 8,
+                 color_type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png_, info_);
+    png_set_bgr(png_);
+    for (int64_t y = 0; y < image.extent.height; ++y) {
+      interleave_row(image, y, row);
+      png_write_row(png_, row);
+    }
+    png_write_end(png_, nullptr);
+    return true;
+  }
+
+  Channel channel_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+};
+
+}  // namespace
+
+void decode_png(std::string_view file, ColorMode mode, Image& image) {
+  Decoder decoder(file);
+  const Extent extent = decoder.read_header(mode);
+  decoder.read_rows(extent, image.scratch);
+  to_planes(image.scratch.data(), extent, image);
+}
+
+Extent png_extent(std::string_view file, ColorMode mode) { return Decoder(file).read_header(mode); }
+
+std::string encode_png(const Image& image) {
+  switch (image.extent.channels) {
+    case 1: return Encoder().encode(image, PNG_COLOR_TYPE_GRAY);
+    case 3: return Encoder().encode(image, PNG_COLOR_TYPE_RGB);
+    case 4: return Encoder().encode(image, PNG_COLOR_TYPE_RGB_ALPHA);
+    default:
+      throw Error(ErrorKind::kUnsupported,
+                  "PNG has 1, 3 or 4 channels, the image has " + std::to_string(image.extent.channels));
+  }
+}
+
+}  // namespace robusta

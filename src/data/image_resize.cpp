@@ -1,0 +1,81 @@
+// Bilinear resizing in the arithmetic of OpenCV's INTER_LINEAR for bytes: weights of 11 bits, the rows first.
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "data/image.h"
+
+namespace robusta {
+namespace {
+
+constexpr int kWeightBits = 11;
+
+/// Output i mixes inputs `first` and `second` by weights that add up to 2^11.
+struct Tap {
+  int64_t first, second;
+  int first_weight, second_weight;
+};
+
+enum class Axis { kColumns, kRows };
+
+/// At an edge both inputs of a tap are the same; only columns then put the whole weight on one of them, which matters for
+/// the rounding.
+std::vector<Tap> make_taps(Axis axis, int64_t from, int64_t to) {
+  std::vector<Tap> taps(static_cast<size_t>(to));
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  for (int64_t i = 0; i < to; ++i) {
+    const auto at = static_cast<float>((static_cast<double>(i) + 0.5) * scale - 0.5);
+    const int64_t first = static_cast<int64_t>(std::floor(at));
+    const bool edge = first < 0 || first >= from - 1;
+    const float fraction = edge && axis == Axis::kColumns ? 0 : at - static_cast<float>(first);
+    constexpr float kOne = 1 << kWeightBits;
+    taps[static_cast<size_t>(i)] = {std::clamp<int64_t>(first, 0, from - 1), std::clamp<int64_t>(first + 1, 0, from - 1),
+                                    static_cast<int>(std::lrint((1 - fraction) * kOne)),
+                                    static_cast<int>(std::lrint(fraction * kOne))};
+  }
+  return taps;
+}
+
+/// The horizontal pass over one row: values times 2^11.
+void mix_columns(const uint8_t* row, const std::vector<Tap>& taps, int* out) {
+  for (size_t x = 0; x < taps.size(); ++x) {
+    out[x] = row[taps[x].first] * taps[x].first_weight + row[taps[x].second] * taps[x].second_weight;
+  }
+}
+
+void mix_rows(const int* upper, const int* lower, const Tap& tap, size_t width, uint8_t* out) {
+  for (size_t x = 0; x < width; ++x) {
+    const int sum = (tap.first_weight * (upper[x] >> 4) >> 16) + (tap.second_weight * (lower[x] >> 4) >> 16);
+    out[x] = static_cast<uint8_t>((sum + 2) >> 2);
+  }
+}
+
+}  // namespace
+
+void resize_bilinear(const Pixels& from, int64_t height, int64_t width, Image& to) {
+  assert(height > 0 && width > 0 && from.bytes);
+  to.reset({from.extent.channels, height, width});
+  if (to.extent == from.extent) {
+    std::copy_n(from.bytes, from.extent.count(), to.planes.data());
+    return;
+  }
+  const std::vector<Tap> columns = make_taps(Axis::kColumns, from.extent.width, width);
+  const std::vector<Tap> rows = make_taps(Axis::kRows, from.extent.height, height);
+  const size_t stride = static_cast<size_t>(width);
+  std::vector<int> upper(stride), lower(stride);
+  for (int64_t c = 0; c < from.extent.channels; ++c) {
+    const uint8_t* plane = from.bytes + c * from.extent.height * from.extent.width;
+    const auto row = [&](int64_t y) { return plane + y * from.extent.width; };
+    int64_t in_upper = -1, in_lower = -1;  // the input rows that the two buffers hold
+    for (int64_t y = 0; y < height; ++y) {
+      const Tap& tap = rows[static_cast<size_t>(y)];
+      if (tap.first == in_lower) std::swap(upper, lower), std::swap(in_upper, in_lower);
+      if (tap.first != in_upper) mix_columns(row(in_upper = tap.first), columns, upper.data());
+      if (tap.second != in_lower) mix_columns(row(in_lower = tap.second), columns, lower.data());
+      mix_rows(upper.data(), lower.data(), tap, stride, to.row(c, y));
+    }
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,32 @@
+/// One decoded item, as the transformer takes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace robusta {
+
+/// Size of an item: planes, rows, columns.
+struct Extent {
+  int64_t channels = 0, height = 0, width = 0;
+
+  int64_t count() const { return channels * height * width; }
+  /// "3x256x256"
+  std::string str() const {
+    return std::to_string(channels) + "x" + std::to_string(height) + "x" + std::to_string(width);
+  }
+  friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+/// A view of planar pixels (C x H x W; colours in the order B, G, R when they come from an image file). Exactly one of
+/// the pointers is set.
+struct Pixels {
+  Extent extent;
+  const uint8_t* bytes = nullptr;
+  const float* floats = nullptr;
+};
+
+/// How an image file becomes channels (force_color, force_gray).
+enum class ColorMode { kAsStored, kColor, kGray };
+
+}  // namespace robusta
