@@ -1,0 +1,141 @@
+#include "data/prefetcher.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <new>
+
+namespace robusta {
+namespace {
+
+/// The failure of `body`, in a form that may cross threads.
+template <typename Body>
+std::optional<Error> error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorKind::kMemory, "no memory for the batches that are read ahead", "lower data_param.prefetch or the batch size");
+  } catch (const std::exception& error) {
+    return Error(ErrorKind::kInternal, error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Prefetcher::Prefetcher(const BatchFiller& filler, int depth, int threads)
+    : filler_(filler), depth_(static_cast<size_t>(depth)), thread_count_(threads) {
+  assert(depth >= 1 && threads >= 1);
+}
+
+Prefetcher::~Prefetcher() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Prefetcher::start_workers() {
+  while (static_cast<int>(threads_.size()) < thread_count_) threads_.emplace_back([this] { work(); });
+}
+
+const Batch& Prefetcher::take(const BatchPlan& plan, uint64_t next_first) {
+  start_workers();
+  std::unique_lock lock(mutex_);
+  if (current_) spare_.push_back(std::move(current_->batch.arrays));
+  current_ = nullptr;
+  const uint64_t batch = static_cast<uint64_t>(plan.size);
+  const uint64_t stride = next_first > plan.first ? next_first - plan.first : batch;
+  if (queue_.empty() || queue_.front()->batch.plan != plan) expect(plan, stride);
+  current_ = queue_.front();
+  wait_for(current_, lock);
+  queue_.pop_front();
+  expect({plan.seed, next_first, plan.size}, stride);
+  if (current_->error) throw *current_->error;
+  return current_->batch;
+}
+
+/// Makes the queue hold the `depth_` batches first, first + stride, ...; keeps the part of it that is so already.
+void Prefetcher::expect(const BatchPlan& first, uint64_t stride) {
+  BatchPlan plan = first;
+  size_t right = 0;
+  for (; right < queue_.size() && queue_[right]->batch.plan == plan; ++right) plan.first += stride;
+  queue_.resize(right);
+  for (; queue_.size() < depth_; plan.first += stride) {
+    queue_.push_back(std::make_shared<Job>());
+    queue_.back()->batch.plan = plan;
+  }
+  work_.notify_all();
+}
+
+void Prefetcher::wait_for(const JobPtr& job, std::unique_lock<std::mutex>& lock) {
+  if (job->done()) return;
+  const auto start = std::chrono::steady_clock::now();
+  ready_.wait(lock, [&] { return job->done(); });
+  seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void Prefetcher::work() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const JobPtr job = find_work();
+    if (!job) work_.wait(lock);
+    else if (job->stage == Stage::kNew) open(job, lock);
+    else fill_some(job, lock);
+  }
+}
+
+/// The earliest batch with something to do.
+Prefetcher::JobPtr Prefetcher::find_work() const {
+  for (const JobPtr& job : queue_) {
+    if (job->error || job->stage == Stage::kOpening) continue;
+    if (job->stage == Stage::kNew || job->claimed < job->batch.plan.size) return job;
+  }
+  return nullptr;
+}
+
+void Prefetcher::open(const JobPtr& job, std::unique_lock<std::mutex>& lock) {
+  job->stage = Stage::kOpening;
+  ++job->busy;
+  if (!spare_.empty()) {
+    job->batch.arrays = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  lock.unlock();
+  auto error = error_of([&] { filler_.open(job->batch); });
+  lock.lock();
+  --job->busy;
+  job->stage = Stage::kFilling;
+  job->error = std::move(error);
+  work_.notify_all();
+  if (job->done()) ready_.notify_all();
+}
+
+void Prefetcher::fill_some(const JobPtr& job, std::unique_lock<std::mutex>& lock) {
+  const int64_t size = job->batch.plan.size;
+  const int64_t begin = job->claimed, end = std::min(size, begin + portion(size));
+  job->claimed = end;
+  ++job->busy;
+  lock.unlock();
+  auto error = error_of([&] { filler_.fill(job->batch, begin, end); });
+  lock.lock();
+  --job->busy;
+  // Samples are claimed in order: when one fails, all earlier ones are in somebody's hands, so the first failure wins.
+  if (error && (!job->error || begin < job->failed_at)) {
+    job->error = std::move(error);
+    job->failed_at = begin;
+  }
+  if (job->done()) ready_.notify_all();
+}
+
+/// Small enough that all workers share a batch and that stopping is prompt, large enough that the lock costs nothing.
+int64_t Prefetcher::portion(int64_t batch) const {
+  constexpr int64_t kMost = 32;
+  return std::clamp<int64_t>(batch / (2 * thread_count_), 1, kMost);
+}
+
+}  // namespace robusta
