@@ -1,0 +1,26 @@
+// Writes the mean image of a database.
+
+#include "data/convert/image_mean.h"
+#include "data/lmdb_reader.h"
+#include "data/open_source.h"
+#include "run_tool.h"
+
+DEFINE_string(backend, "lmdb", "kind of database: lmdb");
+
+int main(int argc, char** argv) {
+  const std::string usage =
+      "Computes the mean image of a database and the mean of each channel.\n"
+      "    compute_image_mean [FLAGS] INPUT_DB [OUTPUT_FILE]";
+  return robusta::run_tool(argc, argv, usage, 1, 2, [](const std::vector<std::string>& words) {
+    robusta::require_lmdb_backend(FLAGS_backend);
+    const auto mean = robusta::image_mean(*robusta::open_source(words[0], caffe::DataParameter::LMDB));
+    if (words.size() > 1) {
+      LOG(INFO) << "Write to " << words[1];
+      robusta::write_image_mean(mean, words[1]);
+    }
+    LOG(INFO) << "Number of channels: " << mean.extent.channels;
+    for (size_t c = 0; c < mean.channel_values.size(); ++c) {
+      LOG(INFO) << "mean_value channel [" << c << "]: " << mean.channel_values[c];
+    }
+  });
+}

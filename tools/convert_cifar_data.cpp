@@ -1,0 +1,17 @@
+// Makes databases of the binary files of CIFAR-10.
+
+#include "data/convert/cifar.h"
+#include "data/open_source.h"
+#include "run_tool.h"
+
+int main(int argc, char** argv) {
+  const std::string usage =
+      "Converts the binary version of CIFAR-10 to LMDB.\n"
+      "    convert_cifar_data INPUT_FOLDER OUTPUT_FOLDER DB_TYPE\n"
+      "DB_TYPE is lmdb; the results are OUTPUT_FOLDER/cifar10_train_lmdb and OUTPUT_FOLDER/cifar10_test_lmdb.";
+  return robusta::run_tool(argc, argv, usage, 3, 3, [](const std::vector<std::string>& words) {
+    robusta::require_lmdb_backend(words[2]);
+    robusta::convert_cifar(words[0], words[1], words[2]);
+    LOG(INFO) << "Wrote cifar10_train_lmdb and cifar10_test_lmdb to " << words[1] << ".";
+  });
+}

@@ -1,0 +1,18 @@
+// Makes a database of a pair of MNIST files.
+
+#include "data/convert/idx.h"
+#include "data/open_source.h"
+#include "run_tool.h"
+
+DEFINE_string(backend, "lmdb", "kind of database: lmdb");
+
+int main(int argc, char** argv) {
+  const std::string usage =
+      "Converts images and labels in the format of MNIST to an LMDB.\n"
+      "    convert_mnist_data [FLAGS] IMAGE_FILE LABEL_FILE DB_NAME\n"
+      "The files must be unpacked (gunzip).";
+  return robusta::run_tool(argc, argv, usage, 3, 3, [](const std::vector<std::string>& words) {
+    robusta::require_lmdb_backend(FLAGS_backend);
+    LOG(INFO) << "Wrote " << robusta::convert_mnist(words[0], words[1], words[2]) << " images to " << words[2] << ".";
+  });
+}
