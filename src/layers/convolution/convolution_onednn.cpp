@@ -233,16 +233,37 @@ bool wants_channels_last(const ConvolutionGeometry& geometry) {
   return geometry.group == 1 && 2 * in * padded(geometry.num_output) >= 3 * geometry.channels * geometry.num_output;
 }
 
-bool settle_formats(const KernelRequest& request, ConvolutionProblem& problem) {
+/// The formats to try, the best first: what oneDNN would choose, or others that it has all directions for.
+std::vector<ConvolutionProblem> with_formats(const KernelRequest& request, const ConvolutionProblem& problem) {
   const Dims src = dims_of(request.bottoms[0].shape), dst = dims_of(request.tops[0].shape);
-  if (wants_channels_last(problem.geometry)) {
-    problem.src = channels_last_desc(src);
-    problem.dst = channels_last_desc(dst);
-    if (choose_formats(problem)) return true;
+  std::vector<ConvolutionProblem> problems(3, problem);
+  problems[0].src = any_desc(src);
+  problems[0].dst = any_desc(dst);
+  problems[1].src = channels_last_desc(src);
+  problems[1].dst = channels_last_desc(dst);
+  // oneDNN would read few channels from a plain image, but has no gradient in that format.
+  problems[2].src = blocked_desc(src, 16);
+  problems[2].dst = blocked_desc(dst, 16);
+  if (wants_channels_last(problem.geometry)) std::swap(problems[0], problems[1]);
+  std::erase_if(problems, [](ConvolutionProblem& p) { return !choose_formats(p); });
+  return problems;
+}
+
+/// False when oneDNN lacks a direction that the request asks for.
+bool choose_passes(const KernelRequest& request, const ConvolutionProblem& problem, Passes& passes) {
+  ConvolutionProblem gradients = problem;
+  gradients.relu = false;
+  gradients.bias = request.backward && request.param_grads.size() > 1 && request.param_grads[1];
+  if (request.backward && (request.param_grads[0] || gradients.bias)) {
+    passes.weights = choose_pass(Direction::kBackwardWeights, gradients, request.tuner);
+    if (!passes.weights) return false;
   }
-  problem.src = any_desc(src);
-  problem.dst = any_desc(dst);
-  return choose_formats(problem);
+  if (request.backward && request.bottom_grads[0]) {
+    passes.data = choose_pass(Direction::kBackwardData, gradients, request.tuner);
+    if (!passes.data) return false;
+  }
+  passes.forward = choose_pass(Direction::kForward, problem, request.tuner);
+  return passes.forward != nullptr;
 }
 
 std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, std::string& why_not) {
@@ -256,30 +277,13 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
   problem.relu = chain.relu != nullptr;
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;
   problem.inference = !request.backward;
-  if (!settle_formats(request, problem)) {
-    why_not = "oneDNN has only its slow reference for this shape";
-    return nullptr;
+  for (const ConvolutionProblem& formatted : with_formats(request, problem)) {
+    Passes passes;
+    if (!choose_passes(request, formatted, passes)) continue;
+    return std::make_unique<OnednnConvolution>(request, chain, formatted, std::move(passes));
   }
-
-  Passes passes;
-  passes.forward = choose_pass(Direction::kForward, problem, request.tuner);
-  bool complete = passes.forward != nullptr;
-  ConvolutionProblem gradients = problem;
-  gradients.bias = request.backward && chain.convolution->has_bias() && request.param_grads[1];
-  gradients.relu = false;
-  if (complete && request.backward && request.bottom_grads[0]) {
-    passes.data = choose_pass(Direction::kBackwardData, gradients, request.tuner);
-    complete = passes.data != nullptr;
-  }
-  if (complete && request.backward && (request.param_grads[0] || gradients.bias)) {
-    passes.weights = choose_pass(Direction::kBackwardWeights, gradients, request.tuner);
-    complete = passes.weights != nullptr;
-  }
-  if (!complete) {
-    why_not = "oneDNN has only its slow reference for one of the directions";
-    return nullptr;
-  }
-  return std::make_unique<OnednnConvolution>(request, chain, problem, std::move(passes));
+  why_not = "oneDNN has only its slow reference for this shape";
+  return nullptr;
 }
 
 const bool registered = [] {

@@ -1,0 +1,30 @@
+/// Memory that a kernel keeps for itself, aligned for vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace robusta::onednn {
+
+class AlignedMemory {
+ public:
+  AlignedMemory() = default;
+  explicit AlignedMemory(size_t bytes) : data_(std::aligned_alloc(kAlignment, round_up(bytes))) {
+    if (!data_) throw std::bad_alloc();
+  }
+  explicit operator bool() const { return data_ != nullptr; }
+  void* data() const { return data_.get(); }
+  float* floats() const { return static_cast<float*>(data_.get()); }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  static size_t round_up(size_t bytes) { return (bytes / kAlignment + 1) * kAlignment; }
+  struct Free {
+    void operator()(void* data) const { std::free(data); }
+  };
+  std::unique_ptr<void, Free> data_;
+};
+
+}  // namespace robusta::onednn
