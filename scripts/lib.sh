@@ -1,7 +1,9 @@
-# Helpers of the shell scripts: source this file. It defines ROOT, the project's folder, and changes nothing else.
+# Helpers of the shell scripts: source this file. It defines ROOT, the project's folder, and what ccache needs.
 # shellcheck shell=bash
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export ROOT
+# Without this ccache passes by whatever is compiled with a precompiled header.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
 
 # say TEXT...: one line that stands out.
 say() { printf '\n== %s\n' "$*"; }
