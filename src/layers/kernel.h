@@ -68,6 +68,7 @@ struct Booking {
   size_t forward_scratch = 0, backward_scratch = 0;
   std::vector<Alias> forward_aliases;   ///< bottom -> top; the kernel must work with equal and with different memory
   std::vector<Alias> backward_aliases;  ///< top gradient -> bottom gradient
+  bool equal_bottom_diffs = false;      ///< all wanted bottom gradients are equal: they may lie in one memory
   bool takes_missing_top_diffs = false; ///< true: a top gradient may be null, meaning zero; else the net fills zeros
 };
 

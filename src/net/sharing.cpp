@@ -30,6 +30,7 @@ class Sharing {
         consider(static_cast<int>(s), step, from[static_cast<size_t>(alias.from)], to[static_cast<size_t>(alias.to)],
                  alias.same_content);
       }
+      if (!forward && booking.equal_bottom_diffs) unite(step.bottom_diffs);
     }
   }
 
@@ -44,6 +45,19 @@ class Sharing {
     if (!same_content) overwritten_.insert(root);
     value(to).storage = root;
     members_[static_cast<size_t>(root)].push_back(to);
+  }
+
+  /// Equal values go where the first of them is.
+  void unite(const std::vector<int>& equals) {
+    int first = -1;
+    for (int v : equals) {
+      if (v >= 0 && first < 0) first = v;
+      if (v < 0 || v == first || value(v).storage != v || members_[static_cast<size_t>(v)].size() > 1) continue;
+      const int root = value(first).storage;
+      if (root == v || value(v).bytes > value(root).bytes) continue;
+      value(v).storage = root;
+      members_[static_cast<size_t>(root)].push_back(v);
+    }
   }
 
   /// The content may go if nobody reads it after this step and this step reads it only through `from`.

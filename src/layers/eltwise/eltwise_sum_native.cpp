@@ -35,7 +35,8 @@ class SumKernel : public Kernel {
     booking_.reads_tops = {fused_};
     // The first two terms of the sum: see weighted_sum.
     booking_.forward_aliases = {{0, 0, false}, {1, 0, false}};
-    // Factors of 1: all bottoms have the same gradient. Others: one bottom's may overwrite the top's, as the last.
+    // Factors of 1: all bottoms have the same gradient. Others: bottom 0's, written last, may overwrite the top's.
+    booking_.equal_bottom_diffs = plain_;
     for (int b = 0; b < (plain_ ? bottoms : 1); ++b) booking_.backward_aliases.push_back({0, b, plain_ && !fused_});
   }
   std::string describe() const override { return "native"; }
