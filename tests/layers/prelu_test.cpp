@@ -26,13 +26,18 @@ TEST(PreluTest, SlopesStartAtAQuarter) {
   const KernelHarness own({{"type: 'PReLU'"}, {{2, 3}}}, {});
   EXPECT_EQ(own.param_decls()[0].shape, Shape{3});
   EXPECT_EQ(own.param_decls()[0].filler->value(), 0.25f);
-  const KernelHarness given(
-      {{"type: 'PReLU' prelu_param { channel_shared: true filler { value: 0.1 } }"}, {{2, 3}}}, {});
+  const KernelHarness given({{"type: 'PReLU' prelu_param { channel_shared: true filler { value: 0.1 } }"}, {{2, 3}}},
+                            {});
   EXPECT_EQ(given.param_decls()[0].shape, Shape{});
   EXPECT_EQ(given.param_decls()[0].filler->value(), 0.1f);
 }
 
 TEST(PreluTest, WantsChannels) { expect_config_error({{"type: 'PReLU'"}, {{4}}}, "no channel axis", "bottom"); }
+
+TEST(PreluTest, FillerIsChecked) {
+  expect_config_error({{"type: 'PReLU' prelu_param { filler { type: 'zavier' } }"}, {{2, 3}}}, "zavier",
+                      "prelu_param.filler.type");
+}
 
 TEST(PreluTest, ChannelsMayNotChange) {
   caffe::LayerParameter param = parse_layer("type: 'PReLU'");

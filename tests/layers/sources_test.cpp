@@ -58,8 +58,8 @@ TEST(InputTest, OneShapeForAll) {
 TEST(InputTest, Errors) {
   expect_error("type: 'Input' top: 'a'", "1 tops need one shape", "input_param.shape");
   expect_error("type: 'Input' top: 'a' input_param { shape { dim: 0 } }", "holds nothing", "input_param.shape");
-  const Error error = error_of(
-      [] { make("type: 'Input' top: 'a' input_param { shape { dim: -2 } }")->infer_tops({}); });
+  const Error error =
+      error_of([] { make("type: 'Input' top: 'a' input_param { shape { dim: -2 } }")->infer_tops({}); });
   EXPECT_EQ(error.kind(), ErrorKind::kConfig);
 }
 
@@ -67,7 +67,8 @@ TEST(DummyDataTest, ConstantsAndZeros) {
   auto constants = make(
       "type: 'DummyData' top: 'a' top: 'b' dummy_data_param { shape { dim: 2 dim: 2 } data_filler { value: 0.25 } }");
   EXPECT_TRUE(source(*constants).constant());
-  EXPECT_EQ(filled(*constants, pass_at(0)), (std::vector<std::vector<float>>{{.25, .25, .25, .25}, {.25, .25, .25, .25}}));
+  EXPECT_EQ(filled(*constants, pass_at(0)),
+            (std::vector<std::vector<float>>{{.25, .25, .25, .25}, {.25, .25, .25, .25}}));
   auto zeros = make("type: 'DummyData' top: 'a' dummy_data_param { num: 2 channels: 1 height: 3 width: 2 }");
   EXPECT_TRUE(source(*zeros).constant());
   EXPECT_EQ(zeros->infer_tops({})[0], (Shape{2, 1, 3, 2}));
@@ -84,7 +85,8 @@ TEST(DummyDataTest, LegacyFormPerTop) {
 
 TEST(DummyDataTest, RandomTopsChangeWithEachPass) {
   auto layer = make(
-      "type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { shape { dim: 100 } data_filler { type: 'uniform' } "
+      "type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { shape { dim: 100 } data_filler { type: "
+      "'uniform' } "
       "data_filler { type: 'uniform' } data_filler { value: 3 } }");
   EXPECT_FALSE(source(*layer).constant());
   const auto first = filled(*layer, pass_at(0)), second = filled(*layer, pass_at(100));
@@ -97,7 +99,18 @@ TEST(DummyDataTest, RandomTopsChangeWithEachPass) {
   EXPECT_GT(std::set<float>(first[0].begin(), first[0].end()).size(), 95u);
 }
 
+TEST(DummyDataTest, StaticFillersRepeat) {
+  auto layer =
+      make("type: 'DummyData' top: 'a' dummy_data_param { shape { dim: 9 } data_filler { type: 'gaussianstatic' } }");
+  EXPECT_TRUE(source(*layer).constant());
+  const auto first = filled(*layer, pass_at(0));
+  EXPECT_EQ(filled(*layer, pass_at(50)), first);
+  EXPECT_NE(first[0][0], first[0][1]);
+}
+
 TEST(DummyDataTest, Errors) {
+  expect_error("type: 'DummyData' top: 'a' dummy_data_param { shape { dim: 2 } data_filler { type: 'gausian' } }",
+               "gausian", "dummy_data_param.data_filler.type");
   expect_error("type: 'DummyData' top: 'a'", "1 tops need one shape", "dummy_data_param.shape");
   expect_error("type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { shape { dim: 1 } shape { dim: 1 } }",
                "3 tops need one shape", "dummy_data_param.shape");

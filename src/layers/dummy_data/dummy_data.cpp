@@ -1,4 +1,4 @@
-// DummyData: tops filled by fillers. Constant ones once, others anew for every pass.
+// DummyData: tops filled by fillers. Constant and static ones once, others anew for every pass.
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +13,11 @@ namespace {
 
 Error config_error(const std::string& cause, const std::string& fix, const std::string& field) {
   return Error(ErrorKind::kConfig, cause, fix).in_field("dummy_data_param." + field);
+}
+
+/// Whether every fill gives the same numbers.
+bool repeats(const caffe::FillerParameter& filler) {
+  return filler.type() == "constant" || filler.type().ends_with("static");
 }
 
 class DummyDataLayer : public SourceLayer {
@@ -70,14 +75,17 @@ void DummyDataLayer::read_legacy_shapes() {
   check_count(given.width_size(), "width");
   const auto at = [](const auto& list, int top) { return static_cast<int64_t>(list[list.size() == 1 ? 0 : top]); };
   for (int top = 0; top < param().top_size(); ++top) {
-    shapes_.push_back({at(given.num(), top), at(given.channels(), top), at(given.height(), top), at(given.width(), top)});
+    shapes_.push_back(
+        {at(given.num(), top), at(given.channels(), top), at(given.height(), top), at(given.width(), top)});
   }
 }
 
 std::vector<Shape> DummyDataLayer::infer_tops(const std::vector<Shape>&) {
-  for (const Shape& shape : shapes_) {
-    check_extents(shape);
-    if (shape.count() == 0) throw config_error("shape " + shape.str() + " holds nothing", "", "shape");
+  for (size_t top = 0; top < shapes_.size(); ++top) {
+    check_extents(shapes_[top]);
+    if (shapes_[top].count() == 0) throw config_error("shape " + shapes_[top].str() + " holds nothing", "", "shape");
+    const caffe::FillerParameter* how = filler(static_cast<int>(top));
+    if (how) check_filler(*how, shapes_[top], "dummy_data_param.data_filler");
   }
   return shapes_;
 }
@@ -89,7 +97,7 @@ const caffe::FillerParameter* DummyDataLayer::filler(int top) const {
 
 bool DummyDataLayer::constant() const {
   const auto& given = param().dummy_data_param().data_filler();
-  return std::all_of(given.begin(), given.end(), [](const auto& filler) { return filler.type() == "constant"; });
+  return std::all_of(given.begin(), given.end(), repeats);
 }
 
 void DummyDataLayer::fill(std::span<const Tensor> tops, const Pass& pass) {
@@ -100,7 +108,7 @@ void DummyDataLayer::fill(std::span<const Tensor> tops, const Pass& pass) {
       std::memset(tops[top].data, 0, desc.bytes());
       continue;
     }
-    PhiloxStream random(random_key(pass.seed, name(), str("top ", top)), pass.first_sample);
+    PhiloxStream random(random_key(pass.seed, name(), str("top ", top)), repeats(*how) ? 0 : pass.first_sample);
     ::robusta::fill(*how, desc.shape, random, desc.dtype, tops[top].data);
   }
 }

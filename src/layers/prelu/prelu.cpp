@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "layers/elementwise.h"
+#include "layers/filler.h"
 
 namespace robusta {
 namespace {
@@ -13,9 +14,7 @@ class PreluLayer : public Layer {
   }
   Arity arity() const override { return {}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
-  std::vector<ParamDecl> params() const override {
-    return {{shared() ? Shape{} : Shape{channels_}, &filler_, false}};
-  }
+  std::vector<ParamDecl> params() const override { return {{shared() ? Shape{} : Shape{channels_}, &filler_, false}}; }
   bool shared() const { return param().prelu_param().channel_shared(); }
 
  private:
@@ -35,6 +34,7 @@ std::vector<Shape> PreluLayer::infer_tops(const std::vector<Shape>& bottoms) {
         .in_field("bottom");
   }
   channels_ = bottoms[0][1];
+  check_filler(filler_, params()[0].shape, "prelu_param.filler");
   return bottoms;
 }
 
