@@ -16,9 +16,7 @@ namespace robusta {
 inline constexpr int64_t kElementwiseGrain = 1 << 14;
 
 /// Elements in storage, padding included.
-inline int64_t stored_count(const TensorDesc& desc) {
-  return static_cast<int64_t>(desc.bytes() / size_of(desc.dtype));
-}
+inline int64_t stored_count(const TensorDesc& desc) { return static_cast<int64_t>(desc.bytes() / size_of(desc.dtype)); }
 
 /// False, with a reason, for all but f32: what native kernels ask first.
 bool is_f32(const KernelRequest& request, std::string& why_not);
@@ -108,8 +106,9 @@ class UnaryNative : public Kernel {
   void forward(const KernelRun& run) override {
     const float* x = run.bottoms[0].as<float>();
     float* y = run.tops[0].as<float>();
-    parallel_ranges(count_, kElementwiseGrain,
-                    [=, this](int64_t begin, int64_t end) { detail::map_values(f_, x + begin, y + begin, end - begin); });
+    parallel_ranges(count_, kElementwiseGrain, [=, this](int64_t begin, int64_t end) {
+      detail::map_values(f_, x + begin, y + begin, end - begin);
+    });
   }
 
   void backward(const KernelRun& run) override {

@@ -17,11 +17,20 @@ LossNormalizer::LossNormalizer(const caffe::LossParameter& param, Mode otherwise
 double LossNormalizer::divisor(int64_t valid, int64_t all, int64_t batch) const {
   double divisor = 1;
   switch (mode_) {
-    case caffe::LossParameter::FULL: divisor = static_cast<double>(all); break;
-    case caffe::LossParameter::VALID: divisor = static_cast<double>(valid); break;
-    case caffe::LossParameter::BATCH_SIZE: divisor = static_cast<double>(batch); break;
-    case caffe::LossParameter::PRE_FIXED: divisor = fixed_; break;
-    case caffe::LossParameter::NONE: break;
+    case caffe::LossParameter::FULL:
+      divisor = static_cast<double>(all);
+      break;
+    case caffe::LossParameter::VALID:
+      divisor = static_cast<double>(valid);
+      break;
+    case caffe::LossParameter::BATCH_SIZE:
+      divisor = static_cast<double>(batch);
+      break;
+    case caffe::LossParameter::PRE_FIXED:
+      divisor = fixed_;
+      break;
+    case caffe::LossParameter::NONE:
+      break;
   }
   return std::max(divisor, 1.0);
 }

@@ -48,7 +48,8 @@ void Pieces::join(std::span<const Tensor> pieces, const Tensor& whole) const {
 void Pieces::cut(const Tensor& whole, std::span<const Tensor> pieces) const {
   if (pieces.size() == 1 && pieces[0].data == whole.data) return;
   for_rows([&](size_t row, size_t k) {
-    if (pieces[k]) std::memcpy(pieces[k].as<char>() + row * bytes_[k], whole.as<char>() + row * whole_bytes_ + at_[k], bytes_[k]);
+    if (pieces[k])
+      std::memcpy(pieces[k].as<char>() + row * bytes_[k], whole.as<char>() + row * whole_bytes_ + at_[k], bytes_[k]);
   });
 }
 

@@ -12,8 +12,8 @@ struct SumTerm {
   float weight = 1;
 };
 
-/// to[i] = sum of weight * data[i], added in the order of `terms` however the memory is shared. `to` may be the array of
-/// the first or the second term. Without terms: zeros.
+/// to[i] = sum of weight * data[i], added in the order of `terms` however the memory is shared. `to` may be the array
+/// of the first or the second term. Without terms: zeros.
 void weighted_sum(std::span<const SumTerm> terms, float* to, int64_t count);
 
 /// The same, and what is not above 0 is multiplied by `slope`: a ReLU on top.

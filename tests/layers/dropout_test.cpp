@@ -78,7 +78,8 @@ TEST(DropoutTest, DependsOnSeedLayerAndSample) {
   EXPECT_EQ(mask, mask_of("native", {2, 64}, pass));
   EXPECT_NE(mask, mask_of("native", {2, 64}, {.seed = 4, .first_sample = 100, .next_sample = 102, .batch = 2}));
   EXPECT_NE(mask, mask_of("native", {2, 64}, {.seed = 3, .first_sample = 102, .next_sample = 104, .batch = 2}));
-  EXPECT_NE(mask, mask_of("native", {2, 64}, pass, "name: 'other' type: 'Dropout' dropout_param { dropout_ratio: 0.3 }"));
+  EXPECT_NE(mask,
+            mask_of("native", {2, 64}, pass, "name: 'other' type: 'Dropout' dropout_param { dropout_ratio: 0.3 }"));
   EXPECT_NE(mask, mask_of("native", {2, 64}, pass,
                           "name: 'drop' type: 'Dropout' dropout_param { dropout_ratio: 0.3 random_seed: 99 }"));
 }

@@ -5,7 +5,9 @@
 namespace robusta::test {
 namespace {
 
-std::vector<Shape> copies(int count, const Shape& shape) { return std::vector<Shape>(static_cast<size_t>(count), shape); }
+std::vector<Shape> copies(int count, const Shape& shape) {
+  return std::vector<Shape>(static_cast<size_t>(count), shape);
+}
 
 /// All operations over `shape`.
 std::vector<KernelCase> cases(const Shape& shape) {

@@ -52,9 +52,7 @@ TEST(SoftmaxTest, HugeScoresAndNaN) {
   }
 }
 
-TEST(SoftmaxTest, AxisMustExist) {
-  expect_config_error(softmax({3, 5}, "axis: 2"), "axis 2", "softmax_param.axis");
-}
+TEST(SoftmaxTest, AxisMustExist) { expect_config_error(softmax({3, 5}, "axis: 2"), "axis 2", "softmax_param.axis"); }
 
 }  // namespace
 }  // namespace robusta::test

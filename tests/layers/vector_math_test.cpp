@@ -24,7 +24,9 @@ TEST(VectorMathTest, RelativeErrors) {
   EXPECT_LT(worst(vec::expm1, std::expm1, -1e-3f, 1e-3f), 2e-7);
   EXPECT_LT(worst(vec::tanh, std::tanh, -20, 20), 4e-7);
   EXPECT_LT(worst(vec::tanh, std::tanh, -1e-3f, 1e-3f), 3e-7);
-  EXPECT_LT(worst(vec::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 80), 4e-7);
+  EXPECT_LT(worst(
+                vec::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 80),
+            4e-7);
 }
 
 TEST(VectorMathTest, Ends) {

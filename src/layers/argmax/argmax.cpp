@@ -34,8 +34,8 @@ std::vector<Shape> ArgMaxLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const int axis = canonical_axis(bottom, has_axis() ? param().argmax_param().axis() : 0, "argmax_param.axis");
   const int64_t candidates = view(bottom).classes;
   if (top_k() < 1 || top_k() > candidates) {
-    throw Error(ErrorKind::kConfig, str("top_k ", top_k(), " does not lie between 1 and the ", candidates,
-                                        " elements to choose from"))
+    throw Error(ErrorKind::kConfig,
+                str("top_k ", top_k(), " does not lie between 1 and the ", candidates, " elements to choose from"))
         .in_field("argmax_param.top_k");
   }
   if (has_axis()) {
@@ -93,7 +93,8 @@ class ArgMaxReference : public Kernel {
     const int64_t k = layer_.top_k();
     if (layer_.has_axis()) {
       for (int64_t i = 0; i < k; ++i) {
-        top[(outer * k + i) * view_.inner + inner] = layer_.values() ? entries[i].value : static_cast<T>(entries[i].place);
+        top[(outer * k + i) * view_.inner + inner] =
+            layer_.values() ? entries[i].value : static_cast<T>(entries[i].place);
       }
       return;
     }

@@ -26,9 +26,8 @@ std::vector<Shape> ConcatLayer::infer_tops(const std::vector<Shape>& bottoms) {
     bool fits = bottoms[i].axes() == top.axes();
     for (int axis = 0; fits && axis < top.axes(); ++axis) fits = axis == axis_ || bottoms[i][axis] == top[axis];
     if (!fits) {
-      throw Error(ErrorKind::kConfig,
-                  str("bottom ", i, " has shape ", bottoms[i].str(), ", bottom 0 has ", bottoms[0].str(),
-                      "; they may differ in axis ", axis_, " only"))
+      throw Error(ErrorKind::kConfig, str("bottom ", i, " has shape ", bottoms[i].str(), ", bottom 0 has ",
+                                          bottoms[0].str(), "; they may differ in axis ", axis_, " only"))
           .in_field("bottom");
     }
     top[axis_] += bottoms[i][axis_];

@@ -20,7 +20,8 @@ ROBUSTA_SIMD void larger(const float* a, const float* b, float* to, int64_t coun
 }
 
 /// Keeps dx where a > b (`greater`) or where not, and clears it elsewhere.
-ROBUSTA_SIMD void keep_where(const float* a, const float* b, bool greater, const float* from, float* dx, int64_t count) {
+ROBUSTA_SIMD void keep_where(const float* a, const float* b, bool greater, const float* from, float* dx,
+                             int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) dx[i] = (a[i] > b[i]) == greater ? from[i] : 0.0f;
 }
@@ -111,9 +112,12 @@ std::unique_ptr<Kernel> make_eltwise_native(const KernelRequest& request, std::s
   if (!is_f32(request, why_not)) return nullptr;
   const EltwiseLayer& layer = request.layer<EltwiseLayer>();
   switch (layer.operation()) {
-    case caffe::EltwiseParameter::SUM: return make_eltwise_sum(request);
-    case caffe::EltwiseParameter::MAX: return make_eltwise_max(request);
-    case caffe::EltwiseParameter::PROD: break;
+    case caffe::EltwiseParameter::SUM:
+      return make_eltwise_sum(request);
+    case caffe::EltwiseParameter::MAX:
+      return make_eltwise_max(request);
+    case caffe::EltwiseParameter::PROD:
+      break;
   }
   if (layer.stable_prod_grad()) return make_eltwise_prod(request);
   why_not = "does not divide (stable_prod_grad: false)";

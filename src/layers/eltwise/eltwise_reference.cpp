@@ -1,7 +1,7 @@
 // Eltwise: reference kernel.
 
-#include "layers/eltwise/eltwise.h"
 #include "layers/elementwise.h"
+#include "layers/eltwise/eltwise.h"
 
 namespace robusta {
 namespace {
@@ -46,7 +46,8 @@ class EltwiseReference : public Kernel {
     return result;
   }
 
-  /// The bottom with the largest element. Equal: of the first two the second, later ones must be larger (as Caffe does).
+  /// The bottom with the largest element. Equal: of the first two the second, later ones must be larger (as Caffe
+  /// does).
   static size_t winner(const KernelRun& run, int64_t i) {
     size_t best = at(run, 0, i) > at(run, 1, i) ? 0 : 1;
     for (size_t b = 2; b < run.bottoms.size(); ++b) {

@@ -16,9 +16,10 @@ SliceLayer::SliceLayer(const caffe::LayerParameter& param) : Layer(param) {
         .in_field("slice_param.slice_dim");
   }
   if (given.slice_point_size() != 0 && given.slice_point_size() != param.top_size() - 1) {
-    throw Error(ErrorKind::kConfig, str(param.top_size(), " tops need ", param.top_size() - 1, " slice points, not ",
-                                        given.slice_point_size()),
-                "leave slice_point out for equal parts")
+    throw Error(
+        ErrorKind::kConfig,
+        str(param.top_size(), " tops need ", param.top_size() - 1, " slice points, not ", given.slice_point_size()),
+        "leave slice_point out for equal parts")
         .in_field("slice_param.slice_point");
   }
 }
@@ -28,8 +29,8 @@ std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
   const int64_t tops = param().top_size();
   if (points.empty()) {
     if (whole % tops != 0) {
-      throw Error(ErrorKind::kConfig, str("the ", whole, " entries of axis ", axis_, " cannot be cut into ", tops,
-                                          " equal parts"),
+      throw Error(ErrorKind::kConfig,
+                  str("the ", whole, " entries of axis ", axis_, " cannot be cut into ", tops, " equal parts"),
                   "give slice_point")
           .in_field("slice_param.slice_point");
     }

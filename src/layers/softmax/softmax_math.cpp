@@ -11,9 +11,8 @@ namespace {
 /// body(first element of a column): column elements lie `view.inner` apart.
 template <typename Body>
 void for_columns(const AxisView& view, const Body& body) {
-  parallel_for(view.positions(), (1 << 12) / (view.classes + 1) + 1, [&](int64_t p) {
-    body(p / view.inner * view.classes * view.inner + p % view.inner);
-  });
+  parallel_for(view.positions(), (1 << 12) / (view.classes + 1) + 1,
+               [&](int64_t p) { body(p / view.inner * view.classes * view.inner + p % view.inner); });
 }
 
 }  // namespace
