@@ -55,7 +55,7 @@ template <typename T>
 void im2col(const T* image, int64_t channels, std::span<const WindowAxis> axes, T* columns) {
   const int64_t window = taps(axes), in = elements_in(axes), out = elements_out(axes);
   const WindowAxis row = axes.empty() ? WindowAxis{} : axes.back();
-  parallel_ranges(channels * window, std::max<int64_t>(1, (1 << 14) / out), [&](int64_t begin, int64_t end) {
+  parallel_ranges(channels * window, 1 + (1 << 14) / out, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const std::vector<int64_t> tap = tap_of(axes, r % window);
       const Visible seen = visible(row, axes.empty() ? 0 : tap.back());
@@ -78,7 +78,7 @@ template <typename T>
 void col2im(const T* columns, int64_t channels, std::span<const WindowAxis> axes, T* image) {
   const int64_t window = taps(axes), in = elements_in(axes), out = elements_out(axes);
   const WindowAxis row = axes.empty() ? WindowAxis{} : axes.back();
-  parallel_ranges(channels, 1, [&](int64_t begin, int64_t end) {
+  parallel_ranges(channels, 1 + (1 << 14) / (window * out), [&](int64_t begin, int64_t end) {
     std::fill(image + begin * in, image + end * in, T{0});
     for (int64_t r = begin * window; r < end * window; ++r) {
       const std::vector<int64_t> tap = tap_of(axes, r % window);

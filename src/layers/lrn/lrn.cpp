@@ -88,7 +88,7 @@ class LrnReference : public Kernel {
   template <typename Body>
   void for_elements(const Body& body) const {
     const int64_t channels = shape_[1], height = shape_[2], width = shape_[3];
-    parallel_for(shape_[0] * channels, 1, [&](int64_t plane) {
+    parallel_for(shape_[0] * channels, 1 + (1 << 12) / (height * width), [&](int64_t plane) {
       int64_t index = plane * height * width;
       for (int64_t h = 0; h < height; ++h) {
         for (int64_t w = 0; w < width; ++w) body(Place{index++, plane % channels, h, w});

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+
+#include "support/kernel_checks.h"
+
+namespace robusta::test {
+namespace {
+
+KernelCase pooling(const std::string& fields, std::vector<Shape> bottoms = {{2, 3, 7, 6}}, int tops = 1) {
+  return {{"type: 'Pooling' pooling_param { " + fields + " }"}, bottoms, caffe::TRAIN, tops};
+}
+
+std::vector<KernelCase> cases() {
+  std::vector<KernelCase> all;
+  for (const std::string method : {"pool: MAX ", "pool: AVE "}) {
+    all.push_back(pooling(method + "kernel_size: 2 stride: 2"));
+    all.push_back(pooling(method + "kernel_size: 3 stride: 2"));
+    all.push_back(pooling(method + "kernel_size: 3 stride: 2 round_mode: FLOOR"));
+    all.push_back(pooling(method + "kernel_size: 3 pad: 1"));
+    all.push_back(pooling(method + "kernel_size: 3 stride: 2 pad: 2"));
+    all.push_back(pooling(method + "kernel_h: 2 kernel_w: 3 stride_h: 1 stride_w: 2 pad_h: 1 pad_w: 0"));
+    all.push_back(pooling(method + "global_pooling: true"));
+    all.push_back(pooling(method + "kernel_size: 2 stride: 3", {{2, 3, 7, 8}}));
+    all.push_back(pooling(method + "kernel_size: 3 stride: 2", {{1, 2, 2, 2}}));
+    all.push_back(pooling(method + "kernel_size: 3 stride: 2 pad: 1", {{2, 2, 9}}));
+    all.push_back(pooling(method + "kernel_size: 2 stride: 2", {{2, 2, 4, 5, 3}}));
+    all.push_back(pooling(method + "kernel_size_3d: 1 kernel_size_3d: 2 kernel_size_3d: 3 stride_3d: 1 stride_3d: 2 "
+                                   "stride_3d: 1 pad_3d: 0 pad_3d: 1 pad_3d: 2", {{2, 2, 4, 5, 3}}));
+  }
+  all.push_back(pooling("pool: AVE kernel_size: 3 stride: 2 pad: 1 avg_include_pad: false"));
+  all.push_back(pooling("pool: MAX kernel_size: 3 stride: 2 pad: 1", {{2, 3, 7, 6}}, 2));
+  return all;
+}
+
+TEST(PoolingTest, Gradients) {
+  for (const KernelCase& c : cases()) check_gradients(c);
+}
+
+TEST(PoolingTest, SinglePrecision) {
+  for (const KernelCase& c : cases()) compare_with_reference("reference", c);
+}
+
+Shape top_of(const std::string& fields, const Shape& bottom) {
+  return KernelHarness(pooling(fields, {bottom}), {}).top_shapes()[0];
+}
+
+TEST(PoolingTest, RoundsAsCaffe) {
+  EXPECT_EQ(top_of("kernel_size: 2 stride: 2", {1, 1, 5, 6}), (Shape{1, 1, 3, 3}));
+  EXPECT_EQ(top_of("kernel_size: 2 stride: 2 round_mode: FLOOR", {1, 1, 5, 6}), (Shape{1, 1, 2, 3}));
+  // The fourth window would begin at 6 = 5 + 1, in the padding behind the image.
+  EXPECT_EQ(top_of("kernel_size: 2 stride: 2 pad: 1", {1, 1, 5, 4}), (Shape{1, 1, 3, 3}));
+  EXPECT_EQ(top_of("kernel_size: 3 stride: 2", {1, 1, 2, 2}), (Shape{1, 1, 1, 1}));
+  EXPECT_EQ(top_of("kernel_size: 1 stride: 3", {1, 1, 6, 6}), (Shape{1, 1, 3, 3}));
+}
+
+TEST(PoolingTest, EmptyWindows) {
+  const Array pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  KernelHarness max(pooling("pool: MAX kernel_size: 1 stride: 5", {{1, 1, 2, 8}}, 2), {.dtype = DType::kF32});
+  max.forward({pixels});  // windows at column 0, 5 and 10; the last begins behind the image
+  EXPECT_EQ(max.tops()[0], (Array{1, 6, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX}));
+  EXPECT_EQ(max.tops()[1], (Array{0, 5, -1, -1, -1, -1}));
+  max.backward({{1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}});
+  EXPECT_EQ(max.bottom_diffs()[0], (Array{1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(max.damage(), "");
+
+  KernelHarness average(pooling("pool: AVE kernel_size: 1 stride: 2", {{1, 1, 1, 4}}), {.dtype = DType::kF32});
+  average.forward({{1, 2, 3, 4}});  // the third window begins exactly behind the image: 0 / 0
+  ASSERT_EQ(average.tops()[0].size(), 3u);
+  EXPECT_TRUE(std::isnan(average.tops()[0][2]));
+  average.backward({{1, 2, 3}});
+  EXPECT_EQ(average.bottom_diffs()[0], (Array{1, 0, 2, 0}));
+}
+
+TEST(PoolingTest, MissingTopGradientMeansZero) {
+  KernelHarness harness(pooling("kernel_size: 2", {{1, 1, 2, 2}}, 2), {});
+  harness.forward({{1, 4, 3, 2}});
+  harness.backward({{5}, {}});
+  EXPECT_EQ(harness.bottom_diffs()[0], (Array{0, 5, 0, 0}));
+  harness.backward({{}, {}});
+  EXPECT_EQ(harness.bottom_diffs()[0], (Array{0, 0, 0, 0}));
+}
+
+TEST(PoolingTest, RefusesBadFields) {
+  const auto bad = [](const std::string& fields, const std::string& cause, const std::string& field) {
+    expect_config_error(pooling(fields), cause, "pooling_param." + field);
+  };
+  bad("pool: MAX", "no kernel_size", "kernel_size");
+  bad("kernel_size: 0", "kernel_size is 0", "kernel_size");
+  bad("kernel_size: 2 stride: 0", "stride is 0", "stride");
+  bad("kernel_size: 2 pad: 2", "pad 2 is not smaller", "pad");
+  bad("kernel_size: 9 stride: 2", "kernel_size 9 exceeds input height 7", "kernel_size");
+  bad("kernel_h: 2", "only one of kernel_h and kernel_w", "kernel_h");
+  bad("kernel_size: 2 kernel_h: 2 kernel_w: 2", "together with kernel_h", "kernel_size");
+  bad("kernel_size: 2 stride: 1 stride_h: 2 stride_w: 2", "together with stride_h", "stride");
+  bad("kernel_size: 2 pad_w: 1", "only one of pad_h and pad_w", "pad_w");
+  bad("global_pooling: true kernel_size: 2", "together with global_pooling", "kernel_size");
+  bad("global_pooling: true stride: 2", "stride 1 only", "stride");
+  bad("global_pooling: true pad: 1", "stride 1 only", "pad");
+  bad("kernel_size_3d: 2 kernel_size_3d: 2 kernel_size_3d: 2", "for 2 spatial axes", "kernel_size_3d");
+  expect_config_error(pooling("kernel_size: 2", {{3, 4}}), "one to three spatial axes");
+}
+
+TEST(PoolingTest, RefusesStochastic) {
+  try {
+    KernelHarness harness(pooling("pool: STOCHASTIC kernel_size: 2"), {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+    EXPECT_EQ(error.field(), "pooling_param.pool");
+  }
+}
+
+}  // namespace
+}  // namespace robusta::test
