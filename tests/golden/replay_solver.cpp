@@ -1,0 +1,78 @@
+// Replays of the solver cases: the same parameters and batch, so many iterations, then parameters and histories.
+
+#include <filesystem>
+#include <regex>
+
+#include "base/str.h"
+#include "golden/case.h"
+#include "schema/read_text.h"
+#include "solver/solver.h"
+#include "support/files.h"
+
+namespace robusta::test {
+namespace {
+
+constexpr Bounds kSolverBounds{1e-3, 1e-5};
+
+/// "param:layer:index" or "final:layer:index" -> the parameter.
+Param& param_of_key(Net& net, const std::string& key) {
+  const size_t first = key.find(':'), last = key.rfind(':');
+  return *net.layer_params(key.substr(first + 1, last - first - 1)).at(std::stoul(key.substr(last + 1)));
+}
+
+void set_inputs(Net& net, const Case& golden) {
+  for (const char* blob : {"data", "label"}) {
+    if (golden.has(blob)) net.write_blob(blob, golden.values(blob));
+  }
+}
+
+void compare_end(Solver& solver, Case& golden) {
+  for (const auto& [key, array] : golden.arrays()) {
+    if (key.rfind("final:", 0) == 0) {
+      golden.compare(key, solver.train_net().read_param(param_of_key(solver.train_net(), key)), kSolverBounds);
+    }
+    if (key.rfind("history:", 0) == 0) {
+      golden.compare(key, solver.updater().history(std::stoi(key.substr(8))), kSolverBounds);
+    }
+  }
+}
+
+/// From the recorded snapshot to the end.
+void replay_resumed(const SolverDef& def, const SolverOptions& options, const std::string& state, Case& golden) {
+  SolverOptions resumed = options;
+  resumed.snapshot = state;
+  Solver solver(def, resumed);
+  set_inputs(solver.train_net(), golden);
+  solver.step(static_cast<int>(golden.number("iters")) - solver.state().iter);
+  compare_end(solver, golden);
+}
+
+}  // namespace
+
+Result replay_solver(const std::string& name, const Mode& mode) {
+  Case golden(name);
+  const std::string text = read_file(name + ".solver.prototxt");
+  if (text.find("HDF5") != std::string::npos) return {Outcome::kUnsupported, "HDF5 snapshots"};
+  const SolverDef def = read_solver(name + ".solver.prototxt");
+  SolverOptions options;
+  options.kernels = mode.kernels;
+  Solver solver(def, options);
+  for (const auto& [key, array] : golden.arrays()) {
+    if (key.rfind("param:", 0) == 0) {
+      solver.train_net().write_param(param_of_key(solver.train_net(), key), array.values);
+    }
+  }
+  set_inputs(solver.train_net(), golden);
+  std::vector<float> losses, rates;
+  solver.on_forward = [&](double loss) { losses.push_back(static_cast<float>(loss)); };
+  solver.on_iteration = [&](int, double, double rate) { rates.push_back(static_cast<float>(rate)); };
+  solver.step(static_cast<int>(golden.number("iters")));
+  golden.compare("losses", losses, kSolverBounds);
+  golden.compare("lr", rates, kSolverBounds);
+  compare_end(solver, golden);
+  const std::string state = name + "_iter_5.solverstate";
+  if (std::filesystem::exists(state)) replay_resumed(def, options, state, golden);
+  return golden.result();
+}
+
+}  // namespace robusta::test
