@@ -1,0 +1,108 @@
+/// Runs a program of this build and keeps what it says.
+#pragma once
+
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/files.h"
+
+namespace robusta::test {
+
+/// `caffe args...` in `folder`, with stdout and stderr in a file, or stderr on a terminal of its own.
+class CaffeProcess {
+ public:
+  CaffeProcess(const std::string& folder, const std::vector<std::string>& args, bool terminal = false)
+      : out_(folder + "/out.txt"), log_(folder + "/log.txt") {
+    unlink(log_.c_str());
+    int slave = -1;
+    if (terminal && openpty(&master_, &slave, nullptr, nullptr, nullptr) != 0) throw std::runtime_error("no terminal");
+    std::vector<std::string> words = {std::string(ROBUSTA_TOOLS_DIR) + "/caffe"};
+    words.insert(words.end(), args.begin(), args.end());
+    pid_ = fork();
+    if (pid_ == 0) {
+      if (chdir(folder.c_str()) != 0) _exit(126);
+      const int out = open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      const int log = terminal ? slave : open(log_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      dup2(out, STDOUT_FILENO);
+      dup2(log, STDERR_FILENO);
+      setenv("TERM", "xterm", 1);
+      setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+      setenv("TMPDIR", folder.c_str(), 1);
+      std::vector<char*> argv;
+      for (std::string& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    if (slave >= 0) close(slave);
+  }
+  ~CaffeProcess() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      wait();
+    }
+    if (master_ >= 0) close(master_);
+  }
+  CaffeProcess(const CaffeProcess&) = delete;
+
+  /// The exit code; 128 + signal for a killed one.
+  int wait() {
+    if (master_ >= 0) read_terminal();
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  void signal(int number) { kill(pid_, number); }
+  std::string out() const { return read_file(out_); }
+  std::string log() const {
+    if (master_ >= 0) return terminal_;
+    return std::filesystem::exists(log_) ? read_file(log_) : "";
+  }
+
+  /// Waits until the log holds `text`; false after 60 seconds or when the program has ended without it.
+  bool wait_for(const std::string& text) {
+    for (int i = 0; i < 6000; ++i) {
+      if (log().find(text) != std::string::npos) return true;
+      siginfo_t info = {};
+      const bool ended = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+      if (ended) return log().find(text) != std::string::npos;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+ private:
+  void read_terminal() {
+    char buffer[4096];
+    ssize_t count;
+    while ((count = read(master_, buffer, sizeof buffer)) > 0) terminal_.append(buffer, static_cast<size_t>(count));
+  }
+
+  std::string out_, log_, terminal_;
+  pid_t pid_ = -1;
+  int master_ = -1;
+};
+
+struct Finished {
+  int code;
+  std::string out, log;
+};
+
+inline Finished run_caffe_program(const std::string& folder, const std::vector<std::string>& args) {
+  CaffeProcess process(folder, args);
+  const int code = process.wait();
+  return {code, process.out(), process.log()};
+}
+
+}  // namespace robusta::test

@@ -1,0 +1,174 @@
+#include "solver/update_rule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "robusta/error.h"
+#include "schema/read_text.h"
+
+namespace robusta {
+namespace {
+
+SolverDef solver(const std::string& text) { return parse_solver("lr_policy: 'fixed' " + text, "s.prototxt"); }
+
+/// One parameter under one rule, in T.
+template <typename T>
+struct Bench {
+  explicit Bench(const std::string& text, size_t count = 1)
+      : rule(make_update_rule(solver(text))), w(count), g(count), h0(count), h1(count) {
+    task.dtype = dtype_of<T>();
+    task.count = static_cast<int64_t>(count);
+    task.weights = w.data();
+    task.gradient = g.data();
+    task.history[0] = h0.data();
+    task.history[1] = h1.data();
+  }
+  void apply() { rule->apply(task); }
+
+  std::unique_ptr<UpdateRule> rule;
+  std::vector<T> w, g, h0, h1;
+  UpdateTask task;
+};
+
+constexpr double kTight = 1e-14;
+
+TEST(UpdateRule, SgdVelocityHoldsTheRate) {
+  Bench<double> b("type: 'SGD'");
+  b.w[0] = 1, b.g[0] = 2;
+  b.task.rate = 0.1, b.task.momentum = 0.9;
+  b.apply();
+  EXPECT_NEAR(b.h0[0], 0.2, kTight);
+  EXPECT_NEAR(b.w[0], 0.8, kTight);
+  b.task.rate = 0.01;  // the old velocity is not rescaled
+  b.apply();
+  EXPECT_NEAR(b.h0[0], 0.9 * 0.2 + 0.02, kTight);
+  EXPECT_NEAR(b.w[0], 0.8 - 0.2, kTight);
+}
+
+TEST(UpdateRule, Nesterov) {
+  Bench<double> b("type: 'Nesterov'");
+  b.w[0] = 1, b.g[0] = 2, b.h0[0] = 0.5;
+  b.task.rate = 0.1, b.task.momentum = 0.9;
+  b.apply();
+  EXPECT_NEAR(b.h0[0], 0.65, kTight);
+  EXPECT_NEAR(b.w[0], 1 - (1.9 * 0.65 - 0.9 * 0.5), kTight);
+}
+
+TEST(UpdateRule, AdaGrad) {
+  Bench<double> b("type: 'AdaGrad' delta: 0.5");
+  b.w[0] = 1, b.g[0] = 2, b.h0[0] = 5;
+  b.task.rate = 0.1;
+  b.apply();
+  EXPECT_NEAR(b.h0[0], 9, kTight);
+  EXPECT_NEAR(b.w[0], 1 - 0.1 * 2 / 3.5, kTight);
+}
+
+TEST(UpdateRule, RmsProp) {
+  Bench<double> b("type: 'RMSProp' delta: 0.5 rms_decay: 0.75");
+  b.w[0] = 1, b.g[0] = 2, b.h0[0] = 4;
+  b.task.rate = 0.1;
+  b.apply();
+  EXPECT_NEAR(b.h0[0], 0.75 * 4 + 0.25 * 4, kTight);
+  EXPECT_NEAR(b.w[0], 1 - 0.1 * 2 / 2.5, kTight);
+}
+
+TEST(UpdateRule, AdaDelta) {
+  Bench<double> b("type: 'AdaDelta' delta: 0.5");
+  b.w[0] = 1, b.g[0] = 2, b.h0[0] = 3, b.h1[0] = 1.5;
+  b.task.rate = 0.1, b.task.momentum = 0.5;
+  b.apply();
+  const double squares = 0.5 * 3 + 0.5 * 4, step = 2 * std::sqrt((1.5 + 0.5) / (squares + 0.5));
+  EXPECT_NEAR(b.h0[0], squares, kTight);
+  EXPECT_NEAR(b.h1[0], 0.5 * 1.5 + 0.5 * step * step, kTight);
+  EXPECT_NEAR(b.w[0], 1 - 0.1 * step, kTight);
+}
+
+TEST(UpdateRule, AdamCorrectsTheBiasByTheGlobalIteration) {
+  Bench<double> b("type: 'Adam' momentum2: 0.75 delta: 0.5");
+  b.w[0] = 1, b.g[0] = 2, b.h0[0] = 3, b.h1[0] = 1;
+  b.task.rate = 0.1, b.task.momentum = 0.5, b.task.iteration = 2;
+  b.apply();
+  const double mean = 0.5 * 3 + 0.5 * 2, squares = 0.75 * 1 + 0.25 * 4;
+  const double correction = std::sqrt(1 - 0.75 * 0.75 * 0.75) / (1 - 0.125);
+  EXPECT_NEAR(b.h0[0], mean, kTight);
+  EXPECT_NEAR(b.h1[0], squares, kTight);
+  EXPECT_NEAR(b.w[0], 1 - 0.1 * correction * mean / (std::sqrt(squares) + 0.5), kTight);
+}
+
+TEST(UpdateRule, DecayComesAfterTheScale) {
+  Bench<double> b("type: 'SGD'", 3);
+  b.w = {2, -2, 0}, b.g = {1, 1, 1};
+  b.task.rate = 1, b.task.gradient_scale = 0.5, b.task.decay = 0.25;
+  b.apply();
+  EXPECT_NEAR(b.h0[0], 0.5 + 0.5, kTight);
+  EXPECT_NEAR(b.h0[1], 0.5 - 0.5, kTight);
+  EXPECT_NEAR(b.h0[2], 0.5, kTight);
+}
+
+TEST(UpdateRule, L1DecaysBySign) {
+  Bench<double> b("type: 'SGD'", 3);
+  b.w = {2, -3, 0};
+  b.task.rate = 1, b.task.decay = 0.25, b.task.l1 = true;
+  b.apply();
+  EXPECT_NEAR(b.h0[0], 0.25, kTight);
+  EXPECT_NEAR(b.h0[1], -0.25, kTight);
+  EXPECT_EQ(b.h0[2], 0);
+}
+
+/// Sizes around the vector width and the grain of the threads: every element must get the same treatment.
+TEST(UpdateRule, EveryElementOfLargeArraysInF32) {
+  for (const char* type : {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}) {
+    for (const size_t count : {size_t{1}, size_t{7}, size_t{33}, size_t{40000}, size_t{100003}}) {
+      Bench<float> many(std::string("type: '") + type + "'", count);
+      Bench<float> one(std::string("type: '") + type + "'");
+      for (UpdateTask* task : {&many.task, &one.task}) {
+        task->rate = 0.1, task->decay = 0.01, task->gradient_scale = 0.5;
+        task->momentum = one.rule->histories() == 2 || std::string(type) == "SGD" ? 0.9 : 0;
+      }
+      for (size_t i = 0; i < count; ++i) {
+        many.w[i] = 0.5f + static_cast<float>(i % 5);
+        many.g[i] = 0.25f * static_cast<float>(i % 3);
+      }
+      many.apply();
+      for (size_t i = 0; i < count; ++i) {
+        one.w[0] = 0.5f + static_cast<float>(i % 5);
+        one.g[0] = 0.25f * static_cast<float>(i % 3);
+        one.h0[0] = one.h1[0] = 0;
+        if (i < 16 || i > count - 16) {
+          one.apply();
+          ASSERT_NEAR(many.w[i], one.w[0], 1e-6f * std::fabs(one.w[0])) << type << " element " << i << " of " << count;
+          ASSERT_NEAR(many.h0[i], one.h0[0], 1e-6f * std::fabs(one.h0[0])) << type << " element " << i << " of " << count;
+        }
+      }
+    }
+  }
+}
+
+TEST(UpdateRule, CountsOfHistories) {
+  EXPECT_EQ(make_update_rule(solver("type: 'SGD'"))->histories(), 1);
+  EXPECT_EQ(make_update_rule(solver("type: 'Adam'"))->histories(), 2);
+  EXPECT_EQ(make_update_rule(solver("type: 'AdaDelta'"))->histories(), 2);
+}
+
+void expect_error(const std::string& text, ErrorKind kind, const std::string& part) {
+  try {
+    make_update_rule(solver(text));
+    FAIL() << "accepted " << text;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(UpdateRule, RefusesWhatItCannotDo) {
+  expect_error("type: 'SGDD'", ErrorKind::kConfig, "did you mean \"SGD\"?");
+  expect_error("type: 'AdaGrad' momentum: 0.9", ErrorKind::kConfig, "s.prototxt:1: momentum 0.9");
+  expect_error("type: 'RMSProp' momentum: 0.9", ErrorKind::kConfig, "momentum");
+  expect_error("type: 'RMSProp' rms_decay: 1", ErrorKind::kConfig, "rms_decay");
+  expect_error("type: 'SAG'", ErrorKind::kUnsupported, "SAG");
+}
+
+}  // namespace
+}  // namespace robusta
