@@ -24,14 +24,15 @@ class DatumParser {
   DatumParser(std::string_view record, std::vector<float>& floats)
       : record_(record),
         in_(reinterpret_cast<const uint8_t*>(record.data()), static_cast<int>(record.size())),
-        floats_(floats) {}
+        floats_(floats) {
+    in_.PushLimit(static_cast<int>(record.size()));
+  }
 
   bool parse() {
-    while (in_.BytesUntilTotalBytesLimit() != 0) {
-      const uint32_t tag = in_.ReadTag();
-      if (tag == 0 || !read_field(tag)) return false;
+    while (const uint32_t tag = in_.ReadTag()) {
+      if (!read_field(tag)) return false;
     }
-    return true;
+    return in_.ConsumedEntireMessage();
   }
   const DatumView& datum() const { return datum_; }
 
@@ -70,7 +71,7 @@ class DatumParser {
 
   bool read_bytes(std::string_view& value) {
     uint32_t length;
-    if (!in_.ReadVarint32(&length) || length > static_cast<uint32_t>(in_.BytesUntilTotalBytesLimit())) return false;
+    if (!in_.ReadVarint32(&length) || length > static_cast<uint32_t>(in_.BytesUntilLimit())) return false;
     value = record_.substr(static_cast<size_t>(in_.CurrentPosition()), length);
     return in_.Skip(static_cast<int>(length));
   }

@@ -78,6 +78,7 @@ class Decoder {
 
   bool cmyk() const { return info_.out_color_space == JCS_CMYK; }
   int64_t out_channels() const { return cmyk() ? 4 : info_.out_color_space == JCS_GRAYSCALE ? 1 : 3; }
+  /// Exif's, unless as stored. Reading the rows frees the markers.
   int orientation() const {
     for (const jpeg_marker_struct* marker = info_.marker_list; marker; marker = marker->next) {
       const int found = exif_orientation({reinterpret_cast<const char*>(marker->data), marker->data_length});
@@ -199,6 +200,7 @@ class Encoder {
 void decode_jpeg(std::string_view file, ColorMode mode, Image& image) {
   Decoder decoder(file);
   const Extent extent = decoder.read_header(mode);
+  const int orientation = decoder.orientation();
   const int64_t pixels = extent.height * extent.width;
   image.scratch.resize(static_cast<size_t>(pixels * decoder.out_channels()));
   decoder.read_rows(image.scratch.data());
@@ -207,13 +209,13 @@ void decode_jpeg(std::string_view file, ColorMode mode, Image& image) {
     if (mode == ColorMode::kGray) bgr_to_gray(image.scratch.data(), pixels);
   }
   to_planes(image.scratch.data(), extent, image);
-  if (mode != ColorMode::kAsStored) make_upright(decoder.orientation(), image);
+  make_upright(orientation, image);
 }
 
 Extent jpeg_extent(std::string_view file, ColorMode mode) {
   Decoder decoder(file);
   Extent extent = decoder.read_header(mode);
-  if (mode != ColorMode::kAsStored && swaps_sides(decoder.orientation())) std::swap(extent.height, extent.width);
+  if (swaps_sides(decoder.orientation())) std::swap(extent.height, extent.width);
   return extent;
 }
 
