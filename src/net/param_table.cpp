@@ -64,7 +64,7 @@ ParamPtr ParamTable::own(const Node& node, const ParamDecl& decl, const caffe::P
   param->display_name = spec.name().empty() ? std::to_string(i) : spec.name();
   param->desc = {decl.shape, options_.dtype, nullptr};
   param->lr_mult = decl.statistic ? 0 : spec.lr_mult();
-  param->decay_mult = decl.statistic ? 0 : spec.decay_mult();
+  param->decay_mult = spec.decay_mult();
   return param;
 }
 
