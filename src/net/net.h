@@ -57,7 +57,8 @@ class Net {
 
   /// Runs all layers; returns the loss, the sum of weight x value over all weighted tops.
   double forward(const Pass& pass);
-  /// Runs backward after forward with the same pass. `accumulate`: add to the parameters' gradients instead of
+  /// Runs backward after forward with the same pass; once per forward, as gradients take the memory of values that are
+  /// no longer needed (with keep_blobs it may be run again). `accumulate`: add to the parameters' gradients instead of
   /// overwriting them. REQUIRES: options.backward.
   void backward(const Pass& pass, bool accumulate, GradientSink* sink = nullptr);
 

@@ -136,10 +136,12 @@ TEST(Plan, AccumulatesOverPasses) {
   net.backward(pass, false);
   const Param& weights = *net.layer_params("c1")[0];
   const std::vector<float> once = net.read_param_diff(weights);
+  net.forward(pass);
   net.backward(pass, true);
   std::vector<float> doubled = once;
   for (float& x : doubled) x *= 2;
   expect_close(net.read_param_diff(weights), doubled, 1e-6);
+  net.forward(pass);
   net.backward(pass, false);
   EXPECT_EQ(net.read_param_diff(weights), once);
 }
