@@ -88,9 +88,8 @@ void sum_columns(const ChannelRows& rows, bool add_up, float* sums, const Accumu
 
 void ChannelRows::affine(const float* x, const float* factor, const float* shift, float* y) const {
   if (inner == 1) {
-    parallel_for(outer, 1 + kGrain / count, [=, *this](int64_t o) {
-      affine_elements(x + o * count, factor, shift, y + o * count, count);
-    });
+    parallel_for(outer, 1 + kGrain / count,
+                 [=, *this](int64_t o) { affine_elements(x + o * count, factor, shift, y + o * count, count); });
     return;
   }
   parallel_for(outer * count, 1 + kGrain / inner, [=, *this](int64_t row) {

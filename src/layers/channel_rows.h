@@ -1,7 +1,7 @@
 /// Loops over the rows of a plain f32 array seen as [outer, count, inner]: what Scale, Bias and InnerProduct do fast.
 ///
-/// Sums are split over the threads by `count` alone, so that their order, hence every bit, is the same for any number of
-/// threads. Long sums are carried in double.
+/// Sums are split over the threads by `count` alone, so that their order, hence every bit, is the same for any number
+/// of threads. Long sums are carried in double.
 #pragma once
 
 #include <cstdint>

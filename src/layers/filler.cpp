@@ -92,9 +92,12 @@ double fan(const Filler& f, const Shape& shape) {
   const double in = count / static_cast<double>(shape[0]);
   const double out = shape.axes() > 1 ? count / static_cast<double>(shape[1]) : count;
   switch (f.variance_norm()) {
-    case Filler::FAN_OUT: return out;
-    case Filler::AVERAGE: return (in + out) / 2;
-    default: return in;
+    case Filler::FAN_OUT:
+      return out;
+    case Filler::AVERAGE:
+      return (in + out) / 2;
+    default:
+      return in;
   }
 }
 
@@ -125,12 +128,9 @@ void fill_bilinear(const Filler&, const Shape& shape, PhiloxStream&, const Sink&
 }
 
 constexpr FillerType kTypes[] = {
-    {"constant", fill_constant, check_nothing},
-    {"uniform", fill_uniform, check_uniform},
-    {"gaussian", fill_gaussian, check_gaussian},
-    {"positive_unitball", fill_unitball, check_unitball},
-    {"xavier", fill_xavier, check_fans},
-    {"msra", fill_msra, check_fans},
+    {"constant", fill_constant, check_nothing},  {"uniform", fill_uniform, check_uniform},
+    {"gaussian", fill_gaussian, check_gaussian}, {"positive_unitball", fill_unitball, check_unitball},
+    {"xavier", fill_xavier, check_fans},         {"msra", fill_msra, check_fans},
     {"bilinear", fill_bilinear, check_bilinear},
 };
 

@@ -13,8 +13,8 @@
 
 namespace robusta {
 
-/// Throws Error{kConfig} for an unknown type, a bad value, or a shape that the type does not take. `path` is the place of
-/// the filler in its layer ("scale_param.filler"), "" when it is not known. Cheap: draws nothing.
+/// Throws Error{kConfig} for an unknown type, a bad value, or a shape that the type does not take. `path` is the place
+/// of the filler in its layer ("scale_param.filler"), "" when it is not known. Cheap: draws nothing.
 void check_filler(const caffe::FillerParameter& filler, const Shape& shape, const std::string& path = "");
 
 /// Writes shape.count() elements of `dtype` to `data`. The numbers drawn are the same for both types of element, but

@@ -11,8 +11,8 @@ namespace {
 /// Calls copy(input offset, output offset) for each run over the last axis and gap(output offset, length) for each
 /// block that lies outside of the image. `tap` gives the tap on each axis.
 template <typename Copy, typename Gap>
-void walk(std::span<const WindowAxis> axes, const int64_t* tap, int64_t in_offset, int64_t out_offset,
-          const Copy& copy, const Gap& gap) {
+void walk(std::span<const WindowAxis> axes, const int64_t* tap, int64_t in_offset, int64_t out_offset, const Copy& copy,
+          const Gap& gap) {
   if (axes.size() <= 1) {
     copy(in_offset, out_offset);
     return;

@@ -64,8 +64,10 @@ TEST(DeconvolutionTest, SinglePrecision) {
 
 /// The defining sum, written without im2col: one output channel at a time, two spatial axes.
 TEST(ConvolutionTest, EqualsTheDefinition) {
-  const KernelCase c = convolution("num_output: 4 kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 1 pad_h: 1 pad_w: 2 "
-                                   "dilation: 2 dilation: 1 group: 2", {{2, 4, 7, 5}});
+  const KernelCase c = convolution(
+      "num_output: 4 kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 1 pad_h: 1 pad_w: 2 "
+      "dilation: 2 dilation: 1 group: 2",
+      {{2, 4, 7, 5}});
   const KernelInputs in = make_inputs(c);
   const KernelOutputs out = run_reference(c, in);
   const int64_t height = (7 + 2 - 5) / 2 + 1, width = 5 + 4 - 2 + 1;

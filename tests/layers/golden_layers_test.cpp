@@ -107,9 +107,8 @@ TEST_P(GoldenLayers, Replay) {
   EXPECT_EQ(harness.damage(), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, GoldenLayers, testing::ValuesIn(golden_cases()), [](const auto& info) {
-  return info.param.name + "__" + info.param.backend;
-});
+INSTANTIATE_TEST_SUITE_P(, GoldenLayers, testing::ValuesIn(golden_cases()),
+                         [](const auto& info) { return info.param.name + "__" + info.param.backend; });
 
 TEST(GoldenFolder, Exists) {
   if (!std::filesystem::is_directory(golden_dir())) GTEST_SKIP() << "no recorded cases in " << golden_dir();

@@ -27,7 +27,8 @@ std::vector<KernelCase> cases() {
     all.push_back(pooling(method + "kernel_size: 3 stride: 2 pad: 1", {{2, 2, 9}}));
     all.push_back(pooling(method + "kernel_size: 2 stride: 2", {{2, 2, 4, 5, 3}}));
     all.push_back(pooling(method + "kernel_size_3d: 1 kernel_size_3d: 2 kernel_size_3d: 3 stride_3d: 1 stride_3d: 2 "
-                                   "stride_3d: 1 pad_3d: 0 pad_3d: 1 pad_3d: 2", {{2, 2, 4, 5, 3}}));
+                                   "stride_3d: 1 pad_3d: 0 pad_3d: 1 pad_3d: 2",
+                          {{2, 2, 4, 5, 3}}));
   }
   all.push_back(pooling("pool: AVE kernel_size: 3 stride: 2 pad: 1 avg_include_pad: false"));
   all.push_back(pooling("pool: MAX kernel_size: 3 stride: 2 pad: 1", {{2, 3, 7, 6}}, 2));

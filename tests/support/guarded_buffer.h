@@ -14,7 +14,7 @@ class GuardedBuffer {
   GuardedBuffer() = default;
   explicit GuardedBuffer(size_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
-    base_ = static_cast<unsigned char*>(::operator new(bytes + 2 * kGuard, std::align_val_t{kGuard}));
+    base_ = static_cast<unsigned char*>(::operator new (bytes + 2 * kGuard, std::align_val_t{kGuard}));
     std::memset(base_, kMark, kGuard);
     std::memset(base_ + kGuard + bytes, kMark, kGuard);
     poison();
@@ -27,13 +27,15 @@ class GuardedBuffer {
     return *this;
   }
   ~GuardedBuffer() {
-    if (base_) ::operator delete(base_, std::align_val_t{kGuard});
+    if (base_) ::operator delete (base_, std::align_val_t{kGuard});
   }
 
   void* data() const { return base_ ? base_ + kGuard : nullptr; }
   size_t bytes() const { return bytes_; }
   /// All bits set is a NaN in f32 and in f64.
-  void poison() { if (base_) std::memset(base_ + kGuard, 0xff, bytes_); }
+  void poison() {
+    if (base_) std::memset(base_ + kGuard, 0xff, bytes_);
+  }
   /// True while nobody has written outside.
   bool intact() const {
     if (!base_) return true;

@@ -22,7 +22,7 @@ struct KernelCase {
   std::vector<std::string> layers;  ///< text of one LayerParameter each; more than one: a chain
   std::vector<Shape> bottoms;       ///< of the first layer
   caffe::Phase phase = caffe::TRAIN;
-  int tops = 1;                     ///< of the last layer, where the text names none
+  int tops = 1;  ///< of the last layer, where the text names none
   /// Values of bottom i when they are not normal random numbers (labels); empty result: those.
   std::function<Array(int bottom, const Shape& shape)> bottom_values = {};
   /// The same for parameters; by default normal, and uniform in 0.5..1.5 for statistics.
@@ -34,10 +34,10 @@ struct KernelOptions {
   std::string backend = "reference";
   DType dtype = DType::kF64;
   bool backward = true;
-  bool bottom_grads = true;   ///< of the bottoms that allow one
-  bool param_grads = true;    ///< of the parameters that learn
+  bool bottom_grads = true;                 ///< of the bottoms that allow one
+  bool param_grads = true;                  ///< of the parameters that learn
   std::vector<Layout> bottom_layouts = {};  ///< that the producers leave; empty: plain
-  bool share_memory = false;  ///< let the aliases of the booking take effect
+  bool share_memory = false;                ///< let the aliases of the booking take effect
   Pass pass = {.seed = 7, .first_sample = 5, .next_sample = 9, .batch = 0};  ///< batch 0: first extent of bottom 0
 };
 

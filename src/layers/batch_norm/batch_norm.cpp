@@ -22,7 +22,8 @@ BatchNormLayer::BatchNormLayer(const caffe::LayerParameter& param) : Layer(param
     if (param.param(i).has_lr_mult() && param.param(i).lr_mult() != 0) {
       throw Error(ErrorKind::kConfig,
                   str("lr_mult ", param.param(i).lr_mult(), " for statistic ", i, " of a BatchNorm layer"),
-                  "statistics are not learned: remove the param or set lr_mult: 0").in_field("param.lr_mult");
+                  "statistics are not learned: remove the param or set lr_mult: 0")
+          .in_field("param.lr_mult");
     }
   }
   scale_filler_ = p.has_scale_filler() ? p.scale_filler() : p.filler();

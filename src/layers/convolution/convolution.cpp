@@ -15,7 +15,8 @@ constexpr const char* kGroup = "convolution_param.group";
 void require_divisible(int64_t group, int64_t channels, const char* what) {
   if (channels % group == 0) return;
   throw Error(ErrorKind::kConfig, str("group ", group, " does not divide the ", channels, " ", what),
-              str("make both multiples of group")).in_field(kGroup);
+              str("make both multiples of group"))
+      .in_field(kGroup);
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ ConvolutionBase::ConvolutionBase(const caffe::LayerParameter& param) : Layer(par
   const auto& p = param.convolution_param();
   if (p.num_output() == 0) {
     throw Error(ErrorKind::kConfig, p.has_num_output() ? "num_output is 0" : "no num_output is given",
-                "give the number of channels that this layer puts out").in_field(kNumOutput);
+                "give the number of channels that this layer puts out")
+        .in_field(kNumOutput);
   }
   if (p.group() == 0) throw Error(ErrorKind::kConfig, "group is 0", "use 1 for no groups").in_field(kGroup);
   if (p.relu() || p.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION) {
@@ -102,13 +104,14 @@ void ConvolutionLayer::complete(const Shape& bottom, int channel_axis, Convoluti
     axis.in = bottom[channel_axis + 1 + static_cast<int>(a)];
     const int64_t room = axis.in + 2 * axis.pad - axis.extent();
     if (room < 0) {
-      const std::string dilated = axis.dilation > 1 ? str(" (", axis.extent(), " with dilation ", axis.dilation, ")")
-                                                    : "";
+      const std::string dilated =
+          axis.dilation > 1 ? str(" (", axis.extent(), " with dilation ", axis.dilation, ")") : "";
       const std::string padded = axis.pad > 0 ? str(" plus 2 x ", axis.pad, " of padding") : "";
       throw Error(ErrorKind::kConfig,
                   str("kernel_size ", axis.kernel, dilated, " exceeds input ",
                       spatial_axis_name(a, geometry.axes.size()), " ", axis.in, padded),
-                  "use a smaller kernel, more padding or a larger input").in_field("convolution_param.kernel_size");
+                  "use a smaller kernel, more padding or a larger input")
+          .in_field("convolution_param.kernel_size");
     }
     axis.out = room / axis.stride + 1;
   }

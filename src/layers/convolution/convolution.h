@@ -26,8 +26,8 @@ struct ConvolutionGeometry {
   friend bool operator==(const ConvolutionGeometry&, const ConvolutionGeometry&) = default;
 };
 
-/// Weights are shared by all bottoms; top i comes from bottom i. Parameters: weights of geometry().weight_shape(), then,
-/// if has_bias(), a bias with one element per channel of the top.
+/// Weights are shared by all bottoms; top i comes from bottom i. Parameters: weights of geometry().weight_shape(),
+/// then, if has_bias(), a bias with one element per channel of the top.
 class ConvolutionBase : public Layer {
  public:
   explicit ConvolutionBase(const caffe::LayerParameter& param);
@@ -41,8 +41,8 @@ class ConvolutionBase : public Layer {
   bool has_bias() const { return param().convolution_param().bias_term(); }
 
  protected:
-  /// The geometry for a bottom of this shape with `channel_axis`; fills all but `batch` and the window's kernel, stride,
-  /// pad and dilation, which are there already. Throws Error{kConfig}.
+  /// The geometry for a bottom of this shape with `channel_axis`; fills all but `batch` and the window's kernel,
+  /// stride, pad and dilation, which are there already. Throws Error{kConfig}.
   virtual void complete(const Shape& bottom, int channel_axis, ConvolutionGeometry& geometry) const = 0;
   /// Channels and spatial extents of the top.
   virtual int64_t top_channels(const ConvolutionGeometry& geometry) const = 0;

@@ -56,9 +56,8 @@ void GemmConvolution<T>::correlate(const T* image, const T* output, T beta, T* w
   for (int64_t n = 0; n < geometry_.batch; ++n) {
     const T* patches = columns_of(image, n, columns);
     for (int64_t g = 0; g < geometry_.group; ++g) {
-      gemm<T>(Op::kPlain, Op::kTransposed, rows_, depth_, places_, 1,
-              output + n * output_size_ + g * rows_ * places_, patches + g * depth_ * places_, n == 0 ? beta : T{1},
-              weight_diff + g * rows_ * depth_);
+      gemm<T>(Op::kPlain, Op::kTransposed, rows_, depth_, places_, 1, output + n * output_size_ + g * rows_ * places_,
+              patches + g * depth_ * places_, n == 0 ? beta : T{1}, weight_diff + g * rows_ * depth_);
     }
   }
 }

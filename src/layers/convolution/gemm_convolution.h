@@ -33,8 +33,8 @@ class GemmConvolution {
 
   ConvolutionGeometry geometry_;
   bool pointwise_;
-  int64_t image_size_, output_size_;     // elements of one image, of one output
-  int64_t rows_, depth_, places_;        // per group: outputs, channels * taps; spatial positions of the output
+  int64_t image_size_, output_size_;  // elements of one image, of one output
+  int64_t rows_, depth_, places_;     // per group: outputs, channels * taps; spatial positions of the output
 };
 
 /// top[n, c, :] += bias[c].

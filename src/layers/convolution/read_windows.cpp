@@ -27,9 +27,9 @@ std::vector<int64_t> per_axis(const std::string& field, const Values& values, si
 
 /// One field in its two forms.
 struct Field {
-  std::string name;       // of the list form
+  std::string name;  // of the list form
   const Values& list;
-  std::string stem;       // "kernel" of kernel_h, kernel_w
+  std::string stem;  // "kernel" of kernel_h, kernel_w
   bool has_h, has_w;
   int64_t h, w;
   int64_t otherwise;
@@ -63,10 +63,12 @@ std::vector<WindowAxis> read_windows(const caffe::ConvolutionParameter& p, size_
   if (axes > 0 && p.kernel_size().empty() && !(p.has_kernel_h() && p.has_kernel_w())) {
     throw bad_field("kernel_size", "no kernel_size is given", "add kernel_size, or both kernel_h and kernel_w");
   }
-  const auto kernel = read({"kernel_size", p.kernel_size(), "kernel", p.has_kernel_h(), p.has_kernel_w(),
-                            p.kernel_h(), p.kernel_w(), 1}, axes);
+  const auto kernel = read(
+      {"kernel_size", p.kernel_size(), "kernel", p.has_kernel_h(), p.has_kernel_w(), p.kernel_h(), p.kernel_w(), 1},
+      axes);
   const auto stride = read({"stride", p.stride(), "stride", p.has_stride_h(), p.has_stride_w(),
-                            p.has_stride_h() ? p.stride_h() : 1, p.has_stride_w() ? p.stride_w() : 1, 1}, axes);
+                            p.has_stride_h() ? p.stride_h() : 1, p.has_stride_w() ? p.stride_w() : 1, 1},
+                           axes);
   const auto pad = read({"pad", p.pad(), "pad", p.has_pad_h(), p.has_pad_w(), p.pad_h(), p.pad_w(), 0}, axes);
   const auto dilation = per_axis("dilation", p.dilation(), axes, 1);
   require_range("kernel_size", kernel, 1);

@@ -17,7 +17,8 @@ void DeconvolutionLayer::complete(const Shape& bottom, int channel_axis, Convolu
       throw Error(ErrorKind::kConfig,
                   str("pad ", axis.pad, " leaves nothing of the output: its ",
                       spatial_axis_name(a, geometry.axes.size()), " would be ", axis.in),
-                  "use less padding or a larger kernel").in_field("convolution_param.pad");
+                  "use less padding or a larger kernel")
+          .in_field("convolution_param.pad");
     }
   }
 }

@@ -17,7 +17,8 @@ InnerProductLayer::InnerProductLayer(const caffe::LayerParameter& param) : Layer
   const auto& p = param.inner_product_param();
   if (p.num_output() == 0) {
     throw Error(ErrorKind::kConfig, p.has_num_output() ? "num_output is 0" : "no num_output is given",
-                "give the number of values that this layer puts out").in_field("inner_product_param.num_output");
+                "give the number of values that this layer puts out")
+        .in_field("inner_product_param.num_output");
   }
   if (p.relu()) {
     throw Error(ErrorKind::kUnsupported, "a ReLU inside inner_product_param is not supported",
@@ -76,8 +77,8 @@ class InnerProductReference : public Kernel {
     T* y = run.tops[0].as<T>();
     const T* bias = run.params.size() > 1 ? run.params[1]->tensor().as<T>() : nullptr;
     for (int64_t r = 0; bias && r < rows_; ++r) std::copy(bias, bias + outputs_, y + r * outputs_);
-    gemm<T>(Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1,
-            run.bottoms[0].as<T>(), run.params[0]->tensor().as<T>(), bias ? 1 : 0, y);
+    gemm<T>(Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1, run.bottoms[0].as<T>(),
+            run.params[0]->tensor().as<T>(), bias ? 1 : 0, y);
   }
 
   void backward(const KernelRun& run) override {

@@ -14,7 +14,8 @@ namespace robusta {
 LrnLayer::LrnLayer(const caffe::LayerParameter& param) : Layer(param) {
   if (size() % 2 == 0) {
     throw Error(ErrorKind::kConfig, str("local_size ", size(), " is even"),
-                "the window is centred on an element, so give an odd size").in_field("lrn_param.local_size");
+                "the window is centred on an element, so give an odd size")
+        .in_field("lrn_param.local_size");
   }
 }
 

@@ -1,8 +1,8 @@
 /// LRN, local response normalisation (Krizhevsky, Sutskever, Hinton 2012, section 3.3): what its kernels share.
 ///
 /// y = x * s^-beta. Across channels s = k + alpha / size * (sum of x^2 over `size` channels around); within a channel
-/// s = 1 + alpha / size^2 * (sum of x^2 over a size x size window around), whatever k is, as in Caffe. What lies outside
-/// of the tensor counts as zero, and still counts in the divisor.
+/// s = 1 + alpha / size^2 * (sum of x^2 over a size x size window around), whatever k is, as in Caffe. What lies
+/// outside of the tensor counts as zero, and still counts in the divisor.
 #pragma once
 
 #include "layers/layer.h"

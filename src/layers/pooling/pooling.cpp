@@ -111,8 +111,8 @@ std::vector<Shape> PoolingLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   require_elements(bottoms);
   if (bottom.axes() < 3 || bottom.axes() > 5 || p.axis() != 1) {
-    throw Error(ErrorKind::kConfig, str("pooling takes an input of batch, channels and one to three spatial axes, not ",
-                                        bottom.str()));
+    throw Error(ErrorKind::kConfig,
+                str("pooling takes an input of batch, channels and one to three spatial axes, not ", bottom.str()));
   }
   std::vector<WindowAxis> axes = read_windows(p, bottom);
   const bool padded = std::any_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.pad > 0; });

@@ -10,8 +10,7 @@
 
 namespace robusta {
 
-ScaleLayer::ScaleLayer(const caffe::LayerParameter& param)
-    : Layer(param), scale_filler_(param.scale_param().filler()) {
+ScaleLayer::ScaleLayer(const caffe::LayerParameter& param) : Layer(param), scale_filler_(param.scale_param().filler()) {
   if (!param.scale_param().has_filler()) scale_filler_.set_value(1);
 }
 
@@ -81,8 +80,9 @@ class ScaleReference : public Kernel {
     }
     // Before the gradient of bottom 0, which may take the place of dy.
     const bool learned = !second_bottom_ && run.params[0]->learns;
-    if (T* scale_diff = second_bottom_ ? run.bottom_diffs[1].as<T>() : learned ? run.params[0]->gradient().as<T>()
-                                                                                : nullptr) {
+    if (T* scale_diff = second_bottom_ ? run.bottom_diffs[1].as<T>()
+                        : learned      ? run.params[0]->gradient().as<T>()
+                                       : nullptr) {
       const T* x = run.bottoms[0].as<T>();
       sum_rows(scale_diff, !second_bottom_ && run.accumulate[0], [=](int64_t i) { return double{dy[i]} * x[i]; });
     }

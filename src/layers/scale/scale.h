@@ -1,7 +1,7 @@
 /// Scale: what its kernels share.
 ///
-/// y[o, c, i] = x[o, c, i] * scale[c] + bias[c], where c runs over the axes axis..axis+num_axes-1 of bottom 0. The scale
-/// is a parameter, or the second bottom.
+/// y[o, c, i] = x[o, c, i] * scale[c] + bias[c], where c runs over the axes axis..axis+num_axes-1 of bottom 0. The
+/// scale is a parameter, or the second bottom.
 #pragma once
 
 #include "layers/fixed_shape.h"
