@@ -27,6 +27,7 @@ void set_inputs(Net& net, const Case& golden) {
 }
 
 void compare_end(Solver& solver, Case& golden) {
+  golden.compare("current_step", {static_cast<float>(solver.state().policy.current_step)}, kSolverBounds);
   for (const auto& [key, array] : golden.arrays()) {
     if (key.rfind("final:", 0) == 0) {
       golden.compare(key, solver.train_net().read_param(param_of_key(solver.train_net(), key)), kSolverBounds);
