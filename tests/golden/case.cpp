@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <regex>
 #include <sstream>
 
 #include "base/str.h"
@@ -67,16 +66,14 @@ NetOptions golden_options(const Case& golden, const Mode& mode) {
 }
 
 std::string unsupported_part(const Case& golden) {
-  static const std::regex kType("type: ?[\"']([A-Za-z0-9]+)[\"']");
+  if (golden.text().empty()) return "";
   const std::vector<std::string> known = layer_types();
-  const std::string text = std::regex_replace(golden.text(), std::regex("(filler|_filler) ?\\{[^}]*\\}"), "");
-  for (std::sregex_iterator at(text.begin(), text.end(), kType), end; at != end; ++at) {
-    const std::string type = (*at)[1];
-    if (std::find(known.begin(), known.end(), type) == known.end()) return "layer type " + type;
+  for (const caffe::LayerParameter& layer : read_net(golden.name() + ".prototxt").param.layer()) {
+    if (std::find(known.begin(), known.end(), layer.type()) == known.end()) return "layer type " + layer.type();
+    if (layer.data_param().backend() == caffe::DataParameter::LEVELDB && layer.type() == "Data") return "source LevelDB";
+    if (layer.pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC) return "stochastic pooling";
   }
-  if (golden.text().find("LEVELDB") != std::string::npos) return "source LevelDB";
   if (golden.header("weights").ends_with(".h5")) return "HDF5 weights";
-  if (golden.text().find("STOCHASTIC") != std::string::npos) return "stochastic pooling";
   return "";
 }
 

@@ -27,9 +27,9 @@ std::vector<std::string> case_names(const std::string& filter) {
 }
 
 Result replay(const std::string& name, const Mode& mode) {
-  const Case golden(name);
-  if (const std::string part = unsupported_part(golden); !part.empty()) return {Outcome::kUnsupported, part};
   try {
+    const Case golden(name);
+    if (const std::string part = unsupported_part(golden); !part.empty()) return {Outcome::kUnsupported, part};
     const std::string kind = golden.kind();
     if (kind == "solver") return replay_solver(name, mode);
     if (kind == "io") return replay_io(name, mode);
