@@ -42,11 +42,16 @@ class DatumParser {
     const int field = WireFormatLite::GetTagFieldNumber(tag);
     if (type == WireFormatLite::WIRETYPE_VARINT) {
       switch (field) {
-        case kChannels: return read_int(datum_.channels);
-        case kHeight: return read_int(datum_.height);
-        case kWidth: return read_int(datum_.width);
-        case kLabel: return read_int(datum_.label);
-        case kEncoded: return read_bool(datum_.encoded);
+        case kChannels:
+          return read_int(datum_.channels);
+        case kHeight:
+          return read_int(datum_.height);
+        case kWidth:
+          return read_int(datum_.width);
+        case kLabel:
+          return read_int(datum_.label);
+        case kEncoded:
+          return read_bool(datum_.encoded);
       }
     }
     if (type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED && field == kData) return read_bytes(datum_.data);
@@ -108,7 +113,8 @@ Extent stated_extent(const DatumView& datum, size_t count, const char* what) {
   const bool too_large = __builtin_mul_overflow(extent.channels, extent.height, &rows) ||
                          __builtin_mul_overflow(rows, extent.width, &values);
   if (too_large || static_cast<uint64_t>(values) != count) {
-    throw Error(ErrorKind::kData, str("the record holds ", count, " ", what, ", but says that it is ", extent.str()), kFix);
+    throw Error(ErrorKind::kData, str("the record holds ", count, " ", what, ", but says that it is ", extent.str()),
+                kFix);
   }
   return extent;
 }
@@ -128,7 +134,8 @@ DatumView parse_datum(std::string_view record, std::vector<float>& floats) {
 
 Extent datum_extent(const DatumView& datum, ColorMode mode, size_t float_count) {
   if (datum.encoded) return image_extent(datum.data, mode);
-  return datum.data.empty() ? stated_extent(datum, float_count, "floats") : stated_extent(datum, datum.data.size(), "bytes");
+  return datum.data.empty() ? stated_extent(datum, float_count, "floats")
+                            : stated_extent(datum, datum.data.size(), "bytes");
 }
 
 Pixels decode_datum(const DatumView& datum, ColorMode mode, DecodeBuffers& buffers) {

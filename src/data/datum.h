@@ -1,7 +1,7 @@
 /// Records of the databases that Caffe's tools write: a serialised caffe.Datum each.
 ///
-/// Parsed without copying, straight from the mapped file. A record is not trusted: whatever its bytes are, the result is
-/// an item whose size agrees with its content, or an Error.
+/// Parsed without copying, straight from the mapped file. A record is not trusted: whatever its bytes are, the result
+/// is an item whose size agrees with its content, or an Error.
 #pragma once
 
 #include <string_view>

@@ -23,7 +23,8 @@ Extent extent_of(const Shape& shape) { return {shape[1], shape[2], shape[3]}; }
 
 }  // namespace
 
-DatumSource::DatumSource(std::shared_ptr<const RecordReader> reader, Transformer transformer, DatumSourceOptions options)
+DatumSource::DatumSource(std::shared_ptr<const RecordReader> reader, Transformer transformer,
+                         DatumSourceOptions options)
     : reader_(std::move(reader)), transformer_(std::move(transformer)), options_(std::move(options)) {}
 
 Sampler DatumSource::sampler(uint64_t seed) const {
@@ -36,7 +37,8 @@ auto DatumSource::naming(int64_t index, const Body& body) const {
   try {
     return body();
   } catch (const Error& error) {
-    throw Error(error.kind(), "record " + record_name(*reader_, index) + ": " + error.cause(), error.fix()).in_field(error.field());
+    throw Error(error.kind(), "record " + record_name(*reader_, index) + ": " + error.cause(), error.fix())
+        .in_field(error.field());
   }
 }
 

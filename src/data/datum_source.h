@@ -1,7 +1,7 @@
 /// Batches of images and labels from a reader of Datum records.
 ///
-/// Sample p of the run is record Sampler(p) of the source, transformed with the draws of p. Immutable; fills batches from
-/// many threads.
+/// Sample p of the run is record Sampler(p) of the source, transformed with the draws of p. Immutable; fills batches
+/// from many threads.
 #pragma once
 
 #include <memory>

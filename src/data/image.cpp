@@ -19,9 +19,9 @@ struct Signature {
 using namespace std::string_view_literals;
 constexpr Signature kJpegStart{"\xff\xd8\xff"sv, "JPEG"sv};
 constexpr Signature kPngStart{"\x89PNG\r\n\x1a\n"sv, "PNG"sv};
-constexpr Signature kOthers[] = {{"GIF8"sv, "GIF"sv},     {"BM"sv, "BMP"sv},   {"II*\0"sv, "TIFF"sv},
-                                 {"MM\0*"sv, "TIFF"sv},   {"RIFF"sv, "WebP"sv}, {"P5"sv, "PGM"sv},
-                                 {"P6"sv, "PPM"sv},       {"\0\0\0\x0cjP"sv, "JPEG 2000"sv}};
+constexpr Signature kOthers[] = {
+    {"GIF8"sv, "GIF"sv},  {"BM"sv, "BMP"sv}, {"II*\0"sv, "TIFF"sv}, {"MM\0*"sv, "TIFF"sv},
+    {"RIFF"sv, "WebP"sv}, {"P5"sv, "PGM"sv}, {"P6"sv, "PPM"sv},     {"\0\0\0\x0cjP"sv, "JPEG 2000"sv}};
 
 bool is(const Signature& signature, std::string_view file) { return file.starts_with(signature.start); }
 
@@ -48,7 +48,8 @@ void split_row(const uint8_t* from, int64_t width, uint8_t* to, int64_t plane) {
 void check_image_size(uint64_t width, uint64_t height) {
   if (width == 0 || height == 0) throw Error(ErrorKind::kData, "the image is empty", "give it anew");
   if (width > kMostPixels || height > kMostPixels || width * height > kMostPixels) {
-    throw Error(ErrorKind::kData, str("the image claims ", width, " x ", height, " pixels; at most ", kMostPixels, " are read"),
+    throw Error(ErrorKind::kData,
+                str("the image claims ", width, " x ", height, " pixels; at most ", kMostPixels, " are read"),
                 "make it smaller, or give it anew");
   }
 }
@@ -59,9 +60,12 @@ void to_planes(const uint8_t* interleaved, const Extent& extent, Image& image) {
   for (int64_t y = 0; y < extent.height; ++y) {
     const uint8_t* from = interleaved + y * stride;
     uint8_t* to = image.row(0, y);
-    if (extent.channels == 3) split_row<3>(from, extent.width, to, plane);
-    else if (extent.channels == 4) split_row<4>(from, extent.width, to, plane);
-    else std::copy_n(from, extent.width, to);
+    if (extent.channels == 3)
+      split_row<3>(from, extent.width, to, plane);
+    else if (extent.channels == 4)
+      split_row<4>(from, extent.width, to, plane);
+    else
+      std::copy_n(from, extent.width, to);
   }
 }
 
@@ -80,8 +84,10 @@ ImageFormat image_format_of(std::string_view file) {
 }
 
 void decode_image(std::string_view file, ColorMode mode, Image& image) {
-  if (image_format_of(file) == ImageFormat::kJpeg) decode_jpeg(file, mode, image);
-  else decode_png(file, mode, image);
+  if (image_format_of(file) == ImageFormat::kJpeg)
+    decode_jpeg(file, mode, image);
+  else
+    decode_png(file, mode, image);
 }
 
 Extent image_extent(std::string_view file, ColorMode mode) {

@@ -1,8 +1,8 @@
 /// Image files to and from planar bytes, by libjpeg-turbo and libpng.
 ///
-/// The kind of a file is told by its first bytes, not by its name. Pixels come out as OpenCV gives them to Caffe: colours
-/// in the order B, G, R; grey as 0.299 R + 0.587 G + 0.114 B. A damaged file throws; nothing is allocated before the size
-/// that it claims has been checked. All functions may run on many threads.
+/// The kind of a file is told by its first bytes, not by its name. Pixels come out as OpenCV gives them to Caffe:
+/// colours in the order B, G, R; grey as 0.299 R + 0.587 G + 0.114 B. A damaged file throws; nothing is allocated
+/// before the size that it claims has been checked. All functions may run on many threads.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,10 @@ struct Image {
   }
 };
 
-/// Decodes a JPEG or PNG file held in memory. kColor gives 3 channels, kGray 1, kAsStored what the file has: 1 (grey), 3
-/// or 4 (with transparency, grey too). kColor and kGray turn the image upright as its camera noted (Exif); kAsStored does
-/// not, as with OpenCV. Throws Error{kData}: damaged, cut off, more than 2^27 pixels, 16 bits per channel as stored;
-/// Error{kUnsupported}: another format, named.
+/// Decodes a JPEG or PNG file held in memory. kColor gives 3 channels, kGray 1, kAsStored what the file has: 1 (grey),
+/// 3 or 4 (with transparency, grey too). kColor and kGray turn the image upright as its camera noted (Exif); kAsStored
+/// does not, as with OpenCV. Throws Error{kData}: damaged, cut off, more than 2^27 pixels, 16 bits per channel as
+/// stored; Error{kUnsupported}: another format, named.
 void decode_image(std::string_view file, ColorMode mode, Image& image);
 
 /// The size that decode_image would give; reads only the header. Throws as decode_image.

@@ -23,8 +23,8 @@ void decode_png(std::string_view file, ColorMode mode, Image& image);
 Extent png_extent(std::string_view file, ColorMode mode);
 std::string encode_png(const Image& image);
 
-/// Exif's orientation, 1..8, from the payload of an APP1 marker; 1 (upright) when there is none. Never throws: a camera's
-/// damaged notes do not spoil the picture.
+/// Exif's orientation, 1..8, from the payload of an APP1 marker; 1 (upright) when there is none. Never throws: a
+/// camera's damaged notes do not spoil the picture.
 int exif_orientation(std::string_view app1);
 /// Turns and mirrors the image from `orientation` to upright.
 void make_upright(int orientation, Image& image);

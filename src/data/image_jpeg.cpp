@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <jpeglib.h>
 #include <jerror.h>
+#include <jpeglib.h>
 
 #include "data/image_codec.h"
 #include "robusta/error.h"
@@ -98,9 +98,12 @@ class Decoder {
     if (mode != ColorMode::kAsStored) jpeg_save_markers(&info_, JPEG_APP0 + 1, kAllOfIt);
     jpeg_read_header(&info_, TRUE);
     const J_COLOR_SPACE stored = info_.jpeg_color_space;
-    if (stored == JCS_CMYK || stored == JCS_YCCK) info_.out_color_space = JCS_CMYK;
-    else if (mode == ColorMode::kGray || (mode == ColorMode::kAsStored && info_.num_components == 1)) info_.out_color_space = JCS_GRAYSCALE;
-    else info_.out_color_space = JCS_EXT_BGR;
+    if (stored == JCS_CMYK || stored == JCS_YCCK)
+      info_.out_color_space = JCS_CMYK;
+    else if (mode == ColorMode::kGray || (mode == ColorMode::kAsStored && info_.num_components == 1))
+      info_.out_color_space = JCS_GRAYSCALE;
+    else
+      info_.out_color_space = JCS_EXT_BGR;
     return true;
   }
 
@@ -117,7 +120,8 @@ class Decoder {
   }
 
   [[noreturn]] void fail() const {
-    const std::string cause = state_.cut_off ? "the JPEG image is cut off" : std::string("the JPEG image is damaged: ") + state_.message;
+    const std::string cause =
+        state_.cut_off ? "the JPEG image is cut off" : std::string("the JPEG image is damaged: ") + state_.message;
     throw Error(ErrorKind::kData, cause, "remove it, or give the image anew");
   }
 
@@ -221,8 +225,8 @@ Extent jpeg_extent(std::string_view file, ColorMode mode) {
 
 std::string encode_jpeg(const Image& image) {
   if (image.extent.channels != 1 && image.extent.channels != 3) {
-    throw Error(ErrorKind::kUnsupported, "JPEG has 1 or 3 channels, the image has " + std::to_string(image.extent.channels),
-                "write it as PNG");
+    throw Error(ErrorKind::kUnsupported,
+                "JPEG has 1 or 3 channels, the image has " + std::to_string(image.extent.channels), "write it as PNG");
   }
   return Encoder().encode(image);
 }

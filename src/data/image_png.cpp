@@ -53,7 +53,8 @@ class Decoder {
     if (!try_header()) fail();
     check_image_size(png_get_image_width(png_, info_), png_get_image_height(png_, info_));
     if (mode == ColorMode::kAsStored && png_get_bit_depth(png_, info_) > 8) {
-      throw Error(ErrorKind::kData, "the PNG image has 16 bits per channel", "force_color or force_gray reduces it to 8");
+      throw Error(ErrorKind::kData, "the PNG image has 16 bits per channel",
+                  "force_color or force_gray reduces it to 8");
     }
     if (!try_convert(mode)) fail();
     return {png_get_channels(png_, info_), png_get_image_height(png_, info_), png_get_image_width(png_, info_)};
@@ -93,8 +94,10 @@ class Decoder {
       if (type == PNG_COLOR_TYPE_GRAY_ALPHA) png_set_gray_to_rgb(png_);
     } else {
       png_set_strip_alpha(png_);
-      if (mode == ColorMode::kColor) png_set_gray_to_rgb(png_);
-      else if (palette || (type & PNG_COLOR_MASK_COLOR)) png_set_rgb_to_gray_fixed(png_, PNG_ERROR_ACTION_NONE, 29900, 58700);
+      if (mode == ColorMode::kColor)
+        png_set_gray_to_rgb(png_);
+      else if (palette || (type & PNG_COLOR_MASK_COLOR))
+        png_set_rgb_to_gray_fixed(png_, PNG_ERROR_ACTION_NONE, 29900, 58700);
     }
     png_set_bgr(png_);
     png_set_interlace_handling(png_);
@@ -140,8 +143,9 @@ class Encoder {
   bool try_encode(const Image& image, int color_type, uint8_t* row) {
     if (setjmp(png_jmpbuf(png_))) return false;
     png_set_write_fn(png_, &channel_, write_bytes, no_flush);
-    png_set_IHDR(png_, info_, static_cast<png_uint_32>(image.extent.width), static_cast<png_uint_32>(image.extent.height), 8,
-                 color_type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png_, info_, static_cast<png_uint_32>(image.extent.width),
+                 static_cast<png_uint_32>(image.extent.height), 8, color_type, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png_, info_);
     png_set_bgr(png_);
     for (int64_t y = 0; y < image.extent.height; ++y) {
@@ -170,9 +174,12 @@ Extent png_extent(std::string_view file, ColorMode mode) { return Decoder(file).
 
 std::string encode_png(const Image& image) {
   switch (image.extent.channels) {
-    case 1: return Encoder().encode(image, PNG_COLOR_TYPE_GRAY);
-    case 3: return Encoder().encode(image, PNG_COLOR_TYPE_RGB);
-    case 4: return Encoder().encode(image, PNG_COLOR_TYPE_RGB_ALPHA);
+    case 1:
+      return Encoder().encode(image, PNG_COLOR_TYPE_GRAY);
+    case 3:
+      return Encoder().encode(image, PNG_COLOR_TYPE_RGB);
+    case 4:
+      return Encoder().encode(image, PNG_COLOR_TYPE_RGB_ALPHA);
     default:
       throw Error(ErrorKind::kUnsupported,
                   "PNG has 1, 3 or 4 channels, the image has " + std::to_string(image.extent.channels));

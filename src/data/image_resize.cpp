@@ -19,8 +19,8 @@ struct Tap {
 
 enum class Axis { kColumns, kRows };
 
-/// At an edge both inputs of a tap are the same; only columns then put the whole weight on one of them, which matters for
-/// the rounding.
+/// At an edge both inputs of a tap are the same; only columns then put the whole weight on one of them, which matters
+/// for the rounding.
 std::vector<Tap> make_taps(Axis axis, int64_t from, int64_t to) {
   std::vector<Tap> taps(static_cast<size_t>(to));
   const double scale = static_cast<double>(from) / static_cast<double>(to);
@@ -30,9 +30,9 @@ std::vector<Tap> make_taps(Axis axis, int64_t from, int64_t to) {
     const bool edge = first < 0 || first >= from - 1;
     const float fraction = edge && axis == Axis::kColumns ? 0 : at - static_cast<float>(first);
     constexpr float kOne = 1 << kWeightBits;
-    taps[static_cast<size_t>(i)] = {std::clamp<int64_t>(first, 0, from - 1), std::clamp<int64_t>(first + 1, 0, from - 1),
-                                    static_cast<int>(std::lrint((1 - fraction) * kOne)),
-                                    static_cast<int>(std::lrint(fraction * kOne))};
+    taps[static_cast<size_t>(i)] = {
+        std::clamp<int64_t>(first, 0, from - 1), std::clamp<int64_t>(first + 1, 0, from - 1),
+        static_cast<int>(std::lrint((1 - fraction) * kOne)), static_cast<int>(std::lrint(fraction * kOne))};
   }
   return taps;
 }

@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kLeastNodeBytes = 10;  // header of a record in a leaf page and its place in the page's table
-constexpr char kHowToMake[] = "make it with convert_imageset, convert_mnist_data or convert_cifar_data, or correct the path";
+constexpr char kHowToMake[] =
+    "make it with convert_imageset, convert_mnist_data or convert_cifar_data, or correct the path";
 
 [[noreturn]] void fail(const std::string& source, const std::string& cause, const std::string& fix) {
   throw Error(ErrorKind::kData, "the LMDB " + source + " " + cause, fix);
@@ -128,7 +129,8 @@ void LmdbReader::walk_to(int64_t index) const {
   for (int64_t at = known_.load(std::memory_order_relaxed); at <= index; ++at) {
     MDB_val key, value;
     const int status = mdb_cursor_get(cursor_, &key, &value, MDB_NEXT);
-    if (status == MDB_NOTFOUND) fail(source_, str("is damaged: it ends after ", at, " of ", size_, " records"), "make it anew");
+    if (status == MDB_NOTFOUND)
+      fail(source_, str("is damaged: it ends after ", at, " of ", size_, " records"), "make it anew");
     require(status, source_);
     entries_[static_cast<size_t>(at)] = {static_cast<const char*>(key.mv_data), static_cast<const char*>(value.mv_data),
                                          static_cast<uint32_t>(key.mv_size), static_cast<uint32_t>(value.mv_size)};

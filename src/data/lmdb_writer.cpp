@@ -72,7 +72,8 @@ void LmdbWriter::require(int status) const {
 void LmdbWriter::put(std::string_view key, std::string_view value) {
   const auto longest = static_cast<size_t>(mdb_env_get_maxkeysize(env_));
   if (key.empty() || key.size() > longest) {
-    throw Error(ErrorKind::kOutput, str("key \"", key.substr(0, 60), "...\" has ", key.size(), " bytes; an LMDB takes 1 to ", longest),
+    throw Error(ErrorKind::kOutput,
+                str("key \"", key.substr(0, 60), "...\" has ", key.size(), " bytes; an LMDB takes 1 to ", longest),
                 "use shorter file names");
   }
   pending_.emplace_back(key, value);

@@ -22,7 +22,8 @@ class LmdbWriter {
   LmdbWriter(const LmdbWriter&) = delete;
   LmdbWriter& operator=(const LmdbWriter&) = delete;
 
-  /// Adds a record; committed every 1000 or 64 MiB. Throws Error{kOutput} (disk full, key twice, key longer than LMDB takes).
+  /// Adds a record; committed every 1000 or 64 MiB. Throws Error{kOutput} (disk full, key twice, key longer than LMDB
+  /// takes).
   void put(std::string_view key, std::string_view value);
   /// Commits, syncs to disk and gives the folder its name. Throws Error{kOutput}.
   void finish();

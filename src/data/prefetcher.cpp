@@ -16,7 +16,8 @@ std::optional<Error> error_of(const Body& body) {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(ErrorKind::kMemory, "no memory for the batches that are read ahead", "lower data_param.prefetch or the batch size");
+    return Error(ErrorKind::kMemory, "no memory for the batches that are read ahead",
+                 "lower data_param.prefetch or the batch size");
   } catch (const std::exception& error) {
     return Error(ErrorKind::kInternal, error.what());
   }
@@ -83,9 +84,12 @@ void Prefetcher::work() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const JobPtr job = find_work();
-    if (!job) work_.wait(lock);
-    else if (job->stage == Stage::kNew) open(job, lock);
-    else fill_some(job, lock);
+    if (!job)
+      work_.wait(lock);
+    else if (job->stage == Stage::kNew)
+      open(job, lock);
+    else
+      fill_some(job, lock);
   }
 }
 

@@ -1,10 +1,10 @@
 /// Makes batches ahead of the net, on threads of its own.
 ///
-/// One thread takes batches; the workers fill the next `depth` ones meanwhile, each batch by all of them, earlier batches
-/// first. Which those are is foretold from the last two positions; when another one is asked for (a resume, another test
-/// pass) what was made is dropped. Number and timing of the threads change no result. Memory: depth + 2 batches at most,
-/// and one per worker for a moment after a drop. The workers start with the first batch; the destructor waits only for
-/// the few samples in their hands.
+/// One thread takes batches; the workers fill the next `depth` ones meanwhile, each batch by all of them, earlier
+/// batches first. Which those are is foretold from the last two positions; when another one is asked for (a resume,
+/// another test pass) what was made is dropped. Number and timing of the threads change no result. Memory: depth + 2
+/// batches at most, and one per worker for a moment after a drop. The workers start with the first batch; the
+/// destructor waits only for the few samples in their hands.
 #pragma once
 
 #include <condition_variable>
@@ -66,14 +66,14 @@ class Prefetcher {
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;
-  std::condition_variable work_;   // something to claim, or the end
-  std::condition_variable ready_;  // a job is done
-  std::deque<JobPtr> queue_;       // in the order in which they will be taken
+  std::condition_variable work_;                // something to claim, or the end
+  std::condition_variable ready_;               // a job is done
+  std::deque<JobPtr> queue_;                    // in the order in which they will be taken
   std::vector<std::vector<BatchArray>> spare_;  // memory of batches that were taken
   bool stopping_ = false;
 
-  JobPtr current_;                 // taken, the consumer's
-  double seconds_waited_ = 0;      // the consumer's
+  JobPtr current_;             // taken, the consumer's
+  double seconds_waited_ = 0;  // the consumer's
 };
 
 }  // namespace robusta

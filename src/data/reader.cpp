@@ -2,6 +2,8 @@
 
 namespace robusta {
 
-std::string record_name(const RecordReader& reader, int64_t index) { return reader.key(index) + " in " + reader.source(); }
+std::string record_name(const RecordReader& reader, int64_t index) {
+  return reader.key(index) + " in " + reader.source();
+}
 
 }  // namespace robusta

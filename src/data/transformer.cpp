@@ -17,10 +17,23 @@ using caffe::TransformationParameter;
 
 /// What is done here, and what changes no result in the programs that know it.
 const std::set<std::string>& known_fields() {
-  static const std::set<std::string> fields{
-      "scale",      "mirror", "crop_size", "mean_file",   "mean_value", "force_color",       "force_gray", "resize_param",
-      "crop_h",     "crop_w", "display",   "random_seed", "num_labels", "use_gpu_transform", "allow_upscale",
-      "interpolation_algo_down", "interpolation_algo_up"};
+  static const std::set<std::string> fields{"scale",
+                                            "mirror",
+                                            "crop_size",
+                                            "mean_file",
+                                            "mean_value",
+                                            "force_color",
+                                            "force_gray",
+                                            "resize_param",
+                                            "crop_h",
+                                            "crop_w",
+                                            "display",
+                                            "random_seed",
+                                            "num_labels",
+                                            "use_gpu_transform",
+                                            "allow_upscale",
+                                            "interpolation_algo_down",
+                                            "interpolation_algo_up"};
   return fields;
 }
 
@@ -39,16 +52,22 @@ bool says_nothing(const google::protobuf::Message& message, const google::protob
   const auto* reflection = message.GetReflection();
   if (field->is_repeated()) return false;
   switch (field->cpp_type()) {
-    case Field::CPPTYPE_BOOL: return reflection->GetBool(message, field) == field->default_value_bool();
-    case Field::CPPTYPE_UINT32: return reflection->GetUInt32(message, field) == field->default_value_uint32();
-    case Field::CPPTYPE_FLOAT: return reflection->GetFloat(message, field) == field->default_value_float();
-    case Field::CPPTYPE_ENUM: return reflection->GetEnum(message, field) == field->default_value_enum();
-    default: return false;
+    case Field::CPPTYPE_BOOL:
+      return reflection->GetBool(message, field) == field->default_value_bool();
+    case Field::CPPTYPE_UINT32:
+      return reflection->GetUInt32(message, field) == field->default_value_uint32();
+    case Field::CPPTYPE_FLOAT:
+      return reflection->GetFloat(message, field) == field->default_value_float();
+    case Field::CPPTYPE_ENUM:
+      return reflection->GetEnum(message, field) == field->default_value_enum();
+    default:
+      return false;
   }
 }
 
 /// Nothing that a prototxt asks for may be ignored in silence.
-void refuse_unknown(const google::protobuf::Message& message, const std::set<std::string>& known, const std::string& path) {
+void refuse_unknown(const google::protobuf::Message& message, const std::set<std::string>& known,
+                    const std::string& path) {
   std::vector<const google::protobuf::FieldDescriptor*> given;
   message.GetReflection()->ListFields(message, &given);
   for (const auto* field : given) {
@@ -59,13 +78,16 @@ void refuse_unknown(const google::protobuf::Message& message, const std::set<std
 
 ColorMode color_mode_of(const TransformationParameter& param) {
   if (param.force_color() && param.force_gray()) {
-    throw Error(ErrorKind::kConfig, "force_color and force_gray are both set", "set one of them").in_field("transform_param.force_gray");
+    throw Error(ErrorKind::kConfig, "force_color and force_gray are both set", "set one of them")
+        .in_field("transform_param.force_gray");
   }
   return param.force_color() ? ColorMode::kColor : param.force_gray() ? ColorMode::kGray : ColorMode::kAsStored;
 }
 
 /// Uniform in 0..n-1 from one word.
-int64_t draw_below(uint32_t word, int64_t n) { return static_cast<int64_t>((uint64_t{word} * static_cast<uint64_t>(n)) >> 32); }
+int64_t draw_below(uint32_t word, int64_t n) {
+  return static_cast<int64_t>((uint64_t{word} * static_cast<uint64_t>(n)) >> 32);
+}
 
 ROBUSTA_SIMD void write_row(const uint8_t* in, int64_t width, float mean, float scale, float* out) {
   for (int64_t x = 0; x < width; ++x) out[x] = (static_cast<float>(in[x]) - mean) * scale;
@@ -98,7 +120,8 @@ void Transformer::read_crop(const TransformationParameter& param) {
   crop_height_ = crop_width_ = param.crop_size();
   if (param.crop_h() == 0 && param.crop_w() == 0) return;
   if (param.crop_size() > 0 || param.crop_h() == 0 || param.crop_w() == 0) {
-    throw Error(ErrorKind::kConfig, "crop_h and crop_w go together, and not with crop_size", "set crop_size, or both crop_h and crop_w")
+    throw Error(ErrorKind::kConfig, "crop_h and crop_w go together, and not with crop_size",
+                "set crop_size, or both crop_h and crop_w")
         .in_field(param.crop_h() ? "transform_param.crop_h" : "transform_param.crop_w");
   }
   crop_height_ = param.crop_h();
@@ -110,13 +133,16 @@ void Transformer::read_resize(const TransformationParameter& param) {
   const caffe::ResizeParameter& resize = param.resize_param();
   const std::string path = "transform_param.resize_param.";
   refuse_unknown(resize, known_resize_fields(), path);
-  if (resize.resize_mode() != caffe::ResizeParameter::WARP) unsupported(path + "resize_mode", "of the modes of resizing only WARP is done by this build");
+  if (resize.resize_mode() != caffe::ResizeParameter::WARP)
+    unsupported(path + "resize_mode", "of the modes of resizing only WARP is done by this build");
   if (resize.prob() != 1) unsupported(path + "prob", "resizing only now and then is not done by this build");
   for (int mode : resize.interp_mode()) {
-    if (mode != caffe::ResizeParameter::LINEAR) unsupported(path + "interp_mode", "of the ways to interpolate only LINEAR is done by this build");
+    if (mode != caffe::ResizeParameter::LINEAR)
+      unsupported(path + "interp_mode", "of the ways to interpolate only LINEAR is done by this build");
   }
   if (resize.height() == 0 || resize.width() == 0) {
-    throw Error(ErrorKind::kConfig, "resizing needs a height and a width", "set both").in_field(path + (resize.height() ? "width" : "height"));
+    throw Error(ErrorKind::kConfig, "resizing needs a height and a width", "set both")
+        .in_field(path + (resize.height() ? "width" : "height"));
   }
   resize_height_ = resize.height();
   resize_width_ = resize.width();
@@ -126,7 +152,8 @@ void Transformer::read_mean(const TransformationParameter& param) {
   mean_values_.assign(param.mean_value().begin(), param.mean_value().end());
   if (!param.has_mean_file()) return;
   if (!mean_values_.empty()) {
-    throw Error(ErrorKind::kConfig, "mean_file and mean_value are both set", "set one of them").in_field("transform_param.mean_value");
+    throw Error(ErrorKind::kConfig, "mean_file and mean_value are both set", "set one of them")
+        .in_field("transform_param.mean_value");
   }
   try {
     BlobData mean = read_mean_file(param.mean_file());
@@ -144,7 +171,8 @@ void Transformer::check_mean(const Extent& item) const {
   }
   const auto values = static_cast<int64_t>(mean_values_.size());
   if (values > 1 && values != item.channels) {
-    throw Error(ErrorKind::kData, str("there are ", values, " values of mean_value, the item has ", item.channels, " channels"),
+    throw Error(ErrorKind::kData,
+                str("there are ", values, " values of mean_value, the item has ", item.channels, " channels"),
                 "give one mean_value, or one per channel");
   }
 }
@@ -158,7 +186,8 @@ Extent Transformer::output(const Extent& item) const {
   check_mean(whole);
   if (!crops()) return whole;
   if (whole.height < crop_height_ || whole.width < crop_width_) {
-    throw Error(ErrorKind::kData, str("the item is ", whole.str(), ", smaller than the crop of ", crop_height_, "x", crop_width_),
+    throw Error(ErrorKind::kData,
+                str("the item is ", whole.str(), ", smaller than the crop of ", crop_height_, "x", crop_width_),
                 "lower the crop size, or write the database with larger images");
   }
   return {whole.channels, crop_height_, crop_width_};
@@ -184,8 +213,10 @@ void Transformer::write(const T* pixels, const Extent& extent, const Window& win
     const float mean = mean_values_.empty() ? 0 : mean_values_[mean_values_.size() > 1 ? static_cast<size_t>(c) : 0];
     for (int64_t y = 0; y < window.height; ++y, out += window.width) {
       const int64_t at = (c * extent.height + window.top + y) * extent.width + window.left;
-      if (mean_image_.empty()) write_row(pixels + at, window.width, mean, scale_, out);
-      else write_row(pixels + at, window.width, mean_image_.data() + at, scale_, out);
+      if (mean_image_.empty())
+        write_row(pixels + at, window.width, mean, scale_, out);
+      else
+        write_row(pixels + at, window.width, mean_image_.data() + at, scale_, out);
       if (window.mirror) std::reverse(out, out + window.width);
     }
   }
@@ -196,7 +227,8 @@ void Transformer::run(const Pixels& item, uint64_t key, uint64_t position, Image
   output(item.extent);
   const Window window = draw(whole, key, position);
   if (item.floats) {
-    if (whole != item.extent) unsupported("transform_param.resize_param", "resizing of float data is not done by this build");
+    if (whole != item.extent)
+      unsupported("transform_param.resize_param", "resizing of float data is not done by this build");
     return write(item.floats, whole, window, out);
   }
   if (whole == item.extent) return write(item.bytes, whole, window, out);

@@ -1,8 +1,8 @@
 /// From the pixels of an item to the numbers that enter the net: resize, crop, mirror, mean, scale.
 ///
-/// out = (pixel - mean) * scale. A crop lies anywhere in training and in the centre in testing; mirroring is drawn in both,
-/// as in Caffe. What is drawn depends only on (key, global position of the sample), so neither threads nor ranks nor a
-/// resume change it. Immutable; `run` may be called from many threads.
+/// out = (pixel - mean) * scale. A crop lies anywhere in training and in the centre in testing; mirroring is drawn in
+/// both, as in Caffe. What is drawn depends only on (key, global position of the sample), so neither threads nor ranks
+/// nor a resume change it. Immutable; `run` may be called from many threads.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,9 @@ namespace robusta {
 
 class Transformer {
  public:
-  /// Loads the mean file. Throws Error{kConfig} in its field for settings that contradict each other, Error{kUnsupported}
-  /// for those of other Caffes that are not done here, Error{kData} for a mean file that cannot be read.
+  /// Loads the mean file. Throws Error{kConfig} in its field for settings that contradict each other,
+  /// Error{kUnsupported} for those of other Caffes that are not done here, Error{kData} for a mean file that cannot be
+  /// read.
   Transformer(const caffe::TransformationParameter& param, bool training);
 
   /// force_color and force_gray.
@@ -57,9 +58,9 @@ class Transformer {
   ColorMode color_mode_;
   int64_t crop_height_ = 0, crop_width_ = 0;
   int64_t resize_height_ = 0, resize_width_ = 0;
-  Extent mean_extent_;                // of mean_image_
-  std::vector<float> mean_image_;     // empty without a mean file
-  std::vector<float> mean_values_;    // empty, one, or one per channel
+  Extent mean_extent_;              // of mean_image_
+  std::vector<float> mean_image_;   // empty without a mean file
+  std::vector<float> mean_values_;  // empty, one, or one per channel
 };
 
 }  // namespace robusta

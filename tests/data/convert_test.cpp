@@ -98,7 +98,8 @@ TEST(ConvertMnistTest, BadFiles) {
 
 void write_cifar(const TempDir& dir, int records_per_file) {
   PhiloxStream random(1);
-  for (const char* name : {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"}) {
+  for (const char* name :
+       {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"}) {
     std::string file;
     for (int i = 0; i < records_per_file; ++i) {
       file += static_cast<char>(random.below(10));
@@ -135,7 +136,8 @@ TEST(ImageListTest, LinesAsCaffeReadsThem) {
   TempDir dir;
   write_file(dir / "list", "a b.jpg 3\nc.png  -2\nd.png 4.7\ne.png x\nalone\n\n12\n");
   const auto items = read_image_list(dir / "list");
-  const std::vector<std::pair<std::string, int>> want{{"a b.jpg", 3}, {"c.png ", -2}, {"d.png", 4}, {"e.png", 0}, {"alone", 0}, {"", 0}, {"12", 12}};
+  const std::vector<std::pair<std::string, int>> want{{"a b.jpg", 3}, {"c.png ", -2}, {"d.png", 4}, {"e.png", 0},
+                                                      {"alone", 0},   {"", 0},        {"12", 12}};
   ASSERT_EQ(items.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(items[i].path, want[i].first);

@@ -46,8 +46,8 @@ Pass nth_pass(uint64_t k, int64_t batch, uint64_t seed = 1) {
 caffe::LayerParameter layer_param(const std::string& source, const std::string& data, const std::string& transform = "",
                                   caffe::Phase phase = caffe::TRAIN) {
   caffe::LayerParameter param;
-  const std::string text = "name: 'data' type: 'Data' top: 'data' top: 'label' data_param { backend: LMDB source: '" + source +
-                           "' " + data + " } transform_param { " + transform + " }";
+  const std::string text = "name: 'data' type: 'Data' top: 'data' top: 'label' data_param { backend: LMDB source: '" +
+                           source + "' " + data + " } transform_param { " + transform + " }";
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &param)) << text;
   param.set_phase(phase);
   return param;
@@ -76,7 +76,10 @@ class SettingsScope {
 /// 10 pictures of 3x12x10 with labels 0..9.
 std::string make_pictures(const TempDir& dir) {
   const std::string folder = dir / "pictures";
-  test::write_database(folder, 10, [](int i) { return test::encoded_datum({3, 12, 10}, i, static_cast<uint64_t>(i), i % 2 ? ImageFormat::kPng : ImageFormat::kJpeg); });
+  test::write_database(folder, 10, [](int i) {
+    return test::encoded_datum({3, 12, 10}, i, static_cast<uint64_t>(i),
+                               i % 2 ? ImageFormat::kPng : ImageFormat::kJpeg);
+  });
   return folder;
 }
 
@@ -190,7 +193,8 @@ TEST(DataLayerTest, FillsDoubles) {
   const Tops want = pass_over(layer, nth_pass(0, 2));
   const std::vector<Shape> shapes = layer.infer_tops({});
   std::vector<double> data(static_cast<size_t>(shapes[0].count())), labels(2);
-  const Tensor tops[] = {{{shapes[0], DType::kF64, nullptr}, data.data()}, {{shapes[1], DType::kF64, nullptr}, labels.data()}};
+  const Tensor tops[] = {{{shapes[0], DType::kF64, nullptr}, data.data()},
+                         {{shapes[1], DType::kF64, nullptr}, labels.data()}};
   layer.fill(tops, nth_pass(0, 2));
   EXPECT_EQ(std::vector<float>(data.begin(), data.end()), want.values[0]);
   EXPECT_EQ(labels, (std::vector<double>{0, 1}));
@@ -221,13 +225,15 @@ TEST(DataLayerTest, SizesMayChangeFromBatchToBatch) {
 TEST(DataLayerTest, ItemsOfOneBatchMustAgree) {
   TempDir dir;
   test::write_database(dir / "db", 4, [](int i) { return test::raw_datum({1, 3, 2 + i}, i, 1); });
-  DataLayer layer(layer_param(dir / "db", "batch_size: 2")), cropped(layer_param(dir / "db", "batch_size: 2", "crop_size: 2"));
+  DataLayer layer(layer_param(dir / "db", "batch_size: 2")),
+      cropped(layer_param(dir / "db", "batch_size: 2", "crop_size: 2"));
   try {
     layer.prepare(nth_pass(0, 2));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kData);
-    EXPECT_EQ(error.cause(), "record 00000001 in " + (dir / "db") + ": it is 1x3x3, the first item of its batch is 1x3x2");
+    EXPECT_EQ(error.cause(),
+              "record 00000001 in " + (dir / "db") + ": it is 1x3x3, the first item of its batch is 1x3x2");
   }
   EXPECT_EQ(pass_over(cropped, nth_pass(1, 2)).shapes[0], (Shape{2, 1, 2, 2}));
 }

@@ -41,7 +41,8 @@ Image smooth_image(const Extent& extent) {
   image.reset(extent);
   for (int64_t c = 0; c < extent.channels; ++c) {
     for (int64_t y = 0; y < extent.height; ++y) {
-      for (int64_t x = 0; x < extent.width; ++x) image.row(c, y)[x] = static_cast<uint8_t>(60 + 40 * c + 2 * x - 3 * y % 50);
+      for (int64_t x = 0; x < extent.width; ++x)
+        image.row(c, y)[x] = static_cast<uint8_t>(60 + 40 * c + 2 * x - 3 * y % 50);
     }
   }
   return image;
@@ -50,7 +51,8 @@ Image smooth_image(const Extent& extent) {
 int largest_difference(const Image& a, const Image& b) {
   EXPECT_EQ(a.extent, b.extent);
   int largest = 0;
-  for (size_t i = 0; i < std::min(a.planes.size(), b.planes.size()); ++i) largest = std::max(largest, std::abs(a.planes[i] - b.planes[i]));
+  for (size_t i = 0; i < std::min(a.planes.size(), b.planes.size()); ++i)
+    largest = std::max(largest, std::abs(a.planes[i] - b.planes[i]));
   return largest;
 }
 
@@ -72,7 +74,8 @@ TEST(ImageTest, JpegComesNear) {
 
 TEST(ImageTest, ColorModes) {
   const Image color = random_image({3, 5, 6}, 2), gray = random_image({1, 5, 6}, 3), clear = random_image({4, 5, 6}, 4);
-  const std::string color_file = encode_image(color, ImageFormat::kPng), gray_file = encode_image(gray, ImageFormat::kPng);
+  const std::string color_file = encode_image(color, ImageFormat::kPng),
+                    gray_file = encode_image(gray, ImageFormat::kPng);
   const Image made_gray = decoded(color_file, ColorMode::kGray);
   ASSERT_EQ(made_gray.extent, (Extent{1, 5, 6}));
   for (int64_t i = 0; i < 30; ++i) {
@@ -86,8 +89,10 @@ TEST(ImageTest, ColorModes) {
   for (int64_t i = 0; i < 90; ++i) EXPECT_EQ(made_color.planes[i], gray.planes[i % 30]);
   const Image opaque = decoded(encode_image(clear, ImageFormat::kPng), ColorMode::kColor);
   EXPECT_EQ(opaque.planes, std::vector<uint8_t>(clear.planes.begin(), clear.planes.begin() + 90));
-  EXPECT_EQ(decoded(encode_image(smooth_image({3, 8, 8}), ImageFormat::kJpeg), ColorMode::kGray).extent, (Extent{1, 8, 8}));
-  EXPECT_EQ(decoded(encode_image(smooth_image({1, 8, 8}), ImageFormat::kJpeg), ColorMode::kColor).extent, (Extent{3, 8, 8}));
+  EXPECT_EQ(decoded(encode_image(smooth_image({3, 8, 8}), ImageFormat::kJpeg), ColorMode::kGray).extent,
+            (Extent{1, 8, 8}));
+  EXPECT_EQ(decoded(encode_image(smooth_image({1, 8, 8}), ImageFormat::kJpeg), ColorMode::kColor).extent,
+            (Extent{3, 8, 8}));
 }
 
 TEST(ImageTest, EnormousClaimsAreRefusedAtOnce) {
@@ -113,7 +118,8 @@ TEST(ImageTest, EnormousClaimsAreRefusedAtOnce) {
 TEST(ImageTest, CutFilesAreErrors) {
   for (ImageFormat format : {ImageFormat::kJpeg, ImageFormat::kPng}) {
     const std::string file = encode_image(random_image({3, 40, 50}, 7), format);
-    for (size_t length = 0; length + 2 < file.size(); length += 7) EXPECT_NE(cause_of(file.substr(0, length)), "") << length;
+    for (size_t length = 0; length + 2 < file.size(); length += 7)
+      EXPECT_NE(cause_of(file.substr(0, length)), "") << length;
   }
 }
 
@@ -137,8 +143,9 @@ TEST(ImageTest, CamerasOrientation) {
   for (size_t length = 0; length < 26; ++length) EXPECT_EQ(exif_orientation(exif(6).substr(0, length)), 1) << length;
 
   // Stored rows "0 1 2" and "3 4 5", and what they show upright.
-  const std::vector<uint8_t> upright[] = {{0, 1, 2, 3, 4, 5}, {2, 1, 0, 5, 4, 3}, {5, 4, 3, 2, 1, 0}, {3, 4, 5, 0, 1, 2},
-                                          {0, 3, 1, 4, 2, 5}, {3, 0, 4, 1, 5, 2}, {5, 2, 4, 1, 3, 0}, {2, 5, 1, 4, 0, 3}};
+  const std::vector<uint8_t> upright[] = {{0, 1, 2, 3, 4, 5}, {2, 1, 0, 5, 4, 3}, {5, 4, 3, 2, 1, 0},
+                                          {3, 4, 5, 0, 1, 2}, {0, 3, 1, 4, 2, 5}, {3, 0, 4, 1, 5, 2},
+                                          {5, 2, 4, 1, 3, 0}, {2, 5, 1, 4, 0, 3}};
   for (int o = 1; o <= 8; ++o) {
     Image image;
     image.reset({1, 2, 3});

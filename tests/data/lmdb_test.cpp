@@ -20,7 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using test::TempDir;
 
-std::string value_of(int i, size_t bytes) { return std::string(bytes, static_cast<char>('a' + i % 26)) + std::to_string(i); }
+std::string value_of(int i, size_t bytes) {
+  return std::string(bytes, static_cast<char>('a' + i % 26)) + std::to_string(i);
+}
 
 void write(const std::string& folder, int records, size_t bytes) {
   LmdbWriter writer(folder);
@@ -118,7 +120,8 @@ TEST(LmdbTest, ManyProcessesAtOnce) {
       // A folder of another name, so that the child opens its own environment beside the inherited one.
       fs::create_directory_symlink(dir / "db", dir / ("link" + std::to_string(i)));
       const auto reader = LmdbReader::open(dir / "db");
-      for (int64_t k = 0; k < 500; ++k) right = right && reader->record(k, storage) == value_of(static_cast<int>(k), 300);
+      for (int64_t k = 0; k < 500; ++k)
+        right = right && reader->record(k, storage) == value_of(static_cast<int>(k), 300);
       _exit(right ? 0 : 1);
     }
     children.push_back(child);

@@ -21,7 +21,8 @@ class CountingFiller : public BatchFiller {
     if (slow_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     for (int64_t i = begin; i < end; ++i) {
       const uint64_t position = batch.plan.first + static_cast<uint64_t>(i);
-      if (position % 100 >= 100 - fails_per_hundred_) throw Error(ErrorKind::kData, "sample " + std::to_string(position));
+      if (position % 100 >= 100 - fails_per_hundred_)
+        throw Error(ErrorKind::kData, "sample " + std::to_string(position));
       batch.arrays[0].values[static_cast<size_t>(i)] = static_cast<float>(position + 1000 * batch.plan.seed);
     }
   }
@@ -45,7 +46,8 @@ TEST(PrefetcherTest, InOrderForAnyThreadsAndDepth) {
     for (int depth : {1, 3}) {
       const CountingFiller filler;
       Prefetcher prefetcher(filler, depth, threads);
-      for (uint64_t first = 0; first < 700; first += 7) expect_batch(prefetcher.take({3, first, 7}, first + 7), {3, first, 7});
+      for (uint64_t first = 0; first < 700; first += 7)
+        expect_batch(prefetcher.take({3, first, 7}, first + 7), {3, first, 7});
     }
   }
 }
@@ -55,7 +57,8 @@ TEST(PrefetcherTest, ReadsAheadAndNoFurther) {
   Prefetcher prefetcher(filler, 3, 2);
   EXPECT_EQ(filler.opened_, 0);
   prefetcher.take({1, 0, 4}, 4);
-  for (int wait = 0; wait < 1000 && filler.opened_ < 4; ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int wait = 0; wait < 1000 && filler.opened_ < 4; ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(filler.opened_, 4);  // the one taken and three ahead
 }
@@ -63,7 +66,8 @@ TEST(PrefetcherTest, ReadsAheadAndNoFurther) {
 TEST(PrefetcherTest, StridesOfRanks) {
   const CountingFiller filler;
   Prefetcher prefetcher(filler, 4, 2);
-  for (uint64_t first = 8; first < 800; first += 24) expect_batch(prefetcher.take({1, first, 8}, first + 24), {1, first, 8});
+  for (uint64_t first = 8; first < 800; first += 24)
+    expect_batch(prefetcher.take({1, first, 8}, first + 24), {1, first, 8});
   EXPECT_LE(filler.opened_, 33 + 4);  // nothing was made in vain
 }
 
@@ -83,7 +87,8 @@ TEST(PrefetcherTest, FollowsAForetoldReturn) {
   const CountingFiller filler;
   Prefetcher prefetcher(filler, 2, 2);
   for (int round = 0; round < 5; ++round) {
-    for (uint64_t first : {0, 4, 8}) expect_batch(prefetcher.take({1, first, 4}, first == 8 ? 0 : first + 4), {1, first, 4});
+    for (uint64_t first : {0, 4, 8})
+      expect_batch(prefetcher.take({1, first, 4}, first == 8 ? 0 : first + 4), {1, first, 4});
   }
 }
 

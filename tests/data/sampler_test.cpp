@@ -10,7 +10,8 @@ namespace {
 
 std::vector<int64_t> epoch_of(const Sampler& sampler, int64_t count, uint64_t epoch) {
   std::vector<int64_t> order;
-  for (int64_t i = 0; i < count; ++i) order.push_back(sampler.index(epoch * static_cast<uint64_t>(count) + static_cast<uint64_t>(i)));
+  for (int64_t i = 0; i < count; ++i)
+    order.push_back(sampler.index(epoch * static_cast<uint64_t>(count) + static_cast<uint64_t>(i)));
   return order;
 }
 

@@ -150,11 +150,13 @@ TEST(TransformerTest, SettingsThatCannotBe) {
     return std::pair{error.kind(), error.field()};
   };
   using Result = std::pair<ErrorKind, std::string>;
-  EXPECT_EQ(kind_and_field("force_color: true force_gray: true"), (Result{ErrorKind::kConfig, "transform_param.force_gray"}));
+  EXPECT_EQ(kind_and_field("force_color: true force_gray: true"),
+            (Result{ErrorKind::kConfig, "transform_param.force_gray"}));
   EXPECT_EQ(kind_and_field("crop_h: 3"), (Result{ErrorKind::kConfig, "transform_param.crop_h"}));
   EXPECT_EQ(kind_and_field("crop_size: 3 crop_w: 3"), (Result{ErrorKind::kConfig, "transform_param.crop_w"}));
   EXPECT_EQ(kind_and_field("mean_file: '/none/mean'"), (Result{ErrorKind::kData, "transform_param.mean_file"}));
-  EXPECT_EQ(kind_and_field("resize_param { height: 3 }"), (Result{ErrorKind::kConfig, "transform_param.resize_param.width"}));
+  EXPECT_EQ(kind_and_field("resize_param { height: 3 }"),
+            (Result{ErrorKind::kConfig, "transform_param.resize_param.width"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 interp_mode: AREA }"),
             (Result{ErrorKind::kUnsupported, "transform_param.resize_param.interp_mode"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 resize_mode: FIT_SMALL_SIZE }"),
@@ -162,8 +164,10 @@ TEST(TransformerTest, SettingsThatCannotBe) {
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 height_scale: 2 }"),
             (Result{ErrorKind::kUnsupported, "transform_param.resize_param.height_scale"}));
   EXPECT_EQ(kind_and_field("bgr2rgb: true"), (Result{ErrorKind::kUnsupported, "transform_param.bgr2rgb"}));
-  EXPECT_EQ(kind_and_field("img_rand_resize_lower: 256"), (Result{ErrorKind::kUnsupported, "transform_param.img_rand_resize_lower"}));
-  EXPECT_EQ(kind_and_field("noise_param { prob: 0.5 }"), (Result{ErrorKind::kUnsupported, "transform_param.noise_param"}));
+  EXPECT_EQ(kind_and_field("img_rand_resize_lower: 256"),
+            (Result{ErrorKind::kUnsupported, "transform_param.img_rand_resize_lower"}));
+  EXPECT_EQ(kind_and_field("noise_param { prob: 0.5 }"),
+            (Result{ErrorKind::kUnsupported, "transform_param.noise_param"}));
   EXPECT_NO_THROW(Transformer(parse("bgr2rgb: false pad: 0 vertical_stretch_lower: 1 use_gpu_transform: true"), true));
 }
 

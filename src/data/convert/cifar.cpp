@@ -19,7 +19,8 @@ void convert_file(const std::string& path, int64_t records, LmdbWriter& writer) 
   const std::string file = read_whole_file(path);
   const size_t wanted = static_cast<size_t>(records) * kRecord;
   if (file.size() != wanted) {
-    throw Error(ErrorKind::kData, str(path, " has ", file.size(), " bytes instead of ", wanted), "fetch the binary version of CIFAR-10 again");
+    throw Error(ErrorKind::kData, str(path, " has ", file.size(), " bytes instead of ", wanted),
+                "fetch the binary version of CIFAR-10 again");
   }
   caffe::Datum datum;
   datum.set_channels(kChannels);
@@ -27,7 +28,8 @@ void convert_file(const std::string& path, int64_t records, LmdbWriter& writer) 
   datum.set_width(kSide);
   for (size_t at = 0; at < file.size(); at += kRecord) {
     const int label = static_cast<unsigned char>(file[at]);
-    if (label >= kClasses) throw Error(ErrorKind::kData, str(path, " has label ", label, " at byte ", at), "fetch it again");
+    if (label >= kClasses)
+      throw Error(ErrorKind::kData, str(path, " has label ", label, " at byte ", at), "fetch it again");
     datum.set_label(label);
     datum.set_data(file.data() + at + 1, kPixels);
     writer.put(padded(writer.size(), 5), datum.SerializeAsString());

@@ -18,7 +18,8 @@ std::string read_whole_file(const std::string& path) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(in), {}};
-  if (!in.good() && !in.eof()) throw Error(ErrorKind::kData, "cannot read " + path + ": " + std::strerror(errno), "check the path");
+  if (!in.good() && !in.eof())
+    throw Error(ErrorKind::kData, "cannot read " + path + ": " + std::strerror(errno), "check the path");
   return content;
 }
 

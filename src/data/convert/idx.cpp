@@ -27,7 +27,8 @@ std::string read_checked(const std::string& path, uint32_t magic, size_t words, 
   if (file.starts_with("\x1f\x8b")) fail(path, "is compressed", "unpack it with gunzip first");
   if (file.size() < 4 * words) fail(path, "is cut off");
   for (size_t i = 0; i < words; ++i) header[i] = word(file, i);
-  if (header[0] != magic) fail(path, str("begins with ", header[0], " instead of ", magic), "are images and labels exchanged?");
+  if (header[0] != magic)
+    fail(path, str("begins with ", header[0], " instead of ", magic), "are images and labels exchanged?");
   return file.substr(4 * words);
 }
 
@@ -43,13 +44,15 @@ IdxImages read_idx(const std::string& image_file, const std::string& label_file)
   images.cols = image_header[3];
   const auto bytes = static_cast<unsigned __int128>(images.count) * image_header[2] * image_header[3];
   if (bytes != images.pixels.size()) {
-    fail(image_file, str("holds ", images.pixels.size(), " bytes of pixels, not ", images.count, " x ", images.rows, " x ", images.cols));
+    fail(image_file, str("holds ", images.pixels.size(), " bytes of pixels, not ", images.count, " x ", images.rows,
+                         " x ", images.cols));
   }
   if (label_header[1] != images.labels.size()) {
     fail(label_file, str("holds ", images.labels.size(), " labels, not ", label_header[1]));
   }
   if (images.count != label_header[1]) {
-    fail(label_file, str("has ", label_header[1], " labels for ", images.count, " images"), "give files that belong together");
+    fail(label_file, str("has ", label_header[1], " labels for ", images.count, " images"),
+         "give files that belong together");
   }
   if (images.pixels.empty()) fail(image_file, "holds no image");
   return images;

@@ -17,8 +17,8 @@ struct IdxImages {
 /// compressed, of another kind, cut off, or of different lengths.
 IdxImages read_idx(const std::string& image_file, const std::string& label_file);
 
-/// Writes them as LMDB: key %08d, Datum 1 x rows x cols. Returns the number of records. Throws Error{kData, kOutput}; then
-/// there is no folder.
+/// Writes them as LMDB: key %08d, Datum 1 x rows x cols. Returns the number of records. Throws Error{kData, kOutput};
+/// then there is no folder.
 int64_t convert_mnist(const std::string& image_file, const std::string& label_file, const std::string& folder);
 
 }  // namespace robusta

@@ -34,9 +34,10 @@ void decode(const RecordReader& reader, int64_t index, Slot& slot) {
 void check(const RecordReader& reader, int64_t index, const Slot& slot, const Extent& extent) {
   if (slot.error) throw *slot.error;
   if (slot.pixels.extent == extent) return;
-  throw Error(ErrorKind::kData,
-              str("record ", record_name(reader, index), " is ", slot.pixels.extent.str(), ", the first one ", extent.str()),
-              "write the database with --resize_height and --resize_width");
+  throw Error(
+      ErrorKind::kData,
+      str("record ", record_name(reader, index), " is ", slot.pixels.extent.str(), ", the first one ", extent.str()),
+      "write the database with --resize_height and --resize_width");
 }
 
 void add(const Pixels& pixels, std::vector<double>& sums) {

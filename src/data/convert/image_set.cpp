@@ -115,7 +115,8 @@ ImageSetResult convert_image_set(const ImageSetOptions& options) {
   constexpr size_t kBlock = 128;  // decoded side by side, written in order
   const Converter converter(options);
   std::vector<ImageListItem> items = read_image_list(options.list);
-  if (items.empty()) throw Error(ErrorKind::kData, options.list + " lists no image", "write one \"path label\" per line");
+  if (items.empty())
+    throw Error(ErrorKind::kData, options.list + " lists no image", "write one \"path label\" per line");
   if (options.shuffle) shuffle(items, options.seed);
   LOG(INFO) << "A total of " << items.size() << " images.";
   LmdbWriter writer(options.folder);

@@ -12,21 +12,21 @@ struct ImageListItem {
   int32_t label = 0;
 };
 
-/// Reads "path label" lines as Caffe does: the last blank separates; the label is the number that the rest begins with (0
-/// if none); a line without a blank serves as both. Throws Error{kData} when it cannot be read.
+/// Reads "path label" lines as Caffe does: the last blank separates; the label is the number that the rest begins with
+/// (0 if none); a line without a blank serves as both. Throws Error{kData} when it cannot be read.
 std::vector<ImageListItem> read_image_list(const std::string& path);
 
 struct ImageSetOptions {
-  std::string root;          ///< put before each path, without a separator
+  std::string root;  ///< put before each path, without a separator
   std::string list;
-  std::string folder;        ///< LMDB to make
+  std::string folder;  ///< LMDB to make
   bool gray = false;
   bool shuffle = false;
-  uint64_t seed = 1;         ///< of the shuffle
+  uint64_t seed = 1;                            ///< of the shuffle
   int64_t resize_height = 0, resize_width = 0;  ///< only when both are positive
-  bool check_size = false;   ///< all images must have the size of the first
-  bool encoded = false;      ///< store image files instead of pixels
-  std::string encode_type;   ///< "jpg", "png"; not empty: as `encoded`. Empty: by each file's name
+  bool check_size = false;                      ///< all images must have the size of the first
+  bool encoded = false;                         ///< store image files instead of pixels
+  std::string encode_type;                      ///< "jpg", "png"; not empty: as `encoded`. Empty: by each file's name
 };
 
 struct ImageSetResult {

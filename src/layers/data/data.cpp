@@ -24,10 +24,12 @@ void check(const caffe::DataParameter& param) {
   if (param.source().empty()) wrong("source", "no source is given", "name the LMDB folder");
   if (param.batch_size() == 0) wrong("batch_size", "batch_size is 0", "set it to 1 or more");
   if (param.prefetch() > kMostPrefetch) {
-    wrong("prefetch", str("prefetch ", param.prefetch(), " batches would fill the memory"), str("use at most ", kMostPrefetch));
+    wrong("prefetch", str("prefetch ", param.prefetch(), " batches would fill the memory"),
+          str("use at most ", kMostPrefetch));
   }
   if (param.side_size() > 0) {
-    throw Error(ErrorKind::kUnsupported, "labels on a grid of sides are not done by this build").in_field("data_param.side");
+    throw Error(ErrorKind::kUnsupported, "labels on a grid of sides are not done by this build")
+        .in_field("data_param.side");
   }
 }
 
@@ -36,15 +38,18 @@ void copy_array(const BatchArray& from, const Tensor& to) {
   constexpr int64_t kGrain = 1 << 16;
   const float* in = from.values.data();
   T* out = to.as<T>();
-  parallel_ranges(to.count(), kGrain, [=](int64_t begin, int64_t end) { std::copy(in + begin, in + end, out + begin); });
+  parallel_ranges(to.count(), kGrain,
+                  [=](int64_t begin, int64_t end) { std::copy(in + begin, in + end, out + begin); });
 }
 
 }  // namespace
 
 DataLayer::DataLayer(const caffe::LayerParameter& param) : SourceLayer(param), batch_(param.data_param().batch_size()) {
   check(param.data_param());
-  if (data_settings().synthesize_missing && source_is_missing(param.data_param().source())) assume_extent();
-  else open();
+  if (data_settings().synthesize_missing && source_is_missing(param.data_param().source()))
+    assume_extent();
+  else
+    open();
 }
 
 void DataLayer::open() {
@@ -95,7 +100,8 @@ bool DataLayer::prepare(const Pass& pass) {
   if (synthetic()) return false;
   report_wraps(pass);
   ready_ = nullptr;
-  ready_ = &prefetcher_->take({pass.seed, own_position(pass.first_sample, pass), batch_}, own_position(pass.next_sample, pass));
+  ready_ = &prefetcher_->take({pass.seed, own_position(pass.first_sample, pass), batch_},
+                              own_position(pass.next_sample, pass));
   const Shape& shape = ready_->arrays[0].shape;
   const Extent item{shape[1], shape[2], shape[3]};
   const bool changed = item != item_;

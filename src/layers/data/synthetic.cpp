@@ -12,7 +12,8 @@ namespace {
 AssumedExtent guess_from(std::string source) {
   std::transform(source.begin(), source.end(), source.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const char* word : {"mnist", "digits", "lenet"}) {
-    if (source.find(word) != std::string::npos) return {{1, 28, 28}, std::string("the size of MNIST, as the source says ") + word};
+    if (source.find(word) != std::string::npos)
+      return {{1, 28, 28}, std::string("the size of MNIST, as the source says ") + word};
   }
   if (source.find("cifar") != std::string::npos) return {{3, 32, 32}, "the size of CIFAR, as the source says cifar"};
   return {{3, 224, 224}, "the usual size for ImageNet, as nothing says otherwise"};
@@ -28,9 +29,12 @@ AssumedExtent assume_item_extent(const caffe::LayerParameter& param) {
     assumed.extent.width = width;
     assumed.reason = reason;
   };
-  if (transform.crop_size() > 0) size_by(transform.crop_size(), transform.crop_size(), "the size of the crop");
-  else if (transform.crop_h() > 0) size_by(transform.crop_h(), transform.crop_w(), "the size of the crop");
-  else if (transform.resize_param().height() > 0) size_by(transform.resize_param().height(), transform.resize_param().width(), "the size of the resize");
+  if (transform.crop_size() > 0)
+    size_by(transform.crop_size(), transform.crop_size(), "the size of the crop");
+  else if (transform.crop_h() > 0)
+    size_by(transform.crop_h(), transform.crop_w(), "the size of the crop");
+  else if (transform.resize_param().height() > 0)
+    size_by(transform.resize_param().height(), transform.resize_param().width(), "the size of the resize");
   if (transform.mean_value_size() > 1) assumed.extent.channels = transform.mean_value_size();
   if (transform.force_color()) assumed.extent.channels = 3;
   if (transform.force_gray()) assumed.extent.channels = 1;
