@@ -68,7 +68,8 @@ NetOptions golden_options(const Case& golden, const Mode& mode) {
 std::string unsupported_part(const Case& golden) {
   if (golden.text().empty()) return "";
   const std::vector<std::string> known = layer_types();
-  for (const caffe::LayerParameter& layer : read_net(golden.name() + ".prototxt").param.layer()) {
+  const NetDef net = read_net(golden.name() + ".prototxt");
+  for (const caffe::LayerParameter& layer : net.param.layer()) {
     if (std::find(known.begin(), known.end(), layer.type()) == known.end()) return "layer type " + layer.type();
     if (layer.data_param().backend() == caffe::DataParameter::LEVELDB && layer.type() == "Data") return "source LevelDB";
     if (layer.pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC) return "stochastic pooling";
