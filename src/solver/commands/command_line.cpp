@@ -94,13 +94,19 @@ CommandLine read_command_line(int argc, char** argv) {
 
 std::string describe_flags() {
   std::ostringstream text;
+  std::string later;
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
+    if (is_of_later_part(flag.name)) {
+      later += " -" + flag.name;
+      continue;
+    }
     text << "  -" << flag.name;
     if (flag.type != "bool") text << " (" << flag.type << ")";
     text << "  " << flag.description;
     if (!flag.default_value.empty()) text << " [" << flag.default_value << "]";
     text << '\n';
   }
+  text << "\nknown, but not in this build:" << later << '\n';
   return text.str();
 }
 

@@ -11,6 +11,7 @@ namespace robusta {
 int train_command();
 int test_command();
 int time_command();
+int plan_command();
 int device_query_command();
 
 /// Does what the command line says: sets up the log, picks the action.

@@ -1,5 +1,8 @@
 #include "solver/commands/flags.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -52,6 +55,7 @@ DEFINE_bool(deterministic, false, "the same bits on every run: implies -autotune
 DEFINE_string(batch, "", "samples per batch, instead of that of every data layer");
 DEFINE_string(kernels, "auto", "backend of the kernels: auto, reference, ...");
 DEFINE_string(tune_cache, "", "file of timed kernel choices (default: robusta/kernels in $XDG_CACHE_HOME or ~/.cache)");
+DEFINE_string(memory, "", "plan: the memory that the largest batch has to fit in, such as 16G (default: what is free)");
 DEFINE_string(max_walltime, "", "seconds or HH:MM:SS after which training has stopped with a snapshot");
 DEFINE_string(log_json, "", "file to which one JSON object per event is appended");
 DEFINE_bool(shuffle, false, "shuffle the training data by random_seed, in another order each epoch");
@@ -102,6 +106,10 @@ void refuse_flags_of_later_parts() {
   for (const char* name : {"bvlc", "threshold", "engine"}) {
     if (in_use(name)) LOG(INFO) << '-' << name << " is accepted and changes nothing here";
   }
+}
+
+bool is_of_later_part(const std::string& flag) {
+  return std::any_of(std::begin(kLater), std::end(kLater), [&](const LaterFlag& later) { return later.name == flag; });
 }
 
 void require_flag(const std::string& action, const std::string& flag, const std::string& value) {

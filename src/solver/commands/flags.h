@@ -27,6 +27,7 @@ DECLARE_bool(deterministic);
 DECLARE_string(batch);
 DECLARE_string(kernels);
 DECLARE_string(tune_cache);
+DECLARE_string(memory);
 DECLARE_string(max_walltime);
 DECLARE_string(log_json);
 DECLARE_bool(shuffle);
@@ -45,6 +46,9 @@ CommandLine read_command_line(int argc, char** argv);
 
 /// Throws Error{kUnsupported} for a flag in use whose part is not built in, and logs those that change nothing here.
 void refuse_flags_of_later_parts();
+
+/// Whether refuse_flags_of_later_parts would refuse this flag.
+bool is_of_later_part(const std::string& flag);
 
 /// Throws Error{kUsage} saying that `action` needs the flag, unless `value` is given.
 void require_flag(const std::string& action, const std::string& flag, const std::string& value);

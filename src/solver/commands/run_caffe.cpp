@@ -23,6 +23,7 @@ constexpr Action kActions[] = {
     {"train", "train or fine-tune a model", train_command},
     {"test", "score a model", test_command},
     {"time", "measure the time of each layer", time_command},
+    {"plan", "show kernels, layouts, memory and the largest batch, without running", plan_command},
     {"device_query", "show the processors", device_query_command},
     {"collect", "(Intel)", nullptr},
     {"compare", "(Intel)", nullptr},

@@ -3,13 +3,11 @@
 
 #include <glog/logging.h>
 
-#include "base/nearest.h"
 #include "data/settings.h"
 #include "robusta/error.h"
-#include "schema/read_text.h"
 #include "solver/commands/commands.h"
 #include "solver/commands/flags.h"
-#include "solver/net_defs.h"
+#include "solver/commands/subject.h"
 #include "solver/updater.h"
 
 namespace robusta {
@@ -26,35 +24,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-caffe::Phase phase_flag() {
-  if (FLAGS_phase.empty() || FLAGS_phase == "TRAIN") return caffe::TRAIN;
-  if (FLAGS_phase == "TEST") return caffe::TEST;
-  throw Error(ErrorKind::kUsage, "-phase \"" + FLAGS_phase + "\"" + did_you_mean(FLAGS_phase, {"TRAIN", "TEST"}),
-              "known: TRAIN, TEST");
-}
-
-/// What is timed: the solver's train net, or the net of -model.
-struct Subject {
-  NetDef net;
-  SolverDef solver;  ///< for the update: the one given, else SGD with momentum
-  caffe::Phase phase;
-};
-
-Subject subject_from_flags() {
-  Subject subject;
-  subject.phase = phase_flag();
-  subject.solver.param.set_momentum(0.9f);
-  if (!FLAGS_solver.empty()) subject.solver = read_solver(FLAGS_solver);
-  if (!FLAGS_model.empty()) {
-    subject.net = net_in_state(FLAGS_model, subject.phase, FLAGS_level, stage_flag());
-  } else {
-    require_flag("time", "model or -solver", FLAGS_solver);
-    subject.phase = caffe::TRAIN;
-    subject.net = train_net_of(subject.solver).definition();
-  }
-  return subject;
-}
 
 bool learns(const Net& net) {
   for (const ParamPtr& param : net.params()) {
@@ -113,7 +82,7 @@ int time_command() {
   data_settings().synthesize_missing = true;
   LOG(INFO) << "Use CPU.";
   const std::unique_ptr<RecordingTuner> tuner = tuner_from_flags();
-  Subject subject = subject_from_flags();
+  Subject subject = subject_from_flags("time");
   NetOptions options = net_options_from_flags(subject.phase, tuner.get());
   options.backward = !FLAGS_forward_only;
   Net net(std::move(subject.net), options);

@@ -1,0 +1,19 @@
+/// The net that `time` and `plan` look at: that of -model, or a solver's train net.
+#pragma once
+
+#include <string>
+
+#include "schema/source.h"
+
+namespace robusta {
+
+struct Subject {
+  NetDef net;
+  SolverDef solver;  ///< for the update: the one given, else SGD with momentum
+  caffe::Phase phase = caffe::TRAIN;
+};
+
+/// From -model, -solver, -phase, -level and -stage. `action` is named in errors.
+Subject subject_from_flags(const std::string& action);
+
+}  // namespace robusta
