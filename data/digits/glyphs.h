@@ -1,7 +1,7 @@
 /// The pen strokes of the ten digits, each in several ways of writing.
 ///
-/// Coordinates: x to the right and y downwards, both about 0 to 1. A stroke is a smooth curve through its points; a point
-/// given twice in a row is a corner.
+/// Coordinates: x to the right and y downwards, both about 0 to 1. A stroke is a smooth curve through its points; a
+/// point given twice in a row is a corner.
 #pragma once
 
 #include <vector>
