@@ -36,12 +36,12 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int iter) {
 
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater) {
   const caffe::SolverParameter& p = solver.param;
+  if (p.snapshot_format() == caffe::SolverParameter::HDF5) {
+    throw Error(ErrorKind::kUnsupported, "snapshot_format HDF5 is not in this build", "use BINARYPROTO")
+        .at(solver.where("snapshot_format"));
+  }
   if (p.snapshot() <= 0 && !p.snapshot_after_train()) return;
   try {
-    if (p.snapshot_format() == caffe::SolverParameter::HDF5) {
-      throw Error(ErrorKind::kUnsupported, "snapshot_format HDF5 is not in this build", "use BINARYPROTO")
-          .at(solver.where("snapshot_format"));
-    }
     const std::string fix = "set snapshot: 0 and snapshot_after_train: false to train without snapshots";
     require_small(".caffemodel", proto_bytes(net, p.snapshot_diff()), fix);
     require_small(".solverstate", updater.history_bytes(), fix);

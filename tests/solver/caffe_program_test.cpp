@@ -141,6 +141,28 @@ TEST_F(CaffeProgram, TimesForwardAlone) {
   EXPECT_FALSE(has(done.log, "Average Update"));
 }
 
+TEST_F(CaffeProgram, DebugInfoShowsEveryLayerOfDisplayedIterations) {
+  solver("max_iter: 4 display: 2 debug_info: true test_iter: 1 test_interval: 4 snapshot_after_train: false");
+  const Finished done = run({"train", "-solver", "solver.prototxt"});
+  ASSERT_EQ(done.code, 0) << done.log;
+  // Two tests, two displayed iterations, none at the end: the last forward pass is no displayed iteration.
+  EXPECT_EQ(count_of(done.log, "    [Forward] Layer ip1, top blob ip1 data: "), 4u) << done.log;
+  EXPECT_EQ(count_of(done.log, "    [Forward] Layer ip1, param blob 0 data: "), 4u);
+  EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip2, bottom blob ip1 diff: "), 2u);
+  EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip1, param blob 1 diff: "), 2u);
+  EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip1, bottom blob"), 0u);
+  EXPECT_TRUE(matches(done.log, "\\nE\\d{8} .*\\]     \\[Backward\\] All net params \\(data, diff\\): "
+                                "L1 norm = \\(\\S+, \\S+\\); L2 norm = \\(\\S+, \\S+\\)\n"));
+}
+
+TEST_F(CaffeProgram, DebugInfoDoesNotChangeTheTraining) {
+  run({"train", "-solver", "solver.prototxt", "-deterministic"});
+  const std::string plain = read_file(path("toy_iter_6.caffemodel"));
+  solver("max_iter: 6 display: 1 momentum: 0.9 debug_info: true");
+  run({"train", "-solver", "solver.prototxt", "-deterministic"});
+  EXPECT_EQ(read_file(path("toy_iter_6.caffemodel")), plain);
+}
+
 TEST_F(CaffeProgram, WritesOneJsonObjectPerEvent) {
   run({"train", "-solver", "solver.prototxt", "-log_json", "events.json"});
   std::istringstream lines(read_file(path("events.json")));
