@@ -43,9 +43,8 @@ void log_backward(Net& net, const Node& node) {
 
 void set_debug_info(Net& net, bool on) {
   if (!on) return net.set_layer_hook(nullptr);
-  net.set_layer_hook([&net](const Node& node, bool backward) {
-    backward ? log_backward(net, node) : log_forward(net, node);
-  });
+  net.set_layer_hook(
+      [&net](const Node& node, bool backward) { backward ? log_backward(net, node) : log_forward(net, node); });
 }
 
 void log_param_norms(const Net& net) {

@@ -135,8 +135,9 @@ Policy cosine(const SolverDef& solver) {
 
 const std::map<std::string, Policy (*)(const SolverDef&)>& policies() {
   static const std::map<std::string, Policy (*)(const SolverDef&)> kPolicies = {
-      {"cosine", cosine},       {"exp", exponential},  {"fixed", fixed}, {"inv", inverse},     {"multifixed", multifixed},
-      {"multistep", multistep}, {"plateau", plateau},  {"poly", poly},   {"sigmoid", sigmoid}, {"step", step},
+      {"cosine", cosine},         {"exp", exponential},     {"fixed", fixed},     {"inv", inverse},
+      {"multifixed", multifixed}, {"multistep", multistep}, {"plateau", plateau}, {"poly", poly},
+      {"sigmoid", sigmoid},       {"step", step},
   };
   return kPolicies;
 }

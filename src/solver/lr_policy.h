@@ -1,7 +1,8 @@
 /// Learning rates over the course of training: the policies of BVLC, Intel and NVIDIA, and cosine.
 ///
 /// A policy is a pure function of the number of iterations done, but for those that remember (multistep, plateau): what
-/// they remember is a PolicyState, which the caller keeps and saves. The parameters are checked when a schedule is made.
+/// they remember is a PolicyState, which the caller keeps and saves. The parameters are checked when a schedule is
+/// made.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace robusta {
 
 /// What a policy remembers from one iteration to the next.
 struct PolicyState {
-  int current_step = 0;         ///< steps taken (step, multistep, plateau)
-  float minimum_loss = 1e38f;   ///< plateau: the lowest smoothed loss so far
-  int iter_last_event = 0;      ///< plateau: iteration at which that fell or a step was taken
+  int current_step = 0;        ///< steps taken (step, multistep, plateau)
+  float minimum_loss = 1e38f;  ///< plateau: the lowest smoothed loss so far
+  int iter_last_event = 0;     ///< plateau: iteration at which that fell or a step was taken
 };
 
 /// Names of all policies, sorted.

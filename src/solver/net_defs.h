@@ -23,8 +23,8 @@ struct NetSource {
 /// net's own state, then train_state. Throws Error{kConfig} when none or more than one is named.
 NetSource train_net_of(const SolverDef& solver);
 
-/// The test nets in Caffe's order: each test_net_param, each test_net, then net_param or net for every test_iter that is
-/// left. Throws Error{kConfig} unless test_iter, test_state and test_interval fit them.
+/// The test nets in Caffe's order: each test_net_param, each test_net, then net_param or net for every test_iter that
+/// is left. Throws Error{kConfig} unless test_iter, test_state and test_interval fit them.
 std::vector<NetSource> test_nets_of(const SolverDef& solver);
 
 /// A net by itself (test, time), in this phase, level and stages.

@@ -46,8 +46,7 @@ Request parse_effect(const std::string& flag, const std::string& value) {
   if (value == "stop") return Request::kStop;
   if (value == "snapshot") return Request::kSnapshot;
   if (value == "none") return Request::kNone;
-  throw Error(ErrorKind::kUsage,
-              "-" + flag + " \"" + value + "\"" + did_you_mean(value, {"stop", "snapshot", "none"}),
+  throw Error(ErrorKind::kUsage, "-" + flag + " \"" + value + "\"" + did_you_mean(value, {"stop", "snapshot", "none"}),
               "known: stop, snapshot, none");
 }
 

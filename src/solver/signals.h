@@ -12,8 +12,8 @@ enum class Request { kNone, kSnapshot, kStop };  ///< a stop takes a snapshot to
 /// "stop", "snapshot" or "none". Throws Error{kUsage} naming `flag`.
 Request parse_effect(const std::string& flag, const std::string& value);
 
-/// Installs handlers while it lives: SIGINT and SIGHUP as told; SIGTERM and SIGUSR1, which batch systems send before the
-/// wall time ends, stop. A second SIGINT after one that stops ends the process at once with code 130.
+/// Installs handlers while it lives: SIGINT and SIGHUP as told; SIGTERM and SIGUSR1, which batch systems send before
+/// the wall time ends, stop. A second SIGINT after one that stops ends the process at once with code 130.
 class SignalWatch {
  public:
   SignalWatch(Request sigint, Request sighup);

@@ -1,7 +1,7 @@
 /// Snapshots: writing them, choosing one, reading them back.
 ///
-/// A snapshot is a pair PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate. The model is written first and the state
-/// last, each whole or not at all, so that a state never lies without its model.
+/// A snapshot is a pair PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate. The model is written first and the
+/// state last, each whole or not at all, so that a state never lies without its model.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct SnapshotPaths {
 };
 SnapshotPaths snapshot_paths(const std::string& prefix, int iter);
 
-/// Throws what would make every snapshot fail: Error{kUnsupported} for HDF5, Error{kOutput} for an unwritable prefix and
-/// for files of 2 GiB and more. For before training starts.
+/// Throws what would make every snapshot fail: Error{kUnsupported} for HDF5, Error{kOutput} for an unwritable prefix
+/// and for files of 2 GiB and more. For before training starts.
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater);
 
 /// Writes both files. Throws Error{kOutput}, and Error{kNumeric} rather than write weights that are not finite.
@@ -37,8 +37,8 @@ struct Snapshot {
 /// Reads `path` and the weights it names (as written there, else beside the state). Throws Error{kModel}.
 Snapshot read_snapshot(const std::string& path);
 
-/// The newest snapshot of the prefix that reads_snapshot accepts, as its path; "" when there is none. Logs why newer ones
-/// are passed over.
+/// The newest snapshot of the prefix that reads_snapshot accepts, as its path; "" when there is none. Logs why newer
+/// ones are passed over.
 std::string newest_snapshot(const std::string& prefix);
 
 /// Copies weights and histories. Throws Error{kModel} when they do not fit the net or the solver.

@@ -27,16 +27,16 @@ namespace robusta {
 /// What the command line decides beyond the solver's file. Pointers outlive the solver and may be null.
 struct SolverOptions {
   DType dtype = DType::kF32;
-  std::string kernels = "auto";      ///< as in NetOptions
+  std::string kernels = "auto";  ///< as in NetOptions
   bool share_memory = true;
-  int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
+  int64_t batch = 0;  ///< > 0: replaces every data layer's batch size
   RecordingTuner* tuner = nullptr;
   std::vector<std::string> weights;  ///< instead of those of the solver's file
   std::string snapshot;              ///< a .solverstate to go on from; then no weights are loaded
   JsonLog* json = nullptr;
   ProgressLine* progress = nullptr;
   const Walltime* walltime = nullptr;
-  std::function<Request()> poll;     ///< asked between iterations and between batches of a test
+  std::function<Request()> poll;  ///< asked between iterations and between batches of a test
 };
 
 /// How a training ended.
@@ -111,12 +111,12 @@ class Solver {
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;
   SpeedMeter speed_;
-  double rate_ = 0;                 ///< of the running iteration
+  double rate_ = 0;  ///< of the running iteration
   bool stopping_ = false;
   std::string stop_reason_;
   int last_snapshot_iter_ = -1;
   int failed_snapshots_ = 0;
-  bool snapshot_owed_ = false;      ///< the last one failed
+  bool snapshot_owed_ = false;                                              ///< the last one failed
   double slowest_iteration_ = 0, slowest_test_ = 0, slowest_snapshot_ = 0;  ///< seconds
 };
 

@@ -77,7 +77,8 @@ void Solver::train_iteration() {
     net.backward(pass, sub > 0, last ? updater_.get() : nullptr);
   }
   if (debug) log_param_norms(net);
-  slowest_iteration_ = std::max(slowest_iteration_, speed_.end(static_cast<int64_t>(state_.global_batch), net.seconds_waited()));
+  slowest_iteration_ =
+      std::max(slowest_iteration_, speed_.end(static_cast<int64_t>(state_.global_batch), net.seconds_waited()));
   display(display_due);
   updater_->finish();
   if (on_iteration) on_iteration(state_.iter, loss, rate_);
@@ -87,7 +88,8 @@ void Solver::train_iteration() {
 
 void Solver::begin_update(bool hold) {
   rate_ = schedule_.rate(state_.iter, state_.losses.mean(), state_.policy);
-  updater_->begin({state_.iter, rate_, schedule_.momentum(state_.iter, rate_), schedule_.weight_decay(state_.iter), hold});
+  updater_->begin(
+      {state_.iter, rate_, schedule_.momentum(state_.iter, rate_), schedule_.weight_decay(state_.iter), hold});
 }
 
 double Solver::forward_checked(const Pass& pass) {
@@ -116,15 +118,21 @@ TrainingLog::Start Solver::describe_start() const {
   int64_t learnable = 0;
   for (const ParamPtr& param : train_net_->params()) learnable += param->lr_mult != 0 ? param->desc.count() : 0;
   const caffe::SolverParameter& p = def_.param;
-  return {train_net_->name(), p.type(), p.lr_policy(), state_.seed, train_net_->batch(), p.iter_size(), state_.iter,
-          p.max_iter(), learnable};
+  return {train_net_->name(), p.type(),    p.lr_policy(), state_.seed, train_net_->batch(),
+          p.iter_size(),      state_.iter, p.max_iter(),  learnable};
 }
 
 TrainingLog::Train Solver::describe(const Speed& speed) const {
   const double left = def_.param.max_iter() - state_.iter - 1;
   const double pace = speed_.total().iterations_per_second();
-  return {state_.iter, def_.param.max_iter(), def_.param.display(), state_.losses.mean(), rate_, speed,
-          pace > 0 ? left / pace : 0, {}};
+  return {state_.iter,
+          def_.param.max_iter(),
+          def_.param.display(),
+          state_.losses.mean(),
+          rate_,
+          speed,
+          pace > 0 ? left / pace : 0,
+          {}};
 }
 
 void Solver::display(bool due) {

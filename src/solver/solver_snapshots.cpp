@@ -33,7 +33,8 @@ void Solver::try_snapshot() {
 double Solver::snapshot_seconds() const {
   if (slowest_snapshot_ > 0) return slowest_snapshot_;
   constexpr double kSlowDisk = 100e6;  // bytes per second, until one was measured
-  return static_cast<double>(proto_bytes(*train_net_, def_.param.snapshot_diff()) + updater_->history_bytes()) / kSlowDisk;
+  return static_cast<double>(proto_bytes(*train_net_, def_.param.snapshot_diff()) + updater_->history_bytes()) /
+         kSlowDisk;
 }
 
 }  // namespace robusta

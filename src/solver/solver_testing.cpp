@@ -27,8 +27,8 @@ void Solver::test_all() {
   slowest_test_ = std::max(slowest_test_, seconds);
 }
 
-/// Every test begins at the first sample of its set, so that tests can be compared with each other. (Caffe goes on where
-/// the last test ended, which is the same when test_iter batches are the whole set.)
+/// Every test begins at the first sample of its set, so that tests can be compared with each other. (Caffe goes on
+/// where the last test ended, which is the same when test_iter batches are the whole set.)
 void Solver::test(size_t index) {
   LOG(INFO) << "Iteration " << state_.iter << ", Testing net (#" << index << ")";
   Net& net = *test_nets_[index];

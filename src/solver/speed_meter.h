@@ -9,7 +9,7 @@ namespace robusta {
 struct Speed {
   double seconds = 0;  ///< of training
   int64_t iterations = 0, samples = 0;
-  double waited = 0;   ///< seconds of it that waited for data
+  double waited = 0;  ///< seconds of it that waited for data
 
   double per_second(int64_t what) const { return seconds > 0 ? static_cast<double>(what) / seconds : 0; }
   double iterations_per_second() const { return per_second(iterations); }

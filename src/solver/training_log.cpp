@@ -121,11 +121,8 @@ void TrainingLog::test(int iter, int net, bool with_loss, double loss, const std
 }
 
 void TrainingLog::snapshot(int iter, const SnapshotPaths& paths, double seconds) {
-  event("snapshot", JsonObject()
-                        .add("iter", iter)
-                        .add("model", paths.model)
-                        .add("state", paths.state)
-                        .add("seconds", seconds));
+  event("snapshot",
+        JsonObject().add("iter", iter).add("model", paths.model).add("state", paths.state).add("seconds", seconds));
 }
 
 void TrainingLog::snapshot_failed(int iter, const Error& error) {

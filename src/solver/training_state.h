@@ -28,10 +28,10 @@ class LossWindow {
 };
 
 struct TrainingState {
-  int iter = 0;                ///< finished iterations
-  uint64_t samples_seen = 0;   ///< over all ranks since training began
-  uint64_t seed = 0;           ///< in use, also when it was drawn
-  uint64_t global_batch = 0;   ///< samples per iteration
+  int iter = 0;               ///< finished iterations
+  uint64_t samples_seen = 0;  ///< over all ranks since training began
+  uint64_t seed = 0;          ///< in use, also when it was drawn
+  uint64_t global_batch = 0;  ///< samples per iteration
   PolicyState policy;
   LossWindow losses;
   std::map<std::string, std::string> kernel_choices;

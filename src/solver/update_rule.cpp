@@ -26,7 +26,8 @@ std::unique_ptr<UpdateRule> make_update_rule(const SolverDef& solver) {
     throw Error(ErrorKind::kUnsupported, "solver type \"SAG\" (NVIDIA) is not in this build", "known: " + list)
         .at(solver.where("type"));
   }
-  throw Error(ErrorKind::kConfig, str("unknown solver type \"", type, "\"", did_you_mean(type, names)), "known: " + list)
+  throw Error(ErrorKind::kConfig, str("unknown solver type \"", type, "\"", did_you_mean(type, names)),
+              "known: " + list)
       .at(solver.where("type"));
 }
 

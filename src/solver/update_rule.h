@@ -26,7 +26,7 @@ struct UpdateTask {
   double decay = 0;                       ///< weight_decay x decay_mult
   bool l1 = false;                        ///< decay by sign(w) instead of w
   double momentum = 0;
-  int64_t iteration = 0;                  ///< finished iterations before this one
+  int64_t iteration = 0;  ///< finished iterations before this one
 };
 
 class UpdateRule {
@@ -34,8 +34,8 @@ class UpdateRule {
   virtual ~UpdateRule() = default;
   /// Arrays per parameter that must be kept from one iteration to the next; zero before the first.
   virtual int histories() const = 0;
-  /// True when the history moves even where the rate is 0 (it does not hold the rate): then Caffe's files have a history
-  /// that is not zero for decayed parameters with lr_mult 0.
+  /// True when the history moves even where the rate is 0 (it does not hold the rate): then Caffe's files have a
+  /// history that is not zero for decayed parameters with lr_mult 0.
   virtual bool history_moves_without_rate() const = 0;
   virtual void apply(const UpdateTask& task) const = 0;
 };

@@ -23,8 +23,8 @@ bool wants_l1(const SolverDef& solver) {
     throw Error(ErrorKind::kUnsupported, "regularization_type \"WD\" (NVIDIA) is not in this build", "use \"L2\"")
         .at(solver.where("regularization_type"));
   }
-  throw Error(ErrorKind::kConfig,
-              str("unknown regularization_type \"", kind, "\"", did_you_mean(kind, {"L1", "L2"})), "known: L1, L2")
+  throw Error(ErrorKind::kConfig, str("unknown regularization_type \"", kind, "\"", did_you_mean(kind, {"L1", "L2"})),
+              "known: L1, L2")
       .at(solver.where("regularization_type"));
 }
 
@@ -109,7 +109,9 @@ double Updater::clip_scale() const {
   return scale;
 }
 
-const Param& Updater::history_param(int index) const { return *slots_[static_cast<size_t>(index) % slots_.size()].param; }
+const Param& Updater::history_param(int index) const {
+  return *slots_[static_cast<size_t>(index) % slots_.size()].param;
+}
 
 Tensor Updater::history_tensor(int index) const {
   const auto i = static_cast<size_t>(index);
@@ -128,8 +130,7 @@ std::vector<float> Updater::history(int index) const {
 void Updater::set_history(int index, const std::vector<float>& values) {
   const Tensor tensor = history_tensor(index);
   assert(static_cast<int64_t>(values.size()) == tensor.count());
-  dispatch(tensor.desc.dtype,
-           [&](auto type) { std::copy(values.begin(), values.end(), tensor.as<decltype(type)>()); });
+  dispatch(tensor.desc.dtype, [&](auto type) { std::copy(values.begin(), values.end(), tensor.as<decltype(type)>()); });
 }
 
 }  // namespace robusta

@@ -26,7 +26,7 @@ class Updater : public GradientSink {
   struct Iteration {
     int64_t number = 0;  ///< finished iterations before this one
     double rate = 0, momentum = 0, weight_decay = 0;
-    bool hold = false;   ///< update nothing before finish()
+    bool hold = false;  ///< update nothing before finish()
   };
   void begin(const Iteration& iteration);
   void ready(Param& param) override;

@@ -13,9 +13,7 @@ double parse_walltime(const std::string& text);
 class Walltime {
  public:
   explicit Walltime(double limit_seconds) : limit_(limit_seconds) {}
-  double elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   bool limited() const { return limit_ > 0; }
   double left() const { return limit_ - elapsed(); }
 

@@ -37,7 +37,8 @@ class CaffeProgram : public testing::Test {
   }
   void solver(const std::string& settings) {
     write_file(folder_ / "solver.prototxt",
-               "net: 'net.prototxt'\nbase_lr: 0.01\nlr_policy: 'fixed'\nrandom_seed: 1\nsnapshot_prefix: 'toy'\n" + settings + "\n");
+               "net: 'net.prototxt'\nbase_lr: 0.01\nlr_policy: 'fixed'\nrandom_seed: 1\nsnapshot_prefix: 'toy'\n" +
+                   settings + "\n");
   }
   Finished run(const std::vector<std::string>& args) { return run_caffe_program(folder_.path(), args); }
   std::string path(const std::string& name) const { return folder_ / name; }
@@ -50,10 +51,14 @@ TEST_F(CaffeProgram, TrainsAndSaysWhatCaffeSays) {
   ASSERT_EQ(done.code, 0) << done.log;
   const std::string number = R"([-+.e\d]+)", head = R"(I\d{8} \d\d:\d\d:\d\d\.\d{6} +\d+ \S+:\d+\] )";
   for (const std::string& line : {
-           head + "Use CPU\\.", head + "Initializing solver from parameters: ",
+           head + "Use CPU\\.",
+           head + "Initializing solver from parameters: ",
            head + "Creating training net from net file: net\\.prototxt",
-           head + "Creating test net \\(#0\\) specified by net file: net\\.prototxt", head + "Solver scaffolding done\\.",
-           head + "Starting Optimization", head + "Solving toy", head + "Learning Rate Policy: fixed",
+           head + "Creating test net \\(#0\\) specified by net file: net\\.prototxt",
+           head + "Solver scaffolding done\\.",
+           head + "Starting Optimization",
+           head + "Solving toy",
+           head + "Learning Rate Policy: fixed",
            head + "Iteration 0, Testing net \\(#0\\)",
            head + "    Test net output #0: loss = " + number + " \\(\\* 1 = " + number + " loss\\)",
            head + "Iteration 2 \\(" + number + " iter/s, " + number + "s/2 iters\\), loss = " + number,
@@ -62,12 +67,14 @@ TEST_F(CaffeProgram, TrainsAndSaysWhatCaffeSays) {
            head + "    Speed: " + number + " img/s, ETA \\d\\d:\\d\\d:\\d\\d, data wait " + number + " %",
            head + "Snapshotting to binary proto file toy_iter_3\\.caffemodel",
            head + "Snapshotting solver state to binary proto file toy_iter_3\\.solverstate",
-           head + "Iteration 6, loss = " + number, head + "Iteration 6, Testing net",
+           head + "Iteration 6, loss = " + number,
+           head + "Iteration 6, Testing net",
        }) {
     EXPECT_TRUE(matches(done.log, line)) << line << "\nin\n" << done.log;
   }
   EXPECT_EQ(count_of(done.log, "Optimization Done."), 2u);
-  for (const char* file : {"toy_iter_3.caffemodel", "toy_iter_3.solverstate", "toy_iter_6.caffemodel", "toy_iter_6.solverstate"}) {
+  for (const char* file :
+       {"toy_iter_3.caffemodel", "toy_iter_3.solverstate", "toy_iter_6.caffemodel", "toy_iter_6.solverstate"}) {
     EXPECT_TRUE(fs::exists(path(file))) << file;
   }
 }
@@ -112,10 +119,12 @@ TEST_F(CaffeProgram, SnapshotAutoBeginsAndGoesOn) {
 
 TEST_F(CaffeProgram, TestsASnapshot) {
   run({"train", "-solver", "solver.prototxt"});
-  const Finished done = run({"test", "-model", "net.prototxt", "-weights", "toy_iter_6.caffemodel", "-iterations", "3"});
+  const Finished done =
+      run({"test", "-model", "net.prototxt", "-weights", "toy_iter_6.caffemodel", "-iterations", "3"});
   ASSERT_EQ(done.code, 0) << done.log;
-  for (const char* line : {"\\] Running for 3 iterations\\.", "\\] Batch 0, loss = \\S+\n", "\\] Batch 2, loss = \\S+\n",
-                           "\\] Loss: \\S+\n", "\\] loss = \\S+ \\(\\* 1 = \\S+ loss\\)\n"}) {
+  for (const char* line :
+       {"\\] Running for 3 iterations\\.", "\\] Batch 0, loss = \\S+\n", "\\] Batch 2, loss = \\S+\n",
+        "\\] Loss: \\S+\n", "\\] loss = \\S+ \\(\\* 1 = \\S+ loss\\)\n"}) {
     EXPECT_TRUE(matches(done.log, line)) << line << "\nin\n" << done.log;
   }
 }
@@ -151,8 +160,9 @@ TEST_F(CaffeProgram, DebugInfoShowsEveryLayerOfDisplayedIterations) {
   EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip2, bottom blob ip1 diff: "), 2u);
   EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip1, param blob 1 diff: "), 2u);
   EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip1, bottom blob"), 0u);
-  EXPECT_TRUE(matches(done.log, "\\nE\\d{8} .*\\]     \\[Backward\\] All net params \\(data, diff\\): "
-                                "L1 norm = \\(\\S+, \\S+\\); L2 norm = \\(\\S+, \\S+\\)\n"));
+  EXPECT_TRUE(matches(done.log,
+                      "\\nE\\d{8} .*\\]     \\[Backward\\] All net params \\(data, diff\\): "
+                      "L1 norm = \\(\\S+, \\S+\\); L2 norm = \\(\\S+, \\S+\\)\n"));
 }
 
 TEST_F(CaffeProgram, DebugInfoDoesNotChangeTheTraining) {
@@ -171,7 +181,8 @@ TEST_F(CaffeProgram, WritesOneJsonObjectPerEvent) {
     EXPECT_TRUE(line.starts_with("{\"event\": \"") && line.ends_with("}")) << line;
     ++events[line.substr(11, line.find('"', 11) - 11)];
   }
-  EXPECT_EQ(events, (std::map<std::string, int>{{"start", 1}, {"train", 3}, {"test", 3}, {"snapshot", 2}, {"final", 1}, {"end", 1}}));
+  EXPECT_EQ(events, (std::map<std::string, int>{
+                        {"start", 1}, {"train", 3}, {"test", 3}, {"snapshot", 2}, {"final", 1}, {"end", 1}}));
 }
 
 TEST_F(CaffeProgram, ShowsAProgressLineOnATerminal) {
@@ -202,7 +213,8 @@ class Signals : public CaffeProgram {
   }
   int states() const {
     int count = 0;
-    for (const auto& entry : fs::directory_iterator(folder_.path())) count += entry.path().extension() == ".solverstate";
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+      count += entry.path().extension() == ".solverstate";
     return count;
   }
 };
@@ -297,41 +309,40 @@ const std::string kTrain = "train", kSolver = "-solver=solver.prototxt", kModel 
 
 INSTANTIATE_TEST_SUITE_P(
     Usage, BadCommandLine,
-    testing::Values(
-        BadLine{{kTrain, "-solvr=x"}, 1, "unknown flag -solvr (did you mean -solver?)"},
-        BadLine{{"tarin", kSolver}, 1, "unknown action \"tarin\" (did you mean \"train\"?)"},
-        BadLine{{kTrain}, 1, "caffe train needs -solver"}, BadLine{{"test", kModel}, 1, "caffe test needs -weights"},
-        BadLine{{"time"}, 1, "caffe time needs -model or -solver"},
-        BadLine{{kTrain, kSolver, "-snapshot=a", "-weights=b"}, 1, "both -snapshot and -weights"},
-        BadLine{{kTrain, kSolver, "-iterations"}, 1, "-iterations needs a value"},
-        BadLine{{kTrain, kSolver, "-iterations=many"}, 1, "-iterations cannot be \"many\""},
-        BadLine{{kTrain, kSolver, "-sigint_effect=stopp"}, 1, "did you mean \"stop\"?"},
-        BadLine{{kTrain, kSolver, "-max_walltime=1:2"}, 1, "is no time"},
-        BadLine{{kTrain, kSolver, "-kernels=referense"}, 1, "did you mean \"reference\"?"},
-        BadLine{{kTrain, kSolver, "-batch=0"}, 1, "-batch \"0\" is no number of samples"},
-        BadLine{{kTrain, kSolver, "more"}, 1, "\"more\" is neither a flag nor a value"},
-        BadLine{{"time", kModel, "-phase=TRIAN"}, 1, "did you mean \"TRAIN\"?"}));
+    testing::Values(BadLine{{kTrain, "-solvr=x"}, 1, "unknown flag -solvr (did you mean -solver?)"},
+                    BadLine{{"tarin", kSolver}, 1, "unknown action \"tarin\" (did you mean \"train\"?)"},
+                    BadLine{{kTrain}, 1, "caffe train needs -solver"},
+                    BadLine{{"test", kModel}, 1, "caffe test needs -weights"},
+                    BadLine{{"time"}, 1, "caffe time needs -model or -solver"},
+                    BadLine{{kTrain, kSolver, "-snapshot=a", "-weights=b"}, 1, "both -snapshot and -weights"},
+                    BadLine{{kTrain, kSolver, "-iterations"}, 1, "-iterations needs a value"},
+                    BadLine{{kTrain, kSolver, "-iterations=many"}, 1, "-iterations cannot be \"many\""},
+                    BadLine{{kTrain, kSolver, "-sigint_effect=stopp"}, 1, "did you mean \"stop\"?"},
+                    BadLine{{kTrain, kSolver, "-max_walltime=1:2"}, 1, "is no time"},
+                    BadLine{{kTrain, kSolver, "-kernels=referense"}, 1, "did you mean \"reference\"?"},
+                    BadLine{{kTrain, kSolver, "-batch=0"}, 1, "-batch \"0\" is no number of samples"},
+                    BadLine{{kTrain, kSolver, "more"}, 1, "\"more\" is neither a flag nor a value"},
+                    BadLine{{"time", kModel, "-phase=TRIAN"}, 1, "did you mean \"TRAIN\"?"}));
 
-INSTANTIATE_TEST_SUITE_P(
-    Later, BadCommandLine,
-    testing::Values(BadLine{{kTrain, kSolver, "-gpu", "0"}, 9, "no GPU support"},
-                    BadLine{{kTrain, kSolver, "-ddl", "-mode b:4x2"}, 9, "not built in yet"},
-                    BadLine{{kTrain, kSolver, "-lms"}, 9, "-lms: "},
-                    BadLine{{kTrain, "-lms", "8000", kSolver}, 9, "-lms: "},
-                    BadLine{{kTrain, "-lms", kSolver}, 9, "-lms: "},
-                    BadLine{{kTrain, kSolver, "-lms_frac=0.5"}, 9, "-lms_frac: "},
-                    BadLine{{kTrain, kSolver, "-n_server=2"}, 9, "asynchronous"},
-                    BadLine{{kTrain, kSolver, "-batch=global"}, 9, "several hosts"},
-                    BadLine{{"collect", kModel}, 9, "the action collect is not built in"},
-                    BadLine{{"test_detection", kModel}, 9, "not built in"}));
+INSTANTIATE_TEST_SUITE_P(Later, BadCommandLine,
+                         testing::Values(BadLine{{kTrain, kSolver, "-gpu", "0"}, 9, "no GPU support"},
+                                         BadLine{{kTrain, kSolver, "-ddl", "-mode b:4x2"}, 9, "not built in yet"},
+                                         BadLine{{kTrain, kSolver, "-lms"}, 9, "-lms: "},
+                                         BadLine{{kTrain, "-lms", "8000", kSolver}, 9, "-lms: "},
+                                         BadLine{{kTrain, "-lms", kSolver}, 9, "-lms: "},
+                                         BadLine{{kTrain, kSolver, "-lms_frac=0.5"}, 9, "-lms_frac: "},
+                                         BadLine{{kTrain, kSolver, "-n_server=2"}, 9, "asynchronous"},
+                                         BadLine{{kTrain, kSolver, "-batch=global"}, 9, "several hosts"},
+                                         BadLine{{"collect", kModel}, 9, "the action collect is not built in"},
+                                         BadLine{{"test_detection", kModel}, 9, "not built in"}));
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, BadCommandLine,
-    testing::Values(BadLine{{kTrain, "-solver=nope.prototxt"}, 2, "nope.prototxt"},
-                    BadLine{{"time", "-model=nope.prototxt"}, 2, "nope.prototxt"},
-                    BadLine{{"test", kModel, "-weights=nope.caffemodel"}, 4, "nope.caffemodel"},
-                    BadLine{{kTrain, kSolver, "-snapshot=nope.solverstate"}, 4, "nope.solverstate"},
-                    BadLine{{kTrain, kSolver, "-log_json=no_folder/x"}, 7, "no_folder/x"}));
+INSTANTIATE_TEST_SUITE_P(Files, BadCommandLine,
+                         testing::Values(BadLine{{kTrain, "-solver=nope.prototxt"}, 2, "nope.prototxt"},
+                                         BadLine{{"time", "-model=nope.prototxt"}, 2, "nope.prototxt"},
+                                         BadLine{{"test", kModel, "-weights=nope.caffemodel"}, 4, "nope.caffemodel"},
+                                         BadLine{
+                                             {kTrain, kSolver, "-snapshot=nope.solverstate"}, 4, "nope.solverstate"},
+                                         BadLine{{kTrain, kSolver, "-log_json=no_folder/x"}, 7, "no_folder/x"}));
 
 TEST_F(CaffeProgram, WithoutArgumentsShowsTheUsage) {
   const Finished done = run({});

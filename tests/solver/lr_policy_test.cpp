@@ -81,8 +81,9 @@ TEST(LrPolicy, Cosine) {
 }
 
 TEST(LrPolicy, Multifixed) {
-  expect_rates(rates("lr_policy: 'multifixed' stagelr: 3 stagelr: 2 stagelr: 1 stageiter: 1 stageiter: 2 stageiter: 4", 6),
-               {3, 3, 2, 1, 1, 1});
+  expect_rates(
+      rates("lr_policy: 'multifixed' stagelr: 3 stagelr: 2 stagelr: 1 stageiter: 1 stageiter: 2 stageiter: 4", 6),
+      {3, 3, 2, 1, 1, 1});
 }
 
 TEST(LrPolicy, PlateauStepsWhenTheLossStandsStill) {
@@ -162,7 +163,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSchedule{"base_lr: 1\nlr_policy: 'plateau'\ngamma: 0.1", "s.prototxt:3", "plateau_winsize"},
         BadSchedule{"lr_policy: 'multifixed'\nstagelr: 1\nstagelr: 2\nstageiter: 5", "s.prototxt:2", "2 stagelr for 1"},
         BadSchedule{"base_lr: 1\nlr_policy: 'cosine'\nmin_lr: 2", "s.prototxt:4", "above base_lr"},
-        BadSchedule{"base_lr: 1\nlr_policy: 'fixed'\nmomentum_policy: 'pol'", "s.prototxt:4", "did you mean \"poly\"?"}));
+        BadSchedule{"base_lr: 1\nlr_policy: 'fixed'\nmomentum_policy: 'pol'", "s.prototxt:4",
+                    "did you mean \"poly\"?"}));
 
 TEST(LrPolicy, PolyNeedsMaxIter) {
   EXPECT_THROW(Schedule(parse_solver("base_lr: 1 lr_policy: 'poly' power: 1", "s.prototxt")), Error);

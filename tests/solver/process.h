@@ -75,7 +75,8 @@ class CaffeProcess {
     for (int i = 0; i < 6000; ++i) {
       if (log().find(text) != std::string::npos) return true;
       siginfo_t info = {};
-      const bool ended = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+      const bool ended =
+          waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
       if (ended) return log().find(text) != std::string::npos;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

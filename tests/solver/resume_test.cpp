@@ -53,12 +53,13 @@ TEST_P(Resume, FiftyAndFiftyIterationsEqualAHundredBitByBit) {
   EXPECT_EQ(everything(*second), everything(*whole));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, Resume,
-    testing::Values("type: 'SGD' momentum: 0.9 weight_decay: 0.001", "type: 'Nesterov' momentum: 0.9 iter_size: 2",
-                    "type: 'AdaGrad'", "type: 'RMSProp' rms_decay: 0.9", "type: 'AdaDelta' momentum: 0.95 delta: 1e-6",
-                    "type: 'Adam' momentum: 0.9 clip_gradients: 0.5",
-                    "type: 'SGD' average_loss: 7 test_iter: 3 test_interval: 20"));
+INSTANTIATE_TEST_SUITE_P(Kinds, Resume,
+                         testing::Values("type: 'SGD' momentum: 0.9 weight_decay: 0.001",
+                                         "type: 'Nesterov' momentum: 0.9 iter_size: 2", "type: 'AdaGrad'",
+                                         "type: 'RMSProp' rms_decay: 0.9",
+                                         "type: 'AdaDelta' momentum: 0.95 delta: 1e-6",
+                                         "type: 'Adam' momentum: 0.9 clip_gradients: 0.5",
+                                         "type: 'SGD' average_loss: 7 test_iter: 3 test_interval: 20"));
 
 TEST(Resume, PoliciesWithMemoryGoOn) {
   const TempDir folder;
@@ -208,7 +209,8 @@ TEST(Snapshot, AFailedOneIsRetriedAndTold) {
 TEST(Snapshot, AFailureAtTheEndOfTheLoopIsTriedOnceMore) {
   const TempDir folder;
   fs::create_directory(folder / "a");
-  auto solver = toy("max_iter: 4 snapshot: 2 snapshot_after_train: false snapshot_prefix: '" + (folder / "a/toy") + "'");
+  auto solver =
+      toy("max_iter: 4 snapshot: 2 snapshot_after_train: false snapshot_prefix: '" + (folder / "a/toy") + "'");
   solver->on_iteration = [&](int iter, double, double) {
     if (iter == 3) fs::rename(folder / "a", folder / "b");
   };
@@ -235,8 +237,9 @@ TEST(Snapshot, AFullDiskLeavesNoPartsAndTheOldSnapshot) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder.path())) files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
-  EXPECT_EQ(files, (std::vector<std::string>{"toy_iter_1.caffemodel", "toy_iter_1.solverstate", "toy_iter_3.caffemodel",
-                                             "toy_iter_3.solverstate", "toy_iter_4.caffemodel", "toy_iter_4.solverstate"}));
+  EXPECT_EQ(files,
+            (std::vector<std::string>{"toy_iter_1.caffemodel", "toy_iter_1.solverstate", "toy_iter_3.caffemodel",
+                                      "toy_iter_3.solverstate", "toy_iter_4.caffemodel", "toy_iter_4.solverstate"}));
 }
 
 TEST(Snapshot, HoldsEveryLayerWithItsPhaseAndArrays) {
@@ -296,7 +299,8 @@ TEST(Weights, AnotherShapeIsAnErrorWithBoth) {
 }
 
 TEST(Weights, ListsAreSplitAtCommas) {
-  EXPECT_EQ(split_list(" a.caffemodel , b c.caffemodel,,"), (std::vector<std::string>{"a.caffemodel", "b c.caffemodel"}));
+  EXPECT_EQ(split_list(" a.caffemodel , b c.caffemodel,,"),
+            (std::vector<std::string>{"a.caffemodel", "b c.caffemodel"}));
 }
 
 }  // namespace

@@ -168,7 +168,8 @@ TEST(Solver, StopsWithinATest) {
   const TempDir folder;
   SolverOptions options;
   options.poll = [] { return Request::kStop; };
-  auto solver = toy("max_iter: 100 test_iter: 1000 test_interval: 10 snapshot_prefix: '" + (folder / "toy") + "'", options);
+  auto solver =
+      toy("max_iter: 100 test_iter: 1000 test_interval: 10 snapshot_prefix: '" + (folder / "toy") + "'", options);
   EXPECT_TRUE(solver->solve().stopped_early);
   EXPECT_EQ(solver->state().iter, 0);
 }

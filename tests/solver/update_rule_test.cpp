@@ -139,7 +139,8 @@ TEST(UpdateRule, EveryElementOfLargeArraysInF32) {
         if (i < 16 || i > count - 16) {
           one.apply();
           ASSERT_NEAR(many.w[i], one.w[0], 1e-6f * std::fabs(one.w[0])) << type << " element " << i << " of " << count;
-          ASSERT_NEAR(many.h0[i], one.h0[0], 1e-6f * std::fabs(one.h0[0])) << type << " element " << i << " of " << count;
+          ASSERT_NEAR(many.h0[i], one.h0[0], 1e-6f * std::fabs(one.h0[0]))
+              << type << " element " << i << " of " << count;
         }
       }
     }

@@ -45,8 +45,8 @@ int device_query_command() {
   const double total = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   std::cout << "GPUs: none (this build has no GPU support)\n"
             << "CPU: " << processor_model() << '\n'
-            << "  cores: " << sysconf(_SC_NPROCESSORS_ONLN) << " online, " << allowed_cores()
-            << " for this process, " << omp_get_max_threads() << " threads will be used\n"
+            << "  cores: " << sysconf(_SC_NPROCESSORS_ONLN) << " online, " << allowed_cores() << " for this process, "
+            << omp_get_max_threads() << " threads will be used\n"
             << "  vector instructions: " << vector_instructions() << '\n'
             << "  memory: " << gib(total) << " GiB, " << gib(static_cast<double>(available_host_memory()))
             << " GiB available\n";

@@ -49,7 +49,8 @@ DEFINE_string(lms, "", "large model support: alone, or with a size in KB");
 DEFINE_double(lms_frac, 0, "share of the GPU's memory at which large model support sets in");
 
 // Robusta's.
-DEFINE_bool(share_memory, true, "let values that are not alive at the same time share memory; the results are the same");
+DEFINE_bool(share_memory, true,
+            "let values that are not alive at the same time share memory; the results are the same");
 DEFINE_bool(autotune, true, "time kernels when planning and take the fastest");
 DEFINE_bool(deterministic, false, "the same bits on every run: implies -autotune=false");
 DEFINE_string(batch, "", "samples per batch, instead of that of every data layer");

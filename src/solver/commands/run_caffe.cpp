@@ -33,9 +33,11 @@ constexpr Action kActions[] = {
 void print_usage(std::ostream& out) {
   out << "caffe: train, test and time Caffe nets\nusage: caffe ACTION [-flag value ...]\n\nactions:\n";
   for (const Action& action : kActions) {
-    if (action.run) out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
+    if (action.run)
+      out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
   }
-  out << "\nflags, with their defaults:\n" << describe_flags()
+  out << "\nflags, with their defaults:\n"
+      << describe_flags()
       << "\nexamples:\n"
          "  caffe train -solver models/lenet/solver.prototxt\n"
          "  caffe train -solver models/lenet/solver.prototxt -snapshot auto\n"

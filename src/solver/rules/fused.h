@@ -39,7 +39,8 @@ void run_fused(const UpdateTask& task, const Settings&... settings) {
     using T = decltype(type);
     const Element<T> element(task, settings...);
     const T decay = static_cast<T>(task.decay);
-    const DecayedGradient<T> decayed{static_cast<T>(task.gradient_scale), task.l1 ? T(0) : decay, task.l1 ? decay : T(0)};
+    const DecayedGradient<T> decayed{static_cast<T>(task.gradient_scale), task.l1 ? T(0) : decay,
+                                     task.l1 ? decay : T(0)};
     parallel_ranges(task.count, kGrain, [&](int64_t begin, int64_t end) {
       const T* gradient = static_cast<const T*>(task.gradient) + begin;
       T* w = static_cast<T*>(task.weights) + begin;
