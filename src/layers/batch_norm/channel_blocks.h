@@ -1,0 +1,36 @@
+/// The arithmetic of a batch normalisation on one block of channels of one sample: N channels side by side, pixel after
+/// pixel (one block of nChw16c, say). Per-channel arrays have N elements.
+#pragma once
+
+#include <cstdint>
+
+namespace robusta::channel_blocks {
+
+/// Sums over pixels go through floats in runs this long, and from there into doubles.
+inline constexpr int64_t kRun = 256;
+
+/// y = relu((x - mean) * factor + shift), where relu multiplies what is not positive by `slope`; slope 1: no ReLU.
+struct Affine {
+  const float *mean, *factor, *shift;
+  float slope;
+};
+
+/// first += sum(x - origin), second += sum((x - origin)^2).
+template <int N>
+void add_moments(const float* x, int64_t pixels, const float* origin, double* first, double* second);
+
+/// May work in place.
+template <int N>
+void normalise(const float* x, int64_t pixels, const Affine& affine, float* y);
+
+/// With g the gradient before the ReLU: first += sum(g), second += sum(g * (x - mean)).
+template <int N>
+void add_gradient_sums(const float* x, const float* dy, int64_t pixels, const Affine& affine, double* first,
+                       double* second);
+
+/// dx = factor * g - constant - (x - mean) * linear. May work in place on dy.
+template <int N>
+void propagate(const float* x, const float* dy, int64_t pixels, const Affine& affine, const float* constant,
+               const float* linear, float* dx);
+
+}  // namespace robusta::channel_blocks
