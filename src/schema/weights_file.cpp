@@ -43,14 +43,15 @@ class WeightsReader {
   WeightsFile run() {
     WeightsFile weights;
     in_.fields([&](int number, int wire) {
-      if (number == net_field::kName && wire == kVarint) state_ = true;
+      if (number == net_field::kName && wire == kVarint) {
+        throw Error(ErrorKind::kModel, "this is a solver state, no weights", "give it with -snapshot");
+      }
       if (wire != kBytes) return false;
       if (number == net_field::kName) return weights.net_name = in_.text(), true;
       if (number == net_field::kLayer) return weights.layers.push_back(layer()), true;
       if (number == net_field::kLayers) return weights.layers.push_back(v1_layer()), true;
       return false;
     });
-    if (state_) throw Error(ErrorKind::kModel, "this is a solver state, no weights", "give it with -snapshot");
     if (weights.layers.empty()) throw Error(ErrorKind::kModel, "no layers in it: this is no weights file");
     return weights;
   }
@@ -133,7 +134,6 @@ class WeightsReader {
   }
 
   WireReader in_;
-  bool state_ = false;
 };
 
 /// NVIDIA's first version saved a BatchNorm as (scale, bias, mean, variance, factor).

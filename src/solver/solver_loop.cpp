@@ -105,13 +105,17 @@ void Solver::report_not_finite(double loss, const Pass& pass) {
   const NonFinite found = train_net_->find_non_finite(pass);
   std::string samples;
   for (const std::string& key : train_net_->sample_keys(pass, 8)) samples += (samples.empty() ? "" : ", ") + key;
-  std::string cause = str("the loss is ", loss, " at iteration ", state_.iter, " (lr ", rate, ")");
+  std::string cause =
+      str("the loss is ", std::isnan(loss) ? "nan" : "infinite", " at iteration ", state_.iter, " (lr ", rate, ")");
   if (!found.layer.empty()) cause += str(": the first value that is not finite is ", found.what);
   if (!samples.empty()) cause += "; the batch begins with " + samples;
-  throw Error(ErrorKind::kNumeric, cause,
+  Error error(ErrorKind::kNumeric, cause,
               "lower base_lr, begin with a warm-up or set clip_gradients, and look at these samples and their labels; "
-              "the last snapshot is from before")
-      .in_layer(found.layer);
+              "the last snapshot is from before");
+  for (const Node& node : train_net_->graph().nodes) {
+    if (node.layer->name() == found.layer) error.in_layer(found.layer).at(node.where.where());
+  }
+  throw error;
 }
 
 TrainingLog::Start Solver::describe_start() const {

@@ -27,6 +27,8 @@ bool matches(const std::string& text, const std::string& pattern) {
   return std::regex_search(text, std::regex(pattern));
 }
 
+const std::string kTrain = "train", kSolver = "-solver=solver.prototxt", kModel = "-model=net.prototxt";
+
 /// A folder with a solver.prototxt and a net for it.
 class CaffeProgram : public testing::Test {
  protected:
@@ -103,6 +105,16 @@ TEST_F(CaffeProgram, AResumedLogShowsTheSameLosses) {
   EXPECT_EQ(losses(resumed.log), losses(whole.log));
   EXPECT_TRUE(has(resumed.log, "Resuming from toy_iter_3.solverstate"));
   EXPECT_TRUE(has(resumed.log, "SGDSolver: restoring history"));
+}
+
+TEST_F(CaffeProgram, TakesWeightsAndStatesOnlyWhereTheyBelong) {
+  run({"train", kSolver});
+  const Finished model = run({"train", kSolver, "-snapshot=toy_iter_6.caffemodel"});
+  EXPECT_EQ(model.code, 4);
+  EXPECT_TRUE(has(model.log, "give them with -weights")) << model.log;
+  const Finished state = run({"train", kSolver, "-weights=toy_iter_6.solverstate"});
+  EXPECT_EQ(state.code, 4);
+  EXPECT_TRUE(has(state.log, "give it with -snapshot")) << state.log;
 }
 
 TEST_F(CaffeProgram, SnapshotAutoBeginsAndGoesOn) {
@@ -285,6 +297,9 @@ TEST_F(CaffeProgram, ANotFiniteLossHasItsOwnCode) {
   const Finished done = run({"train", "-solver", "solver.prototxt", "-log_json", "events.json"});
   EXPECT_EQ(done.code, 6) << done.log;
   EXPECT_EQ(count_of(done.log, "caffe: error: "), 1u);
+  EXPECT_TRUE(
+      matches(done.log, "caffe: error: net\\.prototxt:\\d+: layer \"\\w+\": the loss is \\w+ at iteration \\d+"))
+      << done.log;
   EXPECT_TRUE(matches(read_file(path("events.json")), "\"event\": \"error\".*\"exit_code\": 6"));
   EXPECT_FALSE(fs::exists(path("solver_iter_50.caffemodel")));
 }
@@ -304,8 +319,6 @@ TEST_P(BadCommandLine, IsExplained) {
   EXPECT_EQ(count_of(done.log, "error: "), 1u) << done.log;
   EXPECT_TRUE(has(done.log, GetParam().message)) << GetParam().message << "\nin\n" << done.log;
 }
-
-const std::string kTrain = "train", kSolver = "-solver=solver.prototxt", kModel = "-model=net.prototxt";
 
 INSTANTIATE_TEST_SUITE_P(
     Usage, BadCommandLine,
