@@ -21,7 +21,10 @@ int main(int argc, char** argv) {
       "LISTFILE has a line \"path label\" per image; ROOTFOLDER/ is put before the path.";
   return robusta::run_tool(argc, argv, usage, 3, 3, [](const std::vector<std::string>& words) {
     robusta::require_lmdb_backend(FLAGS_backend);
-    robusta::ImageSetOptions options{words[0], words[1], words[2]};
+    robusta::ImageSetOptions options;
+    options.root = words[0];
+    options.list = words[1];
+    options.folder = words[2];
     options.gray = FLAGS_gray;
     options.shuffle = FLAGS_shuffle;
     options.seed = FLAGS_seed;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/str.h"
 #include "data/convert/cifar.h"
 #include "data/convert/idx.h"
 #include "data/convert/image_mean.h"
@@ -149,7 +150,7 @@ TEST(ImageListTest, LinesAsCaffeReadsThem) {
 ImageSetOptions make_set(const TempDir& dir, const std::vector<Extent>& extents) {
   std::string list;
   for (size_t i = 0; i < extents.size(); ++i) {
-    const std::string name = "i" + padded(static_cast<int64_t>(i), 2) + ".png";
+    const std::string name = str("i", padded(static_cast<int64_t>(i), 2), ".png");
     write_file(dir / name, encode_image(test::random_image(extents[i], i), ImageFormat::kPng));
     list += name + " " + std::to_string(i) + "\n";
   }
