@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
       "The files must be unpacked (gunzip).";
   return robusta::run_tool(argc, argv, usage, 3, 3, [](const std::vector<std::string>& words) {
     robusta::require_lmdb_backend(FLAGS_backend);
-    LOG(INFO) << "Wrote " << robusta::convert_mnist(words[0], words[1], words[2]) << " images to " << words[2] << ".";
+    const int64_t written = robusta::convert_mnist(words[0], words[1], words[2]);
+    LOG(INFO) << "Wrote " << written << " images to " << words[2] << ".";
   });
 }

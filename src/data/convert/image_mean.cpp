@@ -53,11 +53,14 @@ void add(const Pixels& pixels, std::vector<double>& sums) {
 ImageMean image_mean(const RecordReader& reader) {
   constexpr int64_t kBlock = 64;
   std::vector<Slot> block(kBlock);
+  decode(reader, 0, block[0]);
+  const bool image_files = block[0].pixels.bytes && block[0].pixels.bytes == block[0].buffers.image.planes.data();
+  const int64_t grain = image_files ? 1 : kBlock;  // raw records are not worth a thread
   std::vector<double> sums;
   ImageMean mean;
   for (int64_t start = 0; start < reader.size(); start += kBlock) {
     const int64_t count = std::min(kBlock, reader.size() - start);
-    parallel_for(count, 1, [&](int64_t i) { decode(reader, start + i, block[static_cast<size_t>(i)]); });
+    parallel_for(count, grain, [&](int64_t i) { decode(reader, start + i, block[static_cast<size_t>(i)]); });
     for (int64_t i = 0; i < count; ++i) {
       const Slot& slot = block[static_cast<size_t>(i)];
       if (start + i == 0 && !slot.error) {
