@@ -263,14 +263,15 @@ TEST_F(Signals, EffectsCanBeChosen) {
 }
 
 TEST_F(Signals, ASecondIntLeavesAtOnce) {
-  // A long test between two polls would hide the first one; here the first waits in one very long iteration.
-  solver("max_iter: 100000000 display: 100 iter_size: 100000");
-  CaffeProcess process(folder_.path(), {"train", "-solver", "solver.prototxt"});
+  solver("max_iter: 100 iter_size: 1000000000");  // one iteration without end
+  CaffeProcess process(folder_.path(), {"train", kSolver});
   ASSERT_TRUE(process.wait_for("Learning Rate Policy"));
-  process.signal(SIGINT);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  process.signal(SIGINT);
+  for (int i = 0; i < 600 && !process.ended(); ++i) {  // two that come too close count as one
+    process.signal(SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   EXPECT_EQ(process.wait(), 130) << process.log();
+  EXPECT_EQ(states(), 0);
 }
 
 TEST_F(Signals, StopsBeforeTheWallTimeEnds) {
@@ -282,14 +283,22 @@ TEST_F(Signals, StopsBeforeTheWallTimeEnds) {
 }
 
 TEST_F(CaffeProgram, AFailedSnapshotShowsInTheExitCode) {
-  solver("max_iter: 100000 display: 100 snapshot: 10000");
-  CaffeProcess process(folder_.path(), {"train", "-solver", "solver.prototxt"});
-  ASSERT_TRUE(process.wait_for("Learning Rate Policy"));
-  fs::create_directory(path("toy_iter_10000.caffemodel"));  // a rename onto a folder fails
-  EXPECT_EQ(process.wait(), 7);
-  EXPECT_TRUE(has(process.log(), "Snapshot at iteration 10000 failed: "));
-  EXPECT_TRUE(has(process.log(), "caffe: error: training ended, but 1 of its snapshots could not be written"));
-  EXPECT_TRUE(fs::exists(path("toy_iter_20000.solverstate")));
+  solver("max_iter: 30 snapshot: 10");
+  fs::create_directory(path("toy_iter_10.caffemodel"));  // a rename onto a folder fails
+  const Finished done = run({"train", kSolver});
+  EXPECT_EQ(done.code, 7);
+  EXPECT_TRUE(has(done.log, "Snapshot at iteration 10 failed: ")) << done.log;
+  EXPECT_TRUE(has(done.log, "caffe: error: training ended, but 1 of its snapshots could not be written")) << done.log;
+  EXPECT_TRUE(fs::exists(path("toy_iter_20.solverstate")));
+  EXPECT_FALSE(fs::exists(path("toy_iter_10.solverstate")));
+}
+
+TEST_F(CaffeProgram, ClippingIsLogged) {
+  solver("max_iter: 1 clip_gradients: 0.001");
+  const Finished done = run({"train", kSolver});
+  EXPECT_TRUE(
+      matches(done.log, "\\] Gradient clipping: scaling down gradients \\(L2 norm \\S+ > 0\\.001\\) by scale factor "))
+      << done.log;
 }
 
 TEST_F(CaffeProgram, ANotFiniteLossHasItsOwnCode) {

@@ -63,6 +63,10 @@ class CaffeProcess {
     pid_ = -1;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
+  bool ended() const {
+    siginfo_t info = {};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+  }
   void signal(int number) { kill(pid_, number); }
   std::string out() const { return read_file(out_); }
   std::string log() const {
@@ -74,10 +78,7 @@ class CaffeProcess {
   bool wait_for(const std::string& text) {
     for (int i = 0; i < 6000; ++i) {
       if (log().find(text) != std::string::npos) return true;
-      siginfo_t info = {};
-      const bool ended =
-          waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-      if (ended) return log().find(text) != std::string::npos;
+      if (ended()) return log().find(text) != std::string::npos;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return false;
