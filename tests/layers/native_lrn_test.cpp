@@ -25,7 +25,16 @@ TEST(NativeLrn, AgreesWhenTheBottomComesBlocked) {
   for (const KernelCase& c : kCases) compare_blocked("native", c);
 }
 
+TEST(NativeLrn, AgreesInBlocksOf8) {
+  for (const KernelCase& c : kCases) {
+    const onednn::Dims dims = onednn::dims_of(c.bottoms[0]);
+    compare_with_reference("native", c, 2e-6,
+                           {.bottom_layouts = {onednn::layout_of(onednn::blocked_desc(dims, 8))}});
+  }
+}
+
 TEST(NativeLrn, DeclinesWhatItCannotDo) {
+  expect_declined("native", lrn("k: 0", {1, 16, 2, 2}), "positive");
   expect_declined("native", lrn("beta: 0.5", {1, 16, 2, 2}), "0.75");
   expect_declined("native", lrn("norm_region: WITHIN_CHANNEL beta: 0.75", {1, 16, 2, 2}), "across");
 }

@@ -127,14 +127,14 @@ ROBUSTA_SIMD void propagate_pixels(const Window& window, const Pixels& at, const
 template <int N>
 class LrnNative : public Kernel {
  public:
-  LrnNative(const KernelRequest& request, const LrnLayer& layer) {
+  LrnNative(const KernelRequest& request, const LrnLayer& layer, const Layout& layout) {
     const Shape& shape = request.bottoms[0].shape;
     batch_ = shape[0];
     blocks_ = (shape[1] + N - 1) / N;
     pixels_ = shape.count(2);
     const float weight = layer.alpha() / static_cast<float>(layer.size());
     window_ = {layer.size(), layer.k(), weight, 2 * weight * layer.beta()};
-    booking_.bottom_layouts = booking_.top_layouts = {request.bottoms[0].layout};
+    booking_.bottom_layouts = booking_.top_layouts = {layout};
     booking_.reads_bottoms = {true};
     booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
   }
@@ -171,7 +171,6 @@ class LrnNative : public Kernel {
 std::unique_ptr<Kernel> make_lrn_native(const KernelRequest& request, std::string& why_not) {
   const auto& layer = request.layer<LrnLayer>();
   if (!is_f32(request, why_not)) return nullptr;
-  const int block = onednn::channel_block(request.bottoms[0].layout);
   if (!layer.across_channels()) {
     why_not = "normalises across channels only";
   } else if (layer.beta() != 0.75f) {
@@ -180,12 +179,13 @@ std::unique_ptr<Kernel> make_lrn_native(const KernelRequest& request, std::strin
     why_not = "the bracket may not be positive";
   } else if (layer.size() / 2 > kMargin || request.bottoms[0].shape[1] > kChannels) {
     why_not = "too many channels at once";
-  } else if (block != 16 && block != 8) {
-    why_not = "wants channels in blocks of 8 or 16, as convolutions leave them";
   }
   if (!why_not.empty()) return nullptr;
-  if (block == 8) return std::make_unique<LrnNative<8>>(request, layer);
-  return std::make_unique<LrnNative<16>>(request, layer);
+  const Layout& offered = request.bottoms[0].layout;
+  if (onednn::channel_block(offered) == 8) return std::make_unique<LrnNative<8>>(request, layer, offered);
+  // Whatever else comes is worth a reorder.
+  const Layout blocked = onednn::layout_of(onednn::blocked_desc(onednn::dims_of(request.bottoms[0].shape), 16));
+  return std::make_unique<LrnNative<16>>(request, layer, blocked);
 }
 
 }  // namespace
