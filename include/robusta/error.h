@@ -13,16 +13,16 @@ namespace robusta {
 
 /// The kinds of failure; the number is the exit code of the programs (docs/errors.md).
 enum class ErrorKind {
-  kUsage = 1,        ///< the command line
-  kConfig = 2,       ///< a prototxt: syntax, names, values, shapes, wiring of the net
-  kData = 3,         ///< a data source: absent, truncated, hostile or of the wrong shape
-  kModel = 4,        ///< a weights or state file: absent, truncated or of another net
-  kMemory = 5,       ///< more memory than there is
-  kNumeric = 6,      ///< the loss is not finite
-  kOutput = 7,       ///< something could not be written: no permission, disk full
-  kCommunication = 8,///< between ranks
-  kUnsupported = 9,  ///< known, but not in this build
-  kInternal = 70,    ///< a defect of the program itself
+  kUsage = 1,          ///< the command line
+  kConfig = 2,         ///< a prototxt: syntax, names, values, shapes, wiring of the net
+  kData = 3,           ///< a data source: absent, truncated, hostile or of the wrong shape
+  kModel = 4,          ///< a weights or state file: absent, truncated or of another net
+  kMemory = 5,         ///< more memory than there is
+  kNumeric = 6,        ///< the loss is not finite
+  kOutput = 7,         ///< something could not be written: no permission, disk full
+  kCommunication = 8,  ///< between ranks
+  kUnsupported = 9,    ///< known, but not in this build
+  kInternal = 70,      ///< a defect of the program itself
 };
 
 class Error : public std::exception {

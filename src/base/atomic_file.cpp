@@ -15,8 +15,8 @@ namespace {
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
   const std::string fix = code == ENOSPC || code == EDQUOT ? "free some space or write elsewhere"
-                          : code == ENOENT                ? "create the folder first"
-                                                          : "check the path and its permissions";
+                          : code == ENOENT                 ? "create the folder first"
+                                                           : "check the path and its permissions";
   throw Error(ErrorKind::kOutput, what + " " + path + ": " + std::strerror(code), fix);
 }
 

@@ -19,7 +19,7 @@ void parallel_ranges(int64_t count, int64_t grain, const Body& body) {
     if (count > 0) body(int64_t{0}, count);
     return;
   }
-#pragma omp parallel num_threads(static_cast<int>(wanted))
+#pragma omp parallel num_threads(static_cast <int>(wanted))
   {
     const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
     const int64_t begin = count * me / threads, end = count * (me + 1) / threads;

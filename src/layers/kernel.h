@@ -66,10 +66,10 @@ struct Booking {
   std::vector<bool> reads_bottoms, reads_tops;      ///< values that backward reads; empty: all bottoms, no tops
   size_t saved_bytes = 0;                           ///< kept from forward to backward
   size_t forward_scratch = 0, backward_scratch = 0;
-  std::vector<Alias> forward_aliases;   ///< bottom -> top; the kernel must work with equal and with different memory
-  std::vector<Alias> backward_aliases;  ///< top gradient -> bottom gradient
-  bool equal_bottom_diffs = false;      ///< all wanted bottom gradients are equal: they may lie in one memory
-  bool takes_missing_top_diffs = false; ///< true: a top gradient may be null, meaning zero; else the net fills zeros
+  std::vector<Alias> forward_aliases;    ///< bottom -> top; the kernel must work with equal and with different memory
+  std::vector<Alias> backward_aliases;   ///< top gradient -> bottom gradient
+  bool equal_bottom_diffs = false;       ///< all wanted bottom gradients are equal: they may lie in one memory
+  bool takes_missing_top_diffs = false;  ///< true: a top gradient may be null, meaning zero; else the net fills zeros
 };
 
 /// The memory of one run. Unwanted gradients are null tensors.
@@ -118,16 +118,17 @@ int longest_pattern();
 
 /// At namespace scope: `ROBUSTA_REGISTER_KERNEL("ReLU", "onednn", 20, make_relu_onednn);`
 #define ROBUSTA_REGISTER_KERNEL(pattern, backend, priority, factory) \
-  static const bool registered_kernel_##factory = ::robusta::register_kernel({pattern, backend, "cpu", priority, factory})
+  static const bool registered_kernel_##factory =                    \
+      ::robusta::register_kernel({pattern, backend, "cpu", priority, factory})
 
 /// Registers `Class<T>` with constructor Class(const KernelRequest&) as the reference kernel of a layer type.
-#define ROBUSTA_REGISTER_REFERENCE(type, Class)                                                                     \
-  static std::unique_ptr<::robusta::Kernel> make_reference_##Class(const ::robusta::KernelRequest& request,         \
-                                                                   std::string&) {                                  \
-    return ::robusta::dispatch(request.dtype(), [&](auto t) -> std::unique_ptr<::robusta::Kernel> {                 \
-      return std::make_unique<Class<decltype(t)>>(request);                                                         \
-    });                                                                                                             \
-  }                                                                                                                 \
+#define ROBUSTA_REGISTER_REFERENCE(type, Class)                                                             \
+  static std::unique_ptr<::robusta::Kernel> make_reference_##Class(const ::robusta::KernelRequest& request, \
+                                                                   std::string&) {                          \
+    return ::robusta::dispatch(request.dtype(), [&](auto t) -> std::unique_ptr<::robusta::Kernel> {         \
+      return std::make_unique<Class<decltype(t)>>(request);                                                 \
+    });                                                                                                     \
+  }                                                                                                         \
   ROBUSTA_REGISTER_KERNEL(type, "reference", 0, make_reference_##Class)
 
 }  // namespace robusta

@@ -77,14 +77,15 @@ using LayerFactory = std::unique_ptr<Layer> (*)(const caffe::LayerParameter&);
 std::vector<std::string> layer_types();
 bool register_layer(const std::string& type, LayerFactory factory);
 
-/// Throws Error{kConfig} with the nearest known type. The layer's constructor checks what can be checked without shapes.
+/// Throws Error{kConfig} with the nearest known type. The layer's constructor checks what can be checked without
+/// shapes.
 std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param);
 
 /// At namespace scope of the layer's own file: `ROBUSTA_REGISTER_LAYER("ReLU", ReluLayer);`
-#define ROBUSTA_REGISTER_LAYER(type, Class)                                                              \
-  static const bool registered_layer_##Class = ::robusta::register_layer(                                \
-      type, [](const caffe::LayerParameter& param) -> std::unique_ptr<::robusta::Layer> {                \
-        return std::make_unique<Class>(param);                                                           \
+#define ROBUSTA_REGISTER_LAYER(type, Class)                                                                         \
+  static const bool registered_layer_##Class =                                                                      \
+      ::robusta::register_layer(type, [](const caffe::LayerParameter& param) -> std::unique_ptr<::robusta::Layer> { \
+        return std::make_unique<Class>(param);                                                                      \
       })
 
 }  // namespace robusta

@@ -19,10 +19,10 @@ struct Param {
   std::string display_name;  ///< ParamSpec name, else the index
   TensorDesc desc;
   void* data = nullptr;
-  void* diff = nullptr;      ///< null in nets that never run backward
+  void* diff = nullptr;  ///< null in nets that never run backward
   float lr_mult = 1, decay_mult = 1;
-  bool learns = true;        ///< false for statistics and lr_mult 0: no gradient is computed
-  uint64_t version = 1;      ///< raised by whoever changes `data`
+  bool learns = true;    ///< false for statistics and lr_mult 0: no gradient is computed
+  uint64_t version = 1;  ///< raised by whoever changes `data`
 
   Tensor tensor() const { return {desc, data}; }
   Tensor gradient() const { return {desc, diff}; }

@@ -71,8 +71,8 @@ std::vector<float> Net::read_diff(const std::string& blob) {
 void Net::write_blob(const std::string& blob, const std::vector<float>& values) {
   const size_t version = require(graph_, blob);
   if (static_cast<int64_t>(values.size()) != graph_.versions[version].shape.count()) {
-    throw Error(ErrorKind::kUsage, str(values.size(), " numbers for blob \"", blob, "\" of shape ",
-                                       graph_.versions[version].shape.str()));
+    throw Error(ErrorKind::kUsage,
+                str(values.size(), " numbers for blob \"", blob, "\" of shape ", graph_.versions[version].shape.str()));
   }
   executor_->write(plan_.data[version], values);
 }

@@ -143,7 +143,7 @@ void Executor::run_kernel(int index) {
   if (step.kind == StepKind::kBackward) {
     for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate_ || !step.first_part[i];
   }
-  const KernelRun run{bound.bottoms, bound.tops,  bound.bottom_diffs, bound.top_diffs, bound.params,
+  const KernelRun run{bound.bottoms,    bound.tops,  bound.bottom_diffs, bound.top_diffs, bound.params,
                       bound.accumulate, bound.saved, bound.scratch,      &pass_};
   try {
     step.kind == StepKind::kForward ? unit.kernel->forward(run) : unit.kernel->backward(run);
@@ -156,8 +156,7 @@ void Executor::run_kernel(int index) {
 void Executor::fill_source(int index) {
   const Step& step = plan_.steps[static_cast<size_t>(index)];
   const Bound& bound = bound_steps_[static_cast<size_t>(index)];
-  SourceLayer& source =
-      *graph_.nodes[static_cast<size_t>(plan_.units[static_cast<size_t>(step.unit)].nodes[0])].source;
+  SourceLayer& source = *graph_.nodes[static_cast<size_t>(plan_.units[static_cast<size_t>(step.unit)].nodes[0])].source;
   if (options_.device->is_host()) {
     source.fill(bound.tops, pass_);
     return;
@@ -201,9 +200,8 @@ std::vector<float> Executor::read(int value) {
 void Executor::write(int value, const std::vector<float>& numbers) {
   const Tensor to = tensor(value);
   std::vector<char> plain(to.desc.plain().bytes()), stored;
-  dispatch(to.desc.dtype, [&](auto t) {
-    std::copy(numbers.begin(), numbers.end(), reinterpret_cast<decltype(t)*>(plain.data()));
-  });
+  dispatch(to.desc.dtype,
+           [&](auto t) { std::copy(numbers.begin(), numbers.end(), reinterpret_cast<decltype(t)*>(plain.data())); });
   if (to.desc.layout) {
     stored.resize(to.desc.bytes());
     const auto reorder = make_reorder(to.desc.plain(), to.desc);

@@ -64,7 +64,7 @@ class Executor {
   Arena& arena_;
   Stream& stream_;
   DeviceBuffer persistent_;
-  std::vector<char> staging_;           ///< host side of source tops, for devices with memory of their own
+  std::vector<char> staging_;  ///< host side of source tops, for devices with memory of their own
   void* bound_arena_ = nullptr;
   bool bound_ = false;
   std::vector<Bound> bound_steps_;

@@ -21,21 +21,21 @@ struct NetOptions;
 struct BlobVersion {
   std::string name;
   Shape shape;
-  int producer = -1, top = -1;       ///< node and its top index
-  int consumer = -1, bottom = -1;    ///< node and its bottom index, -1: nobody reads it
+  int producer = -1, top = -1;     ///< node and its top index
+  int consumer = -1, bottom = -1;  ///< node and its bottom index, -1: nobody reads it
   float loss_weight = 0;
-  bool hidden_by_later = false;      ///< the name is written again (in place): only the last version is visible
+  bool hidden_by_later = false;  ///< the name is written again (in place): only the last version is visible
 };
 
 /// One layer in its place.
 struct Node {
   std::unique_ptr<Layer> layer;
-  SourceLayer* source = nullptr;       ///< the same layer, if it is one
-  std::vector<int> bottoms, tops;      ///< versions
+  SourceLayer* source = nullptr;   ///< the same layer, if it is one
+  std::vector<int> bottoms, tops;  ///< versions
   std::vector<ParamPtr> params;
-  std::vector<bool> param_grads;       ///< gradient wanted from this layer
-  std::vector<bool> bottom_grads;      ///< gradient wanted for this bottom
-  bool backward = false;               ///< takes part in backward
+  std::vector<bool> param_grads;   ///< gradient wanted from this layer
+  std::vector<bool> bottom_grads;  ///< gradient wanted for this bottom
+  bool backward = false;           ///< takes part in backward
   LayerSource where;
 };
 
@@ -43,9 +43,9 @@ struct Graph {
   NetDef def;
   std::vector<Node> nodes;
   std::vector<BlobVersion> versions;
-  std::vector<ParamPtr> params;                              ///< owners in layer order
-  std::vector<const caffe::FillerParameter*> fillers;        ///< per owner; null: zeros
-  std::vector<bool> filled_here;                             ///< per owner: false if shared from another net
+  std::vector<ParamPtr> params;                        ///< owners in layer order
+  std::vector<const caffe::FillerParameter*> fillers;  ///< per owner; null: zeros
+  std::vector<bool> filled_here;                       ///< per owner: false if shared from another net
 
   /// The visible (last) version of a blob name, -1 if there is none.
   int find(const std::string& blob) const;

@@ -35,19 +35,19 @@ struct NetOptions {
   caffe::Phase phase = caffe::TRAIN;
   DType dtype = DType::kF32;
   Device* device = &cpu_device();
-  uint64_t seed = 1;                  ///< of the parameter fillers
-  bool backward = true;               ///< plan gradients (if anything wants them)
-  std::string kernels = "auto";       ///< "auto": best first; else one backend's name ("reference"), the rest only where
-                                      ///< that backend has nothing to offer
-  bool fuse = true;                   ///< allow kernels that span several layers
-  bool share_memory = true;           ///< false: every value in memory of its own; the same bits
-  bool keep_blobs = false;            ///< every named blob stays readable after the pass
-  std::vector<std::string> seed_diffs;///< blobs whose gradient the caller writes (tests)
-  int64_t batch = 0;                  ///< > 0: replaces every data layer's batch size
-  Tuner* tuner = nullptr;             ///< times kernels; null: no timing
-  const Net* share_params = nullptr;  ///< layers of the same name use that net's parameters
-  std::shared_ptr<Arena> arena;       ///< null: one of its own
-  bool plan_only = false;             ///< no memory is taken; the net cannot run (`caffe plan`)
+  uint64_t seed = 1;             ///< of the parameter fillers
+  bool backward = true;          ///< plan gradients (if anything wants them)
+  std::string kernels = "auto";  ///< "auto": best first; else one backend's name ("reference"), the rest only where
+                                 ///< that backend has nothing to offer
+  bool fuse = true;              ///< allow kernels that span several layers
+  bool share_memory = true;      ///< false: every value in memory of its own; the same bits
+  bool keep_blobs = false;       ///< every named blob stays readable after the pass
+  std::vector<std::string> seed_diffs;  ///< blobs whose gradient the caller writes (tests)
+  int64_t batch = 0;                    ///< > 0: replaces every data layer's batch size
+  Tuner* tuner = nullptr;               ///< times kernels; null: no timing
+  const Net* share_params = nullptr;    ///< layers of the same name use that net's parameters
+  std::shared_ptr<Arena> arena;         ///< null: one of its own
+  bool plan_only = false;               ///< no memory is taken; the net cannot run (`caffe plan`)
 };
 
 }  // namespace robusta

@@ -10,7 +10,8 @@ namespace {
 void agree(const char* what, float& value, bool& given, bool has, float wanted, const std::string& name) {
   if (!has) return;
   if (given && value != wanted) {
-    throw Error(ErrorKind::kConfig, str("shared param \"", name, "\" has mismatched ", what, ": ", value, " and ", wanted),
+    throw Error(ErrorKind::kConfig,
+                str("shared param \"", name, "\" has mismatched ", what, ": ", value, " and ", wanted),
                 str("give the same ", what, " everywhere, or only once"))
         .in_field(str("param.", what));
   }
@@ -79,7 +80,8 @@ ParamPtr ParamTable::share(Owner& owner, const ParamDecl& decl, const caffe::Par
         .in_field("param.name");
   }
   agree("lr_mult", owner.param->lr_mult, owner.lr_given, spec.has_lr_mult(), spec.lr_mult(), spec.name());
-  agree("decay_mult", owner.param->decay_mult, owner.decay_given, spec.has_decay_mult(), spec.decay_mult(), spec.name());
+  agree("decay_mult", owner.param->decay_mult, owner.decay_given, spec.has_decay_mult(), spec.decay_mult(),
+        spec.name());
   return owner.param;
 }
 

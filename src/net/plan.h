@@ -33,20 +33,20 @@ struct Unit {
 /// Something with memory: a version's data or gradient, a reordered copy of one, saved state or scratch.
 struct Value {
   std::string label;
-  TensorDesc desc;        ///< meaningless when raw
+  TensorDesc desc;  ///< meaningless when raw
   size_t bytes = 0;
-  bool raw = false;       ///< saved state or scratch
-  bool persistent = false;///< outlives the pass: never shares memory
+  bool raw = false;           ///< saved state or scratch
+  bool persistent = false;    ///< outlives the pass: never shares memory
   int first = -1, last = -1;  ///< steps
-  int storage = -1;       ///< the value whose memory this one uses (itself, if its own)
-  size_t offset = 0;      ///< within the arena, or within the persistent buffer
+  int storage = -1;           ///< the value whose memory this one uses (itself, if its own)
+  size_t offset = 0;          ///< within the arena, or within the persistent buffer
 };
 
 enum class StepKind { kSource, kForward, kBackward, kReorder };
 
 struct Step {
   StepKind kind;
-  int unit = -1;                     ///< whose work this is (of a Reorder: the unit that asked for it)
+  int unit = -1;  ///< whose work this is (of a Reorder: the unit that asked for it)
   bool in_backward = false;
   std::vector<int> bottoms, tops, bottom_diffs, top_diffs;  ///< values, -1: absent
   int saved = -1, scratch = -1;
@@ -59,11 +59,11 @@ struct Plan {
   std::vector<Unit> units;
   std::vector<Value> values;
   std::vector<Step> steps;
-  int backward_begin = 0;                  ///< steps before are forward
-  std::vector<int> data, diff;             ///< per version: its value, -1: none (fused away, or no gradient)
+  int backward_begin = 0;                        ///< steps before are forward
+  std::vector<int> data, diff;                   ///< per version: its value, -1: none (fused away, or no gradient)
   std::vector<std::pair<int, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
   size_t arena_bytes = 0, persistent_bytes = 0;
-  size_t unshared_bytes = 0;               ///< every version's data and gradient in plain order, nothing shared
+  size_t unshared_bytes = 0;  ///< every version's data and gradient in plain order, nothing shared
 
   /// Parameters in the order in which backward completes their gradients; those without one last.
   std::vector<Param*> completion;

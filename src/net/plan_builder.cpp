@@ -53,7 +53,8 @@ void PlanBuilder::add_source(int node) {
 void PlanBuilder::add_unit(int node) {
   const Node& first = graph_.nodes[static_cast<size_t>(node)];
   std::vector<TensorDesc> descs;
-  for (int v : first.bottoms) descs.push_back(plan_.values[static_cast<size_t>(plan_.data[static_cast<size_t>(v)])].desc);
+  for (int v : first.bottoms)
+    descs.push_back(plan_.values[static_cast<size_t>(plan_.data[static_cast<size_t>(v)])].desc);
   plan_.units.push_back(choose_kernel(graph_, options_, node, descs));
   const int index = static_cast<int>(plan_.units.size()) - 1;
   const Unit& unit = plan_.units.back();
@@ -153,7 +154,8 @@ int PlanBuilder::top_gradient(int version, const Layout& layout, int unit) {
   int& diff = plan_.diff[static_cast<size_t>(version)];
   const auto& seeds = options_.seed_diffs;
   const bool seeded = !blob.hidden_by_later && std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end();
-  if (diff < 0 && (blob.loss_weight != 0 || seeded)) diff = constant("gradient of " + blob.name, desc, blob.loss_weight);
+  if (diff < 0 && (blob.loss_weight != 0 || seeded))
+    diff = constant("gradient of " + blob.name, desc, blob.loss_weight);
   if (diff >= 0) return in_layout(diff, layout, unit, true);
   if (plan_.units[static_cast<size_t>(unit)].kernel->booking().takes_missing_top_diffs) return -1;
   return in_layout(constant("zero gradient of " + blob.name, desc, 0), layout, unit, true);

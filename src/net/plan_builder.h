@@ -47,8 +47,8 @@ class PlanBuilder {
   const NetOptions& options_;
   Plan plan_;
   std::vector<UnitValues> unit_values_;
-  std::vector<int> content_;                      ///< per value: the value whose content it repeats
-  std::vector<std::pair<int, int>> reordered_;    ///< (content, reordered value) of forward reorders
+  std::vector<int> content_;                    ///< per value: the value whose content it repeats
+  std::vector<std::pair<int, int>> reordered_;  ///< (content, reordered value) of forward reorders
 };
 
 /// Lets values share memory where `aliases` of the kernels and the lifetimes allow it, and places all of them.

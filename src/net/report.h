@@ -9,11 +9,11 @@ namespace robusta {
 
 /// What a plan takes, in bytes.
 struct MemoryUse {
-  size_t activations = 0;   ///< the shared arena and what outlives a pass
-  size_t params = 0;        ///< values
-  size_t gradients = 0;     ///< of parameters
-  size_t history = 0;       ///< of the solver: one array per parameter for each kind of history
-  size_t unshared = 0;      ///< blobs' data and gradients with nothing shared, plus the other three
+  size_t activations = 0;  ///< the shared arena and what outlives a pass
+  size_t params = 0;       ///< values
+  size_t gradients = 0;    ///< of parameters
+  size_t history = 0;      ///< of the solver: one array per parameter for each kind of history
+  size_t unshared = 0;     ///< blobs' data and gradients with nothing shared, plus the other three
   size_t total() const { return activations + params + gradients + history; }
 };
 

@@ -50,7 +50,8 @@ std::string machine_key() {
     model = line.substr(line.find(':') + 2);
     break;
   }
-  std::replace_if(model.begin(), model.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
+  std::replace_if(
+      model.begin(), model.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
   return str(model, "/", omp_get_max_threads());
 }
 

@@ -1,7 +1,7 @@
 /// Choosing kernels by timing them, once per shape and machine.
 ///
-/// Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the cache file,
-/// from timing. All that were used can be read back and are saved with the training state.
+/// Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the cache
+/// file, from timing. All that were used can be read back and are saved with the training state.
 #pragma once
 
 #include <map>

@@ -33,7 +33,8 @@ void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   if constexpr (sizeof(T) == sizeof(float)) {
     // Measured on AVX-512 against OpenBLAS 0.3.21: twice as fast at LeNet's sizes, 1.2 times at AlexNet's.
     const char trans_a = op_a == Op::kTransposed ? 'T' : 'N', trans_b = op_b == Op::kTransposed ? 'T' : 'N';
-    [[maybe_unused]] const dnnl_status_t status = dnnl_sgemm(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, n);
+    [[maybe_unused]] const dnnl_status_t status =
+        dnnl_sgemm(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, n);
     assert(status == dnnl_success);
   } else {
     cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), extent(m), extent(n), extent(k), alpha, a, lda, b, ldb,

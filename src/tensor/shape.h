@@ -23,7 +23,8 @@ class Shape {
   int64_t count(int begin, int end) const;
   int64_t count(int begin = 0) const { return count(begin, axes()); }
 
-  /// An axis counted from the front; negative ones count from the back. Throws Error{kConfig} when there is no such axis.
+  /// An axis counted from the front; negative ones count from the back. Throws Error{kConfig} when there is no such
+  /// axis.
   int canonical_axis(int axis) const;
 
   /// The axes begin..end-1 alone.

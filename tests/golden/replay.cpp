@@ -150,7 +150,8 @@ Result replay_net(const std::string& name, const Mode& mode) {
 Result replay_io(const std::string& name, const Mode& mode) {
   Case golden(name);
   if (name == "io__mean_binaryproto") {
-    for (const auto& [key, array] : golden.arrays()) golden.compare(key, read_mean_file("samples/mean.binaryproto").data, {});
+    for (const auto& [key, array] : golden.arrays())
+      golden.compare(key, read_mean_file("samples/mean.binaryproto").data, {});
     return golden.result();
   }
   const std::string weights = golden.header("weights").empty() ? name + ".caffemodel" : golden.header("weights");
@@ -161,7 +162,8 @@ Result replay_io(const std::string& name, const Mode& mode) {
   std::string layer;
   int index = 0;
   for (const auto& [key, array] : golden.arrays()) {
-    if (parse_param_key(key, "expect:", layer, index)) golden.compare(key, net.read_param(param_of(net, layer, index)), {});
+    if (parse_param_key(key, "expect:", layer, index))
+      golden.compare(key, net.read_param(param_of(net, layer, index)), {});
   }
   return golden.result();
 }

@@ -11,9 +11,7 @@ namespace {
 
 constexpr double kWinogradTolerance = 1e-4;
 
-std::string convolution(const std::string& param) {
-  return "type: 'Convolution' convolution_param { " + param + " }";
-}
+std::string convolution(const std::string& param) { return "type: 'Convolution' convolution_param { " + param + " }"; }
 
 std::vector<KernelCase> convolutions() {
   return {
@@ -45,9 +43,9 @@ TEST(OnednnConvolution, WithRelu) {
     what.layers.push_back("type: 'ReLU'");
     compare_with_reference("onednn", what);
   }
-  compare_with_reference("onednn", {{convolution("num_output: 20 kernel_size: 3"),
-                                     "type: 'ReLU' relu_param { negative_slope: 0.25 }"},
-                                    {{2, 16, 6, 6}}});
+  compare_with_reference(
+      "onednn", {{convolution("num_output: 20 kernel_size: 3"), "type: 'ReLU' relu_param { negative_slope: 0.25 }"},
+                 {{2, 16, 6, 6}}});
 }
 
 TEST(OnednnConvolution, WinogradWhereItPays) {
@@ -108,10 +106,11 @@ TEST(OnednnConvolution, TunerSeesEachDirectionOnce) {
 TEST(OnednnConvolution, FoldsConstantBatchNorm) {
   const std::string norm = "type: 'BatchNorm'", scale = "type: 'Scale' scale_param { bias_term: true }";
   for (const char* bias : {"true", "false"}) {
-    const std::string first =
-        convolution(std::string("num_output: 24 kernel_size: 3 pad: 1 bias_term: ") + bias);
-    for (std::vector<std::string> chain : {std::vector<std::string>{first, norm}, {first, norm, scale},
-                                           {first, norm, scale, "type: 'ReLU'"}, {first, norm, "type: 'ReLU'"}}) {
+    const std::string first = convolution(std::string("num_output: 24 kernel_size: 3 pad: 1 bias_term: ") + bias);
+    for (std::vector<std::string> chain : {std::vector<std::string>{first, norm},
+                                           {first, norm, scale},
+                                           {first, norm, scale, "type: 'ReLU'"},
+                                           {first, norm, "type: 'ReLU'"}}) {
       const KernelCase what{chain, {{2, 16, 7, 7}}, caffe::TEST};
       const KernelInputs inputs = make_inputs(what);
       const KernelOutputs want = run_reference(what, inputs, {.backward = false});

@@ -41,7 +41,8 @@ TEST(Placement, NothingThatMeetsOverlapsInRandomCases) {
       EXPECT_LE(p.offsets[a] + values[a].bytes, p.bytes);
       for (size_t b = 0; b < a; ++b) {
         const bool meet = values[a].first <= values[b].last && values[b].first <= values[a].last;
-        const bool overlap = p.offsets[a] < p.offsets[b] + values[b].bytes && p.offsets[b] < p.offsets[a] + values[a].bytes;
+        const bool overlap =
+            p.offsets[a] < p.offsets[b] + values[b].bytes && p.offsets[b] < p.offsets[a] + values[a].bytes;
         EXPECT_FALSE(meet && overlap && values[a].bytes > 0 && values[b].bytes > 0);
       }
     }

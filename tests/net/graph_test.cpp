@@ -12,8 +12,8 @@ const std::string kInput = R"(layer { name: "in" type: "Input" top: "x" input_pa
 )";
 
 std::string inner_product(const std::string& name, const std::string& bottom, const std::string& more = "") {
-  return "layer { name: \"" + name + "\" type: \"InnerProduct\" bottom: \"" + bottom + "\" top: \"" + name + "\"\n" + more +
-         " inner_product_param { num_output: 4 weight_filler { type: \"xavier\" } } }\n";
+  return "layer { name: \"" + name + "\" type: \"InnerProduct\" bottom: \"" + bottom + "\" top: \"" + name + "\"\n" +
+         more + " inner_product_param { num_output: 4 weight_filler { type: \"xavier\" } } }\n";
 }
 
 std::string loss_of(const std::string& bottom) {
@@ -49,14 +49,16 @@ TEST(Graph, FrozenLowerLayersTakeNoPartInBackward) {
 }
 
 TEST(Graph, LayersThatReachNoLossTakeNoPart) {
-  Net net(net_def(kInput + inner_product("a", "x") + inner_product("b", "a") + inner_product("side", "a") + loss_of("b")),
-          {});
+  Net net(
+      net_def(kInput + inner_product("a", "x") + inner_product("b", "a") + inner_product("side", "a") + loss_of("b")),
+      {});
   EXPECT_TRUE(backward_of(net, "a"));
   EXPECT_FALSE(backward_of(net, "side"));
 }
 
 TEST(Graph, PropagateDownFalseStopsTheGradient) {
-  Net net(net_def(kInput + inner_product("a", "x") + inner_product("b", "a", "propagate_down: false") + loss_of("b")), {});
+  Net net(net_def(kInput + inner_product("a", "x") + inner_product("b", "a", "propagate_down: false") + loss_of("b")),
+          {});
   EXPECT_FALSE(backward_of(net, "a"));
   EXPECT_TRUE(backward_of(net, "b"));
 }

@@ -32,7 +32,8 @@ void write_database(const std::string& folder) {
 std::vector<double> losses_on(Device& device, const std::string& source) {
   const std::string text = R"(
     layer { name: "d" type: "Data" top: "x" top: "label" transform_param { mirror: true crop_size: 5 scale: 0.01 }
-            data_param { source: ")" + source + R"(" batch_size: 4 backend: LMDB } }
+            data_param { source: ")" +
+                           source + R"(" batch_size: 4 backend: LMDB } }
     layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y"
             inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
     layer { name: "loss" type: "SoftmaxWithLoss" bottom: "y" bottom: "label" top: "loss" })";

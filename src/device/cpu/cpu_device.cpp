@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "base/str.h"
-#include "device/device.h"
 #include "device/cpu/host_memory.h"
+#include "device/device.h"
 #include "robusta/error.h"
 
 namespace robusta {

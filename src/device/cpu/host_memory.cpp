@@ -37,8 +37,8 @@ size_t cgroup_available(const char* limit_path, const char* usage_path) {
 
 size_t available_host_memory() {
   const size_t v2 = cgroup_available("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current");
-  const size_t v1 = cgroup_available("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                                     "/sys/fs/cgroup/memory/memory.usage_in_bytes");
+  const size_t v1 =
+      cgroup_available("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes");
   return std::min({meminfo_available(), v2, v1});
 }
 

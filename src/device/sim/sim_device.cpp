@@ -127,8 +127,8 @@ void* SimDevice::allocate(size_t bytes) {
   std::lock_guard lock(mutex_);
   void* memory = nullptr;
   if (in_use_ + bytes > budget_ || posix_memalign(&memory, 64, std::max<size_t>(bytes, 1)) != 0) {
-    throw Error(ErrorKind::kMemory, str("out of device memory: ", bytes, " bytes wanted, ", budget_ - in_use_,
-                                        " of ", budget_, " free"),
+    throw Error(ErrorKind::kMemory,
+                str("out of device memory: ", bytes, " bytes wanted, ", budget_ - in_use_, " of ", budget_, " free"),
                 "use a smaller batch");
   }
   std::memset(memory, kPoison, bytes);

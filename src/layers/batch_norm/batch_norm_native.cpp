@@ -39,9 +39,15 @@ template <int N>
 class BatchNormNative : public Kernel {
  public:
   BatchNormNative(const KernelRequest& request, const NormChain& chain)
-      : batch_(chain.norm->batch()), channels_(chain.norm->channels()), pixels_(chain.norm->plane()),
-        blocks_((channels_ + N - 1) / N), eps_(chain.norm->eps()), fraction_(chain.norm->fraction()),
-        global_(chain.norm->uses_global_stats()), scale_(chain.scale_param), shift_(chain.shift_param) {
+      : batch_(chain.norm->batch()),
+        channels_(chain.norm->channels()),
+        pixels_(chain.norm->plane()),
+        blocks_((channels_ + N - 1) / N),
+        eps_(chain.norm->eps()),
+        fraction_(chain.norm->fraction()),
+        global_(chain.norm->uses_global_stats()),
+        scale_(chain.scale_param),
+        shift_(chain.shift_param) {
     if (chain.relu) slope_ = chain.relu->slope();
     booking_.bottom_layouts = booking_.top_layouts = {request.bottoms[0].layout};
     booking_.reads_bottoms = {true};
@@ -61,10 +67,12 @@ class BatchNormNative : public Kernel {
     } else {
       const Sums sums(run.scratch, batch_, width());
       const float* origin = x;  // the first pixel of the first sample: near enough to the mean to cancel nothing
-      for_blocks([=, this](int64_t n, int64_t b) {
-        channel_blocks::add_moments<N>(x + at(n, b), pixels_, origin + at(0, b), sums.first(n) + b * N,
-                                       sums.second(n) + b * N);
-      }, sums);
+      for_blocks(
+          [=, this](int64_t n, int64_t b) {
+            channel_blocks::add_moments<N>(x + at(n, b), pixels_, origin + at(0, b), sums.first(n) + b * N,
+                                           sums.second(n) + b * N);
+          },
+          sums);
       settle_batch(run, sums, saved, x);
     }
     const channel_blocks::Affine affine{saved.mean, saved.factor, saved.shift, slope_};
@@ -78,10 +86,12 @@ class BatchNormNative : public Kernel {
     const Saved saved(run.saved, width());
     const channel_blocks::Affine affine{saved.mean, saved.factor, saved.shift, slope_};
     const Sums sums(run.scratch, batch_, width());
-    for_blocks([=, this](int64_t n, int64_t b) {
-      channel_blocks::add_gradient_sums<N>(x + at(n, b), dy + at(n, b), pixels_, block_of(affine, b),
-                                           sums.first(n) + b * N, sums.second(n) + b * N);
-    }, sums);
+    for_blocks(
+        [=, this](int64_t n, int64_t b) {
+          channel_blocks::add_gradient_sums<N>(x + at(n, b), dy + at(n, b), pixels_, block_of(affine, b),
+                                               sums.first(n) + b * N, sums.second(n) + b * N);
+        },
+        sums);
     hand_over_gradients(run, sums, saved);
     if (!run.bottom_diffs[0]) return;
     float* dx = run.bottom_diffs[0].as<float>();

@@ -112,10 +112,10 @@ void propagate(const float* x, const float* dy, int64_t pixels, const Affine& af
   propagate_run<N>(x, dy, pixels, affine, constant, linear, dx);
 }
 
-#define ROBUSTA_CHANNEL_BLOCKS(N)                                                                                   \
-  template void add_moments<N>(const float*, int64_t, const float*, double*, double*);                              \
-  template void normalise<N>(const float*, int64_t, const Affine&, float*);                                         \
-  template void add_gradient_sums<N>(const float*, const float*, int64_t, const Affine&, double*, double*);         \
+#define ROBUSTA_CHANNEL_BLOCKS(N)                                                                           \
+  template void add_moments<N>(const float*, int64_t, const float*, double*, double*);                      \
+  template void normalise<N>(const float*, int64_t, const Affine&, float*);                                 \
+  template void add_gradient_sums<N>(const float*, const float*, int64_t, const Affine&, double*, double*); \
   template void propagate<N>(const float*, const float*, int64_t, const Affine&, const float*, const float*, float*);
 ROBUSTA_CHANNEL_BLOCKS(8)
 ROBUSTA_CHANNEL_BLOCKS(16)

@@ -1,7 +1,7 @@
 // Convolution on oneDNN, alone or with what follows it: a ReLU, or in TEST nets a BatchNorm on stored statistics.
 //
-// The ReLU is applied while the convolution writes its result. A BatchNorm (and Scale) of a net that never runs backward
-// is folded into weights and bias: y = (w x + b) * factor + shift.
+// The ReLU is applied while the convolution writes its result. A BatchNorm (and Scale) of a net that never runs
+// backward is folded into weights and bias: y = (w x + b) * factor + shift.
 
 #include <algorithm>
 
@@ -37,8 +37,11 @@ struct Chain {
 class FoldedWeights {
  public:
   FoldedWeights(const Chain& chain, const ConvolutionGeometry& geometry)
-      : affine_(*chain.norm, chain.scale), has_bias_(chain.convolution->has_bias()), outputs_(geometry.num_output),
-        taps_(geometry.weight_shape().count(1)), weights_(static_cast<size_t>(outputs_ * taps_) * sizeof(float)),
+      : affine_(*chain.norm, chain.scale),
+        has_bias_(chain.convolution->has_bias()),
+        outputs_(geometry.num_output),
+        taps_(geometry.weight_shape().count(1)),
+        weights_(static_cast<size_t>(outputs_ * taps_) * sizeof(float)),
         bias_(static_cast<size_t>(outputs_) * sizeof(float)) {}
 
   void refresh(std::span<Param* const> params) {
@@ -78,7 +81,8 @@ ROBUSTA_SIMD void mask_values(const float* y, const float* dy, float slope, floa
 class Trial {
  public:
   explicit Trial(const ConvolutionProblem& problem)
-      : src_(filled(problem.src.get_size())), dst_(filled(problem.dst.get_size())),
+      : src_(filled(problem.src.get_size())),
+        dst_(filled(problem.dst.get_size())),
         weights_(filled(static_cast<size_t>(problem.geometry.weight_shape().count()) * sizeof(float))),
         bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
 
@@ -192,10 +196,9 @@ class OnednnConvolution : public Kernel {
     float* result = static_cast<float*>(at_offset(run.scratch, masked_at_));
     const float *y = run.tops[0].as<float>(), *dy = run.top_diffs[0].as<float>();
     const float slope = problem_.slope;
-    parallel_ranges(static_cast<int64_t>(problem_.dst.get_size() / sizeof(float)), 1 << 14,
-                    [=](int64_t begin, int64_t end) {
-                      mask_values(y + begin, dy + begin, slope, result + begin, end - begin);
-                    });
+    parallel_ranges(
+        static_cast<int64_t>(problem_.dst.get_size() / sizeof(float)), 1 << 14,
+        [=](int64_t begin, int64_t end) { mask_values(y + begin, dy + begin, slope, result + begin, end - begin); });
     return result;
   }
 
@@ -224,8 +227,8 @@ std::string objection(const KernelRequest& request, const Chain& chain) {
   return "";
 }
 
-/// Blocks of 16 channels are wasted on few odd ones (LeNet's 20 and 50): channels last then has the faster kernels, half
-/// of the arithmetic being padding otherwise.
+/// Blocks of 16 channels are wasted on few odd ones (LeNet's 20 and 50): channels last then has the faster kernels,
+/// half of the arithmetic being padding otherwise.
 bool wants_channels_last(const ConvolutionGeometry& geometry) {
   auto padded = [](int64_t channels) { return (channels + 15) / 16 * 16; };
   constexpr int64_t kPlainInput = 4;  // so few are read from plain images

@@ -1,5 +1,5 @@
-/// Concat and Slice of tensors whose channels lie in blocks: while every piece is whole blocks, a sample of a piece is one
-/// contiguous run within that sample of the whole, exactly as in plain order.
+/// Concat and Slice of tensors whose channels lie in blocks: while every piece is whole blocks, a sample of a piece is
+/// one contiguous run within that sample of the whole, exactly as in plain order.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct BlockPieces {
 };
 
 /// The blocked layouts in which `whole` and `pieces` can be joined or cut along `axis`; `offered` are the layouts that
-/// their producers leave. Empty layouts, and the reason in `why_not`, when there is nothing to gain or it cannot be done.
+/// their producers leave. Empty layouts, and the reason in `why_not`, when there is nothing to gain or it cannot be
+/// done.
 BlockPieces block_pieces(const TensorDesc& whole, const std::vector<TensorDesc>& pieces,
                          const std::vector<TensorDesc>& offered, int axis, std::string& why_not);
 

@@ -5,8 +5,11 @@
 namespace robusta::onednn {
 
 ChannelAffine::ChannelAffine(const BatchNormLayer& norm, const ScaleLayer* scale)
-    : scaled_(scale || norm.has_scale()), shifted_(norm.has_scale() || (scale && scale->has_bias())), eps_(norm.eps()),
-      factor_(static_cast<size_t>(norm.channels())), shift_(static_cast<size_t>(norm.channels())) {}
+    : scaled_(scale || norm.has_scale()),
+      shifted_(norm.has_scale() || (scale && scale->has_bias())),
+      eps_(norm.eps()),
+      factor_(static_cast<size_t>(norm.channels())),
+      shift_(static_cast<size_t>(norm.channels())) {}
 
 bool ChannelAffine::refresh(std::span<Param* const> params) {
   bool moved = versions_.size() != params.size();

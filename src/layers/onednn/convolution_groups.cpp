@@ -57,8 +57,11 @@ class GroupPass : public ConvolutionPass {
  public:
   /// `passes`: one for each group, or one for all.
   GroupPass(Direction direction, const ConvolutionProblem& problem, ConvolutionPasses passes)
-      : direction_(direction), group_(problem.geometry.group), passes_(std::move(passes)),
-        src_(problem.src, problem.geometry.batch, group_), dst_(problem.dst, problem.geometry.batch, group_),
+      : direction_(direction),
+        group_(problem.geometry.group),
+        passes_(std::move(passes)),
+        src_(problem.src, problem.geometry.batch, group_),
+        dst_(problem.dst, problem.geometry.batch, group_),
         weight_count_(problem.geometry.weight_shape().count() / group_),
         bias_count_(problem.geometry.num_output / group_) {
     if (!src_.in_place()) src_at_ = plan_.add(src_.bytes());

@@ -11,9 +11,8 @@ namespace {
 
 bool is_3x3_stride_1(const ConvolutionGeometry& geometry) {
   return geometry.axes.size() == 2 &&
-         std::all_of(geometry.axes.begin(), geometry.axes.end(), [](const WindowAxis& axis) {
-           return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
-         });
+         std::all_of(geometry.axes.begin(), geometry.axes.end(),
+                     [](const WindowAxis& axis) { return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1; });
 }
 
 /// Measured over the 3x3 layers of AlexNet, GoogLeNet, ResNet-50 and VGG-16 (Zen 5, 2 threads): Winograd took 0.37 to

@@ -34,7 +34,7 @@ struct ConvolutionProblem {
 /// The memory of one run. Which are written depends on the direction.
 struct ConvolutionData {
   const void *src = nullptr, *weights = nullptr, *bias = nullptr, *dst = nullptr;
-  uint64_t version = 0;  ///< of the weights
+  uint64_t version = 0;                        ///< of the weights
   bool add_weights = false, add_bias = false;  ///< to the gradients that are there, instead of overwriting them
 };
 

@@ -73,10 +73,11 @@ class PackedWeights {
 class ForwardPass : public ConvolutionPass {
  public:
   ForwardPass(const ConvolutionProblem& problem, const dnnl::convolution_forward::primitive_desc& chosen)
-      : name_(chosen.impl_info_str()), bias_(problem.bias),
+      : name_(chosen.impl_info_str()),
+        bias_(problem.bias),
         weights_(problem, chosen.weights_desc(), problem.inference, plan_) {
-    std::vector<Step::Arg> args{{DNNL_ARG_SRC, problem.src}, {DNNL_ARG_WEIGHTS, chosen.weights_desc()},
-                                {DNNL_ARG_DST, problem.dst}};
+    std::vector<Step::Arg> args{
+        {DNNL_ARG_SRC, problem.src}, {DNNL_ARG_WEIGHTS, chosen.weights_desc()}, {DNNL_ARG_DST, problem.dst}};
     if (bias_) args.emplace_back(DNNL_ARG_BIAS, chosen.bias_desc());
     step_ = Step(dnnl::convolution_forward(chosen), args, chosen.scratchpad_desc());
     scratch_at_ = plan_.add(step_.scratch_bytes());
@@ -88,8 +89,9 @@ class ForwardPass : public ConvolutionPass {
     const void* weights = weights_.get(data, scratch);
     void* own = at_offset(scratch, scratch_at_);
     if (bias_) {
-      step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, data.dst},
-                 {DNNL_ARG_BIAS, data.bias}}, own);
+      step_.run(
+          {{DNNL_ARG_SRC, data.src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, data.dst}, {DNNL_ARG_BIAS, data.bias}},
+          own);
     } else {
       step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, data.dst}}, own);
     }
@@ -107,9 +109,11 @@ class ForwardPass : public ConvolutionPass {
 class BackwardDataPass : public ConvolutionPass {
  public:
   BackwardDataPass(const ConvolutionProblem& problem, const dnnl::convolution_backward_data::primitive_desc& chosen)
-      : name_(chosen.impl_info_str()), weights_(problem, chosen.weights_desc(), false, plan_),
+      : name_(chosen.impl_info_str()),
+        weights_(problem, chosen.weights_desc(), false, plan_),
         step_(dnnl::convolution_backward_data(chosen),
-              {{DNNL_ARG_DIFF_DST, problem.dst}, {DNNL_ARG_WEIGHTS, chosen.weights_desc()},
+              {{DNNL_ARG_DIFF_DST, problem.dst},
+               {DNNL_ARG_WEIGHTS, chosen.weights_desc()},
                {DNNL_ARG_DIFF_SRC, problem.src}},
               chosen.scratchpad_desc()),
         scratch_at_(plan_.add(step_.scratch_bytes())) {}
@@ -145,8 +149,8 @@ class BackwardWeightsPass : public ConvolutionPass {
     unpack_at_ = plan_.add(unpack_.scratch_bytes());
     packed_at_ = plan_.add(packed.get_size());
     // Only needed to add to a gradient, after the convolution is done: its scratch memory can serve both.
-    std::vector<Step::Arg> args{{DNNL_ARG_SRC, problem.src}, {DNNL_ARG_DIFF_DST, problem.dst},
-                                {DNNL_ARG_DIFF_WEIGHTS, packed}};
+    std::vector<Step::Arg> args{
+        {DNNL_ARG_SRC, problem.src}, {DNNL_ARG_DIFF_DST, problem.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed}};
     if (bias_) args.emplace_back(DNNL_ARG_DIFF_BIAS, chosen.diff_bias_desc());
     step_ = Step(dnnl::convolution_backward_weights(chosen), args, chosen.scratchpad_desc());
     bias_at_ = plan_.add(sizeof(float) * static_cast<size_t>(outputs_));
@@ -159,8 +163,11 @@ class BackwardWeightsPass : public ConvolutionPass {
     void *packed = at_offset(scratch, packed_at_), *bias = at_offset(scratch, bias_at_);
     void* own = at_offset(scratch, scratch_at_);
     if (bias_) {
-      step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_DIFF_DST, data.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed},
-                 {DNNL_ARG_DIFF_BIAS, bias}}, own);
+      step_.run({{DNNL_ARG_SRC, data.src},
+                 {DNNL_ARG_DIFF_DST, data.dst},
+                 {DNNL_ARG_DIFF_WEIGHTS, packed},
+                 {DNNL_ARG_DIFF_BIAS, bias}},
+                own);
       if (data.bias) hand_over_bias(data, bias);
     } else {
       step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_DIFF_DST, data.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed}}, own);

@@ -118,9 +118,7 @@ Desc plain_desc(const Dims& dims) {
   return Desc(dims, dnnl::memory::data_type::f32, strides);
 }
 
-Desc any_desc(const Dims& dims) {
-  return Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
-}
+Desc any_desc(const Dims& dims) { return Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any); }
 
 Desc desc_of(const TensorDesc& tensor) {
   assert(tensor.dtype == DType::kF32);

@@ -27,8 +27,8 @@ void Step::run(std::initializer_list<std::pair<int, const void*>> data, void* sc
     point(memories_[index++], pointer);
   }
   if (scratch_bytes_ > 0) point(memories_[index], scratch);
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream().get(),
-                                                      static_cast<int>(args_.size()), args_.data());
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream().get(), static_cast<int>(args_.size()), args_.data());
   if (status != dnnl_success) throw dnnl::error(status, "oneDNN could not run a primitive");
   stream().wait();
 }

@@ -1,8 +1,8 @@
 // Pooling in f32 over one or two spatial axes, vectorised over what lies innermost: the channels of a block
 // (nChw16c and its like), all channels (channels last), or single pixels (plain).
 //
-// Backward goes over the pixels of the bottom and gathers from the windows that cover each, so nothing has to be cleared
-// first and no two threads write to one place. MAX keeps one byte per output: the tap that was largest.
+// Backward goes over the pixels of the bottom and gathers from the windows that cover each, so nothing has to be
+// cleared first and no two threads write to one place. MAX keeps one byte per output: the tap that was largest.
 
 #include <algorithm>
 #include <cfloat>
@@ -22,8 +22,8 @@ namespace {
 constexpr int kNoTap = 255;  ///< no pixel of the window is above -FLT_MAX
 
 /// The taps of N lanes as N bytes. Bytes of one lane each would be widened lane by lane; so lanes 0..3 are the lowest
-/// bytes of the four words, lanes 4..7 the next ones, and so on: shifts and masks. (Vectors go by reference, because how
-/// they are passed depends on the instruction set.)
+/// bytes of the four words, lanes 4..7 the next ones, and so on: shifts and masks. (Vectors go by reference, because
+/// how they are passed depends on the instruction set.)
 template <int N>
 struct Taps;
 
