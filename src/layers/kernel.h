@@ -104,7 +104,7 @@ using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelRequest& request, 
 
 struct KernelCandidate {
   std::string pattern;  ///< layer type, or types joined by '+' for a fused chain: "Convolution+ReLU"
-  std::string backend;  ///< "reference", "native" (our own loops and OpenBLAS), "onednn", ...
+  std::string backend;  ///< "reference", "native" (our own loops and matrix products), "onednn", ...
   std::string device;   ///< kind of memory the kernel works on: "cpu"
   int priority;         ///< higher is asked first; reference kernels have 0
   KernelFactory factory;

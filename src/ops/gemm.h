@@ -1,4 +1,4 @@
-/// Matrix products on the BLAS of the build (OpenBLAS), threaded by it. Call from outside of parallel regions.
+/// Matrix products: oneDNN in f32, OpenBLAS in f64, both threaded by OpenMP. Call from outside of parallel regions.
 #pragma once
 
 #include <cstdint>

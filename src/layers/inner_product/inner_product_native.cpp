@@ -1,4 +1,4 @@
-// InnerProduct on plain f32 arrays: three matrix products of OpenBLAS, and our own loops for the bias.
+// InnerProduct on plain f32 arrays: three matrix products, and our own loops for the bias.
 
 #include "layers/channel_rows.h"
 #include "layers/elementwise.h"
