@@ -2,6 +2,7 @@
 
 #include "layers/channel_rows.h"
 #include "layers/elementwise.h"
+#include "layers/inner_product/few_rows.h"
 #include "layers/inner_product/inner_product.h"
 #include "ops/gemm.h"
 
@@ -22,8 +23,12 @@ class InnerProductNative : public Kernel {
 
   void forward(const KernelRun& run) override {
     float* y = run.tops[0].as<float>();
-    gemm(Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1.0f,
-         run.bottoms[0].as<float>(), run.params[0]->tensor().as<float>(), 0.0f, y);
+    const float *x = run.bottoms[0].as<float>(), *w = run.params[0]->tensor().as<float>();
+    if (!transposed_ && pays_for_few_rows(rows_, inputs_)) {
+      multiply_few_rows(x, w, rows_, outputs_, inputs_, y);
+    } else {
+      gemm(Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1.0f, x, w, 0.0f, y);
+    }
     if (run.params.size() > 1) bias_rows().affine(y, nullptr, run.params[1]->tensor().as<float>(), y);
   }
 
