@@ -110,8 +110,8 @@ def our_step(caffe, net, steps, folder, environment):
     """Milliseconds of a step by `caffe time`."""
     model = ROOT / "models" / net.folder / "train_val.prototxt"
     synthetic = folder / f"{net.folder}.prototxt"
-    # Without its data source the program feeds synthetic input.
-    synthetic.write_text(re.sub(r'source: ".*"', 'source: "no_such_database"', model.read_text()))
+    # Without its data source the program feeds synthetic input, of a shape that it takes from the names.
+    synthetic.write_text(re.sub(r'source: ".*"', f'source: "absent_{net.folder}"', model.read_text()))
     command = [caffe, "time", "-model", str(synthetic), "-batch", str(net.batch), "-iterations", str(steps)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
