@@ -198,12 +198,12 @@ TEST_F(CaffeProgram, WritesOneJsonObjectPerEvent) {
 }
 
 TEST_F(CaffeProgram, ShowsAProgressLineOnATerminal) {
-  solver("max_iter: 30000 display: 500");
+  solver("max_iter: 3000 display: 500");
   CaffeProcess process(folder_.path(), {"train", "-solver", "solver.prototxt"}, true);
   EXPECT_EQ(process.wait(), 0);
   const std::string log = process.log();
-  EXPECT_TRUE(matches(log, "\r\x1b\\[Kiteration \\d+/30000 \\(")) << log;
-  EXPECT_TRUE(has(log, ", ETA 00:00:")) << log;
+  EXPECT_TRUE(matches(log, "\r\x1b\\[Kiteration \\d+/3000 \\(")) << log;
+  EXPECT_TRUE(matches(log, ", ETA \\d{2}:\\d{2}:\\d{2}")) << log;  // how long it says depends on the machine
   // A log line begins at the left margin, after the progress line was taken away.
   EXPECT_TRUE(matches(log, "\r\x1b\\[KI\\d{8} [^\r\n]* Iteration 500, lr = ")) << log;
   EXPECT_FALSE(has(log, "    Speed: "));
