@@ -11,8 +11,8 @@ namespace robusta {
 namespace {
 
 constexpr int64_t kLanes = 16;
-constexpr int64_t kTile = 4;         // rows times outputs whose sums stay in registers: 4 x 4
-constexpr int64_t kPiece = 1024;     // inputs at a time: four rows of weights then stay in the first-level cache
+constexpr int64_t kTile = 4;      // rows times outputs whose sums stay in registers: 4 x 4
+constexpr int64_t kPiece = 1024;  // inputs at a time: four rows of weights then stay in the first-level cache
 using Vector = Floats<kLanes>;
 
 /// Adds `count` inputs (a multiple of kLanes) to the sums of R rows and O outputs, `sums` having kTile outputs per row.

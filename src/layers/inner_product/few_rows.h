@@ -10,8 +10,8 @@ inline constexpr int64_t kFewRows = 64;
 /// True where multiply_few_rows beats the general matrix product: wide vectors, 1 to kFewRows rows, long sums.
 bool pays_for_few_rows(int64_t rows, int64_t inputs);
 
-/// y[rows, outputs] = x[rows, inputs] w[outputs, inputs]^T, all dense and row-major. Outputs are split over the threads,
-/// sums are not: the same bits for any number of threads. REQUIRES: rows <= kFewRows.
+/// y[rows, outputs] = x[rows, inputs] w[outputs, inputs]^T, all dense and row-major. Outputs are split over the
+/// threads, sums are not: the same bits for any number of threads. REQUIRES: rows <= kFewRows.
 void multiply_few_rows(const float* x, const float* w, int64_t rows, int64_t outputs, int64_t inputs, float* y);
 
 }  // namespace robusta
