@@ -1,0 +1,65 @@
+/// Ranks that work on one training, and how they talk.
+///
+/// Three kinds: `self` (one rank), `threads` (ranks are threads of this process) and `mpi` (ranks are processes). All
+/// calls are collective over the communicator's ranks, in the same order on each, except `exchange`, which pairs with
+/// the peers it names. A communicator is driven by one thread at a time; ranks that must talk from two threads
+/// duplicate it. Calls block; when a peer has gone they block for ever under MPI, whose calls cannot be left: the
+/// liveness watch ends the process then. Destructors never communicate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tensor/dtype.h"
+
+namespace robusta {
+
+/// Memory of one size on every rank, of which ranks of one host see each other's.
+class SharedMemory {
+ public:
+  virtual ~SharedMemory() = default;
+  virtual size_t bytes() const = 0;
+  /// This rank's part, aligned to a page.
+  virtual void* data() const = 0;
+  /// The part of another rank of the communicator that allocated it; null when it lies on another host.
+  virtual void* peer(int rank) const = 0;
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// "self", "threads" or "mpi".
+  virtual std::string kind() const = 0;
+  /// The name of the host this rank runs on.
+  virtual std::string host() const = 0;
+
+  /// Sends `out` to rank `to` and receives `in` from rank `from`, at once; returns when both are done. A peer of -1
+  /// leaves that half out. Both sides agree on the sizes.
+  virtual void exchange(const void* out, size_t out_bytes, int to, void* in, size_t in_bytes, int from) = 0;
+
+  virtual void barrier() = 0;
+  virtual void broadcast(void* data, size_t bytes, int root) = 0;
+  /// `all` receives size() x bytes, in the order of ranks.
+  virtual void all_gather(const void* mine, size_t bytes, void* all) = 0;
+  /// Sums `count` elements over the ranks in place, by the library's own algorithm.
+  virtual void all_reduce(void* data, int64_t count, DType type) = 0;
+
+  /// Ranks of equal colour form a new communicator, ordered by key, then by rank.
+  virtual std::unique_ptr<Communicator> split(int colour, int key) = 0;
+  std::unique_ptr<Communicator> duplicate() { return split(0, rank()); }
+
+  /// Memory of `bytes` (the same on every rank), zero at first. Throws Error{kMemory}.
+  virtual std::shared_ptr<SharedMemory> allocate(size_t bytes) = 0;
+
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+ protected:
+  Communicator() = default;
+};
+
+}  // namespace robusta
