@@ -27,6 +27,22 @@ class SharedMemory {
   virtual void* peer(int rank) const = 0;
 };
 
+/// Transfers that go on while their owner computes. Each lies in a numbered slot from its start until wait(slot).
+/// Transfers between two ranks keep their order; those of all channels of a communicator share it with exchange(),
+/// which therefore is not called while any is under way. The memory of a transfer is left alone until it has been
+/// waited for.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  /// REQUIRES: nothing is under way in the slot; bytes <= kLargest.
+  virtual void send(int slot, const void* data, size_t bytes, int to) = 0;
+  virtual void receive(int slot, void* data, size_t bytes, int from) = 0;
+  /// Returns when the slot's transfer is done, at once when there is none.
+  virtual void wait(int slot) = 0;
+
+  static constexpr size_t kLargest = size_t{1} << 30;
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -41,6 +57,9 @@ class Communicator {
   /// leaves that half out. Both sides agree on the sizes.
   virtual void exchange(const void* out, size_t out_bytes, int to, void* in, size_t in_bytes, int from) = 0;
 
+  /// Transfers in `slots` slots; not collective.
+  virtual std::unique_ptr<Channel> open_channel(int slots) = 0;
+
   virtual void barrier() = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   /// `all` receives size() x bytes, in the order of ranks.
@@ -54,6 +73,9 @@ class Communicator {
 
   /// Memory of `bytes` (the same on every rank), zero at first. Throws Error{kMemory}.
   virtual std::shared_ptr<SharedMemory> allocate(size_t bytes) = 0;
+
+  /// For loops that wait on shared memory: throws Error{kCommunication} when a peer is known to have failed.
+  virtual void check_peers() {}
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

@@ -18,4 +18,8 @@ std::unique_ptr<Communicator> make_self();
 /// Ends MPI where it was started; call after all communicators are gone. Waits for the other ranks.
 void leave_world();
 
+/// Ends the process, and all other ranks with it, at once: for an error on one rank, where leave_world() would wait for
+/// peers that do not come.
+[[noreturn]] void abandon_world(int exit_code);
+
 }  // namespace robusta

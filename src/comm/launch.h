@@ -1,0 +1,24 @@
+/// What the program that started this process left in the environment about its peers.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace robusta {
+
+struct Launch {
+  std::string variable;   ///< that gave it away; empty: started by hand
+  std::string launcher;   ///< "Open MPI's mpirun", for messages
+  std::string value;      ///< of the variable
+  int ranks = 0;          ///< announced; 0: not told
+  bool can_meet = false;  ///< the launcher offers what MPI needs to find the other ranks
+};
+
+/// `get` returns the value of a variable, or null, as std::getenv does.
+Launch find_launch(const std::function<const char*(const char*)>& get);
+
+/// Throws Error{kCommunication} with the fix unless `world` ranks are what was announced. `world` is 0 when there is no
+/// MPI in this build.
+void check_launch(const Launch& launch, int world);
+
+}  // namespace robusta

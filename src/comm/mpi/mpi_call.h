@@ -1,0 +1,23 @@
+/// The MPI library, its C interface alone, and its errors as ours.
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <cstddef>
+
+namespace robusta {
+
+/// Throws Error{kCommunication} with the library's words unless `code` is MPI_SUCCESS.
+void check_mpi(int code, const char* call);
+
+/// The largest single message in bytes: MPI counts elements in an int. $ROBUSTA_MPI_MESSAGE makes it smaller, so that
+/// tests can cut messages without gigabytes.
+size_t largest_message();
+
+/// Communicators and windows end with MPI: freeing them is collective, and destructors do not communicate.
+void free_at_end(MPI_Comm comm);
+void free_at_end(MPI_Win window);
+
+}  // namespace robusta

@@ -1,0 +1,53 @@
+#include "comm/mpi/mpi_channel.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "comm/patience.h"
+
+namespace robusta {
+namespace {
+
+constexpr int kTag = 1;
+
+}  // namespace
+
+template <typename Start>
+void MpiChannel::start(int slot, std::byte* data, size_t bytes, const Start& start) {
+  std::vector<MPI_Request>& requests = slots_.at(static_cast<size_t>(slot));
+  assert(requests.empty());
+  size_t done = 0;
+  do {
+    const size_t piece = std::min(bytes - done, largest_message());
+    requests.push_back(MPI_REQUEST_NULL);
+    start(data + done, static_cast<int>(piece), &requests.back());
+    done += piece;
+  } while (done < bytes);
+}
+
+void MpiChannel::send(int slot, const void* data, size_t bytes, int to) {
+  auto* from = const_cast<std::byte*>(static_cast<const std::byte*>(data));
+  start(slot, from, bytes, [&](std::byte* piece, int count, MPI_Request* request) {
+    check_mpi(MPI_Isend(piece, count, MPI_BYTE, to, kTag, comm_, request), "MPI_Isend");
+  });
+}
+
+void MpiChannel::receive(int slot, void* data, size_t bytes, int from) {
+  start(slot, static_cast<std::byte*>(data), bytes, [&](std::byte* piece, int count, MPI_Request* request) {
+    check_mpi(MPI_Irecv(piece, count, MPI_BYTE, from, kTag, comm_, request), "MPI_Irecv");
+  });
+}
+
+void MpiChannel::wait(int slot) {
+  std::vector<MPI_Request>& requests = slots_.at(static_cast<size_t>(slot));
+  // MPI_Wait would spin on a core that computes, and no call but one of ours moves the data on.
+  int done = requests.empty();
+  for (Patience patience(100); !done; patience.pause()) {
+    const int count = static_cast<int>(requests.size());
+    check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    if (done) break;
+  }
+  requests.clear();
+}
+
+}  // namespace robusta

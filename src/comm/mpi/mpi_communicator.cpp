@@ -1,0 +1,74 @@
+#include "comm/mpi/mpi_communicator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/host_name.h"
+#include "comm/mpi/mpi_memory.h"
+
+namespace robusta {
+
+MpiCommunicator::MpiCommunicator(MPI_Comm comm) : comm_(comm), host_(host_name()), exchanges_(comm, 2) {
+  free_at_end(comm);
+  check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+}
+
+void MpiCommunicator::exchange(const void* out, size_t out_bytes, int to, void* in, size_t in_bytes, int from) {
+  if (from >= 0) exchanges_.receive(1, in, in_bytes, from);
+  if (to >= 0) exchanges_.send(0, out, out_bytes, to);
+  exchanges_.wait(0);
+  exchanges_.wait(1);
+}
+
+std::unique_ptr<Channel> MpiCommunicator::open_channel(int slots) { return std::make_unique<MpiChannel>(comm_, slots); }
+
+void MpiCommunicator::barrier() { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
+
+void MpiCommunicator::broadcast(void* data, size_t bytes, int root) {
+  for (size_t done = 0; done < bytes; done += largest_message()) {
+    const int piece = static_cast<int>(std::min(bytes - done, largest_message()));
+    check_mpi(MPI_Bcast(static_cast<std::byte*>(data) + done, piece, MPI_BYTE, root, comm_), "MPI_Bcast");
+  }
+}
+
+void MpiCommunicator::all_gather(const void* mine, size_t bytes, void* all) {
+  if (bytes <= largest_message()) {
+    const int count = static_cast<int>(bytes);
+    check_mpi(MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, comm_), "MPI_Allgather");
+    return;
+  }
+  const auto part = [&](int rank) { return static_cast<std::byte*>(all) + static_cast<size_t>(rank) * bytes; };
+  std::memmove(part(rank_), mine, bytes);
+  for (int root = 0; root < size_; ++root) broadcast(part(root), bytes, root);
+}
+
+void MpiCommunicator::all_reduce(void* data, int64_t count, DType type) {
+  const MPI_Datatype mpi_type = type == DType::kF64 ? MPI_DOUBLE : MPI_FLOAT;
+  const auto limit = static_cast<int64_t>(std::max<size_t>(largest_message() / size_of(type), 1));
+  for (int64_t done = 0; done < count; done += limit) {
+    void* piece = static_cast<std::byte*>(data) + static_cast<size_t>(done) * size_of(type);
+    const int elements = static_cast<int>(std::min(count - done, limit));
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece, elements, mpi_type, MPI_SUM, comm_), "MPI_Allreduce");
+  }
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int colour, int key) {
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm_, colour, key, &part), "MPI_Comm_split");
+  return std::make_unique<MpiCommunicator>(part);
+}
+
+std::shared_ptr<SharedMemory> MpiCommunicator::allocate(size_t bytes) {
+  if (node_ == MPI_COMM_NULL) {
+    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
+    free_at_end(node_);
+    check_mpi(MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  auto memory = std::make_shared<MpiMemory>(comm_, node_, bytes);
+  barrier();  // nobody reads before everybody has zeroed
+  return memory;
+}
+
+}  // namespace robusta

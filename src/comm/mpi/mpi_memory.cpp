@@ -1,0 +1,64 @@
+#include "comm/mpi/mpi_memory.h"
+
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+
+#include "base/str.h"
+#include "comm/page_block.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+/// Places of the ranks of `comm` in `node`; MPI_UNDEFINED for those of other hosts.
+std::vector<int> places(MPI_Comm comm, MPI_Comm node) {
+  MPI_Group all = MPI_GROUP_NULL, here = MPI_GROUP_NULL;
+  int size = 0;
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
+  check_mpi(MPI_Comm_group(node, &here), "MPI_Comm_group");
+  std::vector<int> ranks(static_cast<size_t>(size)), found(ranks.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  check_mpi(MPI_Group_translate_ranks(all, size, ranks.data(), here, found.data()), "MPI_Group_translate_ranks");
+  MPI_Group_free(&all);
+  MPI_Group_free(&here);
+  return found;
+}
+
+/// Every part lies in a mapping that begins with a page, so this skips the same bytes in each process.
+void* next_page(void* address) {
+  const auto value = reinterpret_cast<uintptr_t>(address);
+  return reinterpret_cast<void*>((value + kPage - 1) / kPage * kPage);
+}
+
+}  // namespace
+
+MpiMemory::MpiMemory(MPI_Comm comm, MPI_Comm node, size_t bytes) : bytes_(bytes) {
+  // Whole pages for each rank: its memory lies where its processor is, and no two ranks write one cache line.
+  MPI_Info info = MPI_INFO_NULL;
+  check_mpi(MPI_Info_create(&info), "MPI_Info_create");
+  check_mpi(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
+  MPI_Win window = MPI_WIN_NULL;
+  void* base = nullptr;
+  const auto wanted = static_cast<MPI_Aint>(whole_pages(bytes) + kPage);
+  const int code = MPI_Win_allocate_shared(wanted, 1, info, node, &base, &window);
+  MPI_Info_free(&info);
+  if (code != MPI_SUCCESS) {
+    throw Error(ErrorKind::kMemory, str("no memory that the ranks of a host share: ", bytes, " bytes for each of them"),
+                "make /dev/shm larger (in a container: --shm-size), or use fewer ranks per host");
+  }
+  free_at_end(window);
+  data_ = next_page(base);
+  std::memset(data_, 0, bytes);
+  for (const int place : places(comm, node)) {
+    MPI_Aint size = 0;
+    int unit = 0;
+    void* part = nullptr;
+    if (place != MPI_UNDEFINED)
+      check_mpi(MPI_Win_shared_query(window, place, &size, &unit, &part), "MPI_Win_shared_query");
+    peers_.push_back(part ? next_page(part) : nullptr);
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,43 @@
+/// Waiting for another rank without taking the core from those who compute: first a short spin, for a peer that is
+/// about to answer; then the core is offered to others; then naps.
+#pragma once
+
+#include <sched.h>
+
+#include <chrono>
+#include <thread>
+
+namespace robusta {
+
+class Patience {
+ public:
+  /// `spins`: looks before the core is offered.
+  explicit Patience(int spins) : spins_(spins) {}
+
+  void pause() {
+    if (looks_ < spins_) {
+      relax();
+    } else if (looks_ < spins_ + kYields) {
+      sched_yield();
+    } else {
+      std::this_thread::sleep_for(kNap);
+      return;
+    }
+    ++looks_;
+  }
+
+ private:
+  static void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+  static constexpr int kYields = 1000;                         // about a millisecond when nobody wants the core
+  static constexpr auto kNap = std::chrono::microseconds(50);  // a link of 10 Gbit/s moves 64 KB meanwhile
+
+  int spins_;
+  int looks_ = 0;
+};
+
+}  // namespace robusta
