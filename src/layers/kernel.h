@@ -14,16 +14,18 @@
 
 #include "layers/layer.h"
 #include "layers/param.h"
+#include "layers/step_reduce.h"
 #include "tensor/tensor.h"
 
 namespace robusta {
 
 /// What every step of one pass over a batch knows.
 struct Pass {
-  uint64_t seed = 0;          ///< random_seed of the run
-  uint64_t first_sample = 0;  ///< global position of this batch's first sample since training began
-  uint64_t next_sample = 0;   ///< the same for the batch that this rank takes after this one
-  int64_t batch = 1;          ///< samples in this batch
+  uint64_t seed = 0;            ///< random_seed of the run
+  uint64_t first_sample = 0;    ///< global position of this batch's first sample since training began
+  uint64_t next_sample = 0;     ///< the same for the batch that this rank takes after this one
+  int64_t batch = 1;            ///< samples in this batch
+  StepReduce* ranks = nullptr;  ///< the ranks that train together; null: this one alone
 };
 
 /// Picks the fastest of several ways, by timing or from a record. Its answers are saved with the training state: other

@@ -1,12 +1,13 @@
 /// By what a loss layer divides its sum.
 ///
-/// All loss layers ask the one function here, so that a sum over the labels of several ranks has one place to enter.
+/// All loss layers ask the one function here, which also knows how the ranks of a training share a divisor.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "caffe.pb.h"
+#include "layers/step_reduce.h"
 
 namespace robusta {
 
@@ -20,8 +21,10 @@ class LossNormalizer {
   /// Labels that count neither for the loss nor for VALID.
   std::optional<int> ignored() const { return ignored_; }
 
-  /// `valid` of `all` labels are not ignored; `batch`: samples. Never below 1, as in Caffe.
-  double divisor(int64_t valid, int64_t all, int64_t batch) const;
+  /// `valid` of `all` labels of this rank are not ignored; `batch`: its samples. Losses and gradients are averaged over
+  /// the `ranks` (null: one): the result is Caffe's divisor for the batch of all of them, never below 1, divided by
+  /// their number.
+  double divisor(int64_t valid, int64_t all, int64_t batch, StepReduce* ranks) const;
 
  private:
   Mode mode_;

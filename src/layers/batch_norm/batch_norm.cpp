@@ -2,6 +2,8 @@
 
 #include "layers/batch_norm/batch_norm.h"
 
+#include <algorithm>
+
 #include "layers/bottom_checks.h"
 #include "layers/filler.h"
 
@@ -68,6 +70,16 @@ std::vector<ParamDecl> BatchNormLayer::params() const {
 
 double BatchNormLayer::forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const {
   return (uses_global_stats() ? 2.0 : 5.0) * static_cast<double>(tops[0].count());
+}
+
+void share_moments(StepReduce* ranks, std::span<double> moments) {
+  if (!ranks) return;
+  const size_t channels = moments.size() / 2;
+  const std::span<double> mean = moments.first(channels), variance = moments.last(channels);
+  for (size_t c = 0; c < channels; ++c) variance[c] += mean[c] * mean[c];
+  ranks->sum(moments);
+  for (double& moment : moments) moment /= ranks->ranks();
+  for (size_t c = 0; c < channels; ++c) variance[c] = std::max(0.0, variance[c] - mean[c] * mean[c]);
 }
 
 ROBUSTA_REGISTER_LAYER("BatchNorm", BatchNormLayer);

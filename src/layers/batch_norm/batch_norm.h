@@ -6,10 +6,16 @@
 /// variances, blob 2 the decayed number of batches. Each training pass multiplies all three by the fraction f and adds
 /// (mean, variance * m / (m - 1), 1) with m = elements per channel. Inference divides by blob 2, or takes 0 and 0 when
 /// that is 0. Normalisation in training uses the biased variance of the batch.
+///
+/// With `sync`, the batch is that of all ranks: mean and variance in forward, and the two sums over the batch in
+/// backward, are those of N times as many elements. Without, each rank keeps its own.
 #pragma once
+
+#include <span>
 
 #include "layers/fixed_shape.h"
 #include "layers/layer.h"
+#include "layers/step_reduce.h"
 
 namespace robusta {
 
@@ -26,6 +32,8 @@ class BatchNormLayer : public Layer {
   /// True: normalise by the stored statistics and leave them alone.
   bool uses_global_stats() const;
   bool has_scale() const;
+  /// True: the batch's statistics are those of all ranks.
+  bool synchronised() const { return param().batch_norm_param().sync() && !uses_global_stats(); }
   float eps() const { return param().batch_norm_param().eps(); }
   float fraction() const { return param().batch_norm_param().moving_average_fraction(); }
 
@@ -38,5 +46,9 @@ class BatchNormLayer : public Layer {
   FixedShape statistics_;
   caffe::FillerParameter scale_filler_;
 };
+
+/// Moments of the channels of one rank's batch, first all means, then all variances, become those of all ranks' batches
+/// (of one size). No ranks: unchanged.
+void share_moments(StepReduce* ranks, std::span<double> moments);
 
 }  // namespace robusta

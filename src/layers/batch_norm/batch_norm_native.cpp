@@ -46,6 +46,7 @@ class BatchNormNative : public Kernel {
         eps_(chain.norm->eps()),
         fraction_(chain.norm->fraction()),
         global_(chain.norm->uses_global_stats()),
+        sync_(chain.norm->synchronised()),
         scale_(chain.scale_param),
         shift_(chain.shift_param) {
     if (chain.relu) slope_ = chain.relu->slope();
@@ -132,7 +133,11 @@ class BatchNormNative : public Kernel {
 
   size_t width() const { return static_cast<size_t>(blocks_) * N; }
   int64_t at(int64_t n, int64_t b) const { return (n * blocks_ + b) * pixels_ * N; }
-  double count() const { return static_cast<double>(batch_ * pixels_); }
+  /// Elements per channel behind the statistics: of all ranks, if they are synchronised.
+  double count(const StepReduce* ranks) const {
+    return static_cast<double>(batch_ * pixels_) * (ranks ? ranks->ranks() : 1);
+  }
+  StepReduce* ranks_of(const KernelRun& run) const { return sync_ ? run.pass->ranks : nullptr; }
   static channel_blocks::Affine block_of(const channel_blocks::Affine& affine, int64_t b) {
     return {affine.mean + b * N, affine.factor + b * N, affine.shift + b * N, affine.slope};
   }
@@ -184,12 +189,17 @@ class BatchNormNative : public Kernel {
 
   void settle_batch(const KernelRun& run, const Sums& sums, const Saved& saved, const float* x) const {
     float *means = values(run, 0), *variances = values(run, 1), *batches = values(run, 2);
-    const double m = count(), unbiased = m > 1 ? m / (m - 1) : 1;
+    double* const moments = sums.first(batch_);  // means, then variances, in the place of the sums
+    for (int64_t c = 0; c < channels_; ++c) {
+      const double own = count(nullptr), offset = sums.first(batch_)[c] / own;
+      moments[c] = x[at(0, c / N) + c % N] + offset;
+      moments[channels_ + c] = std::max(0.0, sums.second(batch_)[c] / own - offset * offset);
+    }
+    share_moments(ranks_of(run), {moments, 2 * static_cast<size_t>(channels_)});
+    const double m = count(ranks_of(run)), unbiased = m > 1 ? m / (m - 1) : 1;
     settle_padding(saved);
     for (int64_t c = 0; c < channels_; ++c) {
-      const double offset = sums.first(batch_)[c] / m;
-      const double mean = x[at(0, c / N) + c % N] + offset;
-      const double variance = std::max(0.0, sums.second(batch_)[c] / m - offset * offset);
+      const double mean = moments[c], variance = moments[channels_ + c];
       settle(run, saved, c, mean, variance);
       means[c] = static_cast<float>(means[c] * fraction_ + mean);
       variances[c] = static_cast<float>(variances[c] * fraction_ + variance * unbiased);
@@ -200,11 +210,15 @@ class BatchNormNative : public Kernel {
 
   /// Gradients of scale and shift, and the coefficients of propagate.
   void hand_over_gradients(const KernelRun& run, const Sums& sums, const Saved& saved) const {
-    const double m = count();
+    for (int64_t c = 0; c < channels_; ++c) {
+      add_gradient(run, scale_, c, sums.second(batch_)[c] * saved.inverse[c]);
+      add_gradient(run, shift_, c, sums.first(batch_)[c]);
+    }
+    // Adjacent: `second` begins where `first` ends.
+    if (ranks_of(run)) ranks_of(run)->sum({sums.first(batch_), 2 * width()});
+    const double m = count(ranks_of(run));
     for (int64_t c = 0; c < channels_; ++c) {
       const double sum = sums.first(batch_)[c], sum_h = sums.second(batch_)[c] * saved.inverse[c];
-      add_gradient(run, scale_, c, sum_h);
-      add_gradient(run, shift_, c, sum);
       saved.constant[c] = global_ ? 0.0f : static_cast<float>(saved.factor[c] * sum / m);
       saved.linear[c] = global_ ? 0.0f : static_cast<float>(saved.factor[c] * saved.inverse[c] * sum_h / m);
     }
@@ -218,7 +232,7 @@ class BatchNormNative : public Kernel {
 
   int64_t batch_, channels_, pixels_, blocks_;
   double eps_, fraction_;
-  bool global_;
+  bool global_, sync_;
   int scale_, shift_;  // indices of the parameters, -1: none
   float slope_ = 1;
 };

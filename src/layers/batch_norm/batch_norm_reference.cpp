@@ -26,9 +26,11 @@ class BatchNormReference : public Kernel {
     fraction_ = layer.fraction();
     global_ = layer.uses_global_stats();
     scaled_ = layer.has_scale();
+    sync_ = layer.synchronised();
     const bool learns_scale = scaled_ && request.backward && request.param_grads[3];
     booking_.reads_bottoms = {!global_ || learns_scale};
     if (request.backward) booking_.saved_bytes = 2 * static_cast<size_t>(channels_) * sizeof(T);
+    booking_.forward_scratch = booking_.backward_scratch = 2 * static_cast<size_t>(channels_) * sizeof(double);
   }
   std::string describe() const override { return "reference"; }
 
@@ -36,10 +38,16 @@ class BatchNormReference : public Kernel {
     const T* x = run.bottoms[0].as<T>();
     T* y = run.tops[0].as<T>();
     T* saved = static_cast<T*>(run.saved);
+    double *means = static_cast<double*>(run.scratch), *variances = means + channels_;
+    for_channels([&, x](int64_t c) {
+      const Moments moments = global_ ? stored_moments(run, c) : batch_moments(x, c);
+      means[c] = moments.mean, variances[c] = moments.variance;
+    });
+    if (sync_) share_moments(run.pass->ranks, per_channel_pair(means));
     if (!global_) advance_count(run);
     for_channels([&, x, y, saved](int64_t c) {
-      const Moments moments = global_ ? stored_moments(run, c) : batch_moments(x, c);
-      if (!global_) add_to_statistics(run, c, moments);
+      const Moments moments{means[c], variances[c]};
+      if (!global_) add_to_statistics(run, c, moments, elements_of_batch(run));
       const double r = 1 / std::sqrt(moments.variance + eps_), scale = scale_of(run, c), shift = shift_of(run, c);
       for_elements(c, [&](int64_t i) { y[i] = static_cast<T>((x[i] - moments.mean) * r * scale + shift); });
       if (!saved) return;
@@ -55,19 +63,25 @@ class BatchNormReference : public Kernel {
     T* dx = run.bottom_diffs[0].as<T>();
     const T* saved = static_cast<const T*>(run.saved);
     const bool learns_scale = scaled_ && run.params[3]->learns, learns_shift = scaled_ && run.params[4]->learns;
-    for_channels([&, x, dy, dx, saved](int64_t c) {
-      const double mean = saved[2 * c], r = saved[2 * c + 1], scale = scale_of(run, c);
-      const double m = static_cast<double>(batch_ * plane_);
-      double sum = 0, sum_h = 0;  // of dy and dy * h
+    double *sums = static_cast<double*>(run.scratch), *sums_h = sums + channels_;  // of dy and dy * h
+    for_channels([&, x, dy, saved](int64_t c) {
+      const double mean = saved[2 * c], r = saved[2 * c + 1];
+      double sum = 0, sum_h = 0;
       for_elements(c, [&](int64_t i) {
         sum += dy[i];
         if (x) sum_h += dy[i] * (x[i] - mean) * r;
       });
       if (learns_scale) add_gradient(run, 3, c, sum_h);
       if (learns_shift) add_gradient(run, 4, c, sum);
-      if (!dx) return;
+      sums[c] = sum, sums_h[c] = sum_h;
+    });
+    if (!dx) return;
+    if (sync_ && run.pass->ranks) run.pass->ranks->sum(per_channel_pair(sums));
+    const double m = elements_of_batch(run);
+    for_channels([&, x, dy, dx, saved](int64_t c) {
+      const double mean = saved[2 * c], r = saved[2 * c + 1], scale = scale_of(run, c);
       for_elements(c, [&](int64_t i) {
-        const double centred = global_ ? dy[i] : dy[i] - sum / m - (x[i] - mean) * r * sum_h / m;
+        const double centred = global_ ? dy[i] : dy[i] - sums[c] / m - (x[i] - mean) * r * sums_h[c] / m;
         dx[i] = static_cast<T>(r * scale * centred);
       });
     });
@@ -112,8 +126,16 @@ class BatchNormReference : public Kernel {
     *count = static_cast<T>(*count * fraction_ + 1);
   }
 
-  void add_to_statistics(const KernelRun& run, int64_t c, const Moments& moments) const {
-    const double m = static_cast<double>(batch_ * plane_), unbiased = m > 1 ? m / (m - 1) : 1;
+  std::span<double> per_channel_pair(double* first) const { return {first, 2 * static_cast<size_t>(channels_)}; }
+
+  /// Elements per channel behind the moments: of all ranks, if they are synchronised.
+  double elements_of_batch(const KernelRun& run) const {
+    const StepReduce* ranks = sync_ ? run.pass->ranks : nullptr;
+    return static_cast<double>(batch_ * plane_) * (ranks ? ranks->ranks() : 1);
+  }
+
+  void add_to_statistics(const KernelRun& run, int64_t c, const Moments& moments, double m) const {
+    const double unbiased = m > 1 ? m / (m - 1) : 1;
     T &mean = statistic(run, 0)[c], &variance = statistic(run, 1)[c];
     mean = static_cast<T>(mean * fraction_ + moments.mean);
     variance = static_cast<T>(variance * fraction_ + moments.variance * unbiased);
@@ -129,7 +151,7 @@ class BatchNormReference : public Kernel {
 
   int64_t batch_, channels_, plane_;
   double eps_, fraction_;
-  bool global_, scaled_;
+  bool global_, scaled_, sync_;
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ class SigmoidCrossEntropyLossReference : public Kernel {
       // log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|).
       if (!ignored(target[i])) loss += std::max(x[i], T{0}) - x[i] * target[i] + std::log1p(std::exp(-std::abs(x[i])));
     }
-    run.tops[0].as<T>()[0] = static_cast<T>(loss / divisor(target));
+    divisor_ = divisor(target, run.pass->ranks);
+    run.tops[0].as<T>()[0] = static_cast<T>(loss / divisor_);
   }
 
   void backward(const KernelRun& run) override {
@@ -61,7 +62,7 @@ class SigmoidCrossEntropyLossReference : public Kernel {
     const T* x = run.bottoms[0].as<T>();
     const T* target = run.bottoms[1].as<T>();
     T* dx = run.bottom_diffs[0].as<T>();
-    const T scale = static_cast<T>(run.top_diffs[0].as<T>()[0] / divisor(target));
+    const T scale = static_cast<T>(run.top_diffs[0].as<T>()[0] / divisor_);
     parallel_for(count_, 1 << 12, [=, this](int64_t i) {
       dx[i] = ignored(target[i]) ? T{0} : scale * (1 / (1 + std::exp(-x[i])) - target[i]);
     });
@@ -71,14 +72,15 @@ class SigmoidCrossEntropyLossReference : public Kernel {
   /// Targets are compared as integers: one of 0.9 is ignored by ignore_label 0 (as in Caffe).
   bool ignored(T target) const { return normalizer_.ignored() == to_label(target); }
 
-  double divisor(const T* target) const {
+  double divisor(const T* target, StepReduce* ranks) const {
     int64_t valid = 0;
     for (int64_t i = 0; i < count_; ++i) valid += !ignored(target[i]);
-    return normalizer_.divisor(valid, count_, batch_);
+    return normalizer_.divisor(valid, count_, batch_, ranks);
   }
 
   const LossNormalizer& normalizer_;
   int64_t count_, batch_;
+  double divisor_ = 1;  ///< of the last forward
 };
 
 }  // namespace

@@ -44,7 +44,8 @@ class SoftmaxLossKernel : public Kernel {
       // Not std::max, which would hide a NaN.
       loss -= std::log(probability < T{FLT_MIN} ? T{FLT_MIN} : probability);
     }
-    run.tops[0].as<T>()[0] = static_cast<T>(loss / divisor(labels));
+    divisor_ = divisor(labels, run.pass->ranks);
+    run.tops[0].as<T>()[0] = static_cast<T>(loss / divisor_);
   }
 
   void backward(const KernelRun& run) override {
@@ -53,7 +54,7 @@ class SoftmaxLossKernel : public Kernel {
     const T* p = probabilities(run);
     T* dx = run.bottom_diffs[0].as<T>();
     const double loss_weight = run.top_diffs[0] ? run.top_diffs[0].as<T>()[0] : T{0};
-    const T scale = static_cast<T>(loss_weight / divisor(labels));
+    const T scale = static_cast<T>(loss_weight / divisor_);
     parallel_for(view_.outer, (1 << 13) / (view_.classes * view_.inner + 1) + 1,
                  [&](int64_t outer) { gradient_of_item(outer, labels, p, scale, dx); });
     if (two_tops_ && run.top_diffs[1]) softmax_exact_backward(view_, p, run.top_diffs[1].as<T>(), dx, true);
@@ -65,12 +66,12 @@ class SoftmaxLossKernel : public Kernel {
     return static_cast<T*>(in_scratch_ ? run.scratch : run.saved);
   }
 
-  double divisor(const T* labels) const {
+  double divisor(const T* labels, StepReduce* ranks) const {
     int64_t valid = view_.positions();
     if (const auto ignored = layer_.normalizer().ignored()) {
       valid -= std::count_if(labels, labels + view_.positions(), [&](T label) { return to_label(label) == ignored; });
     }
-    return layer_.normalizer().divisor(valid, view_.positions(), view_.outer);
+    return layer_.normalizer().divisor(valid, view_.positions(), view_.outer, ranks);
   }
 
   /// scale * (p * mass - target). Smoothing by e as in Intel's fork: with C the number of scores of an item, the target
@@ -96,6 +97,7 @@ class SoftmaxLossKernel : public Kernel {
   AxisView view_;
   int64_t per_sample_;
   bool two_tops_, in_scratch_;
+  double divisor_ = 1;  ///< of the last forward
   const char* name_;
 };
 
