@@ -16,7 +16,10 @@ from .topology import AXES, host_coords, host_count, rank_of, show
 DEFAULT_SOCKETS, DEFAULT_CORES = 2, 10
 # Width of "rank N=host" before "slot=".
 HEAD_WIDTH = 26
-HOST_NAME = re.compile(r"(\+n[0-9]+|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)")
+# Open MPI refuses an underscore. "+n3" is the fourth host of a scheduler's job.
+HOST_NAME = re.compile(r"(\+n[0-9]+|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)")
+# What looks like a blank and is none, bytes of other encodings among them (as Python's surrogateescape shows them).
+ODD_BLANK = re.compile(r"[^\S \t\n\r]|[\u200b\u2060\ufeff\udca0]")
 
 
 def check_hosts(hosts):
@@ -112,14 +115,14 @@ ENTRY = re.compile(r"\s*rank\s+([0-9]+)\s*=\s*(\S+)(?:\s+slots?\s*=\s*(\S+))?\s*
 
 
 def parse_lines(path, lines):
-    """RankFile of these lines. Non-ASCII blanks count as blanks, so that everything else can still be looked at."""
+    """RankFile of these lines. Odd blanks count as blanks, so that everything else can still be looked at."""
     result = RankFile(str(path), lines)
     for number, line in enumerate(lines, 1):
         header = HEADER.fullmatch(line)
         if header:
             result.header.setdefault(header[1], (number, header[2]))
             continue
-        body = re.sub(r"[^\S ]|[\u200b\ufeff]", " ", line.split("#", 1)[0])
+        body = ODD_BLANK.sub(" ", line.split("#", 1)[0])
         entry = ENTRY.fullmatch(body)
         if entry:
             result.entries.append(Entry(number, int(entry[1]), entry[2], entry[3]))

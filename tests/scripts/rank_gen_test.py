@@ -3,9 +3,13 @@
 
 import itertools
 import math
+import os
 import pathlib
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -108,6 +112,30 @@ class Recorded(unittest.TestCase):
 
     def test_cores_that_users_edited_by_hand(self):
         self.assertEqual(rankfile.slots(4, 2, 8), ["0:0-3", "0:4-7", "1:0-3", "1:4-7"])
+
+
+class OpenMpi(unittest.TestCase):
+    def bound(self, dims):
+        """What mpirun would bind each rank to, on a host that claims 2 sockets of 10 cores."""
+        mpirun = shutil.which("mpirun")
+        version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False) if mpirun else None
+        if not version or "Open MPI" not in version.stdout:
+            self.skipTest("Open MPI is not installed")
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                           HWLOC_SYNTHETIC="pack:2 core:10 pu:1", HWLOC_THISSYSTEM="0")
+        with tempfile.NamedTemporaryFile("w", suffix=".rf") as file:
+            file.write(rank_gen(dims, socket.gethostname()).stdout)
+            file.flush()
+            done = subprocess.run([mpirun, "--display-map", "-rf", file.name, "true"], capture_output=True, text=True,
+                                  check=False, timeout=60, env=environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return [line.rsplit(":", 1)[1] for line in done.stdout.splitlines() if "Bound:" in line]
+
+    def test_takes_the_file(self):
+        self.assertEqual(self.bound("4x1x1"), ["[B/B/B/B/B/././././.][./././././././././.]",
+                                               "[./././././B/B/B/B/B][./././././././././.]",
+                                               "[./././././././././.][B/B/B/B/B/././././.]",
+                                               "[./././././././././.][./././././B/B/B/B/B]"])
 
 
 class Grids(unittest.TestCase):
