@@ -147,6 +147,13 @@ class Cores(unittest.TestCase):
         self.assertEqual((finding.kind, finding.line), ("overlap", 2))
         self.assertIn("slot=0:0-4 in line 1", finding.cause)
 
+    def test_shared_at_either_end(self):
+        self.assertEqual(brief("rank 0=a slot=0:4-7\nrank 1=a slot=0:0-4"), [("overlap", 2)])
+        self.assertEqual(brief("rank 0=a slot=0:4-7\nrank 1=a slot=0:0-3\nrank 2=a slot=0:8"), [])
+
+    def test_a_rank_may_name_a_core_twice(self):
+        self.assertEqual(brief("rank 0=a slot=0:0-3,2"), [])
+
     def test_shared_across_spellings(self):
         text = "rank 0=a slot=1:0-4\nrank 1=a slot=12"
         self.assertEqual(brief(text, shapes=BIG), [("overlap", 2)])
