@@ -32,6 +32,8 @@ class AllReduce {
   /// "reduce-scatter and all-gather over 4x2 ranks: shared memory, ring"
   virtual std::string describe() const = 0;
   virtual std::vector<DimensionTime> take_times() { return {}; }
+  /// What the user should read once, at start: measurements, a mode that falls to another, a rank file.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 /// What is needed to make one; collective. `memory` is where most of the data to reduce lies (may be null): ranks of a

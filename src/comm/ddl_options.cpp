@@ -1,0 +1,135 @@
+#include "comm/ddl_options.h"
+
+#include <charconv>
+#include <climits>
+#include <sstream>
+#include <string_view>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+constexpr size_t kMostDims = 4;
+constexpr std::string_view kModes = "bnrmcp";
+constexpr char kModeForm[] = "write a letter of b, n, r, m, c, p, a colon and 1 to 4 dims: -mode b:4x2x1";
+
+[[noreturn]] void refuse(const std::string& cause, const std::string& fix) {
+  throw Error(ErrorKind::kUsage, "-ddl: " + cause, fix);
+}
+
+/// The whole of `text` as a number, or false.
+template <typename T>
+bool read_number(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+void read_mode(const std::string& text, DdlOptions& options) {
+  const auto wrong = [&](const std::string& why) { refuse("-mode " + text + ": " + why, kModeForm); };
+  if (text.size() < 2 || text[1] != ':') wrong("there is no letter and colon before the dims");
+  if (kModes.find(text[0]) == std::string_view::npos) wrong(str("there is no mode '", text[0], "'"));
+  options.mode = text[0];
+  options.dims.clear();
+  std::istringstream dims(text.substr(2) + "x");
+  for (std::string dim; std::getline(dims, dim, 'x');) {
+    int value = 0;
+    if (!read_number(dim, value) || value < 1) wrong("\"" + dim + "\" is no dim");
+    options.dims.push_back(value);
+  }
+  if (options.dims.size() > kMostDims) wrong(str(options.dims.size(), " dims are too many"));
+}
+
+/// Sets an int within bounds.
+template <int DdlOptions::*kField, int kLowest, int kHighest>
+bool read_int(const std::string& text, DdlOptions& options) {
+  int value = 0;
+  if (!read_number(text, value) || value < kLowest || value > kHighest) return false;
+  options.*kField = value;
+  return true;
+}
+
+template <double DdlOptions::*kField>
+bool read_positive(const std::string& text, DdlOptions& options) {
+  double value = 0;
+  // The comparison refuses nan; infinity is no size and no time.
+  if (!read_number(text, value) || !(value > 0 && value < 1e9)) return false;
+  options.*kField = value;
+  return true;
+}
+
+bool read_compression(const std::string& text, DdlOptions& options) {
+  if (text == "none") return options.compress = Compression::kNone, true;
+  if (text == "fp16") return options.compress = Compression::kFp16, true;
+  if (text == "bf16") return options.compress = Compression::kBf16, true;
+  return false;
+}
+
+struct Word {
+  const char* name;
+  const char* wants;  ///< "a whole number from 0 on"
+  bool (*read)(const std::string& value, DdlOptions& options);
+};
+
+constexpr char kCount[] = "a whole number from 0 on";
+constexpr Word kWords[] = {
+    {"mode", kModeForm, [](const std::string& value, DdlOptions& options) { return read_mode(value, options), true; }},
+    {"dump_iter", kCount, read_int<&DdlOptions::dump_iter, 0, INT_MAX>},
+    {"dev_sync", "0, 1 or 2", read_int<&DdlOptions::dev_sync, 0, 2>},
+    {"rebind_iter", kCount, read_int<&DdlOptions::rebind_iter, 0, INT_MAX>},
+    {"dbg_level", "0, 1 or 2", read_int<&DdlOptions::dbg_level, 0, 2>},
+    {"bucket_mb", "a size above 0 in MB", read_positive<&DdlOptions::bucket_mb>},
+    {"compress", "none, fp16 or bf16", read_compression},
+    {"timeout", "a time above 0 in seconds", read_positive<&DdlOptions::timeout_s>},
+    {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
+};
+
+std::vector<std::string> known_words() {
+  std::vector<std::string> names{"auto"};
+  for (const Word& word : kWords) names.push_back(str("-", word.name));
+  return names;
+}
+
+[[noreturn]] void refuse_unknown(const std::string& word) {
+  std::string all;
+  for (const std::string& name : known_words()) all += (all.empty() ? "" : ", ") + name;
+  refuse("unknown option \"" + word + "\"" + did_you_mean(word, known_words()), "known are " + all);
+}
+
+const Word& find_word(const std::string& name) {
+  for (const Word& word : kWords) {
+    if (name == str("-", word.name) || name == str("--", word.name)) return word;
+  }
+  refuse_unknown(name);
+}
+
+}  // namespace
+
+DdlOptions parse_ddl_options(const std::string& text) {
+  DdlOptions options;
+  std::istringstream in(text);
+  for (std::string name, value; in >> name;) {
+    if (name == "auto") {
+      options.automatic = true;
+      continue;
+    }
+    // "-name value" as IBM writes it, or "-name=value" as our own flags may be written.
+    const size_t equals = name.find('=');
+    const Word& word = find_word(name.substr(0, equals));
+    if (equals != std::string::npos) {
+      value = name.substr(equals + 1);
+    } else if (!(in >> value)) {
+      refuse(str("-", word.name, " wants a value"), word.wants);
+    }
+    if (!word.read(value, options))
+      refuse(str("-", word.name, " ", value, " is not allowed"), str("give ", word.wants));
+  }
+  if (options.automatic && options.mode) {
+    refuse("auto chooses mode and dims, and -mode gives them", "leave one of them out");
+  }
+  return options;
+}
+
+}  // namespace robusta

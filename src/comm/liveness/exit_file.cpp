@@ -1,0 +1,40 @@
+#include "comm/liveness/exit_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/str.h"
+
+namespace robusta {
+namespace {
+
+/// Creates `path` with `content`; false when it exists or cannot be created.
+bool create_file(const std::string& path, const std::string& content) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return false;
+  const bool whole = write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size());
+  return close(fd) == 0 && whole;
+}
+
+}  // namespace
+
+bool write_exit_file(int code, int rank, const std::string& why) noexcept try {
+  const char* path = std::getenv("ROBUSTA_EXIT_FILE");
+  if (path == nullptr || *path == '\0' || access(path, F_OK) == 0) return false;
+  std::string line = why.substr(0, why.find('\n'));
+  line = str(code, " ", rank, " ", line, "\n");
+  // link(2) neither replaces a file nor shows a part of one, also over NFS; some file systems do not have it.
+  const std::string temporary = str(path, ".", rank, ".", getpid());
+  if (!create_file(temporary, line)) return false;
+  const bool linked = link(temporary.c_str(), path) == 0;
+  const bool no_links = !linked && errno != EEXIST;
+  unlink(temporary.c_str());
+  return linked || (no_links && create_file(path, line));
+} catch (...) {
+  return false;
+}
+
+}  // namespace robusta

@@ -1,0 +1,28 @@
+/// Who watches whom.
+///
+/// The first rank of each host leads it; the other ranks of the host are linked to it. Leaders form a tree in the order
+/// in which hosts first appear, with rank 0 at the root. So a process has at most (ranks of its host - 1) + kArity + 1
+/// links whatever the size of the job, and a verdict passes any job in a few hops.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace robusta::liveness {
+
+inline constexpr int kArity = 8;
+
+/// The links of one rank.
+struct Neighbours {
+  int parent = -1;            ///< -1: the root, rank 0
+  std::vector<int> children;  ///< in the order of ranks
+  std::vector<int> remote;    ///< those of parent and children that lie on other hosts
+  std::vector<int> leaves;    ///< those of the children that have no children
+  int levels = 1;             ///< of the whole tree, the root included
+  int heir = -1;              ///< the rank that reports when rank 0 is the one at fault; -1: a job of one rank
+};
+
+/// `hosts` names the host of each rank.
+Neighbours find_neighbours(const std::vector<std::string>& hosts, int rank);
+
+}  // namespace robusta::liveness

@@ -1,0 +1,259 @@
+#include "comm/liveness/watch_state.h"
+
+#include <algorithm>
+#include <ctime>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "comm/liveness/verdict.h"
+#include "robusta/error.h"
+
+namespace robusta::liveness {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kCommunicationCode = static_cast<int>(ErrorKind::kCommunication);
+
+/// Which of two ranks is further behind; those that have finished come last.
+bool is_behind(const Status& a, const Status& b) {
+  const auto key = [](const Status& s) {
+    return std::make_tuple(s.activity == Activity::kFinished, s.iteration, -s.age, s.rank);
+  };
+  return key(a) < key(b);
+}
+
+bool contains(const std::vector<int>& ranks, int rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+}  // namespace
+
+WatchState::WatchState(int rank, Neighbours neighbours, const Timing& timing)
+    : rank_(rank), neighbours_(std::move(neighbours)), timing_(timing) {
+  if (neighbours_.parent >= 0) links_[neighbours_.parent];
+  for (int child : neighbours_.children) links_[child];
+  for (auto& [peer, link] : links_) link.beat.own.rank = link.beat.hindmost.rank = peer;
+  own_.limit = kNever;
+}
+
+void WatchState::start(double now, const std::vector<int>& connected) {
+  started_ = true;
+  last_tick_ = next_beat_ = moved_at_ = now;
+  for (auto& [peer, link] : links_) link.heard_at = contains(connected, peer) ? now : now + timing_.connect;
+}
+
+void WatchState::hear(int peer, const Beat& beat, double now) {
+  Link& link = links_.at(peer);
+  link.heard_at = std::max(link.heard_at, now);
+  link.beat_at = now;
+  link.beat = beat;
+  settle_finish(now);
+}
+
+void WatchState::hear(int peer, const Verdict& verdict, double now) {
+  links_.at(peer).heard_at = std::max(links_.at(peer).heard_at, now);
+  adopt(verdict, peer, now);
+}
+
+void WatchState::hear_end(int peer, double now) {
+  Link& link = links_.at(peer);
+  if (link.ended) return;
+  link.ended = true;
+  // Nobody needs a rank that has finished and has nobody below it.
+  const bool free_to_go = contains(neighbours_.leaves, peer) && link.beat.finished;
+  if (done_ || verdict_ || free_to_go) return;
+  const double quiet = link.beat_at < 0 ? 0 : now - link.beat_at;
+  Status last = link.beat.own;
+  last.age += quiet;
+  accuse(Fault::kDied, last, quiet, now);
+}
+
+void WatchState::sample(const Sample& sample, double now) {
+  if (sample.moves != own_.moves) moved_at_ = now;
+  own_ = sample;
+}
+
+void WatchState::announce(int code, const std::string& text, double now) {
+  Verdict verdict;
+  verdict.fault = Fault::kEnded;
+  verdict.code = code;
+  verdict.rank = verdict.judge = rank_;
+  verdict.last_sign = std::time(nullptr);
+  verdict.last = own_status(now);
+  copy_text(verdict.text, text);
+  adopt(verdict, -1, now);
+}
+
+void WatchState::finish(double now) {
+  finished_ = true;
+  moved_at_ = now;
+  settle_finish(now);
+}
+
+void WatchState::tick(double now) {
+  if (started_) {
+    forgive_gap(now);
+    if (!verdict_ && !done_) judge_neighbours(now);
+    if (!verdict_ && !done_) judge_self(now);
+    if (!verdict_ && !done_) judge_all(now);
+  }
+  if (now >= next_beat_) {
+    send_beats(now);
+    next_beat_ = now + timing_.beat;
+  }
+}
+
+/// While this process was stopped, or the whole job suspended, nobody could be heard: that time counts for nobody.
+void WatchState::forgive_gap(double now) {
+  const double gap = now - last_tick_;
+  last_tick_ = now;
+  if (gap <= 4 * timing_.beat) return;
+  const double missed = gap - timing_.beat;
+  const auto shift = [&](double& time) { time = std::max(time, std::min(now, time + missed)); };
+  for (auto& [peer, link] : links_) {
+    shift(link.heard_at);
+    if (link.beat_at >= 0) shift(link.beat_at);
+  }
+  shift(moved_at_);
+}
+
+void WatchState::judge_neighbours(double now) {
+  for (const auto& [peer, link] : links_) {
+    const double quiet = now - link.heard_at;
+    if (link.ended || quiet <= timing_.timeout) continue;
+    Status last = link.beat.own;
+    last.age += link.beat_at < 0 ? 0 : now - link.beat_at;
+    accuse(Fault::kSilent, last, quiet, now);
+    return;
+  }
+}
+
+void WatchState::judge_self(double now) {
+  if (finished_ || own_.activity == Activity::kWaiting || own_.activity == Activity::kFinished) return;
+  const double limit = own_.activity == Activity::kPausing ? own_.limit : timing_.timeout;
+  const double still = now - moved_at_;
+  if (still > limit) accuse(Fault::kStalled, own_status(now), still, now);
+}
+
+void WatchState::judge_all(double now) {
+  if (neighbours_.parent >= 0) return;
+  // A rank that moved just now is known here only after its beat has climbed the tree.
+  const double still = youngest(now);
+  if (still == kNever || still <= timing_.timeout + (neighbours_.levels + 1) * timing_.beat) return;
+  accuse(Fault::kDeadlock, hindmost(now), still, now);
+}
+
+void WatchState::accuse(Fault fault, const Status& last, double quiet, double now) {
+  Verdict verdict;
+  verdict.fault = fault;
+  verdict.code = kCommunicationCode;
+  verdict.rank = last.rank;
+  verdict.judge = rank_;
+  verdict.alone = fault == Fault::kSilent && is_alone(now);
+  verdict.last_sign = std::time(nullptr) - static_cast<int64_t>(quiet);
+  verdict.quiet = quiet;
+  verdict.last = last;
+  adopt(verdict, -1, now);
+}
+
+void WatchState::adopt(const Verdict& verdict, int from, double now) {
+  if (done_ || ends(now) || (verdict_ && !is_better(verdict, *verdict_))) return;
+  if (!verdict_) ends_at_ = now + timing_.grace;
+  verdict_ = verdict;
+  for (const auto& [peer, link] : links_) {
+    if (peer != from && !link.ended) outgoing_.push_back({peer, verdict});
+  }
+}
+
+void WatchState::settle_finish(double now) {
+  if (done_ || verdict_ || !subtree_finished()) return;
+  const bool is_root = neighbours_.parent < 0;
+  if (is_root || links_.at(neighbours_.parent).beat.finished) {
+    done_ = true;
+    for (int child : neighbours_.children) outgoing_.push_back({child, beat_for(child, now)});
+  } else if (!subtree_told_) {
+    subtree_told_ = true;
+    outgoing_.push_back({neighbours_.parent, beat_for(neighbours_.parent, now)});
+  }
+}
+
+void WatchState::send_beats(double now) {
+  for (const auto& [peer, link] : links_) {
+    if (!link.ended) outgoing_.push_back({peer, beat_for(peer, now)});
+  }
+}
+
+Beat WatchState::beat_for(int peer, double now) const {
+  Beat beat;
+  beat.own = own_status(now);
+  beat.hindmost = hindmost(now);
+  beat.youngest = youngest(now);
+  beat.finished = peer == neighbours_.parent ? subtree_finished() : done_;
+  return beat;
+}
+
+Status WatchState::own_status(double now) const {
+  Status status;
+  status.rank = rank_;
+  status.activity = finished_ ? Activity::kFinished : own_.activity;
+  status.iteration = own_.iteration;
+  status.age = now - moved_at_;
+  std::memcpy(status.doing, own_.doing, kDoingBytes);
+  return status;
+}
+
+Status WatchState::hindmost(double now) const {
+  Status last = own_status(now);
+  for (int child : neighbours_.children) {
+    const Link& link = links_.at(child);
+    if (link.beat_at < 0) continue;
+    Status other = link.beat.hindmost;
+    other.age += now - link.beat_at;
+    if (is_behind(other, last)) last = other;
+  }
+  return last;
+}
+
+double WatchState::youngest(double now) const {
+  const double still = now - moved_at_;
+  const bool excused = own_.activity == Activity::kPausing && still <= own_.limit;
+  double result = finished_ ? kNever : excused ? 0 : still;
+  for (int child : neighbours_.children) {
+    const Link& link = links_.at(child);
+    result = std::min(result, link.beat_at < 0 ? 0 : link.beat.youngest + (now - link.beat_at));
+  }
+  return result;
+}
+
+bool WatchState::subtree_finished() const {
+  return finished_ && std::all_of(neighbours_.children.begin(), neighbours_.children.end(),
+                                  [&](int child) { return links_.at(child).beat.finished != 0; });
+}
+
+/// Whether several other hosts fell silent together: then it is rather this one that is cut off.
+bool WatchState::is_alone(double now) const {
+  const auto is_quiet = [&](int peer) { return now - links_.at(peer).heard_at > timing_.timeout / 2; };
+  return neighbours_.remote.size() > 1 && std::all_of(neighbours_.remote.begin(), neighbours_.remote.end(), is_quiet);
+}
+
+Say WatchState::say() const {
+  if (!verdict_ || verdict_->fault == Fault::kEnded) return Say::kNothing;
+  if (rank_ == 0) return Say::kReport;
+  // Whoever lost its parent cannot count on rank 0 being told, or telling.
+  if (verdict_->rank != neighbours_.parent || verdict_->judge != rank_) return Say::kNothing;
+  if (neighbours_.parent == 0 && rank_ == neighbours_.heir) return Say::kReport;
+  const bool other_host = contains(neighbours_.remote, neighbours_.parent);
+  return verdict_->fault == Fault::kSilent && other_host ? Say::kLine : Say::kNothing;
+}
+
+std::vector<WatchState::Outgoing> WatchState::take_outgoing() { return std::exchange(outgoing_, {}); }
+
+std::vector<WatchState::Outgoing> WatchState::greeting(int peer, double now) const {
+  std::vector<Outgoing> result;
+  result.push_back({peer, beat_for(peer, now)});
+  if (verdict_) result.push_back({peer, *verdict_});
+  return result;
+}
+
+}  // namespace robusta::liveness

@@ -1,0 +1,76 @@
+#include "comm/reduce/direct_stage.h"
+
+#include <algorithm>
+
+#include "comm/reduce/wire.h"
+
+namespace robusta {
+
+DirectStage::DirectStage(Communicator& world, Group group, Compression compress)
+    : group_(std::move(group)),
+      compress_(compress),
+      buffers_(2 * static_cast<size_t>(others()) * kRound),
+      channel_(world.open_channel(2 * others())) {}
+
+template <typename Round>
+void DirectStage::in_rounds(const Span& span, const Round& round) {
+  const auto elements = static_cast<int64_t>(kRound / size_of(span.type));
+  const int64_t longest = span.count / group_.size() + 2 * Span::kGrain;
+  for (int64_t begin = 0; begin < longest; begin += elements) {
+    round(begin, begin + elements);
+    wait_all();
+  }
+}
+
+Span DirectStage::piece(const Span& span, int member, int64_t begin, int64_t end) const {
+  const Span whole = span.piece(member, group_.size());
+  return whole.part(std::min(begin, whole.count), std::min(end, whole.count));
+}
+
+void DirectStage::wait_all() {
+  for (int slot = 0; slot < 2 * others(); ++slot) channel_->wait(slot);
+}
+
+// Slots 0 .. n-2 send to the members 1, 2, ... places further on, the next n-1 receive from those as far behind.
+void DirectStage::reduce_scatter(const Span& span) {
+  const Wire wire(compress_, span.type);
+  in_rounds(span, [&](int64_t begin, int64_t end) {
+    const Span mine = piece(span, group_.position, begin, end);
+    for (int i = 0; i < others() && mine.count; ++i) {
+      channel_->receive(others() + i, incoming(i), wire.bytes(mine), group_.neighbour(-1 - i));
+    }
+    for (int i = 0; i < others(); ++i) {
+      const Span theirs = piece(span, member(1 + i), begin, end);
+      if (theirs.count == 0) continue;
+      channel_->send(i, wire.encode(theirs, outgoing(i)), wire.bytes(theirs), group_.neighbour(1 + i));
+    }
+    for (int i = 0; i < others() && mine.count; ++i) {
+      channel_->wait(others() + i);
+      wire.decode_add(incoming(i), mine);
+    }
+  });
+}
+
+void DirectStage::all_gather(const Span& span) {
+  const Wire wire(compress_, span.type);
+  in_rounds(span, [&](int64_t begin, int64_t end) {
+    const Span mine = piece(span, group_.position, begin, end);
+    wire.round(mine, outgoing(0));
+    for (int i = 0; i < others(); ++i) {
+      const Span theirs = piece(span, member(group_.size() - 1 - i), begin, end);
+      if (theirs.count == 0) continue;
+      void* into = wire.packs() ? incoming(i) : theirs.data;
+      channel_->receive(others() + i, into, wire.bytes(theirs), group_.neighbour(-1 - i));
+    }
+    const void* packed = wire.encode(mine, outgoing(0));
+    for (int i = 0; i < others() && mine.count; ++i) {
+      channel_->send(i, packed, wire.bytes(mine), group_.neighbour(1 + i));
+    }
+    for (int i = 0; i < others() && wire.packs(); ++i) {
+      channel_->wait(others() + i);
+      wire.decode(incoming(i), piece(span, member(group_.size() - 1 - i), begin, end));
+    }
+  });
+}
+
+}  // namespace robusta

@@ -1,0 +1,41 @@
+/// Each piece goes straight to its owner and, summed, straight back to all: two hops however many members, for data
+/// that is too short to fill a link. Large data goes in rounds.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/ddl_options.h"
+#include "comm/reduce/stage.h"
+
+namespace robusta {
+
+class DirectStage : public Stage {
+ public:
+  DirectStage(Communicator& world, Group group, Compression compress);
+  std::string name() const override { return "direct"; }
+  void reduce_scatter(const Span& span) override;
+  void all_gather(const Span& span) override;
+
+ private:
+  /// Calls round(begin, end), elements within each piece, until the longest piece is done.
+  template <typename Round>
+  void in_rounds(const Span& span, const Round& round);
+  Span piece(const Span& span, int member, int64_t begin, int64_t end) const;
+  void wait_all();
+  int others() const { return group_.size() - 1; }
+  /// The member `distance` places further on, by its position.
+  int member(int distance) const { return (group_.position + distance) % group_.size(); }
+  std::byte* outgoing(int index) { return buffers_.data() + static_cast<size_t>(index) * kRound; }
+  std::byte* incoming(int index) { return outgoing(others() + index); }
+
+  static constexpr size_t kRound = size_t{64} << 10;
+
+  Group group_;
+  Compression compress_;
+  std::vector<std::byte> buffers_;
+  std::unique_ptr<Channel> channel_;
+};
+
+}  // namespace robusta

@@ -1,0 +1,12 @@
+/// The communicator's own all-reduce, for -mode m.
+#pragma once
+
+#include <memory>
+
+#include "comm/all_reduce.h"
+
+namespace robusta {
+
+std::unique_ptr<AllReduce> make_library_all_reduce(Communicator& world);
+
+}  // namespace robusta

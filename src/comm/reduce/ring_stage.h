@@ -1,0 +1,39 @@
+/// Reduce-scatter and all-gather around a ring, in segments: while one is added, the next ones are on their way.
+///
+/// The bandwidth-optimal algorithm: each member sends 2(n-1)/n of the data (Patarasuk and Yuan, "Bandwidth optimal
+/// all-reduce algorithms for clusters of workstations", 2009). Nothing is allocated after construction.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/ddl_options.h"
+#include "comm/reduce/stage.h"
+
+namespace robusta {
+
+class RingStage : public Stage {
+ public:
+  RingStage(Communicator& world, Group group, Compression compress);
+  std::string name() const override { return "ring"; }
+  void reduce_scatter(const Span& span) override;
+  void all_gather(const Span& span) override;
+
+ private:
+  class Pass;
+
+  static constexpr int kSlots = 8;  // transfers under way in each direction
+  static constexpr int kAhead = 4;  // sends before the receive of the same number is waited for
+  static constexpr size_t kSegment = size_t{128} << 10;
+
+  std::byte* outgoing(int64_t item) { return buffers_.data() + static_cast<size_t>(item % kSlots) * kSegment; }
+  std::byte* incoming(int64_t item) { return outgoing(item) + kSlots * kSegment; }
+
+  Group group_;
+  Compression compress_;
+  std::vector<std::byte> buffers_;
+  std::unique_ptr<Channel> channel_;
+};
+
+}  // namespace robusta

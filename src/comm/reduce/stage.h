@@ -1,0 +1,65 @@
+/// One dimension of a reduction: an algorithm for the sum over a group of ranks.
+///
+/// The elements are cut into one piece per member. reduce_scatter() leaves in each member's own piece the sum over the
+/// group, all_gather() hands the pieces to all; between them other dimensions reduce the piece further. Each sum is
+/// made by one member, so all get the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace robusta {
+
+/// Elements of one type that lie one after the other.
+struct Span {
+  std::byte* data = nullptr;
+  int64_t count = 0;
+  DType type = DType::kF32;
+
+  size_t bytes() const { return static_cast<size_t>(count) * size_of(type); }
+  Span part(int64_t begin, int64_t end) const {
+    return {data + static_cast<size_t>(begin) * size_of(type), end - begin, type};
+  }
+  /// Piece `index` of `pieces`. They begin at multiples of a cache line of f32, lest two ranks write the same one.
+  Span piece(int index, int pieces) const {
+    const auto begin = [&](int64_t i) {
+      const int64_t place = (count * i / pieces + kGrain - 1) / kGrain * kGrain;
+      return place < count ? place : count;
+    };
+    return part(begin(index), begin(index + 1));
+  }
+
+  static constexpr int64_t kGrain = 16;
+};
+
+/// The group of a dimension: ranks of the world and this rank's place among them.
+struct Group {
+  std::vector<int> ranks;
+  int position = 0;
+
+  int size() const { return static_cast<int>(ranks.size()); }
+  /// The world's rank of the member `distance` places further on, around the ring.
+  int neighbour(int distance) const {
+    return ranks[static_cast<size_t>(((position + distance) % size() + size()) % size())];
+  }
+};
+
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  /// "ring"
+  virtual std::string name() const = 0;
+  /// Leaves the sum in this member's piece; what the others hold is undefined.
+  virtual void reduce_scatter(const Span& span) = 0;
+  virtual void all_gather(const Span& span) = 0;
+  virtual void all_reduce(const Span& span) {
+    reduce_scatter(span);
+    all_gather(span);
+  }
+};
+
+}  // namespace robusta
