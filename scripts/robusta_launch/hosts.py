@@ -59,7 +59,7 @@ def parse_list(text, where="host list"):
     """Hosts of "h1,h2" or "h1:2,h2:2"."""
     entries = []
     for part in text.split(","):
-        name, colon, count = part.strip().partition(":")
+        name, colon, count = part.strip(" \t").partition(":")
         if colon and not re.fullmatch("[1-9][0-9]*", count):
             raise LaunchError(f'{where}: "{part}" has no number of ranks behind the colon', "write host:4, say")
         entries.append((check_name(name, where), int(count) if colon else None))
@@ -76,7 +76,7 @@ def parse_file(path):
     entries = []
     for number, line in enumerate(lines, 1):
         where = f"{path}:{number}"
-        words = line.split("#", 1)[0].split(None if line.isascii() else " ")
+        words = re.findall(r"[^ \t\r]+", line.split("#", 1)[0])
         if not words:
             continue
         name, colon, count = words[0].partition(":")

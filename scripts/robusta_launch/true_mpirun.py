@@ -51,7 +51,8 @@ def find_launcher(env=None):
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LaunchError(f"{path} --version: {error}", "set ROBUSTA_MPIRUN to a working mpirun",
                           Code.UNSUPPORTED) from None
-    for kind, pattern in (("openmpi", r"\(Open MPI\)\s*v?([0-9.]+)"), ("intel", r"Intel\(R\) MPI.*?Version\s+([0-9.]+)"),
+    for kind, pattern in (("openmpi", r"\(Open MPI\)\s*v?([0-9.]+)"),
+                          ("intel", r"Intel\(R\) MPI.*?Version\s+([0-9.]+)"),
                           ("hydra", r"HYDRA build details:.*?Version:\s*([0-9.]+)")):
         found = re.search(pattern, answer, re.S)
         if found:

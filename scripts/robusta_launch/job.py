@@ -1,0 +1,114 @@
+"""Runs mpirun as a child: signals reach it once, its exit status is ours, its output may be rewritten on the way."""
+
+import ctypes
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+from .prefix import Prefixer
+
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+             signal.SIGCONT)
+# How long an unfinished line may wait for its end, in seconds.
+PATIENCE = 0.2
+PR_SET_PDEATHSIG = 1
+
+
+def quote(words):
+    """The words as a line that can be pasted into a shell."""
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def announce(words):
+    print("+ " + quote(words), file=sys.stderr, flush=True)
+
+
+def start(words, **more):
+    """mpirun in a process group of its own, so that what a terminal or a batch system sends to ours reaches it only
+    through us, once (a second SIGINT or SIGTERM makes mpirun kill at once); when we are killed it gets SIGTERM."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def before():
+        os.setpgid(0, 0)
+        if hasattr(libc, "prctl"):
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+    return subprocess.Popen(words, preexec_fn=before, **more)
+
+
+def send(child, number):
+    if child.poll() is None:
+        child.send_signal(number)
+
+
+def exit_code(status):
+    """A shell's exit code for a status of subprocess."""
+    return status if status >= 0 else 128 - status
+
+
+def forward_signals(child):
+    for number in FORWARDED:
+        signal.signal(number, lambda n, _: send(child, n))
+
+    def stop(_number, _frame):
+        send(child, signal.SIGTSTP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    signal.signal(signal.SIGTSTP, stop)
+
+
+class Output:
+    """One stream of mpirun, on its way to one of ours."""
+
+    def __init__(self, source, target):
+        self.source, self.target, self.prefixer, self.closed = source, target, Prefixer(), False
+        self.last = None  # time of the oldest unprinted byte
+
+    def write(self, data):
+        """False when nobody reads any more."""
+        try:
+            while data and not self.closed:
+                data = data[os.write(self.target, data):]
+        except BrokenPipeError:
+            self.closed = True
+        return not self.closed
+
+    def waits(self):
+        return bool(self.prefixer.lines or self.prefixer.rest)
+
+
+def relay(child):
+    """Copies the output of `child`, with prefixes, until it ends."""
+    waiting = selectors.DefaultSelector()
+    outputs = [Output(child.stdout, 1), Output(child.stderr, 2)]
+    for output in outputs:
+        waiting.register(output.source, selectors.EVENT_READ, output)
+    while waiting.get_map():
+        since = [o.last for o in outputs if o.last is not None]
+        events = waiting.select(max(0.0, min(since) + PATIENCE - time.monotonic()) if since else None)
+        for key, _ in events:
+            output = key.data
+            data = os.read(key.fd, 65536)
+            if not data:
+                waiting.unregister(key.fileobj)
+            if not output.write(output.prefixer.feed(data) if data else output.prefixer.flush()):
+                send(child, signal.SIGTERM)
+            output.last = (output.last or time.monotonic()) if output.waits() else None
+        for output in outputs:
+            if output.last is not None and time.monotonic() - output.last >= PATIENCE:
+                output.write(output.prefixer.flush())
+                output.last = None
+
+
+def run(words, prefixed):
+    """Runs mpirun and returns its exit code. prefixed: lines come out as `[r] line`."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0} if prefixed else {}
+    child = start(words, **pipes)
+    forward_signals(child)
+    if prefixed:
+        relay(child)
+    return exit_code(child.wait())
