@@ -122,11 +122,17 @@ void WatchState::judge_neighbours(double now) {
   for (const auto& [peer, link] : links_) {
     const double quiet = now - link.heard_at;
     if (link.ended || quiet <= timing_.timeout) continue;
-    Status last = link.beat.own;
-    last.age += link.beat_at < 0 ? 0 : now - link.beat_at;
-    accuse(Fault::kSilent, last, quiet, now);
+    // Whoever hears nobody has lost the way to rank 0, whichever link ran out first.
+    accuse_silent(neighbours_.parent >= 0 && is_alone(now) ? neighbours_.parent : peer, now);
     return;
   }
+}
+
+void WatchState::accuse_silent(int peer, double now) {
+  const Link& link = links_.at(peer);
+  Status last = link.beat.own;
+  last.age += link.beat_at < 0 ? 0 : now - link.beat_at;
+  accuse(Fault::kSilent, last, now - link.heard_at, now);
 }
 
 void WatchState::judge_self(double now) {

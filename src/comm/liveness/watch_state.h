@@ -91,6 +91,7 @@ class WatchState {
 
   void forgive_gap(double now);
   void judge_neighbours(double now);
+  void accuse_silent(int peer, double now);
   void judge_self(double now);
   void judge_all(double now);
   /// Takes over a verdict that is better than the one known, and passes it on to all but `from`.
