@@ -21,8 +21,9 @@ struct Param {
   void* data = nullptr;
   void* diff = nullptr;  ///< null in nets that never run backward
   float lr_mult = 1, decay_mult = 1;
-  bool learns = true;    ///< false for statistics and lr_mult 0: no gradient is computed
-  uint64_t version = 1;  ///< raised by whoever changes `data`
+  bool statistic = false;  ///< kept by its layer (BatchNorm's running sums), never learned
+  bool learns = true;      ///< false for statistics and lr_mult 0: no gradient is computed
+  uint64_t version = 1;    ///< raised by whoever changes `data`
 
   Tensor tensor() const { return {desc, data}; }
   Tensor gradient() const { return {desc, diff}; }

@@ -86,22 +86,25 @@ void Executor::fill_constant_sources() {
   }
 }
 
-void Executor::forward(const Pass& pass) {
+void Executor::forward(const Pass& pass, ParamGate* gate) {
   if (bound_arena_ != arena_.data()) bind();
   pass_ = pass;
-  run_steps(0, plan_.backward_begin, nullptr);
+  run_steps(0, plan_.backward_begin, nullptr, gate);
 }
 
 void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   assert(bound_arena_ == arena_.data());
   pass_ = pass;
   accumulate_ = accumulate;
-  run_steps(plan_.backward_begin, static_cast<int>(plan_.steps.size()), sink);
+  run_steps(plan_.backward_begin, static_cast<int>(plan_.steps.size()), sink, nullptr);
 }
 
-void Executor::run_steps(int begin, int end, GradientSink* sink) {
+void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate) {
   const bool in_step = profiling_ || hook_;
   for (int s = begin; s < end; ++s) {
+    if (gate && plan_.steps[static_cast<size_t>(s)].kind == StepKind::kForward) {
+      for (Param* param : bound_steps_[static_cast<size_t>(s)].params) gate->need(*param);
+    }
     const double start = profiling_ ? now_ms() : 0;
     run_step(s);
     const Step& step = plan_.steps[static_cast<size_t>(s)];

@@ -15,6 +15,7 @@
 namespace robusta {
 
 class GradientSink;
+class ParamGate;
 
 class Executor {
  public:
@@ -22,7 +23,7 @@ class Executor {
   Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& arena, Stream& stream);
 
   /// REQUIRES: the sources have prepared this pass.
-  void forward(const Pass& pass);
+  void forward(const Pass& pass, ParamGate* gate = nullptr);
   void backward(const Pass& pass, bool accumulate, GradientSink* sink);
 
   /// Called on the driving thread after each step, with its index, once its work is done.
@@ -53,7 +54,7 @@ class Executor {
   void fill_constant_sources();
   std::vector<Tensor> bind_all(const std::vector<int>& values);
   void* address(int value);
-  void run_steps(int begin, int end, GradientSink* sink);
+  void run_steps(int begin, int end, GradientSink* sink, ParamGate* gate);
   void run_step(int index);
   void fill_source(int index);
   void run_kernel(int index);

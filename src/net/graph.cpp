@@ -54,6 +54,7 @@ class Builder {
     node.layer = make_layer(param);
     node.source = dynamic_cast<SourceLayer*>(node.layer.get());
     if (node.source && options_.batch > 0) node.source->set_batch(options_.batch);
+    if (node.source && options_.batch_parts > 1) divide_batch(node);
     check_arity(*node.layer);
     connect_bottoms(node, index);
     infer(node, index);
@@ -65,6 +66,19 @@ class Builder {
   }
 
  private:
+  /// `-batch global`: this rank's part of the batch.
+  void divide_batch(const Node& node) const {
+    const std::vector<Shape> tops = node.source->infer_tops({});
+    if (tops.empty() || tops[0].axes() == 0) return;
+    const int64_t batch = tops[0][0], parts = options_.batch_parts;
+    if (batch % parts != 0) {
+      throw Error(ErrorKind::kConfig, str("a global batch of ", batch, " cannot be divided among ", parts, " ranks"),
+                  str("make it a multiple, such as ", (batch + parts - 1) / parts * parts,
+                      ", or leave -batch global out: batch_size is then that of each rank"));
+    }
+    node.source->set_batch(batch / parts);
+  }
+
   void connect_bottoms(Node& node, int index) {
     const auto& param = node.layer->param();
     for (int i = 0; i < param.bottom_size(); ++i) {

@@ -41,16 +41,40 @@ void Net::place_params() {
   size_t bytes = 0;
   for (const Param* param : owned) bytes += align_up(param->desc.bytes());
   param_data_ = DeviceBuffer(*options_.device, bytes);
-  if (options_.backward) param_diff_ = DeviceBuffer(*options_.device, bytes);
+  clear(param_data_.data(), bytes);
   size_t at = 0;
   for (Param* param : owned) {
     param->data = static_cast<char*>(param_data_.data()) + at;
-    if (options_.backward) param->diff = static_cast<char*>(param_diff_.data()) + at;
     at += align_up(param->desc.bytes());
   }
+  if (options_.backward) place_gradients(owned, bytes + align_up(options_.gradient_tail));
+}
+
+void Net::place_gradients(const std::vector<Param*>& owned, size_t bytes) {
+  if (options_.gradient_memory) {
+    lent_gradients_ = options_.gradient_memory(bytes);
+  } else {
+    param_diff_ = DeviceBuffer(*options_.device, bytes);
+  }
+  char* at = static_cast<char*>(lent_gradients_ ? lent_gradients_.get() : param_diff_.data());
+  clear(at, bytes);
+  size_t delivered = 0;
+  for (const Step& step : plan_.steps) delivered += step.ready.size();
+  for (size_t i = 0; i <= owned.size(); ++i) {
+    if (i == delivered) {
+      gradient_tail_ = at;
+      at += align_up(options_.gradient_tail);
+    }
+    if (i == owned.size()) break;
+    owned[i]->diff = at;
+    at += align_up(owned[i]->desc.bytes());
+  }
+  completion_.resize(delivered);
+}
+
+void Net::clear(void* memory, size_t bytes) {
   const std::vector<char> zeros(bytes, 0);
-  if (bytes > 0 && options_.backward) stream_->copy_to_device(param_diff_.data(), zeros.data(), bytes);
-  if (bytes > 0) stream_->copy_to_device(param_data_.data(), zeros.data(), bytes);
+  if (bytes > 0) stream_->copy_to_device(memory, zeros.data(), bytes);
   stream_->synchronize();
 }
 
@@ -73,7 +97,7 @@ void Net::fill_params() {
   }
 }
 
-double Net::forward(const Pass& pass) {
+double Net::forward(const Pass& pass, ParamGate* gate) {
   assert(executor_ && "the net was only planned");
   bool changed = false;
   for (Node& node : graph_.nodes) {
@@ -88,7 +112,7 @@ double Net::forward(const Pass& pass) {
     infer_shapes(graph_);
     replan();
   }
-  executor_->forward(pass);
+  executor_->forward(pass, gate);
   double loss = 0;
   for (size_t v = 0; v < graph_.versions.size(); ++v) {
     const float weight = graph_.versions[v].loss_weight;

@@ -30,6 +30,14 @@ class GradientSink {
   virtual void ready(Param& param) = 0;
 };
 
+/// Asked before a forward step reads a parameter, on the driving thread: the place to wait for an update that is still
+/// under way.
+class ParamGate {
+ public:
+  virtual ~ParamGate() = default;
+  virtual void need(Param& param) = 0;
+};
+
 /// Time of one layer's steps, accumulated while profiling is on.
 struct LayerTime {
   std::string layer;
@@ -56,7 +64,7 @@ class Net {
   int64_t batch() const { return graph_.batch(); }
 
   /// Runs all layers; returns the loss, the sum of weight x value over all weighted tops.
-  double forward(const Pass& pass);
+  double forward(const Pass& pass, ParamGate* gate = nullptr);
   /// Runs backward after forward with the same pass; once per forward, as gradients take the memory of values that are
   /// no longer needed (with keep_blobs it may be run again). `accumulate`: add to the parameters' gradients instead of
   /// overwriting them. REQUIRES: options.backward.
@@ -67,9 +75,11 @@ class Net {
   const std::vector<ParamPtr>& params() const { return graph_.params; }
   /// The parameters of one layer in order (shared ones included); empty for an unknown name.
   std::vector<ParamPtr> layer_params(const std::string& layer) const;
-  /// The one block of memory that holds all values, and that of all gradients; parameters lie in the order in which
-  /// backward completes them.
+  /// Values lie in one block of memory and gradients in another, both in the order in which backward completes them.
+  /// The parameters that a GradientSink is told of, in that order: a prefix of both blocks.
   const std::vector<Param*>& params_by_completion() const { return completion_; }
+  /// The options.gradient_tail bytes behind the last of them.
+  void* gradient_tail() const { return gradient_tail_; }
 
   /// Values and gradients by blob name, in plain order, as doubles' worth of T. The last write of the name counts.
   /// Readable: net outputs and inputs; every blob with options.keep_blobs. Others throw Error{kUsage}.
@@ -113,6 +123,8 @@ class Net {
  private:
   void replan();
   void place_params();
+  void place_gradients(const std::vector<Param*>& owned, size_t bytes);
+  void clear(void* memory, size_t bytes);
   void fill_params();
 
   NetOptions options_;
@@ -120,6 +132,8 @@ class Net {
   Plan plan_;
   std::vector<Param*> completion_;
   DeviceBuffer param_data_, param_diff_;
+  std::shared_ptr<void> lent_gradients_;  ///< in place of param_diff_
+  void* gradient_tail_ = nullptr;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Executor> executor_;
   LayerHook hook_;

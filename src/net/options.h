@@ -1,6 +1,7 @@
 /// What the builder of a net decides beyond its definition.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,12 @@ struct NetOptions {
   const Net* share_params = nullptr;    ///< layers of the same name use that net's parameters
   std::shared_ptr<Arena> arena;         ///< null: one of its own
   bool plan_only = false;               ///< no memory is taken; the net cannot run (`caffe plan`)
+  int64_t batch_parts = 1;              ///< > 1: every data layer's batch is divided by this; it must divide evenly
+
+  /// Takes the memory of all gradients, for whoever reduces them over ranks; null: the device does. `gradient_tail`
+  /// bytes stay free right behind the gradients that backward completes.
+  std::function<std::shared_ptr<void>(size_t bytes)> gradient_memory;
+  size_t gradient_tail = 0;
 };
 
 }  // namespace robusta

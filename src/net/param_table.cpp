@@ -64,6 +64,7 @@ ParamPtr ParamTable::own(const Node& node, const ParamDecl& decl, const caffe::P
   param->index = i;
   param->display_name = spec.name().empty() ? std::to_string(i) : spec.name();
   param->desc = {decl.shape, options_.dtype, nullptr};
+  param->statistic = decl.statistic;
   param->lr_mult = decl.statistic ? 0 : spec.lr_mult();
   param->decay_mult = spec.decay_mult();
   return param;

@@ -34,6 +34,9 @@ class Schedule {
   /// iteration, as a policy with memory takes at most one step per call.
   double rate(int64_t t, double smoothed_loss, PolicyState& state) const;
 
+  /// Whether rate() looks at the loss.
+  bool needs_loss() const { return param_.lr_policy() == "plateau"; }
+
   /// NVIDIA's momentum_policy: fixed, poly or opt.
   double momentum(int64_t t, double rate) const;
 

@@ -2,11 +2,16 @@
 ///
 /// Owns the train net, the test nets (which share its parameters and its memory for activations), the histories and the
 /// state. Training positions are counted in samples since training began, so that batches, random crops and dropout are
-/// the same after a resume. One thread drives a solver. Files are written by solve() and snapshot() alone.
+/// the same after a resume, and for any number of ranks. One thread drives a solver. Files are written by solve() and
+/// snapshot() alone, and by rank 0.
+///
+/// With several ranks every member is collective; each rank takes its part of every global batch, and rank 0's weights,
+/// seed and state are everybody's.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +19,8 @@
 #include "net/tuning.h"
 #include "schema/source.h"
 #include "solver/lr_policy.h"
+#include "solver/ranks/ranked_update.h"
+#include "solver/ranks/ranks.h"
 #include "solver/signals.h"
 #include "solver/snapshot.h"
 #include "solver/speed_meter.h"
@@ -29,7 +36,10 @@ struct SolverOptions {
   DType dtype = DType::kF32;
   std::string kernels = "auto";  ///< as in NetOptions
   bool share_memory = true;
-  int64_t batch = 0;  ///< > 0: replaces every data layer's batch size
+  int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
+  Ranks* ranks = nullptr;            ///< those that train together; null: one
+  bool batch_is_global = false;      ///< the batch sizes of training are divided among the ranks
+  bool accept_batch_change = false;  ///< resume with another number of samples per iteration
   RecordingTuner* tuner = nullptr;
   std::vector<std::string> weights;  ///< instead of those of the solver's file
   std::string snapshot;              ///< a .solverstate to go on from; then no weights are loaded
@@ -79,24 +89,39 @@ class Solver {
   void settle_seed();
   NetOptions net_options(caffe::Phase phase) const;
   void build_nets();
+  void build_train_net(const std::vector<std::string>& weights);
+  void tune_on_root(NetOptions options);
+  void build_test_nets(const std::vector<std::string>& weights);
   void resume(const Snapshot& snapshot);
+  uint64_t global_batch() const;
+  void check_global_batch(const Snapshot& snapshot) const;
 
   // solver_loop.cpp
   Pass train_pass(int sub_iteration) const;
-  void train_iteration();
-  double forward_checked(const Pass& pass);
-  [[noreturn]] void report_not_finite(double loss, const Pass& pass);
-  void begin_update(bool hold);
+  Votes train_iteration();
+  double forward(const Pass& pass);
+  Error not_finite(double loss, Pass pass);
+  void throw_not_finite(double ranks);
+  void begin_update(double loss, bool hold);
+  void set_rate(bool hold);
+  Votes settle(double loss, bool hold);
+  void finish_updates();
+  Votes own_votes(double loss);
+  double mean_over_ranks(double value);
+  void average_over_ranks(std::vector<OutputBlob>& outputs);
+  void heed(const Votes& votes);
   void display(bool due);
   TrainingLog::Start describe_start() const;
   TrainingLog::Train describe(const Speed& speed) const;
   bool test_due() const;
   void finish_training();
   Request take_request();
-  void check_walltime();
+  bool out_of_time() const;
+  void stop_for_walltime();
 
   // solver_testing.cpp
   void test(size_t net);
+  bool interrupted();
 
   // solver_snapshots.cpp
   void try_snapshot();
@@ -104,12 +129,17 @@ class Solver {
 
   SolverDef def_;
   SolverOptions options_;
+  Ranks alone_;
+  Ranks& ranks_;
   Schedule schedule_;
   TrainingLog log_;
   TrainingState state_;
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;
+  std::unique_ptr<RankedUpdate> ranked_;  ///< null when alone
+  std::optional<Error> not_finite_;       ///< this rank's loss is
+  bool snapshot_asked_ = false;
   SpeedMeter speed_;
   double rate_ = 0;  ///< of the running iteration
   bool stopping_ = false;

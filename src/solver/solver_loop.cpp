@@ -11,7 +11,7 @@ namespace robusta {
 
 TrainingResult Solver::solve() {
   const caffe::SolverParameter& p = def_.param;
-  check_snapshots_possible(def_, *train_net_, *updater_);
+  ranks_.root_only([&] { check_snapshots_possible(def_, *train_net_, *updater_); });
   log_.start(describe_start());
   step(p.max_iter() - state_.iter);
   finish_training();
@@ -24,16 +24,16 @@ void Solver::step(int iterations) {
   while (state_.iter < end && !stopping_) {
     if (test_due() && (state_.iter > 0 || def_.param.test_initialization())) test_all();
     if (stopping_) break;
-    train_iteration();
-    const Request request = take_request();
+    heed(train_iteration());
     const int every = def_.param.snapshot();
-    if ((every > 0 && state_.iter % every == 0) || request == Request::kSnapshot) try_snapshot();
-    check_walltime();
+    if ((every > 0 && state_.iter % every == 0) || snapshot_asked_) try_snapshot();
+    snapshot_asked_ = false;
   }
 }
 
 void Solver::finish_training() {
   const caffe::SolverParameter& p = def_.param;
+  finish_updates();
   const bool wanted = p.snapshot_after_train() || stopping_ || snapshot_owed_;
   if (wanted && last_snapshot_iter_ != state_.iter) try_snapshot();
   if (stopping_) {
@@ -42,64 +42,105 @@ void Solver::finish_training() {
   }
   // Caffe shows the loss after the last update by one more forward pass.
   if (p.display() > 0 && state_.iter % p.display() == 0) {
-    state_.losses.add(forward_checked(train_pass(0)));
+    const double loss = forward(train_pass(0));
+    throw_not_finite(not_finite_ ? 1 : 0);
+    state_.losses.add(mean_over_ranks(loss));
     log_.final_loss(state_.iter, state_.losses.mean());
   }
   if (test_due()) test_all();
   LOG(INFO) << "Optimization Done.";
 }
 
-/// Sub-iteration s of an iteration takes the batch after s others; those of an iteration and of all iterations follow
-/// each other without a gap.
+/// Every sub-iteration takes the next global batch, and each rank its part of it; those of an iteration and of all
+/// iterations follow each other without a gap.
 Pass Solver::train_pass(int sub_iteration) const {
-  const auto batch = static_cast<uint64_t>(train_net_->batch());
-  const uint64_t first = state_.samples_seen + static_cast<uint64_t>(sub_iteration) * batch;
-  return {state_.seed, first, first + batch, train_net_->batch()};
+  const auto batch = static_cast<uint64_t>(train_net_->batch()), ranks = static_cast<uint64_t>(ranks_.count());
+  const uint64_t part = static_cast<uint64_t>(sub_iteration) * ranks + static_cast<uint64_t>(ranks_.rank());
+  const uint64_t first = state_.samples_seen + part * batch;
+  return {state_.seed, first, first + ranks * batch, train_net_->batch(), ranks_.step_reduce()};
 }
 
-void Solver::train_iteration() {
+Votes Solver::train_iteration() {
   Net& net = *train_net_;
   const caffe::SolverParameter& p = def_.param;
   const bool display_due = p.display() > 0 && state_.iter % p.display() == 0;
   const bool debug = display_due && p.debug_info();
   if (p.debug_info()) set_debug_info(net, debug);
   speed_.begin(net.seconds_waited());
+  const bool hold = debug || (ranked_ && schedule_.needs_loss());
+  GradientSink* sink = ranked_ ? static_cast<GradientSink*>(ranked_.get()) : updater_.get();
   double loss = 0;
   for (int sub = 0; sub < p.iter_size(); ++sub) {
     const Pass pass = train_pass(sub);
-    loss += forward_checked(pass);
+    loss += forward(pass);
     const bool last = sub + 1 == p.iter_size();
-    if (last) {
-      loss /= p.iter_size();
-      state_.losses.add(loss);
-      begin_update(debug);
-    }
-    net.backward(pass, sub > 0, last ? updater_.get() : nullptr);
+    if (last) begin_update(loss / p.iter_size(), hold);
+    net.backward(pass, sub > 0, last ? sink : nullptr);
   }
+  const Votes votes = settle(loss / p.iter_size(), hold);
   if (debug) log_param_norms(net);
   slowest_iteration_ =
       std::max(slowest_iteration_, speed_.end(static_cast<int64_t>(state_.global_batch), net.seconds_waited()));
   display(display_due);
-  updater_->finish();
-  if (on_iteration) on_iteration(state_.iter, loss, rate_);
+  if (!ranked_ || hold) finish_updates();
+  if (on_iteration) on_iteration(state_.iter, state_.losses.losses().back(), rate_);
   ++state_.iter;
   state_.samples_seen += state_.global_batch;
+  return votes;
 }
 
-void Solver::begin_update(bool hold) {
+/// Before the last backward of an iteration. A policy that looks at the loss has to know that of all ranks.
+void Solver::begin_update(double loss, bool hold) {
+  if (!ranked_) state_.losses.add(loss);
+  const bool rate_known = !(ranked_ && schedule_.needs_loss());
+  if (ranked_) ranked_->finish();
+  if (rate_known) set_rate(hold);
+  if (ranked_) ranked_->begin(own_votes(loss), hold);
+}
+
+void Solver::set_rate(bool hold) {
   rate_ = schedule_.rate(state_.iter, state_.losses.mean(), state_.policy);
   updater_->begin(
       {state_.iter, rate_, schedule_.momentum(state_.iter, rate_), schedule_.weight_decay(state_.iter), hold});
 }
 
-double Solver::forward_checked(const Pass& pass) {
-  const double loss = train_net_->forward(pass);
-  if (!std::isfinite(loss)) report_not_finite(loss, pass);
-  if (on_forward) on_forward(loss);
-  return loss;
+/// After backward: what all ranks have to say. From here on the state holds the loss of all.
+Votes Solver::settle(double loss, bool hold) {
+  if (!ranked_) return own_votes(loss);
+  const Votes votes = ranked_->agree();
+  throw_not_finite(votes.not_finite);
+  state_.losses.add(votes.loss / ranks_.count());
+  if (schedule_.needs_loss()) set_rate(hold);
+  return votes;
 }
 
-void Solver::report_not_finite(double loss, const Pass& pass) {
+void Solver::finish_updates() {
+  if (ranked_) {
+    ranked_->finish();
+  } else {
+    updater_->finish();
+  }
+}
+
+/// The loss; alone, throws when it is not finite. One rank of several first tells the others (Votes).
+double Solver::forward(const Pass& pass) {
+  const double loss = train_net_->forward(pass, ranked_.get());
+  if (on_forward) on_forward(loss);
+  if (std::isfinite(loss)) return loss;
+  if (!not_finite_) not_finite_ = not_finite(loss, pass);
+  if (ranks_.alone()) throw *not_finite_;
+  return 0;
+}
+
+void Solver::throw_not_finite(double ranks) {
+  if (ranks == 0) return;
+  ranks_.together([&] {
+    if (not_finite_) throw *not_finite_;
+  });
+}
+
+Error Solver::not_finite(double loss, Pass pass) {
+  pass.ranks = nullptr;  // the others do not search
   PolicyState copy = state_.policy;
   const double rate = schedule_.rate(state_.iter, state_.losses.mean(), copy);
   const NonFinite found = train_net_->find_non_finite(pass);
@@ -107,6 +148,7 @@ void Solver::report_not_finite(double loss, const Pass& pass) {
   for (const std::string& key : train_net_->sample_keys(pass, 8)) samples += (samples.empty() ? "" : ", ") + key;
   std::string cause =
       str("the loss is ", std::isnan(loss) ? "nan" : "infinite", " at iteration ", state_.iter, " (lr ", rate, ")");
+  if (!ranks_.alone()) cause += str(" on rank ", ranks_.rank());
   if (!found.layer.empty()) cause += str(": the first value that is not finite is ", found.what);
   if (!samples.empty()) cause += "; the batch begins with " + samples;
   Error error(ErrorKind::kNumeric, cause,
@@ -115,7 +157,12 @@ void Solver::report_not_finite(double loss, const Pass& pass) {
   for (const Node& node : train_net_->graph().nodes) {
     if (node.layer->name() == found.layer) error.in_layer(found.layer).at(node.where.where());
   }
-  throw error;
+  return error;
+}
+
+double Solver::mean_over_ranks(double value) {
+  ranks_.sum({&value, 1});
+  return value / ranks_.count();
 }
 
 TrainingLog::Start Solver::describe_start() const {
@@ -143,6 +190,7 @@ void Solver::display(bool due) {
   if (due) {
     TrainingLog::Train train = describe(speed_.take());
     train.outputs = read_outputs(*train_net_);
+    average_over_ranks(train.outputs);
     log_.train(train);
   }
   if (log_.wants_progress()) log_.progress(describe(speed_.so_far()));
@@ -153,21 +201,38 @@ bool Solver::test_due() const {
   return !test_nets_.empty() && p.test_interval() > 0 && (state_.iter - p.test_offset()) % p.test_interval() == 0;
 }
 
-Request Solver::take_request() {
-  const Request request = options_.poll ? options_.poll() : Request::kNone;
-  if (request == Request::kStop) {
-    stopping_ = true;
-    stop_reason_ = "signal";
-  }
-  return request;
+Request Solver::take_request() { return options_.poll ? options_.poll() : Request::kNone; }
+
+Votes Solver::own_votes(double loss) {
+  const Request request = take_request();
+  Votes votes;
+  votes.loss = loss;
+  votes.not_finite = not_finite_ ? 1 : 0;
+  votes.stop = request == Request::kStop ? 1 : 0;
+  votes.snapshot = request == Request::kSnapshot ? 1 : 0;
+  votes.out_of_time = out_of_time() ? 1 : 0;
+  return votes;
 }
 
-void Solver::check_walltime() {
-  if (!options_.walltime || !options_.walltime->limited() || stopping_) return;
-  const double needed = slowest_iteration_ + (test_due() ? slowest_test_ : 0) + snapshot_seconds();
-  if (options_.walltime->left() > needed) return;
-  LOG(INFO) << "Wall time: " << clock_text(options_.walltime->left()) << " left, an iteration and a snapshot take "
-            << clock_text(needed) << ": stopping";
+void Solver::heed(const Votes& votes) {
+  snapshot_asked_ = votes.snapshot > 0;
+  if (votes.stop > 0) {
+    stopping_ = true;
+    stop_reason_ = "signal";
+  } else if (votes.out_of_time > 0) {
+    stop_for_walltime();
+  }
+}
+
+bool Solver::out_of_time() const {
+  if (!options_.walltime || !options_.walltime->limited()) return false;
+  return options_.walltime->left() <= slowest_iteration_ + (test_due() ? slowest_test_ : 0) + snapshot_seconds();
+}
+
+void Solver::stop_for_walltime() {
+  LOG(INFO) << "Wall time: " << (options_.walltime ? clock_text(options_.walltime->left()) + " left, " : "")
+            << "an iteration and a snapshot take " << clock_text(slowest_iteration_ + snapshot_seconds())
+            << ": stopping";
   stopping_ = true;
   stop_reason_ = "walltime";
 }

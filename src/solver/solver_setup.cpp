@@ -7,6 +7,8 @@
 #include "schema/print.h"
 #include "solver/debug_info.h"
 #include "solver/net_defs.h"
+#include "solver/quiet_log.h"
+#include "solver/ranks/share.h"
 #include "solver/solver.h"
 #include "solver/weights.h"
 
@@ -58,22 +60,36 @@ uint64_t draw_seed() {
 }  // namespace
 
 Solver::Solver(SolverDef def, SolverOptions options)
-    : def_(std::move(def)), options_(std::move(options)), schedule_(def_), log_(options_.json, options_.progress) {
-  check_solver(def_);
+    : def_(std::move(def)),
+      options_(std::move(options)),
+      ranks_(options_.ranks ? *options_.ranks : alone_),
+      schedule_(def_),
+      log_(options_.json, options_.progress) {
+  ranks_.together([&] { check_solver(def_); });
   LOG(INFO) << "Initializing solver from parameters: \n" << text_form(def_.param);
   const std::unique_ptr<Snapshot> snapshot = read_state_to_resume();
   settle_seed();
   build_nets();
-  updater_ = std::make_unique<Updater>(def_, *train_net_);
+  ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count()); });
   LOG(INFO) << "Solver scaffolding done.";
   if (snapshot) resume(*snapshot);
-  state_.global_batch = static_cast<uint64_t>(train_net_->batch() * def_.param.iter_size());
+  share_parameters(ranks_, *train_net_);
+  if (snapshot) share_histories(ranks_, *updater_);
+  state_.global_batch = global_batch();
+  if (!ranks_.alone()) ranked_ = std::make_unique<RankedUpdate>(ranks_, *train_net_, *updater_);
 }
 
+uint64_t Solver::global_batch() const {
+  return static_cast<uint64_t>(train_net_->batch() * def_.param.iter_size() * ranks_.count());
+}
+
+/// Rank 0 reads; the others get the state, and weights and histories when those are shared.
 std::unique_ptr<Snapshot> Solver::read_state_to_resume() {
   state_.losses = LossWindow(def_.param.average_loss());
   if (options_.snapshot.empty()) return nullptr;
-  auto snapshot = std::make_unique<Snapshot>(read_snapshot(options_.snapshot));
+  auto snapshot = std::make_unique<Snapshot>();
+  ranks_.root_only([&] { *snapshot = read_snapshot(options_.snapshot); });
+  share_state(ranks_, *snapshot);
   state_ = state_from_proto(snapshot->state, def_.param.average_loss());
   // Before the nets are planned: another kernel would add in another order.
   if (options_.tuner) options_.tuner->preset(state_.kernel_choices);
@@ -91,6 +107,7 @@ void Solver::settle_seed() {
     state_.seed = static_cast<uint64_t>(given);
   } else if (!saved) {
     state_.seed = draw_seed();
+    ranks_.broadcast_value(state_.seed);
     LOG(INFO) << "random_seed is not set: drew " << state_.seed;
   }
 }
@@ -118,18 +135,55 @@ void Solver::build_nets() {
   }
   if (!options_.snapshot.empty()) weights.clear();
 
-  const NetSource source = train_net_of(def_);
-  LOG(INFO) << "Creating training net from " << source.origin;
-  NetOptions train = net_options(caffe::TRAIN);
-  train.arena = std::make_shared<Arena>(*train.device);
-  train_net_ = std::make_unique<Net>(source.definition(), train);
-  load_weights(weights, *train_net_, "Finetuning");
+  build_train_net(weights);
+  ranks_.root_only([&] { build_test_nets(weights); });
+  if (ranks_.alone()) return;
+  if (options_.tuner) share_kernel_choices(ranks_, *options_.tuner);
+  ranks_.together([&] {
+    if (!ranks_.root()) build_test_nets(weights);
+  });
+}
 
+void Solver::build_train_net(const std::vector<std::string>& weights) {
+  NetOptions options = net_options(caffe::TRAIN);
+  options.arena = std::make_shared<Arena>(*options.device);
+  if (options_.batch_is_global) options.batch_parts = ranks_.count();
+  options.gradient_tail = ranks_.alone() ? 0 : RankedUpdate::kTailBytes;
+  const auto build = [&] {
+    const NetSource source = train_net_of(def_);
+    LOG(INFO) << "Creating training net from " << source.origin;
+    train_net_ = std::make_unique<Net>(source.definition(), options);
+  };
+  if (ranks_.alone()) {
+    build();
+  } else {
+    tune_on_root(options);
+    ranks_.building([&](const Ranks::Allocate& allocate) {
+      options.gradient_memory = allocate;
+      build();
+    });
+  }
+  ranks_.root_only([&] { load_weights(weights, *train_net_, "Finetuning"); });
+}
+
+/// Rank 0 times kernels and the others take its choices: equal kernels give equal bits, and nobody disturbs the timing.
+void Solver::tune_on_root(NetOptions options) {
+  if (!options_.tuner) return;
+  options.plan_only = true;
+  options.gradient_memory = nullptr;
+  ranks_.root_only([&] {
+    const QuietLog quiet;
+    Net(train_net_of(def_).definition(), options);
+  });
+  share_kernel_choices(ranks_, *options_.tuner);
+}
+
+void Solver::build_test_nets(const std::vector<std::string>& weights) {
   for (const NetSource& test_source : test_nets_of(def_)) {
     LOG(INFO) << "Creating test net (#" << test_nets_.size() << ") specified by " << test_source.origin;
     NetOptions test = net_options(caffe::TEST);
     test.share_params = train_net_.get();
-    test.arena = train.arena;
+    test.arena = train_net_->options().arena;
     test_nets_.push_back(std::make_unique<Net>(test_source.definition(), test));
     if (def_.param.debug_info()) set_debug_info(*test_nets_.back(), true);
     if (!weights.empty()) load_weights_quietly(weights, *test_nets_.back(), "Finetuning");
@@ -139,15 +193,27 @@ void Solver::build_nets() {
 void Solver::resume(const Snapshot& snapshot) {
   LOG(INFO) << "Resuming from " << snapshot.path;
   LOG(INFO) << def_.param.type() << "Solver: restoring history";
-  restore_arrays(snapshot, *train_net_, *updater_);
-  const auto batch = static_cast<uint64_t>(train_net_->batch() * def_.param.iter_size());
+  ranks_.root_only([&] {
+    restore_arrays(snapshot, *train_net_, *updater_);
+    check_global_batch(snapshot);
+  });
+}
+
+void Solver::check_global_batch(const Snapshot& snapshot) const {
   if (!snapshot.state.has_robusta()) {
     LOG(WARNING) << snapshot.path << " holds no position in the data (Caffe wrote it): training goes on from the first "
                  << "sample, and not as an uninterrupted run would";
-  } else if (state_.global_batch != batch) {
-    LOG(WARNING) << "The state was written with " << state_.global_batch << " samples per iteration, this run has "
-                 << batch << ": the learning rate is not adapted";
+    return;
   }
+  const uint64_t now = global_batch();
+  if (state_.global_batch == now || options_.accept_batch_change) return;
+  throw Error(ErrorKind::kConfig,
+              str("the state was written with ", state_.global_batch, " samples per iteration, this run has ", now,
+                  " (", ranks_.count(), " ranks x batch ", train_net_->batch(), " x iter_size ", def_.param.iter_size(),
+                  "): the learning rate and its schedule would no longer fit"),
+              "keep the product (-batch global divides batch_size among the ranks), or give -accept_batch_change and "
+              "see to base_lr, stepsize and max_iter yourself")
+      .at(snapshot.path);
 }
 
 }  // namespace robusta

@@ -1,15 +1,20 @@
 #include <algorithm>
 #include <chrono>
 
+#include "solver/ranks/share.h"
 #include "solver/solver.h"
 #include "solver/weights.h"
 
 namespace robusta {
 
+/// Rank 0 writes; the statistics in its files are those of all ranks.
 SnapshotPaths Solver::snapshot() {
+  finish_updates();
+  const AveragedStatistics averaged(ranks_, *train_net_);
   const auto start = std::chrono::steady_clock::now();
   if (options_.tuner) state_.kernel_choices = options_.tuner->choices();
-  const SnapshotPaths paths = write_snapshot(def_, state_, *updater_, *train_net_);
+  SnapshotPaths paths;
+  ranks_.root_only([&] { paths = write_snapshot(def_, state_, *updater_, *train_net_); });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_snapshot_ = std::max(slowest_snapshot_, seconds);
   last_snapshot_iter_ = state_.iter;
@@ -27,6 +32,10 @@ void Solver::try_snapshot() {
     ++failed_snapshots_;
     snapshot_owed_ = true;
     log_.snapshot_failed(state_.iter, error);
+  } catch (const EndedByPeer& peer) {
+    if (peer.exit_code() != static_cast<int>(ErrorKind::kOutput)) throw;
+    ++failed_snapshots_;
+    snapshot_owed_ = true;
   }
 }
 

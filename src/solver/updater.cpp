@@ -30,10 +30,11 @@ bool wants_l1(const SolverDef& solver) {
 
 }  // namespace
 
-Updater::Updater(const SolverDef& solver, Net& net)
+Updater::Updater(const SolverDef& solver, Net& net, int ranks)
     : rule_(make_update_rule(solver)),
       clip_(solver.param.clip_gradients()),
       iter_size_(solver.param.iter_size()),
+      ranks_(ranks),
       l1_(wants_l1(solver)) {
   Device& device = *net.options().device;
   if (!device.is_host()) {
@@ -88,7 +89,7 @@ void Updater::update(Slot& slot, double gradient_scale) {
   task.gradient = param.diff;
   task.history[0] = slot.history[0];
   task.history[1] = slot.history[1];
-  task.gradient_scale = gradient_scale / iter_size_;
+  task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_);
   task.rate = now_.rate * param.lr_mult;
   task.decay = decay;
   task.l1 = l1_;
@@ -101,7 +102,7 @@ void Updater::update(Slot& slot, double gradient_scale) {
 double Updater::clip_scale() const {
   double square_sum = 0;
   for (const Slot& slot : slots_) square_sum += norms(slot.param->gradient()).square_sum;
-  const double norm = std::sqrt(square_sum);
+  const double norm = std::sqrt(square_sum) / ranks_;
   if (norm <= clip_) return 1;
   const double scale = clip_ / norm;
   LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "

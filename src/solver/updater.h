@@ -1,8 +1,8 @@
 /// Updates the parameters of the train net once per iteration.
 ///
-/// A parameter is updated as soon as its gradient is complete, while backward goes on: the place where a reduction over
-/// ranks belongs lies between `ready` and the update. With clipping, all wait for `finish`, as the norm is that of all
-/// gradients. Order: clip by the L2 norm of the summed gradients, 1/iter_size, decay, rule.
+/// A parameter is updated as soon as its gradient is complete, while backward goes on. With several ranks their sum is
+/// made first (ranks/ranked_update.h), and `ready` is called when it is there. With clipping, all wait for `finish`, as
+/// the norm is that of all gradients. Order: average over ranks, clip by the L2 norm, 1/iter_size, decay, rule.
 /// Owns the histories; keeps the parameters alive. One thread, that which drives the net.
 #pragma once
 
@@ -19,8 +19,9 @@ namespace robusta {
 
 class Updater : public GradientSink {
  public:
-  /// Histories are zero. Throws Error{kConfig} for settings that the rule cannot have, Error{kMemory}.
-  Updater(const SolverDef& solver, Net& net);
+  /// Histories are zero. Gradients are sums over `ranks`. Throws Error{kConfig} for settings that the rule cannot have,
+  /// Error{kMemory}.
+  Updater(const SolverDef& solver, Net& net, int ranks = 1);
 
   /// What holds for one iteration.
   struct Iteration {
@@ -55,7 +56,7 @@ class Updater : public GradientSink {
 
   std::unique_ptr<UpdateRule> rule_;
   double clip_;
-  int iter_size_;
+  int iter_size_, ranks_;
   bool l1_;
   DeviceBuffer memory_;
   std::vector<Slot> slots_;

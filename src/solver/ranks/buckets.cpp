@@ -1,0 +1,42 @@
+#include "solver/ranks/buckets.h"
+
+#include <cassert>
+#include "base/hash.h"
+#include "base/str.h"
+
+namespace robusta {
+namespace {
+
+size_t bytes_between(const void* begin, const void* end) {
+  assert(begin <= end);
+  return static_cast<size_t>(static_cast<const char*>(end) - static_cast<const char*>(begin));
+}
+
+}  // namespace
+
+std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail) {
+  if (params.empty()) return {{tail_data, tail, {}}};
+  const size_t element = size_of(params[0]->desc.dtype);
+  std::vector<Bucket> buckets;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const bool full = !buckets.empty() && static_cast<size_t>(buckets.back().count) * element >= bytes;
+    if (buckets.empty() || full) buckets.push_back({params[i]->diff, 0, {}});
+    Bucket& bucket = buckets.back();
+    bucket.params.push_back(params[i]);
+    const void* end = i + 1 < params.size() ? params[i + 1]->diff : tail_data;
+    bucket.count = static_cast<int64_t>(bytes_between(bucket.data, end) / element);
+  }
+  buckets.back().count += tail;
+  return buckets;
+}
+
+uint64_t hash_of(const std::vector<Bucket>& buckets) {
+  std::string text;
+  for (const Bucket& bucket : buckets) {
+    text += str("bucket ", bucket.count, '\n');
+    for (const Param* param : bucket.params) text += str(param->layer, ' ', param->desc.shape.str(), '\n');
+  }
+  return hash_bytes(text);
+}
+
+}  // namespace robusta

@@ -1,0 +1,30 @@
+/// Buckets: the gradients in the order backward completes them, cut into ranges that are reduced in one go.
+///
+/// A small bucket starts early and pays the latency of a message more often, a large one uses the links better (Li et
+/// al. 2020, "PyTorch Distributed", 3.2.3). The table is a pure function of the net and of the size asked for, hence
+/// the same on every rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "layers/param.h"
+
+namespace robusta {
+
+struct Bucket {
+  void* data = nullptr;
+  int64_t count = 0;  ///< elements, with the gaps that align parameters
+  std::vector<Param*> params;
+};
+
+/// Closes a bucket when it holds `bytes` or more. `params`: in the order of completion, their gradients one after the
+/// other in memory. The last bucket is followed by `tail` elements, which are reduced with it; without parameters it
+/// holds them alone, at `tail_data`.
+std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail);
+
+/// Of the names and sizes of all buckets, to be compared over ranks.
+uint64_t hash_of(const std::vector<Bucket>& buckets);
+
+}  // namespace robusta

@@ -1,0 +1,99 @@
+#include "solver/ranks/ranked_update.h"
+
+#include <cassert>
+
+namespace robusta {
+namespace {
+
+constexpr double kDefaultBucketMb = 4;
+constexpr int64_t kVotes = sizeof(Votes) / sizeof(double);
+
+std::vector<Bucket> buckets_of(const Ranks& ranks, const Net& net) {
+  const double mb = ranks.options().bucket_mb > 0 ? ranks.options().bucket_mb : kDefaultBucketMb;
+  return plan_buckets(net.params_by_completion(), static_cast<size_t>(mb * (1 << 20)), net.gradient_tail(), kVotes);
+}
+
+size_t largest_bytes(const std::vector<Bucket>& buckets, DType type) {
+  size_t largest = 0;
+  for (const Bucket& bucket : buckets) largest = std::max(largest, static_cast<size_t>(bucket.count) * size_of(type));
+  return largest;
+}
+
+}  // namespace
+
+RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
+    : updater_(updater),
+      type_(net.options().dtype),
+      tail_(net.gradient_tail()),
+      reducer_(ranks.make_all_reduce(largest_bytes(buckets_of(ranks, net), type_)), buckets_of(ranks, net), type_) {
+  const std::vector<Bucket>& buckets = reducer_.buckets();
+  for (size_t b = 0; b < buckets.size(); ++b) {
+    for (const Param* param : buckets[b].params) bucket_of_[param] = b;
+  }
+  missing_.resize(buckets.size());
+  updated_.assign(buckets.size(), 1);
+}
+
+void RankedUpdate::begin(const Votes& mine, bool hold) {
+  assert(finished_);
+  reducer_.begin();
+  hold_ = hold || updater_.clips();
+  finished_ = false;
+  posted_ = 0;
+  for (size_t b = 0; b < missing_.size(); ++b) {
+    missing_[b] = reducer_.buckets()[b].params.size();
+    updated_[b] = 0;
+  }
+  const double votes[kVotes] = {mine.loss, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
+  dispatch(type_, [&](auto type) { std::copy_n(votes, kVotes, static_cast<decltype(type)*>(tail_)); });
+}
+
+void RankedUpdate::ready(Param& param) {
+  --missing_[bucket_of_.at(&param)];
+  while (posted_ < missing_.size() && missing_[posted_] == 0) {
+    reducer_.post();
+    ++posted_;
+  }
+  update_reduced();
+}
+
+Votes RankedUpdate::agree() {
+  // A net in which nothing learns has one bucket, of the votes alone.
+  for (; posted_ < missing_.size(); ++posted_) reducer_.post();
+  reducer_.wait(missing_.size());
+  double votes[kVotes];
+  dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kVotes, votes); });
+  return {votes[0], votes[1], votes[2], votes[3], votes[4]};
+}
+
+void RankedUpdate::need(Param& param) {
+  if (finished_) return;
+  const auto found = bucket_of_.find(&param);
+  if (found == bucket_of_.end() || updated_[found->second]) return;
+  reducer_.wait(found->second + 1);
+  update(found->second);
+}
+
+void RankedUpdate::finish() {
+  if (finished_) return;
+  reducer_.wait(missing_.size());
+  updater_.finish();
+  updated_.assign(updated_.size(), 1);
+  finished_ = true;
+}
+
+void RankedUpdate::update(size_t bucket) {
+  assert(!hold_);
+  for (Param* param : reducer_.buckets()[bucket].params) updater_.ready(*param);
+  updated_[bucket] = 1;
+}
+
+void RankedUpdate::update_reduced() {
+  if (hold_) return;
+  const size_t reduced = reducer_.reduced();
+  for (size_t b = 0; b < reduced; ++b) {
+    if (!updated_[b]) update(b);
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,140 @@
+#include "solver/ranks/ranks.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+class StepSum : public StepReduce {
+ public:
+  explicit StepSum(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}
+  int ranks() const override { return communicator_->size(); }
+  void sum(std::span<double> values) override {
+    communicator_->all_reduce(values.data(), static_cast<int64_t>(values.size()), DType::kF64);
+  }
+
+ private:
+  std::unique_ptr<Communicator> communicator_;
+};
+
+}  // namespace
+
+EndedByPeer::EndedByPeer(int rank, int exit_code, std::string text)
+    : exit_code_(exit_code), text_(str("ended because of rank ", rank, ": ", text)) {}
+
+Ranks::Ranks(Communicator& world, DdlOptions options)
+    : world_(&world), options_(std::move(options)), topology_(find_topology(world, options_)) {
+  if (alone()) return;
+  control_ = world.duplicate();
+  gradients_ = world.duplicate();
+  step_ = std::make_unique<StepSum>(world.duplicate());
+}
+
+Ranks::~Ranks() = default;
+
+void Ranks::together(const std::function<void()>& work) {
+  if (alone()) return work();
+  std::optional<Error> error;
+  try {
+    work();
+  } catch (const Error& thrown) {
+    error = thrown;
+  }
+  double failures = error ? 1 : 0;
+  sum({&failures, 1});
+  if (failures == 0) return;
+  // Only a job that ends pays for asking every rank.
+  std::vector<int> failed(static_cast<size_t>(count()));
+  const int mine = error ? 1 : 0;
+  control_->all_gather(&mine, sizeof mine, failed.data());
+  const int first = static_cast<int>(std::find(failed.begin(), failed.end(), 1) - failed.begin());
+  int code = error ? error->exit_code() : 0;
+  std::string text = error ? error->what() : "";
+  uint64_t length = text.size();
+  control_->broadcast(&code, sizeof code, first);
+  control_->broadcast(&length, sizeof length, first);
+  text.resize(length);
+  control_->broadcast(text.data(), length, first);
+  if (first == rank()) throw *error;
+  throw EndedByPeer(first, code, text);
+}
+
+void Ranks::root_only(const std::function<void()>& work) {
+  together([&] {
+    if (root()) work();
+  });
+}
+
+void Ranks::building(const std::function<void(const Allocate& allocate)>& build) {
+  bool allocated = false;
+  const auto allocate = [&](size_t bytes) -> std::shared_ptr<void> {
+    allocated = true;
+    together([] {});  // nobody has failed so far
+    gradient_memory_ = gradients_->allocate(bytes);
+    return {gradient_memory_, gradient_memory_->data()};
+  };
+  std::optional<Error> error;
+  try {
+    build(allocate);
+  } catch (const Error& thrown) {
+    error = thrown;
+  }
+  const auto rethrow = [&] {
+    if (error) throw *error;
+  };
+  if (!allocated) together(rethrow);
+  together(rethrow);
+}
+
+void Ranks::sum(std::span<double> values) {
+  if (!alone()) control_->all_reduce(values.data(), static_cast<int64_t>(values.size()), DType::kF64);
+}
+
+void Ranks::broadcast(void* data, size_t bytes) {
+  if (!alone()) control_->broadcast(data, bytes, 0);
+}
+
+void Ranks::broadcast(std::string& text) {
+  uint64_t length = text.size();
+  broadcast_value(length);
+  text.resize(length);
+  broadcast(text.data(), text.size());
+}
+
+/// In twelve-bit pieces x, the sum of squares times the ranks equals the square of the sum only if all x are equal;
+/// both stay below 2^53 up to 2^14 ranks, so the doubles are exact.
+bool Ranks::agree(uint64_t value) {
+  constexpr int kBits = 12, kPieces = 6;
+  double sums[2 * kPieces];
+  for (int i = 0; i < kPieces; ++i) {
+    const auto piece = static_cast<double>((value >> (i * kBits)) & ((1u << kBits) - 1));
+    sums[2 * i] = piece;
+    sums[2 * i + 1] = piece * piece;
+  }
+  sum(sums);
+  for (int i = 0; i < kPieces; ++i) {
+    if (sums[2 * i + 1] * count() != sums[2 * i] * sums[2 * i]) return false;
+  }
+  return true;
+}
+
+std::vector<uint64_t> Ranks::gather(uint64_t value) {
+  std::vector<uint64_t> values(static_cast<size_t>(count()), value);
+  if (!alone()) control_->all_gather(&value, sizeof value, values.data());
+  return values;
+}
+
+void Ranks::barrier() {
+  if (!alone()) control_->barrier();
+}
+
+std::unique_ptr<AllReduce> Ranks::make_all_reduce(size_t largest_bytes) {
+  return robusta::make_all_reduce(*gradients_, topology_, options_, gradient_memory_, largest_bytes);
+}
+
+}  // namespace robusta

@@ -1,0 +1,89 @@
+/// The ranks of one training, as the solver sees them.
+///
+/// Alone (no communicator, or one rank) every member does nothing or answers for one rank, so that the solver has one
+/// way through. Three communicators keep three conversations apart: gradients (a thread of their own), sums inside a
+/// step, and everything between iterations (`control`). All members are called by the thread that drives the solver, in
+/// the same order on every rank.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/all_reduce.h"
+#include "comm/communicator.h"
+#include "layers/step_reduce.h"
+
+namespace robusta {
+
+/// Thrown on the ranks that end because another one failed; that one reports the error.
+class EndedByPeer : public std::exception {
+ public:
+  EndedByPeer(int rank, int exit_code, std::string text);
+  int exit_code() const { return exit_code_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  int exit_code_;
+  std::string text_;
+};
+
+class Ranks {
+ public:
+  /// One rank.
+  Ranks() = default;
+  /// Collective; keeps a reference to `world`. Throws Error{kUsage} when the dims of the options are not its size.
+  Ranks(Communicator& world, DdlOptions options);
+  ~Ranks();
+
+  int rank() const { return world_ ? world_->rank() : 0; }
+  int count() const { return world_ ? world_->size() : 1; }
+  bool alone() const { return count() == 1; }
+  bool root() const { return rank() == 0; }
+  const Topology& topology() const { return topology_; }
+  const DdlOptions& options() const { return options_; }
+
+  /// For Pass::ranks: null when alone.
+  StepReduce* step_reduce() { return step_.get(); }
+
+  /// Runs `work` on every rank. When it throws an Error on any, it throws on all: the lowest failing rank its own
+  /// error, the others EndedByPeer.
+  void together(const std::function<void()>& work);
+  /// The same, but `work` runs on rank 0 only.
+  void root_only(const std::function<void()>& work);
+
+  using Allocate = std::function<std::shared_ptr<void>(size_t bytes)>;
+  /// Runs `build` on every rank, which has to call `allocate` once, for memory that the ranks of a host share. Errors
+  /// before and after that call reach all ranks, as in `together`.
+  void building(const std::function<void(const Allocate& allocate)>& build);
+
+  /// Replaces the values by their sums over the ranks.
+  void sum(std::span<double> values);
+  void broadcast(void* data, size_t bytes);
+  void broadcast(std::string& text);
+  template <typename T>
+  void broadcast_value(T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    broadcast(&value, sizeof value);
+  }
+  /// Whether all ranks hold the same 64 bits.
+  bool agree(uint64_t value);
+  /// The values of all ranks, in order. O(ranks): not for every iteration.
+  std::vector<uint64_t> gather(uint64_t value);
+  void barrier();
+
+  /// The reduction of ranges within the memory of `building`; on a communicator of its own.
+  std::unique_ptr<AllReduce> make_all_reduce(size_t largest_bytes);
+
+ private:
+  Communicator* world_ = nullptr;
+  DdlOptions options_;
+  Topology topology_;
+  std::unique_ptr<Communicator> control_, gradients_;
+  std::unique_ptr<StepReduce> step_;
+  std::shared_ptr<SharedMemory> gradient_memory_;
+};
+
+}  // namespace robusta

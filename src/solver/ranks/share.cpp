@@ -1,0 +1,124 @@
+#include "solver/ranks/share.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/hash.h"
+#include "base/str.h"
+
+namespace robusta {
+
+void share_state(Ranks& ranks, Snapshot& snapshot) {
+  if (ranks.alone()) return;
+  std::string bytes;
+  if (ranks.root()) {
+    caffe::SolverState light = snapshot.state;
+    light.clear_history();
+    bytes = light.SerializeAsString();
+  }
+  ranks.broadcast(snapshot.path);
+  ranks.broadcast(bytes);
+  if (!ranks.root()) snapshot.state.ParseFromString(bytes);
+}
+
+void share_kernel_choices(Ranks& ranks, RecordingTuner& tuner) {
+  if (ranks.alone()) return;
+  TrainingState choices;
+  if (ranks.root()) choices.kernel_choices = tuner.choices();
+  std::string bytes = state_to_proto(choices).SerializeAsString();
+  ranks.broadcast(bytes);
+  if (ranks.root()) return;
+  caffe::SolverState message;
+  message.ParseFromString(bytes);
+  tuner.preset(state_from_proto(message, 1).kernel_choices);
+}
+
+void share_parameters(Ranks& ranks, Net& net) {
+  if (ranks.alone()) return;
+  for (const ParamPtr& param : net.params()) {
+    ranks.broadcast(param->data, param->desc.bytes());
+    ++param->version;
+  }
+}
+
+void share_histories(Ranks& ranks, Updater& updater) {
+  if (ranks.alone()) return;
+  for (int i = 0; i < updater.histories(); ++i) {
+    std::vector<float> values = updater.history(i);
+    ranks.broadcast(values.data(), values.size() * sizeof(float));
+    updater.set_history(i, values);
+  }
+}
+
+AveragedStatistics::AveragedStatistics(Ranks& ranks, Net& net) {
+  if (ranks.alone()) return;
+  for (const ParamPtr& param : net.params()) {
+    if (!param->statistic) continue;
+    params_.push_back(param.get());
+    dispatch(param->desc.dtype, [&](auto type) {
+      const auto* values = param->tensor().as<decltype(type)>();
+      own_.insert(own_.end(), values, values + param->desc.count());
+    });
+  }
+  if (params_.empty()) return;
+  std::vector<double> mean = own_;
+  ranks.sum(mean);
+  for (double& value : mean) value /= ranks.count();
+  write(mean);
+}
+
+AveragedStatistics::~AveragedStatistics() { write(own_); }
+
+void AveragedStatistics::write(const std::vector<double>& values) {
+  auto from = values.begin();
+  for (Param* param : params_) {
+    const auto end = from + param->desc.count();
+    dispatch(param->desc.dtype, [&](auto type) { std::copy(from, end, param->tensor().as<decltype(type)>()); });
+    from = end;
+    ++param->version;
+  }
+}
+
+namespace {
+
+uint64_t hash_of(const Param& param) { return hash_bytes({static_cast<const char*>(param.data), param.desc.bytes()}); }
+
+/// "rank 3" or "ranks 3, 5": those whose value is not the most frequent one.
+std::string minority(const std::vector<uint64_t>& values) {
+  std::map<uint64_t, int> counts;
+  for (const uint64_t value : values) ++counts[value];
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string names;
+  int odd = 0;
+  for (size_t rank = 0; rank < values.size(); ++rank) {
+    if (values[rank] != most->first) names += str(odd++ ? ", " : "", rank);
+  }
+  return (odd == 1 ? "rank " : "ranks ") + names;
+}
+
+}  // namespace
+
+void check_parameters_agree(Ranks& ranks, const Net& net, int iteration) {
+  if (ranks.alone()) return;
+  uint64_t all = 0;
+  for (const ParamPtr& param : net.params()) {
+    if (!param->statistic) all = all * 31 + hash_of(*param);
+  }
+  if (ranks.agree(all)) return;
+  for (const ParamPtr& param : net.params()) {
+    if (param->statistic) continue;
+    const uint64_t mine = hash_of(*param);
+    if (ranks.agree(mine)) continue;
+    const std::vector<uint64_t> values = ranks.gather(mine);
+    ranks.together([&] {
+      throw Error(ErrorKind::kCommunication,
+                  str("after iteration ", iteration, " parameter ", param->index, " of ", minority(values),
+                      " is not that of the other ranks"),
+                  "look for failing memory or another build there, and resume from a snapshot before this iteration")
+          .in_layer(param->layer);
+    });
+  }
+}
+
+}  // namespace robusta
