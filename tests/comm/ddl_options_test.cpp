@@ -1,0 +1,106 @@
+#include "comm/ddl_options.h"
+
+#include <gtest/gtest.h>
+
+#include "support/errors.h"
+
+namespace robusta::test {
+namespace {
+
+void expect_refused(const std::string& text, const std::string& cause, const std::string& fix) {
+  const Error error = error_of([&] { parse_ddl_options(text); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage) << text;
+  EXPECT_TRUE(contains(error.cause(), cause));
+  EXPECT_TRUE(contains(error.fix(), fix));
+}
+
+std::string dims_error(const std::string& mode, int ranks) {
+  const Error error = error_of([&] { check_dims(parse_ddl_options("-mode " + mode), ranks); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  return error.what();
+}
+
+}  // namespace
+
+TEST(DdlOptionsTest, Defaults) {
+  const DdlOptions options = parse_ddl_options("");
+  EXPECT_EQ(options.mode, 0);
+  EXPECT_TRUE(options.dims.empty());
+  EXPECT_FALSE(options.automatic);
+  EXPECT_EQ(options.timeout_s, 60);
+  EXPECT_EQ(options.compress, Compression::kNone);
+}
+
+// The strings of IBM's own documents and of posts about it.
+TEST(DdlOptionsTest, SeenInUse) {
+  const DdlOptions blog = parse_ddl_options("-mode b:4x2x1 -dev_sync 1");
+  EXPECT_EQ(blog.mode, 'b');
+  EXPECT_EQ(blog.dims, (std::vector<int>{4, 2, 1}));
+  EXPECT_EQ(blog.dev_sync, 1);
+  const DdlOptions readme = parse_ddl_options("-mode b:4x8x2 -dump_iter 100");
+  EXPECT_EQ(readme.dump_iter, 100);
+  EXPECT_EQ(parse_ddl_options("-mode p:6x2x1x1 ").dims, (std::vector<int>{6, 2, 1, 1}));
+  EXPECT_EQ(parse_ddl_options("-mode r:2").dims, (std::vector<int>{2}));
+}
+
+TEST(DdlOptionsTest, AllWords) {
+  const DdlOptions options = parse_ddl_options(
+      "--mode=c:4x2 -dump_iter 3 -dev_sync 2 -rebind_iter 4 -dbg_level 1 -bucket_mb 2.5 -compress bf16 -timeout 7 "
+      "-check_iter=5");
+  EXPECT_EQ(options.mode, 'c');
+  EXPECT_EQ(options.dump_iter, 3);
+  EXPECT_EQ(options.dev_sync, 2);
+  EXPECT_EQ(options.rebind_iter, 4);
+  EXPECT_EQ(options.dbg_level, 1);
+  EXPECT_EQ(options.bucket_mb, 2.5);
+  EXPECT_EQ(options.compress, Compression::kBf16);
+  EXPECT_EQ(options.timeout_s, 7);
+  EXPECT_EQ(options.check_iter, 5);
+  EXPECT_EQ(parse_ddl_options("-compress fp16").compress, Compression::kFp16);
+  const DdlOptions automatic = parse_ddl_options("auto -bucket_mb 1");
+  EXPECT_TRUE(automatic.automatic);
+  EXPECT_EQ(automatic.bucket_mb, 1);
+}
+
+TEST(DdlOptionsTest, Refusals) {
+  expect_refused("-mod b:4", "unknown option \"-mod\" (did you mean \"-mode\"?)", "-dump_iter");
+  expect_refused("-dumpiter 4", "did you mean \"-dump_iter\"?", "known are auto, -mode");
+  expect_refused("b:4x2", "unknown option \"b:4x2\"", "-mode");
+  expect_refused("-rank_file x", "unknown option \"-rank_file\"", "-mode");
+  expect_refused("-mode", "-mode wants a value", "-mode b:4x2x1");
+  expect_refused("-mode 4x2", "no letter and colon", "-mode b:4x2x1");
+  expect_refused("-mode b4x2", "no letter and colon", "-mode b:4x2x1");
+  expect_refused("-mode x:4x2", "there is no mode 'x'", "b, n, r, m, c, p");
+  for (const char* dims : {"", "4x", "x4", "4xx2", "0x4", "-1x4", "4.0", "4,2", "4x2x", "99999999999"}) {
+    expect_refused(std::string("-mode b:") + dims, "is no dim", "1 to 4 dims");
+  }
+  expect_refused("-mode b:1x1x1x1x1", "5 dims are too many", "1 to 4 dims");
+  expect_refused("-dev_sync 3", "-dev_sync 3 is not allowed", "give 0, 1 or 2");
+  expect_refused("-dev_sync yes", "-dev_sync yes is not allowed", "give 0, 1 or 2");
+  expect_refused("-dump_iter -1", "-dump_iter -1 is not allowed", "from 0 on");
+  expect_refused("-dump_iter 1.5", "-dump_iter 1.5 is not allowed", "from 0 on");
+  expect_refused("-timeout 0", "-timeout 0 is not allowed", "seconds");
+  expect_refused("-timeout nan", "-timeout nan is not allowed", "seconds");
+  expect_refused("-bucket_mb inf", "-bucket_mb inf is not allowed", "MB");
+  expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16 or bf16");
+  expect_refused("-timeout=", "-timeout  is not allowed", "seconds");
+  expect_refused("auto -mode r:4", "auto chooses", "leave one of them out");
+}
+
+TEST(CheckDimsTest, IbmsWordsAndBothFixes) {
+  check_dims(parse_ddl_options("-mode b:4x2x1"), 8);
+  const std::string text = dims_error("b:4x1x1", 8);
+  EXPECT_TRUE(contains(text, "invalid dim size=8 usr_size=4 dim[0]=4 dim[1]=1 dim[2]=1"));
+  EXPECT_TRUE(contains(text, "-mode b:4x2x1,"));
+  EXPECT_TRUE(contains(text, "mpirun -n 4"));
+}
+
+TEST(CheckDimsTest, NearestDimsKeepTheRanksOfAHost) {
+  EXPECT_TRUE(contains(dims_error("n:4x8x2", 16), "-mode n:4x4x1,"));
+  EXPECT_TRUE(contains(dims_error("r:2", 7), "-mode r:7,"));
+  EXPECT_TRUE(contains(dims_error("c:4x2", 6), "-mode c:3x2,"));
+  EXPECT_TRUE(contains(dims_error("p:2x2x2", 12), "-mode p:2x3x2,"));
+  EXPECT_TRUE(contains(dims_error("b:1000000x1000000", 4), "usr_size=2147483647"));
+}
+
+}  // namespace robusta::test

@@ -1,0 +1,82 @@
+#include "comm/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/errors.h"
+
+namespace robusta::test {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+Launch launch_of(const Environment& environment) {
+  return find_launch([&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+const Environment kSlurmStep{
+    {"SLURM_PROCID", "3"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_NTASKS", "8"}};
+
+Environment with(Environment environment, const std::string& name, const std::string& value) {
+  environment[name] = value;
+  return environment;
+}
+
+}  // namespace
+
+TEST(LaunchTest, ByHand) {
+  EXPECT_EQ(launch_of({}).variable, "");
+  check_launch(launch_of({}), 1);
+  check_launch(launch_of({}), 0);
+}
+
+// A batch script is one process, whatever it has been granted.
+TEST(LaunchTest, BatchScripts) {
+  EXPECT_EQ(launch_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "4"}}).variable, "");
+  EXPECT_EQ(launch_of({{"PBS_TASKNUM", "1"}, {"PBS_NODEFILE", "/f"}}).variable, "");
+}
+
+TEST(LaunchTest, Launchers) {
+  const Launch open_mpi = launch_of({{"OMPI_COMM_WORLD_SIZE", "8"}});
+  EXPECT_EQ(open_mpi.ranks, 8);
+  EXPECT_TRUE(open_mpi.can_meet);
+  EXPECT_EQ(launch_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}).ranks, 4);
+  const Launch pmix = launch_of(with(kSlurmStep, "PMIX_RANK", "3"));
+  EXPECT_EQ(pmix.ranks, 8);
+  EXPECT_TRUE(pmix.can_meet);
+  // mpirun inside a Slurm job starts its daemons by srun, and the ranks inherit their step.
+  EXPECT_EQ(launch_of(with(kSlurmStep, "OMPI_COMM_WORLD_SIZE", "16")).ranks, 16);
+  EXPECT_FALSE(launch_of(kSlurmStep).can_meet);
+}
+
+TEST(LaunchTest, ManySinglesAreRefused) {
+  const auto refused = [](const Environment& environment, int world) {
+    const Error error = error_of([&] { check_launch(launch_of(environment), world); });
+    EXPECT_EQ(error.kind(), ErrorKind::kCommunication);
+    EXPECT_FALSE(error.fix().empty());
+    return error.cause();
+  };
+  EXPECT_TRUE(
+      contains(refused({{"OMPI_COMM_WORLD_SIZE", "4"}}, 1),
+               "Open MPI's mpirun started 4 processes (OMPI_COMM_WORLD_SIZE=4), and they do not find each other: "
+               "each would train alone"));
+  EXPECT_TRUE(contains(refused({{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, 1), "MPICH"));
+  EXPECT_TRUE(contains(refused(kSlurmStep, 1), "srun without --mpi=pmix started 8"));
+  EXPECT_TRUE(contains(refused(with(kSlurmStep, "PMIX_RANK", "0"), 1), "started 8 processes"));
+  EXPECT_TRUE(contains(refused({{"PBS_TASKNUM", "3"}}, 1), "pbsdsh"));
+  EXPECT_TRUE(contains(refused({{"OMPI_COMM_WORLD_SIZE", "4"}}, 0), "this build has no MPI"));
+  EXPECT_TRUE(contains(refused({{"OMPI_COMM_WORLD_SIZE", "4"}}, 3), "but MPI has 3 ranks"));
+}
+
+TEST(LaunchTest, WhatFitsIsTaken) {
+  check_launch(launch_of({{"OMPI_COMM_WORLD_SIZE", "4"}}), 4);
+  check_launch(launch_of({{"OMPI_COMM_WORLD_SIZE", "1"}}), 0);
+  check_launch(launch_of({{"PMIX_RANK", "0"}}), 5);
+  check_launch(launch_of(with(kSlurmStep, "SLURM_STEP_NUM_TASKS", "1")), 1);
+}
+
+}  // namespace robusta::test
