@@ -1,0 +1,1 @@
+"""The definitions that scripts/make_models.py writes to models/."""
