@@ -25,9 +25,9 @@ its share of its host's cores. Options of Open MPI's mpirun pass through. -show 
 LOCAL_VARIABLES = re.compile("HOST|HOSTNAME|PWD|OLDPWD|SHLVL|_|DISPLAY|TMPDIR|TERM|LS_COLORS|LC_CTYPE|"
                              "(SSH|XDG|OMPI|OPAL|PMIX|PMI|SLURM|PRTE|PBS|LSB|LSF|BASH|I_MPI|HYDRA|VC)_.*")
 LONGEST_HOST_LIST = 300
-# Seconds of silence after which the ranks give a host up (the default of -timeout), and those between SIGTERM and
-# SIGKILL when mpirun ends a job.
-TIMEOUT, KILL_AFTER = 60, 4
+# Seconds of silence after which the ranks give a host up (the default of -timeout), and those that ranks have after
+# SIGTERM, for a snapshot say.
+TIMEOUT, KILL_AFTER = 60, 5
 
 
 class Plan:

@@ -45,6 +45,43 @@ def send(child, number):
         child.send_signal(number)
 
 
+def descendants(pid):
+    """{process id: start time} of all processes below `pid`."""
+    below, parents = {}, {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            fields = status(int(name))
+            if fields:
+                parents.setdefault(fields[0], []).append((int(name), fields[1]))
+    waiting = [pid]
+    while waiting:
+        for child, began in parents.get(waiting.pop(), []):
+            below[child] = began
+            waiting.append(child)
+    return below
+
+
+def status(pid):
+    """(parent, start time) of a process, or None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), int(fields[19])
+
+
+def kill(family):
+    """SIGKILL to those of descendants() that still are the same processes."""
+    for pid, began in family.items():
+        now = status(pid)
+        if now and now[1] == began:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
 def exit_code(status):
     """A shell's exit code for a status of subprocess."""
     return status if status >= 0 else 128 - status

@@ -81,7 +81,7 @@ def safety_options(env, version, timeout, kill_after):
     """--mca options by which Open MPI's mpirun ends soon after it lost a host, and leaves ranks time to end.
 
     A setting in the environment (OMPI_MCA_...) stays as it is. Open MPI waits `kill_after` seconds before SIGTERM and
-    again before SIGKILL, whether ranks are left or not.
+    again before SIGKILL, whether ranks are left or not, and after a failure up to twice.
     """
     idle, interval, probes = keepalive(timeout)
     wanted = {"oob_tcp_keepalive_time": idle, "oob_tcp_keepalive_intvl": interval, "oob_tcp_keepalive_probes": probes,

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WRAPPER = ROOT / "scripts" / "impi" / "mpirun"
 START = str(ROOT / "scripts" / "robusta_launch" / "rank_start.py")
 SAFETY = " --mca oob_tcp_keepalive_time 30 --mca oob_tcp_keepalive_intvl 9 --mca oob_tcp_keepalive_probes 4"
-SAFETY += " --mca odls_base_sigkill_timeout 4"
+SAFETY += " --mca odls_base_sigkill_timeout 5"
 VERSIONS = {"openmpi": "mpirun (Open MPI) 4.1.4", "openmpi5": "mpirun (Open MPI) 5.0.3",
             "hydra": "HYDRA build details:\n    Version:                4.0.2", "other": "LAM 7.1"}
 
