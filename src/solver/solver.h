@@ -67,6 +67,9 @@ class Solver {
   /// Trains for so many iterations, with tests, displays and periodic snapshots, or until something stops it.
   void step(int iterations);
 
+  /// Waits for updates that step() has left under way. REQUIRED before parameters are read.
+  void finish_updates();
+
   /// One pass over every test net's test_iter batches, from the first sample on; logs the means.
   void test_all();
 
@@ -105,7 +108,6 @@ class Solver {
   void begin_update(double loss, bool hold);
   void set_rate(bool hold);
   Votes settle(double loss, bool hold);
-  void finish_updates();
   Votes own_votes(double loss);
   double mean_over_ranks(double value);
   void average_over_ranks(std::vector<OutputBlob>& outputs);

@@ -67,7 +67,7 @@ Votes Solver::train_iteration() {
   const bool debug = display_due && p.debug_info();
   if (p.debug_info()) set_debug_info(net, debug);
   speed_.begin(net.seconds_waited());
-  const bool hold = debug || (ranked_ && schedule_.needs_loss());
+  const bool hold = debug || updater_->clips() || (ranked_ && schedule_.needs_loss());
   GradientSink* sink = ranked_ ? static_cast<GradientSink*>(ranked_.get()) : updater_.get();
   double loss = 0;
   for (int sub = 0; sub < p.iter_size(); ++sub) {

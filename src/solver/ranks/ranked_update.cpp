@@ -37,7 +37,8 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
 void RankedUpdate::begin(const Votes& mine, bool hold) {
   assert(finished_);
   reducer_.begin();
-  hold_ = hold || updater_.clips();
+  assert(hold || !updater_.clips());
+  hold_ = hold;
   finished_ = false;
   posted_ = 0;
   for (size_t b = 0; b < missing_.size(); ++b) {
