@@ -92,7 +92,11 @@ void check_mode(Communicator& comm, const std::string& text) {
 /// All modes that the number of ranks allows.
 void check_modes(Communicator& comm) {
   check_mode(comm, "");
-  for (const char* mode : {"m", "r"}) check_mode(comm, str("-mode ", mode, ":", comm.size()));
+  for (const char* mode : {"m", "r", "n", "b"}) check_mode(comm, str("-mode ", mode, ":", comm.size()));
+  for (int x = 1; x <= comm.size(); ++x) {
+    if (comm.size() % x == 0) check_mode(comm, str("-mode c:", x, "x", comm.size() / x));
+  }
+  if (comm.size() == 8) check_mode(comm, "-mode b:2x2x2");
 }
 
 }  // namespace

@@ -5,16 +5,26 @@
 #include "comm/reduce/wire.h"
 
 namespace robusta {
+namespace {
+
+/// Half a megabyte under way, in messages that are worth their latency.
+size_t round_bytes(int others) {
+  constexpr size_t kAll = size_t{512} << 10, kLeast = size_t{4} << 10, kMost = size_t{64} << 10;
+  return std::clamp(kAll / static_cast<size_t>(others) / kLeast * kLeast, kLeast, kMost);
+}
+
+}  // namespace
 
 DirectStage::DirectStage(Communicator& world, Group group, Compression compress)
     : group_(std::move(group)),
       compress_(compress),
-      buffers_(2 * static_cast<size_t>(others()) * kRound),
+      round_(round_bytes(others())),
+      buffers_(2 * static_cast<size_t>(others()) * round_),
       channel_(world.open_channel(2 * others())) {}
 
 template <typename Round>
 void DirectStage::in_rounds(const Span& span, const Round& round) {
-  const auto elements = static_cast<int64_t>(kRound / size_of(span.type));
+  const auto elements = static_cast<int64_t>(round_ / size_of(span.type));
   const int64_t longest = span.count / group_.size() + 2 * Span::kGrain;
   for (int64_t begin = 0; begin < longest; begin += elements) {
     round(begin, begin + elements);

@@ -27,13 +27,12 @@ class DirectStage : public Stage {
   int others() const { return group_.size() - 1; }
   /// The member `distance` places further on, by its position.
   int member(int distance) const { return (group_.position + distance) % group_.size(); }
-  std::byte* outgoing(int index) { return buffers_.data() + static_cast<size_t>(index) * kRound; }
+  std::byte* outgoing(int index) { return buffers_.data() + static_cast<size_t>(index) * round_; }
   std::byte* incoming(int index) { return outgoing(others() + index); }
-
-  static constexpr size_t kRound = size_t{64} << 10;
 
   Group group_;
   Compression compress_;
+  size_t round_;  ///< bytes for each peer and round
   std::vector<std::byte> buffers_;
   std::unique_ptr<Channel> channel_;
 };

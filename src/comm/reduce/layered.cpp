@@ -1,16 +1,39 @@
 #include "comm/reduce/layered.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "base/str.h"
 
 namespace robusta {
 
-LayeredAllReduce::LayeredAllReduce(std::vector<Layer> layers, std::string shape)
-    : layers_(std::move(layers)), shape_(std::move(shape)), seconds_(layers_.size()), bytes_(layers_.size()) {}
+LayeredAllReduce::LayeredAllReduce(std::vector<Layer> layers, std::string shape,
+                                   std::shared_ptr<const SharedRegions> regions, std::vector<std::string> notes)
+    : layers_(std::move(layers)),
+      shape_(std::move(shape)),
+      regions_(std::move(regions)),
+      notes_(std::move(notes)),
+      seconds_(layers_.size()),
+      bytes_(layers_.size()) {}
 
 void LayeredAllReduce::sum(void* data, int64_t count, DType type) {
-  if (!layers_.empty()) reduce({static_cast<std::byte*>(data), count, type}, 0);
+  const Span span{static_cast<std::byte*>(data), count, type};
+  if (layers_.empty()) return;
+  if (regions_ && !regions_->holds(span)) return sum_by_staging(span);
+  reduce(span, 0);
+}
+
+void LayeredAllReduce::sum_by_staging(const Span& span) {
+  SharedMemory& staging = regions_->staging();
+  const auto most = static_cast<int64_t>(staging.bytes() / size_of(span.type));
+  for (int64_t begin = 0; begin < span.count; begin += most) {
+    const Span part = span.part(begin, std::min(begin + most, span.count));
+    const Span staged{static_cast<std::byte*>(staging.data()), part.count, part.type};
+    std::memcpy(staged.data, part.data, part.bytes());
+    reduce(staged, 0);
+    std::memcpy(part.data, staged.data, part.bytes());
+  }
 }
 
 void LayeredAllReduce::reduce(const Span& span, size_t depth) {
@@ -39,7 +62,7 @@ void LayeredAllReduce::timed(size_t depth, const Span& span, int passes, const W
 std::string LayeredAllReduce::describe() const {
   std::string stages;
   for (const Layer& layer : layers_) stages += (stages.empty() ? "" : ", ") + layer.stage->name();
-  return str("reduce-scatter and all-gather over ", shape_, " ranks: ", stages);
+  return str(shape_, ": ", stages);
 }
 
 std::vector<DimensionTime> LayeredAllReduce::take_times() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/all_reduce.h"
+#include "comm/reduce/shared_regions.h"
 #include "comm/reduce/stage.h"
 
 namespace robusta {
@@ -17,18 +18,22 @@ namespace robusta {
 struct Layer {
   std::string dimension;  ///< "X (4 ranks, within a host)"
   int members = 1, position = 0;
-  std::unique_ptr<Stage> stage;
+  std::shared_ptr<Stage> stage;
 };
 
 class LayeredAllReduce : public AllReduce {
  public:
-  /// `shape` is said in describe(): "4x2 ranks".
-  LayeredAllReduce(std::vector<Layer> layers, std::string shape);
+  /// `shape` and `notes` are what describe() and notes() say. With `regions`, data beside them goes through their
+  /// staging window.
+  LayeredAllReduce(std::vector<Layer> layers, std::string shape, std::shared_ptr<const SharedRegions> regions,
+                   std::vector<std::string> notes);
   void sum(void* data, int64_t count, DType type) override;
   std::string describe() const override;
   std::vector<DimensionTime> take_times() override;
+  std::vector<std::string> notes() const override { return notes_; }
 
  private:
+  void sum_by_staging(const Span& span);
   void reduce(const Span& span, size_t depth);
   /// Counts the time of work() and the bytes that it sends to the dimension.
   template <typename Work>
@@ -36,6 +41,8 @@ class LayeredAllReduce : public AllReduce {
 
   std::vector<Layer> layers_;
   std::string shape_;
+  std::shared_ptr<const SharedRegions> regions_;
+  std::vector<std::string> notes_;
   std::vector<double> seconds_, bytes_;
 };
 

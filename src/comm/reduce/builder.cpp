@@ -1,0 +1,118 @@
+#include "comm/reduce/builder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/str.h"
+#include "comm/dims.h"
+#include "comm/reduce/direct_stage.h"
+#include "comm/reduce/ring_stage.h"
+#include "comm/reduce/shared_stage.h"
+#include "comm/reduce/sized_stage.h"
+
+namespace robusta {
+namespace {
+
+/// Below this the ring's 2(n-1) hops cost more than its even use of the links gives.
+constexpr size_t kDirectBytes = size_t{64} << 10;
+/// Data beside the arena is reduced in pieces of this size.
+constexpr size_t kStaging = size_t{4} << 20;
+
+/// All ranks, those of a host side by side: then only two of them send over the network.
+Dimension all_ranks(const Communicator& world, const Topology& topology) {
+  std::map<std::string, int> first;
+  for (int rank = 0; rank < world.size(); ++rank) first.try_emplace(topology.hosts[static_cast<size_t>(rank)], rank);
+  Dimension all{"all", {}, 0, first.size() == 1};
+  for (int rank = 0; rank < world.size(); ++rank) all.ranks.push_back(rank);
+  const auto host_of = [&](int rank) { return first.at(topology.hosts[static_cast<size_t>(rank)]); };
+  std::stable_sort(all.ranks.begin(), all.ranks.end(), [&](int a, int b) { return host_of(a) < host_of(b); });
+  all.position = static_cast<int>(std::find(all.ranks.begin(), all.ranks.end(), world.rank()) - all.ranks.begin());
+  return all;
+}
+
+std::string title(const Dimension& dimension) {
+  return str(dimension.name, " (", dimension.ranks.size(), " ranks, ",
+             dimension.one_host ? "within a host" : "between hosts", ")");
+}
+
+Layer layer_of(const Tier& tier, std::shared_ptr<Stage> stage) {
+  return {tier.name, tier.group.size(), tier.group.position, std::move(stage)};
+}
+
+}  // namespace
+
+ReduceBuilder::ReduceBuilder(Communicator& world, const Topology& topology, const DdlOptions& options,
+                             std::shared_ptr<SharedMemory> arena, size_t largest_bytes)
+    : world_(world),
+      topology_(topology),
+      options_(options),
+      largest_bytes_(largest_bytes),
+      crowded_(topology.local_ranks > sysconf(_SC_NPROCESSORS_ONLN)) {
+  // Decided from what all ranks know: they have to allocate together, and to cut data in the same places.
+  const std::set<std::string> hosts(topology.hosts.begin(), topology.hosts.end());
+  if (hosts.size() == topology.hosts.size()) return;
+  const size_t staging = std::clamp<size_t>(largest_bytes, 4096, kStaging);
+  regions_ = std::make_shared<SharedRegions>(world, std::move(arena), staging);
+}
+
+std::vector<std::shared_ptr<Stage>> ReduceBuilder::stages_of(const Dimension& dimension,
+                                                             std::shared_ptr<SharedMemory> board) {
+  const Group group{dimension.ranks, dimension.position};
+  const Compression compress = dimension.one_host ? Compression::kNone : options_.compress;
+  std::vector<std::shared_ptr<Stage>> stages;
+  if (board && regions_->reaches(group.ranks)) {
+    stages.push_back(std::make_shared<SharedStage>(world_, group, regions_, std::move(board), crowded_));
+  }
+  stages.push_back(std::make_shared<DirectStage>(world_, group, compress));
+  stages.push_back(std::make_shared<RingStage>(world_, group, compress));
+  return stages;
+}
+
+std::vector<Tier> ReduceBuilder::tiers_of(const Topology& topology) {
+  std::vector<Tier> tiers;
+  for (const Dimension& dimension : topology.dimensions) {
+    std::shared_ptr<SharedMemory> board = regions_ ? world_.allocate(Meeting::kBytes) : nullptr;
+    tiers.push_back({title(dimension), {dimension.ranks, dimension.position}, stages_of(dimension, std::move(board))});
+  }
+  return tiers;
+}
+
+std::unique_ptr<AllReduce> ReduceBuilder::assemble(const Topology& topology, const std::vector<Tier>& tiers,
+                                                   std::vector<std::shared_ptr<Stage>> chosen,
+                                                   std::vector<std::string> notes) {
+  std::vector<Layer> layers;
+  for (size_t i = 0; i < tiers.size(); ++i) layers.push_back(layer_of(tiers[i], std::move(chosen[i])));
+  const std::string shape = str("reduce-scatter and all-gather over ", dims_text(topology.dims), " ranks");
+  return std::make_unique<LayeredAllReduce>(std::move(layers), shape, regions_, std::move(notes));
+}
+
+std::unique_ptr<AllReduce> ReduceBuilder::ring(std::vector<std::string> notes) {
+  std::vector<Layer> layers;
+  if (world_.size() > 1) {
+    const Dimension all = all_ranks(world_, topology_);
+    const Group group{all.ranks, all.position};
+    const Compression compress = all.one_host ? Compression::kNone : options_.compress;
+    layers.push_back(layer_of({title(all), group, {}}, std::make_shared<RingStage>(world_, group, compress)));
+  }
+  return std::make_unique<LayeredAllReduce>(std::move(layers), str("all of ", world_.size(), " ranks"), nullptr,
+                                            std::move(notes));
+}
+
+std::unique_ptr<AllReduce> ReduceBuilder::layered(const Topology& topology) {
+  const std::vector<Tier> tiers = tiers_of(topology);
+  std::vector<std::shared_ptr<Stage>> chosen;
+  for (const Tier& tier : tiers) {
+    if (tier.stages.size() == 3) {
+      chosen.push_back(tier.stages[0]);
+    } else {
+      chosen.push_back(std::make_shared<SizedStage>(
+          std::vector<SizedStage::Choice>{{kDirectBytes, tier.stages[0]}, {0, tier.stages[1]}}));
+    }
+  }
+  return assemble(topology, tiers, std::move(chosen), {});
+}
+
+}  // namespace robusta
