@@ -46,14 +46,16 @@ LINGER = 4 * ddl_plan.KILL_AFTER + 2
 TICK = 0.2
 
 
-def read_code(path):
-    """The exit code that the ranks left, or None."""
+def read_end(path):
+    """(exit code, why) from the file `code rank why` that the first rank to fail leaves, or (None, "")."""
     try:
-        with open(path, encoding="ascii") as file:
-            text = file.read(16).strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return int(text) if text.isdigit() and int(text) in CODES else None
+        with open(path, encoding="utf-8", errors="replace") as file:
+            words = file.read(4096).split("\n", 1)[0].split(" ", 2)
+    except OSError:
+        return None, ""
+    if not words[0].isdigit() or int(words[0]) not in CODES:
+        return None, ""
+    return int(words[0]), f"rank {words[1]}: {words[2]}" if len(words) == 3 else "unknown"
 
 
 class Supervisor:
@@ -93,12 +95,12 @@ class Supervisor:
             job.kill(family)
 
     def wait(self):
-        """mpirun's exit code. mpirun hangs when a host is cut off while it ends the job, so it is not waited for long."""
+        """mpirun's exit code. It hangs when a host is cut off while it ends the job, so it is not waited for long."""
         left = None
         while self.child.poll() is None:
             time.sleep(TICK)
             now = time.monotonic()
-            if left is None and read_code(self.exit_file) is not None:
+            if left is None and read_end(self.exit_file)[0] is not None:
                 left = now
             if self.deadline is not None and now >= self.deadline:
                 self.end(f"no end {self.grace} s after the request to stop" if self.asked == 1 else "asked again", True)
@@ -193,9 +195,10 @@ class Run:
     def supervise(self, words):
         supervisor = Supervisor(words, self.env, self.options.grace, self.exit_file)
         status = supervisor.wait()
-        code = read_code(self.exit_file)
+        code, why = read_end(self.exit_file)
         self.say(f"mpirun returned {status}, the ranks left {code}")
         if code is not None:
+            self.say(f"the job ended with exit code {code}, by {why}", always=True)
             return code
         if status and supervisor.asked and supervisor.ended_by_us:
             self.warn("the ranks did not stop by themselves; the newest snapshot is the last periodic one")

@@ -175,8 +175,8 @@ def check(answers, program, warn, cores_given):
     unequal = groups(answers, lambda a: f"{a.sockets} sockets with {a.cores_per_socket} cores")
     if unequal and not cores_given:
         raise LaunchError(f"the hosts differ: {unequal}",
-                          "all ranks wait for the slowest; leave hosts out, or say with -sockets and -cores what to use",
-                          Code.CONFIG)
+                          "all ranks wait for the slowest; leave hosts out, or say with -sockets and -cores what to "
+                          "use", Code.CONFIG)
     for answer in answers:
         if abs(answer.clock) - answer.uncertainty > CLOCK_LIMIT:
             warn(f"the clock of {answer.name} is {answer.clock:+.1f} s off; times in logs and file dates will not "

@@ -67,7 +67,8 @@ class Case(unittest.TestCase):
     def mpirun_does(self, text):
         """The stand-in sets $exit_file and does this."""
         self.put("mpirun", "#!/bin/bash\n[ \"$1\" = --version ] && echo 'mpirun (Open MPI) 4.1.4' && exit\n"
-                           "for word; do case $word in ROBUSTA_EXIT_FILE=*) exit_file=${word#*=} ;; esac; done\n" + text)
+                           "for word; do case $word in ROBUSTA_EXIT_FILE=*) exit_file=${word#*=} ;; esac; done\n" +
+                 text)
 
     def start(self, *arguments):
         return subprocess.Popen([DDLRUN, *arguments], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -207,10 +208,16 @@ class Supervising(Case):
 
     def test_exit_codes_of_the_ranks_win(self):
         for text, want in (("exit 0", 0), ("exit 3", 3), ("echo 8 > $exit_file; exit 137", 8),
+                           ("echo 6 3 the loss is not finite > $exit_file; exit 1", 6),
                            ("echo 7 > $exit_file; exit 0", 7), ("echo nonsense > $exit_file; exit 205", 205),
                            ("echo 99 > $exit_file; exit 1", 1), ("kill -9 $$", 137)):
             self.mpirun_does(text + "\n")
             self.assertEqual(self.run_it(*self.WORDS, "caffe")[0], want, text)
+
+    def test_the_reason_of_the_ranks_is_told(self):
+        self.mpirun_does("echo 8 5 rank 2 is silent > $exit_file; exit 1\n")
+        _, _, err = self.run_it(*self.WORDS, "caffe")
+        self.assertIn("the job ended with exit code 8, by rank 5: rank 2 is silent\n", err)
 
     def test_log_is_kept_after_a_failure_only(self):
         self.mpirun_does("exit 0\n")

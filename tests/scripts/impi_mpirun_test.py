@@ -115,7 +115,8 @@ class Translation(Case):
                          "START --bind -- caffe")
 
     def test_configuration_file(self):
-        same = self.put("same", "# nodes\n" + "".join(f"-host {n} -n 2 caffe train -solver 'a b'\n" for n in ("n1", "n2")))
+        same = self.put("same", "# nodes\n-host n1 -n 2 caffe train -solver 'a b'\n"
+                                "-host n2 -n 2 caffe train -solver 'a b'\n")
         self.assertEqual(self.line("-l", "-configfile", same),
                          "--bind-to none --tag-output --host n1:2,n2:2 -n 4 START --bind --frame -- "
                          "caffe train -solver 'a b'")
