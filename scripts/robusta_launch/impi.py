@@ -51,9 +51,9 @@ def host_of_ranks(job, plan, env):
             if job.segments[0].ranks is None:
                 plan.notes.append("neither -n nor a list of hosts: one rank")
                 job.segments[0].ranks = 1
-            return listed, [None]
-        return listed, [hosts.place(listed.hosts, job.segments[0].ranks, job.per_host)]
-    return listed, place_segments(job, listed)
+            return [None]
+        return [hosts.place(listed.hosts, job.segments[0].ranks, job.per_host)]
+    return place_segments(job, listed)
 
 
 def place_segments(job, listed):
@@ -110,7 +110,7 @@ def write_file(plan, lines):
     return path
 
 
-def host_words(plan, place, listed, version):
+def host_words(plan, place, version):
     """Open MPI's words for these places, in rank order."""
     blocks = in_blocks(place)
     if blocks is None:
@@ -119,23 +119,21 @@ def host_words(plan, place, listed, version):
         if version >= (5, 0):
             return ["--map-by", f"seq:file={path}"]
         return ["--hostfile", path, "--mca", "rmaps", "seq"]
-    if listed and listed.path and place == hosts.place(listed.hosts) and plain(listed.path):
-        return ["--hostfile", listed.path]
+    # Not the user's own file: where a host stands once, without slots=, Open MPI fills all its cores.
     text = ",".join(f"{host}:{ranks}" for host, ranks in blocks)
     if len(text) <= LONGEST_HOST_LIST:
         return ["--host", text]
     return ["--hostfile", write_file(plan, [f"{host} slots={ranks}" for host, ranks in blocks])]
 
 
-def plain(path):
-    """Whether Open MPI reads this host file as we do: it does not know host:4."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return not re.search(r"^[^#\n]*:", file.read(), re.M)
-
-
 def fabric_words(job, plan, env):
     """Open MPI takes the fastest network by itself; a choice is handed on where it can be kept."""
-    if not job.fabric or any(f"OMPI_MCA_{name}" in env for name in ("pml", "mtl", "btl")):
+    if not job.fabric:
+        return []
+    settings = [name for name in ("OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_btl") if name in env]
+    if settings:
+        told = ", ".join(f"{name}={env[name]}" for name in settings)
+        plan.notes.append(f"fabric {job.fabric}: {told} of the environment decides instead")
         return []
     if job.fabric == "tcp":
         return ["--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp"]
@@ -170,8 +168,7 @@ def variable_names(job, env):
 
 
 def open_mpi(job, launcher, plan, env):
-    listed, placed = host_of_ranks(job, plan, env)
-    segments, placed = joined(job, placed)
+    segments, placed = joined(job, host_of_ranks(job, plan, env))
     words = [launcher.path] + fabric_words(job, plan, env) + job.native
     words += safety_options(env, launcher.version, TIMEOUT, KILL_AFTER)
     if job.bind != "own":
@@ -185,7 +182,7 @@ def open_mpi(job, launcher, plan, env):
         words += [":"] if at else []
         # A rank file says itself where ranks go.
         if place and not any(w in ("--rf", "--rankfile") for w in job.native):
-            words += host_words(plan, place, listed if len(segments) == 1 else None, launcher.version)
+            words += host_words(plan, place, launcher.version)
         ranks = segment.ranks if place is None else len(place)
         words += ["-n", str(ranks)] if ranks else []
         words += ["--wdir", segment.folder] if segment.folder else []
@@ -197,8 +194,7 @@ def open_mpi(job, launcher, plan, env):
 
 def hydra(job, launcher, plan, env):
     """MPICH's launcher knows most of Intel's options, hands on the whole environment, and prefixes by itself."""
-    listed, placed = host_of_ranks(job, plan, env)
-    segments, placed = joined(job, placed)
+    segments, placed = joined(job, host_of_ranks(job, plan, env))
     if job.native:
         job.ignored.append(" ".join(job.native) + " (of Open MPI; here is MPICH)")
     if job.fabric:

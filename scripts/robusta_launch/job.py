@@ -28,12 +28,12 @@ def announce(words):
 
 
 def start(words, **more):
-    """mpirun in a process group of its own, so that what a terminal or a batch system sends to ours reaches it only
+    """mpirun in a session of its own, so that what a terminal or a batch system sends to all of ours reaches it only
     through us, once (a second SIGINT or SIGTERM makes mpirun kill at once); when we are killed it gets SIGTERM."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def before():
-        os.setpgid(0, 0)
+        os.setsid()
         if hasattr(libc, "prctl"):
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 

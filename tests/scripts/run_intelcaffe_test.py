@@ -56,7 +56,8 @@ class RunIntelCaffe(unittest.TestCase):
         self.assertEqual(code, 5, err)
         want = f"{self.folder}/caffe train --solver=solver.prototxt --snapshot=auto --engine=MKLDNN"
         self.assertEqual(self.read("nodeconfig-skx-2.txt"), f"-host h1 -n 2 {want} \n-host h2 -n 2 {want} \n")
-        self.assertIn(f"--host h1:2,h2:2 -n 4 {ROOT}/scripts/robusta_launch/rank_start.py --bind --frame -- {want}", out)
+        start = f"{ROOT}/scripts/robusta_launch/rank_start.py --bind --frame"
+        self.assertIn(f"--host h1:2,h2:2 -n 4 {start} -- {want}", out)
         self.assertEqual(self.read("outputCluster-skx-2.txt"), out)
 
     def test_one_process_needs_no_mpirun(self):
@@ -112,7 +113,7 @@ class RunIntelCaffe(unittest.TestCase):
                 ("--mode time needs --model_file", ("--mode", "time")),
                 ("--iteration wants a whole number from 1", ("--mode", "time", "--model_file", "net.prototxt")),
                 ("--solver none: there is no such file", (*base, "--solver", "none")),
-                ("there is no program nocaffe", ("--caffe_bin", "nocaffe", "--solver", "solver.prototxt")),
+                ("there is no program ./nocaffe", ("--caffe_bin", "nocaffe", "--solver", "solver.prototxt")),
                 ("--hostfile none: there is no such file", (*good, "--hostfile", "none")),
                 ("there is no IMB-none", (*good, "--benchmark", "mpi", "--mpibench_bin", "IMB-none", "--output", "o"))):
             self.refuses(part, *arguments)

@@ -1,0 +1,34 @@
+# Sourced by the resume.* jobs: one link of a chain of jobs that trains until it is done.
+# shellcheck shell=bash
+#
+#   train_on LOG RESUBMIT...: resumes from the newest whole snapshot; calls RESUBMIT when there is more to do.
+#
+# $SOLVER names the solver, $TIME may hold seconds or HH:MM:SS after which to stop, and $LEFT says how many further
+# jobs may follow (10), so that a chain that gets nowhere ends.
+
+train_on() {
+  local log=$1 pid code
+  shift
+  ddlrun caffe train -solver "$SOLVER" -snapshot auto ${TIME:+-max_walltime "$TIME"} > "$log" 2>&1 &
+  pid=$!
+  trap 'kill -USR1 "$pid" 2> /dev/null' USR1
+  trap 'kill -TERM "$pid" 2> /dev/null; LEFT=0' TERM
+  # A signal ends a wait early.
+  while :; do
+    wait "$pid"
+    code=$?
+    kill -0 "$pid" 2> /dev/null || break
+  done
+  if grep -q 'Optimization Done' "$log"; then
+    echo "training is done"
+  elif [ "$code" -ne 0 ] && [ "$code" -ne 8 ]; then
+    # Only a failure of communication (8) is worth another try without a change: docs/errors.md.
+    echo "training failed (exit code $code); see $log"
+  elif [ "${LEFT:=10}" -le 0 ]; then
+    echo "training is not done, and no job follows (LEFT=$LEFT)"
+  else
+    export LEFT=$((LEFT - 1))
+    "$@" && echo "training goes on in another job; $LEFT more may follow"
+  fi
+  return "$code"
+}
