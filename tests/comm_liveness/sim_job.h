@@ -20,12 +20,13 @@ using namespace liveness;
 /// `hosts` x `per_host` ranks, host by host. Each rank computes and moves unless told otherwise.
 class SimJob {
  public:
-  explicit SimJob(int hosts, int per_host, const Timing& timing = {}) : timing(timing) {
+  /// `linked`: all links are up when the watches start.
+  SimJob(int hosts, int per_host, bool linked = true) {
     for (int rank = 0; rank < hosts * per_host; ++rank) names_.push_back("host" + std::to_string(rank / per_host));
     for (int rank = 0; rank < size(); ++rank) {
       nodes.emplace_back(rank, find_neighbours(names_, rank), timing);
     }
-    for (Node& node : nodes) node.state.start(now, node.links);
+    for (Node& node : nodes) node.state.start(now, linked ? node.links : std::vector<int>());
   }
 
   struct Node {

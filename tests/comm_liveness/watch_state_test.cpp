@@ -101,6 +101,34 @@ TEST(WatchStateTest, ACutThatHealsInTimeIsForgotten) {
   for (const auto& node : job.nodes) EXPECT_TRUE(job.lives(node)) << node.rank;
 }
 
+TEST(WatchStateTest, ALinkThatComesUpLateIsJudgedFromItsFirstWordOn) {
+  SimJob job(4, 2, false);
+  job.run(2);
+  const double since = job.now;
+  job.cut(3);
+  job.run(70);
+  EXPECT_LE(job.last_end() - since, 65) << "some live on";
+}
+
+TEST(WatchStateTest, ANeighbourThatWasNeverHeardOfIsSilentToo) {
+  SimJob job(4, 2, false);
+  const double since = job.now;
+  job.crash_host(3);
+  job.run(95);
+  expect_ended(job, since, 95, Fault::kSilent, 6);
+}
+
+TEST(WatchStateTest, AProcessThatIsKilledAfterALongSilenceWasSilent) {
+  SimJob job(4, 2);
+  job.run(5);
+  job.nodes[3].stopped = true;
+  job.run(40);
+  job.kill(3);
+  const double since = job.now;
+  job.run(5);
+  expect_ended(job, since, 1.5, Fault::kSilent, 3);
+}
+
 TEST(WatchStateTest, AStoppedProcessIsFoundByItsNeighbours) {
   for (int victim : {0, 1, 3, 4, 59}) {
     SCOPED_TRACE(victim);

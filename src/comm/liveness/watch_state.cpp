@@ -45,14 +45,13 @@ void WatchState::start(double now, const std::vector<int>& connected) {
 
 void WatchState::hear(int peer, const Beat& beat, double now) {
   Link& link = links_.at(peer);
-  link.heard_at = std::max(link.heard_at, now);
-  link.beat_at = now;
+  link.heard_at = link.beat_at = now;
   link.beat = beat;
   settle_finish(now);
 }
 
 void WatchState::hear(int peer, const Verdict& verdict, double now) {
-  links_.at(peer).heard_at = std::max(links_.at(peer).heard_at, now);
+  links_.at(peer).heard_at = now;
   adopt(verdict, peer, now);
 }
 
@@ -66,7 +65,8 @@ void WatchState::hear_end(int peer, double now) {
   const double quiet = link.beat_at < 0 ? 0 : now - link.beat_at;
   Status last = link.beat.own;
   last.age += quiet;
-  accuse(Fault::kDied, last, quiet, now);
+  // A process that was silent for long was stopped or cut off, whatever ended it in the end.
+  accuse(quiet > timing_.timeout / 2 ? Fault::kSilent : Fault::kDied, last, quiet, now);
 }
 
 void WatchState::sample(const Sample& sample, double now) {
@@ -164,7 +164,7 @@ void WatchState::accuse(Fault fault, const Status& last, double quiet, double no
 }
 
 void WatchState::adopt(const Verdict& verdict, int from, double now) {
-  if (done_ || ends(now) || (verdict_ && !is_better(verdict, *verdict_))) return;
+  if (ceased_ || done_ || ends(now) || (verdict_ && !is_better(verdict, *verdict_))) return;
   if (!verdict_) ends_at_ = now + timing_.grace;
   verdict_ = verdict;
   for (const auto& [peer, link] : links_) {

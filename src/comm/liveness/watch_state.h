@@ -44,7 +44,7 @@ class WatchState {
   /// Judging begins; before it only a death is noticed. `connected` are the neighbours whose links are up.
   void start(double now, const std::vector<int>& connected);
   /// Judges nobody any more, and holds an end of a neighbour for no fault.
-  void cease() { done_ = true; }
+  void cease() { ceased_ = true; }
 
   /// A neighbour spoke.
   void hear(int peer, const Beat& beat, double now);
@@ -113,7 +113,7 @@ class WatchState {
   std::optional<Verdict> verdict_;
   Sample own_;
   double moved_at_ = 0, last_tick_ = 0, next_beat_ = 0, ends_at_ = 0;
-  bool started_ = false, finished_ = false, subtree_told_ = false, done_ = false;
+  bool started_ = false, finished_ = false, subtree_told_ = false, done_ = false, ceased_ = false;
 };
 
 }  // namespace robusta::liveness

@@ -1,0 +1,74 @@
+#include "comm/liveness/ending.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "comm/liveness/exit_file.h"
+
+namespace robusta::liveness {
+namespace {
+
+/// One call as far as the system allows, so that lines of several ranks do not mix.
+void print(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t written = write(STDERR_FILENO, text.data() + at, text.size() - at);
+    if (written < 0 && errno != EINTR) return;
+    if (written > 0) at += static_cast<size_t>(written);
+  }
+}
+
+/// A stopped process cannot end itself, and some launchers leave it behind.
+void kill_stopped(const Verdict& verdict, const Roster& roster, int mine) {
+  const Contact& me = roster[static_cast<size_t>(mine)];
+  const Contact& it = roster[static_cast<size_t>(verdict.rank)];
+  // A host is judged from elsewhere too, when it is cut off; then its ranks are well, and end by themselves.
+  const Contact& judge = roster[static_cast<size_t>(verdict.judge)];
+  const bool on_this_host = std::string(it.host) == me.host && std::string(judge.host) == me.host && it.pid != me.pid;
+  if (verdict.fault != Fault::kSilent || !on_this_host) return;
+  // Containers may share a host name and not the numbers of processes.
+  if (it.started != 0 && process_start(it.pid) == it.started) kill(it.pid, SIGKILL);
+}
+
+}  // namespace
+
+Failure describe(const Verdict& verdict, const Roster& roster, int mine) {
+  const Contact& who = roster[static_cast<size_t>(verdict.rank)];
+  Failure failure;
+  failure.code = verdict.code;
+  failure.rank = verdict.rank;
+  failure.own = verdict.fault == Fault::kEnded && verdict.rank == mine;
+  failure.host = who.host;
+  failure.pid = who.pid;
+  failure.iteration = verdict.last.iteration;
+  failure.doing = verdict.last.doing;
+  failure.line = one_line(verdict, roster);
+  return failure;
+}
+
+LastWords::LastWords(const Verdict& verdict, Say say, const Roster& roster, int mine,
+                     std::function<void(const Failure&)> on_failure) {
+  std::promise<void> promise;
+  done_ = promise.get_future();
+  std::thread([=, promise = std::move(promise)]() mutable {
+    const Failure failure = describe(verdict, roster, mine);
+    kill_stopped(verdict, roster, mine);
+    if (say == Say::kReport) print(report(verdict, roster));
+    if (say == Say::kLine) print(short_line(verdict, roster, mine));
+    write_exit_file(failure.code, failure.rank, verdict.fault == Fault::kEnded ? verdict.text : failure.line);
+    try {
+      if (on_failure && !failure.own) on_failure(failure);
+    } catch (...) {
+      // The process ends in any case, and by the failure rather than by this.
+    }
+    promise.set_value();
+  }).detach();
+}
+
+bool LastWords::spoken() const { return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+
+}  // namespace robusta::liveness

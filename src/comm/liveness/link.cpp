@@ -1,0 +1,147 @@
+#include "comm/liveness/link.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta::liveness {
+namespace {
+
+struct FrameHead {
+  uint32_t bytes;
+  FrameType type;
+};
+
+constexpr size_t kMaxFrame = 1 << 16;
+/// A peer that has not taken this much is stopped or cut off.
+constexpr size_t kMuchUnsent = 1 << 16;
+
+sockaddr_in socket_address(Address address, uint16_t port) {
+  sockaddr_in result{};
+  result.sin_family = AF_INET;
+  result.sin_addr.s_addr = address;
+  result.sin_port = htons(port);
+  return result;
+}
+
+/// Verdicts are small and urgent.
+void send_at_once(int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Link::Link(Descriptor socket) : socket_(std::move(socket)) { send_at_once(fd()); }
+
+Link Link::connect(Address address, uint16_t port) {
+  Link link(Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
+  const sockaddr_in to = socket_address(address, port);
+  const int status = ::connect(link.fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  if (status != 0 && errno != EINPROGRESS) link.error_ = errno;
+  return link;
+}
+
+void Link::queue(FrameType type, const void* body, size_t bytes) {
+  if (type == FrameType::kBeat && out_.size() > kMuchUnsent) return;
+  const FrameHead head{static_cast<uint32_t>(bytes), type};
+  const char* parts[] = {reinterpret_cast<const char*>(&head), static_cast<const char*>(body)};
+  out_.insert(out_.end(), parts[0], parts[0] + sizeof head);
+  out_.insert(out_.end(), parts[1], parts[1] + bytes);
+}
+
+Link::Outcome Link::send() {
+  while (!out_.empty()) {
+    const ssize_t sent = ::send(fd(), out_.data(), out_.size(), MSG_NOSIGNAL);
+    if (sent < 0) return is_for_later(errno) ? Outcome::kOpen : fail(errno);
+    out_.erase(out_.begin(), out_.begin() + sent);
+  }
+  return Outcome::kOpen;
+}
+
+Link::Outcome Link::receive(std::vector<Frame>& frames) {
+  char buffer[1 << 14];
+  Outcome outcome = Outcome::kOpen;
+  while (outcome == Outcome::kOpen) {
+    const ssize_t got = recv(fd(), buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && is_for_later(errno)) break;
+    if (got > 0) {
+      in_.insert(in_.end(), buffer, buffer + got);
+    } else {
+      // The system tells an error once: when sending has met it, reading sees only an end.
+      outcome = fail(got == 0 ? error_ : errno);
+    }
+  }
+  // Also what came before the end: a verdict is the last thing that a rank says.
+  size_t at = 0;
+  while (in_.size() - at >= sizeof(FrameHead)) {
+    FrameHead head;
+    std::memcpy(&head, in_.data() + at, sizeof head);
+    if (head.bytes > kMaxFrame) return fail(EPROTO);
+    if (in_.size() - at - sizeof head < head.bytes) break;
+    frames.push_back({head.type, std::string(in_.data() + at + sizeof head, head.bytes)});
+    at += sizeof head + head.bytes;
+  }
+  in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(at));
+  return outcome;
+}
+
+Link::Outcome Link::fail(int error) {
+  error_ = error;
+  return error == 0 || error == ECONNRESET || error == EPIPE ? Outcome::kOver : Outcome::kBroken;
+}
+
+void Link::keep_trying(double seconds) {
+  const auto milliseconds = static_cast<unsigned>(std::min(seconds * 1000, 1e9));
+  setsockopt(fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+void Link::finish_sending() { shutdown(fd(), SHUT_WR); }
+
+Descriptor listen_anywhere(uint16_t& port) {
+  Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_in address = socket_address(htonl(INADDR_ANY), 0);
+  socklen_t bytes = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool listens = listener.get() >= 0 && bind(listener.get(), generic, bytes) == 0 &&
+                       listen(listener.get(), SOMAXCONN) == 0 && getsockname(listener.get(), generic, &bytes) == 0;
+  if (!listens) {
+    throw Error(ErrorKind::kCommunication, str("the liveness watch cannot listen on a TCP port: ", strerror(errno)),
+                "raise the limit of open files (ulimit -n), or switch the watch off with -timeout 0");
+  }
+  port = ntohs(address.sin_port);
+  return listener;
+}
+
+Descriptor accept_caller(const Descriptor& listener) {
+  if (listener.get() < 0) return Descriptor();
+  int fd;
+  do {
+    fd = accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+  return Descriptor(fd);
+}
+
+}  // namespace robusta::liveness

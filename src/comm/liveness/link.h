@@ -1,0 +1,89 @@
+/// A stream socket that carries frames and never blocks.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "comm/liveness/roster.h"
+
+namespace robusta::liveness {
+
+/// A file descriptor with one owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+enum class FrameType : uint32_t { kHello = 1, kWelcome, kBeat, kVerdict };
+
+struct Frame {
+  FrameType type;
+  std::string body;
+};
+
+/// Copies the body into `to` when it has that size.
+template <typename T>
+bool unpack(const Frame& frame, T& to) {
+  if (frame.body.size() != sizeof to) return false;
+  std::memcpy(&to, frame.body.data(), sizeof to);
+  return true;
+}
+
+/// Opens a talk: who calls whom, in which job.
+struct Hello {
+  uint32_t magic = 0x52425354;
+  int32_t from = -1, to = -1;
+  Token token{};
+};
+
+class Link {
+ public:
+  /// Takes over a connected or connecting socket, already non-blocking.
+  explicit Link(Descriptor socket);
+  /// Begins to connect. The socket tells of the outcome by becoming writable.
+  static Link connect(Address address, uint16_t port);
+
+  /// What a call met: kOver when the other process closed or was killed, kBroken when the network gave up.
+  enum class Outcome { kOpen, kOver, kBroken };
+
+  /// Appends a frame to what is to be sent. While the peer takes nothing, beats are dropped: the next one says more.
+  void queue(FrameType type, const void* body, size_t bytes);
+  Outcome send();
+  /// Reads what there is, and appends each whole frame to `frames`, those before an end too.
+  Outcome receive(std::vector<Frame>& frames);
+
+  int fd() const { return socket_.get(); }
+  bool has_unsent() const { return !out_.empty(); }
+  /// The error (errno) of the last call that did not leave the link open; 0: the peer closed.
+  int error() const { return error_; }
+  void note_error(int error) { error_ = error; }
+  /// For how long the system itself may go without an answer before it breaks the connection.
+  void keep_trying(double seconds);
+  /// Says that nothing more will be sent.
+  void finish_sending();
+
+ private:
+  Outcome fail(int error);
+
+  Descriptor socket_;
+  std::vector<char> in_, out_;
+  int error_ = 0;
+};
+
+/// A socket that listens on all interfaces at a port the system chooses; `port` receives it. Throws
+/// Error{kCommunication}.
+Descriptor listen_anywhere(uint16_t& port);
+
+/// The next caller, or a descriptor of -1 when there is none.
+Descriptor accept_caller(const Descriptor& listener);
+
+}  // namespace robusta::liveness

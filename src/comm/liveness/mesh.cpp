@@ -1,0 +1,205 @@
+#include "comm/liveness/mesh.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace robusta::liveness {
+namespace {
+
+/// A stranger that says nothing is shown out.
+constexpr double kGuestPatience = 10;
+constexpr size_t kMaxRetired = 4;
+
+}  // namespace
+
+Mesh::Mesh(int rank, const Neighbours& neighbours, const Roster& roster, Descriptor listener, const Timing& timing)
+    : rank_(rank),
+      parent_(neighbours.parent),
+      token_(roster[0].token),
+      listener_(neighbours.children.empty() ? Descriptor() : std::move(listener)),
+      timeout_(timing.timeout),
+      patience_(std::min(10.0, std::max(3 * timing.beat, timing.timeout / 6))) {
+  for (int child : neighbours.children) peers_[child];
+  if (parent_ < 0) return;
+  peers_[parent_];
+  Hello hello;
+  hello.from = rank;
+  hello.to = parent_;
+  hello.token = token_;
+  const bool same_host = std::count(neighbours.remote.begin(), neighbours.remote.end(), parent_) == 0;
+  caller_.emplace(roster[static_cast<size_t>(parent_)], hello, same_host);
+}
+
+void Mesh::wait(double seconds, int wake) {
+  std::vector<pollfd> polled{{wake, POLLIN, 0}};
+  std::vector<Peer*> linked;
+  for (auto& [rank, peer] : peers_) {
+    peer.readable = false;
+    if (!peer.link) continue;
+    linked.push_back(&peer);
+    const int unsent = peer.link->has_unsent() ? POLLOUT : 0;
+    polled.push_back({peer.link->fd(), static_cast<short>(POLLIN | unsent), 0});
+  }
+  if (listener_.get() >= 0) polled.push_back({listener_.get(), POLLIN, 0});
+  for (const Guest& guest : guests_) polled.push_back({guest.link.fd(), POLLIN, 0});
+  if (caller_) caller_->add_to(polled);
+  const int milliseconds = static_cast<int>(std::ceil(std::max(seconds, 0.0) * 1000));
+  if (poll(polled.data(), polled.size(), milliseconds) <= 0) return;
+  for (size_t i = 0; i < linked.size(); ++i) linked[i]->readable = (polled[i + 1].revents & ~POLLOUT) != 0;
+}
+
+void Mesh::receive(WatchState& state, double now) {
+  for (auto& [rank, peer] : peers_) serve_peer(rank, peer, state, now);
+  accept_guests(now);
+  serve_guests(state, now);
+  if (parent_ >= 0) serve_parent(state, now);
+}
+
+void Mesh::serve_peer(int rank, Peer& peer, WatchState& state, double now) {
+  if (!peer.link || !std::exchange(peer.readable, false)) return;
+  std::vector<Frame> frames;
+  const Link::Outcome outcome = peer.link->receive(frames);
+  for (const Frame& frame : frames) hear(rank, frame, state, now);
+  if (outcome == Link::Outcome::kOver) end(rank, state, now);
+  if (outcome == Link::Outcome::kBroken) peer.link.reset();
+}
+
+void Mesh::serve_parent(WatchState& state, double now) {
+  Peer& parent = peers_[parent_];
+  if (parent.over) return;
+  if (parent.link && now - parent.heard_at <= patience_) return caller_->give_up();
+  if (auto reached = caller_->call(now)) {
+    parent_address_ = reached->address;
+    if (parent.link) retired_.push_back(std::move(*parent.link));
+    if (retired_.size() > kMaxRetired) retired_.erase(retired_.begin());
+    set_up(parent_, std::move(reached->link), state, now);
+  } else if (parent_address_ && caller_->is_refused(*parent_address_)) {
+    end(parent_, state, now);
+  }
+  std::vector<Frame> ignored;
+  std::erase_if(retired_, [&](Link& link) { return link.receive(ignored) != Link::Outcome::kOpen; });
+}
+
+void Mesh::accept_guests(double now) {
+  for (;;) {
+    Descriptor caller = accept_caller(listener_);
+    if (caller.get() < 0) return;
+    guests_.push_back({Link(std::move(caller)), now});
+  }
+}
+
+void Mesh::serve_guests(WatchState& state, double now) {
+  for (size_t i = 0; i < guests_.size();) {
+    if (serve_guest(guests_[i], state, now)) {
+      ++i;
+    } else {
+      guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+bool Mesh::serve_guest(Guest& guest, WatchState& state, double now) {
+  std::vector<Frame> frames;
+  const Link::Outcome outcome = guest.link.receive(frames);
+  const int known = guest.from;
+  bool confirmed = false;
+  for (const Frame& frame : frames) {
+    if (guest.from < 0) {
+      if (!welcome(guest, frame)) return false;
+    } else {
+      confirmed = true;
+    }
+  }
+  if (!confirmed) return outcome == Link::Outcome::kOpen && (guest.from >= 0 || now - guest.since < kGuestPatience);
+  const int from = guest.from;
+  // What the old link still holds comes before what the new one says.
+  Peer& peer = peers_[from];
+  peer.readable = true;
+  serve_peer(from, peer, state, now);
+  set_up(from, std::move(guest.link), state, now);
+  for (size_t i = known < 0 ? 1 : 0; i < frames.size(); ++i) hear(from, frames[i], state, now);
+  if (outcome == Link::Outcome::kOver) end(from, state, now);
+  return false;
+}
+
+bool Mesh::welcome(Guest& guest, const Frame& frame) {
+  Hello hello;
+  const bool right = frame.type == FrameType::kHello && unpack(frame, hello) && hello.magic == Hello().magic &&
+                     hello.token == token_ && hello.to == rank_ && hello.from != parent_ &&
+                     peers_.count(hello.from) > 0;
+  if (!right) return false;
+  guest.from = hello.from;
+  std::swap(hello.from, hello.to);
+  guest.link.queue(FrameType::kWelcome, &hello, sizeof hello);
+  return guest.link.send() == Link::Outcome::kOpen;
+}
+
+void Mesh::set_up(int rank, Link link, WatchState& state, double now) {
+  Peer& peer = peers_[rank];
+  if (peer.over) return;
+  link.keep_trying(2 * timeout_ + 60);
+  peer.link = std::move(link);
+  peer.heard_at = now;
+  for (const auto& outgoing : state.greeting(rank, now)) queue(*peer.link, outgoing.message);
+  peer.link->send();
+}
+
+void Mesh::hear(int rank, const Frame& frame, WatchState& state, double now) {
+  peers_[rank].heard_at = now;
+  Beat beat;
+  Verdict verdict;
+  if (frame.type == FrameType::kBeat && unpack(frame, beat)) state.hear(rank, beat, now);
+  if (frame.type == FrameType::kVerdict && unpack(frame, verdict)) state.hear(rank, verdict, now);
+}
+
+void Mesh::end(int rank, WatchState& state, double now) {
+  peers_[rank].over = true;
+  peers_[rank].link.reset();
+  state.hear_end(rank, now);
+}
+
+void Mesh::send(WatchState& state) {
+  for (const auto& outgoing : state.take_outgoing()) {
+    Peer& peer = peers_[outgoing.peer];
+    if (peer.link) queue(*peer.link, outgoing.message);
+  }
+  // An end shows when reading, after what the peer said last.
+  for (auto& [rank, peer] : peers_) {
+    if (peer.link && peer.link->has_unsent()) peer.link->send();
+  }
+}
+
+void Mesh::queue(Link& link, const std::variant<Beat, Verdict>& message) {
+  if (const Beat* beat = std::get_if<Beat>(&message)) link.queue(FrameType::kBeat, beat, sizeof *beat);
+  if (const Verdict* verdict = std::get_if<Verdict>(&message))
+    link.queue(FrameType::kVerdict, verdict, sizeof *verdict);
+}
+
+std::vector<int> Mesh::up() const {
+  std::vector<int> result;
+  for (const auto& [rank, peer] : peers_) {
+    if (peer.link) result.push_back(rank);
+  }
+  return result;
+}
+
+void Mesh::finish_sending() {
+  for (auto& [rank, peer] : peers_) {
+    if (peer.link) peer.link->finish_sending();
+  }
+}
+
+bool Mesh::has_unsent() const {
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [](const auto& item) { return item.second.link && item.second.link->has_unsent(); });
+}
+
+bool Mesh::all_closed() const {
+  return std::none_of(peers_.begin(), peers_.end(), [](const auto& item) { return item.second.link.has_value(); });
+}
+
+}  // namespace robusta::liveness

@@ -1,0 +1,81 @@
+/// The sockets of one watch: links to its neighbours, kept up.
+///
+/// A rank calls its parent and is called by its children, at the start and again when a link breaks or falls silent:
+/// after a cut has healed, TCP would wait for its next retransmission, up to two minutes, and a new connection does
+/// not. What is sent is always the present state, so a link that takes another's place needs no memory of it. Only an
+/// end that the peer's own system tells of (end of file, reset, nobody listening any more) counts as the end of the
+/// process; all other errors are silence. The watch's thread alone uses it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/liveness/caller.h"
+#include "comm/liveness/link.h"
+#include "comm/liveness/tree.h"
+#include "comm/liveness/watch_state.h"
+
+namespace robusta::liveness {
+
+class Mesh {
+ public:
+  Mesh(int rank, const Neighbours& neighbours, const Roster& roster, Descriptor listener, const Timing& timing);
+
+  /// Sleeps until something arrives, `wake` becomes readable, or the time is over.
+  void wait(double seconds, int wake);
+  /// Tells `state` what has arrived, and keeps links up.
+  void receive(WatchState& state, double now);
+  /// Sends what `state` has to say.
+  void send(WatchState& state);
+
+  bool is_up(int peer) const { return peers_.at(peer).link.has_value(); }
+  std::vector<int> up() const;
+  /// Why the parent cannot be reached.
+  std::string why_down() const { return caller_ ? caller_->why() : ""; }
+
+  /// Says that nothing more will be sent; all_closed() once the neighbours have done so too.
+  void finish_sending();
+  bool has_unsent() const;
+  bool all_closed() const;
+
+ private:
+  struct Peer {
+    std::optional<Link> link;
+    double heard_at = 0;
+    bool readable = false;
+    bool over = false;
+  };
+  /// Somebody who connected, and may not be of this job.
+  struct Guest {
+    Link link;
+    double since;
+    int from = -1;
+  };
+
+  void serve_parent(WatchState& state, double now);
+  void serve_peer(int rank, Peer& peer, WatchState& state, double now);
+  void accept_guests(double now);
+  void serve_guests(WatchState& state, double now);
+  /// Whether the guest may stay.
+  bool serve_guest(Guest& guest, WatchState& state, double now);
+  bool welcome(Guest& guest, const Frame& frame);
+  void set_up(int rank, Link link, WatchState& state, double now);
+  void hear(int rank, const Frame& frame, WatchState& state, double now);
+  void end(int rank, WatchState& state, double now);
+  static void queue(Link& link, const std::variant<Beat, Verdict>& message);
+
+  int rank_, parent_;
+  Token token_;
+  Descriptor listener_;
+  double timeout_;
+  double patience_;  ///< seconds of silence after which the parent is called anew
+  std::map<int, Peer> peers_;
+  std::optional<Caller> caller_;
+  std::optional<Address> parent_address_;  ///< over which the parent was last reached
+  std::vector<Guest> guests_;
+  std::vector<Link> retired_;  ///< replaced links to the parent, which closes them when it has taken the new one
+};
+
+}  // namespace robusta::liveness

@@ -1,0 +1,211 @@
+#include "comm/liveness/watch_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+
+using namespace liveness;
+
+namespace {
+
+/// For last words; then the process ends without them.
+constexpr double kLastWords = 3;
+/// mpirun kills all ranks soon after the first has gone: those that report nothing let rank 0 go first.
+constexpr double kAfterYou = 0.5;
+/// For the neighbours to close their ends.
+constexpr double kFarewell = 1;
+/// From an announced error to the end of the process.
+constexpr double kAnnounced = 5;
+
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+Timing timing_of(const LivenessOptions& options) {
+  Timing timing;
+  timing.timeout = options.timeout_s;
+  timing.beat = options.beat_s > 0 ? options.beat_s : std::min(1.0, options.timeout_s / 30);
+  timing.connect = std::max(options.connect_s, options.timeout_s);
+  return timing;
+}
+
+}  // namespace
+
+LivenessWatch::Thread::Thread(Communicator& world, LivenessOptions options)
+    : rank_(world.rank()),
+      options_(std::move(options)),
+      timing_(timing_of(options_)),
+      wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!options_.end_process) options_.end_process = [](int code) { _exit(code); };
+  uint16_t port = 0;
+  Descriptor listener = listen_anywhere(port);
+  roster_ = gather_roster(world, port);
+  const Neighbours neighbours = find_neighbours(host_names(roster_), rank_);
+  state_.emplace(rank_, neighbours, timing_);
+  mesh_.emplace(rank_, neighbours, roster_, std::move(listener), timing_);
+  start_thread();
+  try {
+    connect(world);
+  } catch (...) {
+    cease();
+    stop_thread();
+    throw;
+  }
+}
+
+LivenessWatch::Thread::~Thread() { stop_thread(); }
+
+/// Signals are the business of the other threads.
+void LivenessWatch::Thread::start_thread() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void LivenessWatch::Thread::stop_thread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+/// Every rank reaches its parent, or all throw what the first that did not has to say.
+void LivenessWatch::Thread::connect(Communicator& world) {
+  const int parent = find_neighbours(host_names(roster_), rank_).parent;
+  std::string why;
+  {
+    std::unique_lock lock(mutex_);
+    const auto limit = std::chrono::duration<double>(options_.connect_s);
+    const bool reached = changed_.wait_for(lock, limit, [&] { return parent < 0 || mesh_->is_up(parent); });
+    if (!reached) {
+      const Contact& me = roster_[static_cast<size_t>(rank_)];
+      const Contact& it = roster_[static_cast<size_t>(parent)];
+      why = str("rank ", rank_, " on ", me.host, " cannot reach rank ", parent, " on ", it.host, " within ",
+                options_.connect_s, " s (", mesh_->why_down(), ")");
+    }
+    state_->start(now_s(), mesh_->up());
+  }
+  char failed = !why.empty();
+  std::vector<char> all(roster_.size());
+  world.all_gather(&failed, 1, all.data());
+  const auto first = std::find(all.begin(), all.end(), 1);
+  if (first == all.end()) return;
+  cease();
+  char text[512] = {};
+  copy_text(text, why);
+  world.broadcast(text, sizeof text, static_cast<int>(first - all.begin()));
+  // Nobody closes a link before all know that this is no death.
+  world.barrier();
+  throw Error(ErrorKind::kCommunication, text,
+              "let TCP connections pass between all hosts of the job on any port (firewall, host names, networks), or "
+              "train without the liveness watch by -timeout 0");
+}
+
+void LivenessWatch::Thread::cease() {
+  const std::lock_guard lock(mutex_);
+  state_->cease();
+}
+
+void LivenessWatch::Thread::run() {
+  std::unique_lock lock(mutex_);
+  // An owner that leaves while a verdict stands ends by the verdict, unless it knows it already.
+  while (phase_ != Phase::kOver && !(stop_ && (announced_ || !state_->verdict()))) {
+    const double seconds = seconds_to_wait(now_s());
+    lock.unlock();
+    mesh_->wait(seconds, wake_.get());
+    uint64_t count;
+    while (read(wake_.get(), &count, sizeof count) > 0) continue;
+    lock.lock();
+    look(now_s());
+  }
+  changed_.notify_all();
+}
+
+double LivenessWatch::Thread::seconds_to_wait(double now) const {
+  if (phase_ == Phase::kLeaving || phase_ == Phase::kEnding) return 0.02;
+  double until = std::min(state_->next_beat(), now + timing_.beat);
+  if (state_->verdict()) until = std::min(until, state_->ends_at());
+  return until - now;
+}
+
+void LivenessWatch::Thread::look(double now) {
+  mesh_->receive(*state_, now);
+  board.read(sample_);
+  state_->sample(sample_, now);
+  state_->tick(now);
+  mesh_->send(*state_);
+  if (state_->verdict()) failed.store(true, std::memory_order_relaxed);
+  if (phase_ == Phase::kWatching && (state_->done() || state_->ends(now))) {
+    phase_ = state_->done() ? Phase::kLeaving : Phase::kEnding;
+    phase_since_ = now;
+  }
+  if (phase_ == Phase::kLeaving) leave(now);
+  if (phase_ == Phase::kEnding) end(now);
+  changed_.notify_all();
+}
+
+/// All ranks have finished, and know it or are about to hear it.
+void LivenessWatch::Thread::leave(double now) {
+  if (!mesh_->has_unsent()) mesh_->finish_sending();
+  if (mesh_->all_closed() || now - phase_since_ > kFarewell) phase_ = Phase::kOver;
+}
+
+void LivenessWatch::Thread::end(double now) {
+  const Verdict& verdict = *state_->verdict();
+  const double since = now - phase_since_;
+  if (!last_words_) last_words_.emplace(verdict, state_->say(), roster_, rank_, options_.on_failure);
+  const bool spoken = last_words_->spoken() || since > kLastWords;
+  if (spoken && announced_) agreed_ = true;
+  const double patience = announced_ ? kAnnounced : state_->say() == Say::kReport ? 0 : kAfterYou;
+  if (!spoken || since < patience) return;
+  mesh_->finish_sending();
+  phase_ = Phase::kOver;
+  options_.end_process(verdict.code);
+}
+
+Failure LivenessWatch::Thread::announce_end(int code, const std::string& text) {
+  std::unique_lock lock(mutex_);
+  announced_ = true;
+  if (phase_ == Phase::kWatching) state_->announce(code, text, now_s());
+  wake();
+  changed_.wait(lock, [&] { return agreed_ || phase_ == Phase::kOver || phase_ == Phase::kLeaving; });
+  if (state_->verdict()) return describe(*state_->verdict(), roster_, rank_);
+  // All ranks had finished, and none is left to be told.
+  Failure failure;
+  failure.code = code;
+  failure.rank = rank_;
+  failure.own = true;
+  failure.line = text;
+  return failure;
+}
+
+void LivenessWatch::Thread::goodbye() {
+  std::unique_lock lock(mutex_);
+  state_->finish(now_s());
+  wake();
+  changed_.wait(lock, [&] { return phase_ == Phase::kOver; });
+}
+
+Status LivenessWatch::Thread::hindmost() const {
+  const std::lock_guard lock(mutex_);
+  return state_->hindmost(now_s());
+}
+
+void LivenessWatch::Thread::wake() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);
+}
+
+}  // namespace robusta
