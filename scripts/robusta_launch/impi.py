@@ -102,6 +102,15 @@ def in_blocks(place):
     return blocks
 
 
+def one_round(place):
+    """Blocks of the first round where the ranks go round the hosts: MPICH begins anew by itself."""
+    for period in range(len(place), 0, -1):
+        blocks = in_blocks(place[:period])
+        if blocks and all(host == place[at % period] for at, host in enumerate(place)):
+            return blocks
+    return [[host, 1] for host in place]
+
+
 def write_file(plan, lines):
     handle, path = tempfile.mkstemp(prefix="robusta-hosts.")
     with os.fdopen(handle, "w") as file:
@@ -164,7 +173,8 @@ def variable_names(job, env):
         names += sorted(n for n in env if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", n) and
                         not LOCAL_VARIABLES.fullmatch(n))
     names += job.names
-    return [name for name in dict.fromkeys(names) if name in env and name not in job.env]
+    given = {value.partition("=")[0] for flag, value in zip(job.native, job.native[1:]) if flag == "-x"}
+    return [name for name in dict.fromkeys(names) if name in env and name not in job.env and name not in given]
 
 
 def open_mpi(job, launcher, plan, env):
@@ -203,9 +213,8 @@ def hydra(job, launcher, plan, env):
     for name, value in job.env.items():
         words += ["-genv", name, value]
     if all(place is not None for place in placed):
-        blocks = [(host, 1) for place in placed for host in place]
-        whole = in_blocks([host for host, _ in blocks]) or blocks
-        words += ["-hosts", ",".join(f"{host}:{ranks}" for host, ranks in whole)]
+        blocks = one_round([host for place in placed for host in place])
+        words += ["-hosts", ",".join(f"{host}:{ranks}" for host, ranks in blocks)]
     for at, (segment, place) in enumerate(zip(segments, placed)):
         words += [":"] if at else []
         words += ["-n", str(len(place) if place else segment.ranks or 1)]

@@ -22,6 +22,12 @@ VC_CONNECT_TIMEOUT=1 on_first ddlrun -H rbl1,rbl3 ./caffe > out 2> err
 check "a host that is cut off is refused" "$? $(grep -c 'cannot reach rbl3' err)" "8 1"
 "$CLUSTER/cluster.sh" heal rbl3 > /dev/null
 
+# LSF's job, of which only the environment is imitated.
+mkdir -p project/build/tools && ln -s "$ROOT/scripts" project/scripts && cp caffe project/build/tools/
+on_first env ROBUSTA="$WORK/project" LSB_JOBID=7 LSB_MCPU_HOSTS="rbl1 2 rbl2 2" bash "$ROOT/scripts/jobs/train.lsf" \
+  > out 2> err
+check "train.lsf" "$? $(grep -c '^rank.* of 4 on rbl[12],.* threads 8: train -solver solver.prototxt' out)" "0 4"
+
 # The true chain of signals: ddlrun, mpirun, its daemons, ranks.
 cat > waits << 'END'
 #!/bin/bash

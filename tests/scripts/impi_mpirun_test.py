@@ -159,6 +159,8 @@ class Translation(Case):
                                    "train", "-gpu", "0", "-ddl", "-mode b:4x2x1 -dev_sync 1"),
                          "-x LD_LIBRARY_PATH --rf 4x2x1.rf -n 8 caffe train -gpu 0 -ddl "
                          "'-mode b:4x2x1 -dev_sync 1'")
+        line = self.show("-x", "OMP_NUM_THREADS", "-n", "1", "caffe", env={"OMP_NUM_THREADS": "2"}).stderr
+        self.assertEqual(line.count("OMP_NUM_THREADS"), 1, line)
         self.assertEqual(self.line("--mca", "btl", "tcp,self", "--bind-to", "core", "-n", "2", "caffe"),
                          "--mca btl tcp,self --bind-to core -n 2 caffe")
 
@@ -174,6 +176,9 @@ class Translation(Case):
         self.assertEqual(self.line("-PSM2", "-prepend-rank", "-genv", "A", "b", "caffe", "train", kind="hydra",
                                    env={"PBS_NODEFILE": nodes}),
                          "-prepend-rank -genv A b -hosts n1:2,n2:2 -n 4 START --bind -- caffe train")
+
+        self.assertEqual(self.line("-hosts", "n1,n2", "-ppn", "1", "-n", "4", "caffe", kind="hydra"),
+                         "-hosts n1:1,n2:1 -n 4 START --bind -- caffe")
 
     def test_refusals(self):
         self.refuses("option -perhst is not known here; did you mean -perhost?", "-perhst", "2", "caffe")
