@@ -93,6 +93,7 @@ class Supervisor:
             family = job.descendants(self.child.pid)
             job.send(self.child, signal.SIGKILL)
             job.kill(family)
+            self.child.wait()
 
     def wait(self):
         """mpirun's exit code. It hangs when a host is cut off while it ends the job, so it is not waited for long."""

@@ -14,7 +14,7 @@ from .true_mpirun import forwarded, safety_options
 
 # Seconds that ranks have after mpirun's SIGTERM. Short, because Open MPI waits them out four times even where no rank
 # is left; ddlrun has asked the ranks to stop by SIGUSR1 long before.
-KILL_AFTER = 2
+KILL_AFTER = 1
 DEFAULT_TIMEOUT = 60
 DEFAULT_PORT = "2200"
 

@@ -94,7 +94,7 @@ class Planning(Case):
         line = [text for text in err.splitlines() if text.startswith("+ ")][-1]
         line = re.sub(r"-x (PATH|LD_LIBRARY_PATH|\w+_NUM_THREADS|OPENBLAS\w*|OMP\w*|KMP\w*) ", "", line)
         line = re.sub(r"/\S*/ddlrun\.\w+", "RUN", line).replace(f"+ {self.folder}/mpirun ", "")
-        return out, line.replace("--mca odls_base_sigkill_timeout 2 ", "").replace("-x DDL_HOST_PORT=2200 ", "")
+        return out, line.replace("--mca odls_base_sigkill_timeout 1 ", "").replace("-x DDL_HOST_PORT=2200 ", "")
 
     def expect(self, want, *arguments, keepalive=(30, 9)):
         self.assertEqual(self.show(*arguments)[1], KEEPALIVE.format(*keepalive) + want)
