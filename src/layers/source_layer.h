@@ -30,6 +30,13 @@ class SourceLayer : public Layer {
   virtual void set_batch(int64_t batch) = 0;
   /// Gives a top another shape (Input only). False: this source decides by itself.
   virtual bool reshape_top(int top, const Shape& shape) { return false; }
+  /// Each of so many ranks has a source of its own (%# in the prototxt), and reads all of it: positions, which count
+  /// over all ranks, are divided among them.
+  virtual void read_apart(int ranks) {}
+  /// Records of the source, over all ranks; 0: it has no end.
+  virtual int64_t records() const { return 0; }
+  /// Of what is read, for comparing over ranks; 0: nothing is, or each rank has its own.
+  virtual uint64_t fingerprint() const { return 0; }
   /// Names what a sample was read from ("00000012_cat.jpg in train_lmdb"), for reports of a bad batch. "" if unknown.
   virtual std::string sample_key(uint64_t position) const { return ""; }
 };

@@ -105,6 +105,7 @@ void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate
     if (gate && plan_.steps[static_cast<size_t>(s)].kind == StepKind::kForward) {
       for (Param* param : bound_steps_[static_cast<size_t>(s)].params) gate->need(*param);
     }
+    if (watch_) watch_(s);
     const double start = profiling_ ? now_ms() : 0;
     run_step(s);
     const Step& step = plan_.steps[static_cast<size_t>(s)];

@@ -29,6 +29,8 @@ class Executor {
   /// Called on the driving thread after each step, with its index, once its work is done.
   using StepHook = std::function<void(int step)>;
   void set_hook(StepHook hook) { hook_ = std::move(hook); }
+  /// Called before each step, with its index.
+  void set_watch(StepHook watch) { watch_ = std::move(watch); }
   void set_profiling(bool on) { profiling_ = on; }
   /// Milliseconds spent per step since profiling was switched on.
   const std::vector<double>& step_ms() const { return step_ms_; }
@@ -73,7 +75,7 @@ class Executor {
   bool accumulate_ = false;
   bool profiling_ = false;
   std::vector<double> step_ms_;
-  StepHook hook_;
+  StepHook hook_, watch_;
 };
 
 }  // namespace robusta

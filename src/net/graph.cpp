@@ -10,6 +10,7 @@
 #include "net/gradient_flow.h"
 #include "net/net.h"
 #include "net/param_table.h"
+#include "schema/placeholders.h"
 
 namespace robusta {
 namespace {
@@ -51,10 +52,12 @@ class Builder {
     add_automatic_tops(param);
     Node& node = graph_.nodes.emplace_back();
     node.where = graph_.def.sources[static_cast<size_t>(index)];
+    const bool own_source = name_own_source(param);
     node.layer = make_layer(param);
     node.source = dynamic_cast<SourceLayer*>(node.layer.get());
     if (node.source && options_.batch > 0) node.source->set_batch(options_.batch);
-    if (node.source && options_.batch_parts > 1) divide_batch(node);
+    if (node.source && options_.divide_batch) divide_batch(node);
+    if (node.source && own_source) node.source->read_apart(options_.ranks);
     check_arity(*node.layer);
     connect_bottoms(node, index);
     infer(node, index);
@@ -70,13 +73,22 @@ class Builder {
   void divide_batch(const Node& node) const {
     const std::vector<Shape> tops = node.source->infer_tops({});
     if (tops.empty() || tops[0].axes() == 0) return;
-    const int64_t batch = tops[0][0], parts = options_.batch_parts;
+    const int64_t batch = tops[0][0], parts = options_.ranks;
     if (batch % parts != 0) {
       throw Error(ErrorKind::kConfig, str("a global batch of ", batch, " cannot be divided among ", parts, " ranks"),
                   str("make it a multiple, such as ", (batch + parts - 1) / parts * parts,
                       ", or leave -batch global out: batch_size is then that of each rank"));
     }
     node.source->set_batch(batch / parts);
+  }
+
+  /// Fills in rank and ranks where the source's name asks for them. True if every rank then has a source of its own.
+  bool name_own_source(caffe::LayerParameter& param) const {
+    if (!param.has_data_param()) return false;
+    const std::string& source = param.data_param().source();
+    const bool own = source.find("%#") != std::string::npos;
+    param.mutable_data_param()->set_source(with_rank(source, options_.rank, options_.ranks));
+    return own && options_.ranks > 1;
   }
 
   void connect_bottoms(Node& node, int index) {

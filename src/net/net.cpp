@@ -29,6 +29,7 @@ void Net::replan() {
   executor_.reset();
   plan_ = make_plan(graph_, options_);
   executor_ = std::make_unique<Executor>(graph_, plan_, options_, *options_.arena, *stream_);
+  watch_steps();
 }
 
 void Net::place_params() {
@@ -203,6 +204,20 @@ std::vector<LayerTime> Net::layer_times() const {
     (step.in_backward ? time.backward_ms : time.forward_ms) += executor_->step_ms()[s];
   }
   return times;
+}
+
+void Net::set_step_watch(StepWatch watch) {
+  step_watch_ = std::move(watch);
+  watch_steps();
+}
+
+void Net::watch_steps() {
+  if (!step_watch_) return executor_->set_watch(nullptr);
+  executor_->set_watch([this](int s) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    const int node = plan_.units[static_cast<size_t>(step.unit)].nodes[0];
+    step_watch_(graph_.nodes[static_cast<size_t>(node)].layer->name(), step.in_backward);
+  });
 }
 
 void Net::set_layer_hook(LayerHook hook) {

@@ -116,12 +116,16 @@ class Net {
   /// Called after every layer's forward (backward) with its node while debug_info is on. REQUIRES: keep_blobs.
   using LayerHook = std::function<void(const Node& node, bool backward)>;
   void set_layer_hook(LayerHook hook);
+  /// Told of the layer before each of its steps runs. Costs a call per step.
+  using StepWatch = std::function<void(const std::string& layer, bool backward)>;
+  void set_step_watch(StepWatch watch);
   /// Mean absolute value of one value of the plan, for debug_info. -1: the blob has none (no gradient).
   double mean_abs(int version, bool diff);
   double mean_abs(const Param& param, bool diff);
 
  private:
   void replan();
+  void watch_steps();
   void place_params();
   void place_gradients(const std::vector<Param*>& owned, size_t bytes);
   void clear(void* memory, size_t bytes);
@@ -137,6 +141,7 @@ class Net {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Executor> executor_;
   LayerHook hook_;
+  StepWatch step_watch_;
 };
 
 }  // namespace robusta

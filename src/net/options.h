@@ -49,7 +49,8 @@ struct NetOptions {
   const Net* share_params = nullptr;    ///< layers of the same name use that net's parameters
   std::shared_ptr<Arena> arena;         ///< null: one of its own
   bool plan_only = false;               ///< no memory is taken; the net cannot run (`caffe plan`)
-  int64_t batch_parts = 1;              ///< > 1: every data layer's batch is divided by this; it must divide evenly
+  int rank = 0, ranks = 1;              ///< this one of those that train together: %# and %* in names of sources
+  bool divide_batch = false;            ///< every source's batch is divided among the ranks; it must divide evenly
 
   /// Takes the memory of all gradients, for whoever reduces them over ranks; null: the device does. `gradient_tail`
   /// bytes stay free right behind the gradients that backward completes.

@@ -96,6 +96,7 @@ class Solver {
   void tune_on_root(NetOptions options);
   void build_test_nets(const std::vector<std::string>& weights);
   void resume(const Snapshot& snapshot);
+  void watch_steps();
   uint64_t global_batch() const;
   void check_global_batch(const Snapshot& snapshot) const;
 

@@ -66,6 +66,7 @@ Votes Solver::train_iteration() {
   const bool display_due = p.display() > 0 && state_.iter % p.display() == 0;
   const bool debug = display_due && p.debug_info();
   if (p.debug_info()) set_debug_info(net, debug);
+  ranks_.progress(state_.iter);
   speed_.begin(net.seconds_waited());
   const bool hold = debug || updater_->clips() || (ranked_ && schedule_.needs_loss());
   GradientSink* sink = ranked_ ? static_cast<GradientSink*>(ranked_.get()) : updater_.get();
@@ -168,9 +169,14 @@ double Solver::mean_over_ranks(double value) {
 TrainingLog::Start Solver::describe_start() const {
   int64_t learnable = 0;
   for (const ParamPtr& param : train_net_->params()) learnable += param->lr_mult != 0 ? param->desc.count() : 0;
+  int64_t records = 0;
+  for (const Node& node : train_net_->graph().nodes) {
+    if (node.source && records == 0) records = node.source->records();
+  }
   const caffe::SolverParameter& p = def_.param;
-  return {train_net_->name(), p.type(),    p.lr_policy(), state_.seed, train_net_->batch(),
-          p.iter_size(),      state_.iter, p.max_iter(),  learnable};
+  return {train_net_->name(),  p.type(),       p.lr_policy(), state_.seed,
+          train_net_->batch(), ranks_.count(), p.iter_size(), state_.iter,
+          p.max_iter(),        learnable,      records,       p.base_lr()};
 }
 
 TrainingLog::Train Solver::describe(const Speed& speed) const {

@@ -4,11 +4,13 @@
 #include <glog/logging.h>
 
 #include "base/str.h"
+#include "schema/placeholders.h"
 #include "schema/print.h"
 #include "solver/debug_info.h"
 #include "solver/net_defs.h"
 #include "solver/quiet_log.h"
 #include "solver/ranks/share.h"
+#include "solver/ranks/start_checks.h"
 #include "solver/solver.h"
 #include "solver/weights.h"
 
@@ -48,6 +50,12 @@ void check_solver(const SolverDef& solver) {
   }
 }
 
+/// Intel's placeholders in the names of files.
+void name_rank(caffe::SolverParameter& p, const Ranks& ranks) {
+  p.set_snapshot_prefix(with_rank(p.snapshot_prefix(), ranks.rank(), ranks.count()));
+  if (p.has_train_net()) p.set_train_net(with_rank(p.train_net(), ranks.rank(), ranks.count()));
+}
+
 uint64_t draw_seed() {
   uint64_t seed = 0;
   const int fd = ::open("/dev/urandom", O_RDONLY | O_CLOEXEC);
@@ -66,6 +74,7 @@ Solver::Solver(SolverDef def, SolverOptions options)
       schedule_(def_),
       log_(options_.json, options_.progress) {
   ranks_.together([&] { check_solver(def_); });
+  name_rank(def_.param, ranks_);
   LOG(INFO) << "Initializing solver from parameters: \n" << text_form(def_.param);
   const std::unique_ptr<Snapshot> snapshot = read_state_to_resume();
   settle_seed();
@@ -73,10 +82,24 @@ Solver::Solver(SolverDef def, SolverOptions options)
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count()); });
   LOG(INFO) << "Solver scaffolding done.";
   if (snapshot) resume(*snapshot);
+  check_same_data(ranks_, *train_net_);
   share_parameters(ranks_, *train_net_);
   if (snapshot) share_histories(ranks_, *updater_);
   state_.global_batch = global_batch();
+  watch_steps();
   if (!ranks_.alone()) ranked_ = std::make_unique<RankedUpdate>(ranks_, *train_net_, *updater_);
+}
+
+/// The other ranks are told where this one is.
+void Solver::watch_steps() {
+  if (ranks_.alone()) return;
+  const auto tell = [this](const std::string& layer, bool backward) {
+    char what[64];
+    std::snprintf(what, sizeof what, "%s of layer %s", backward ? "backward" : "forward", layer.c_str());
+    ranks_.doing(what);
+  };
+  train_net_->set_step_watch(tell);
+  for (auto& net : test_nets_) net->set_step_watch(tell);
 }
 
 uint64_t Solver::global_batch() const {
@@ -123,6 +146,8 @@ NetOptions Solver::net_options(caffe::Phase phase) const {
   options.keep_blobs = def_.param.debug_info();
   options.batch = options_.batch;
   options.tuner = options_.tuner;
+  options.rank = ranks_.rank();
+  options.ranks = ranks_.count();
   return options;
 }
 
@@ -147,7 +172,7 @@ void Solver::build_nets() {
 void Solver::build_train_net(const std::vector<std::string>& weights) {
   NetOptions options = net_options(caffe::TRAIN);
   options.arena = std::make_shared<Arena>(*options.device);
-  if (options_.batch_is_global) options.batch_parts = ranks_.count();
+  options.divide_batch = options_.batch_is_global;
   options.gradient_tail = ranks_.alone() ? 0 : RankedUpdate::kTailBytes;
   const auto build = [&] {
     const NetSource source = train_net_of(def_);

@@ -14,6 +14,7 @@ SnapshotPaths Solver::snapshot() {
   const auto start = std::chrono::steady_clock::now();
   if (options_.tuner) state_.kernel_choices = options_.tuner->choices();
   SnapshotPaths paths;
+  ranks_.doing("the snapshot", Activity::kPausing, 3600);
   ranks_.root_only([&] { paths = write_snapshot(def_, state_, *updater_, *train_net_); });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_snapshot_ = std::max(slowest_snapshot_, seconds);

@@ -62,8 +62,12 @@ std::string loss_note(double weight, double value) {
 }
 
 void TrainingLog::start(const Start& s) {
-  LOG(INFO) << "Batch " << s.batch << " x iter_size " << s.iter_size << ", " << s.parameters
-            << " learnable parameters, random_seed " << s.seed;
+  const int64_t global = s.batch * s.ranks * s.iter_size;
+  const double epoch = static_cast<double>(s.records) / static_cast<double>(global);
+  LOG(INFO) << "Global batch " << global << " = " << s.ranks << (s.ranks == 1 ? " rank" : " ranks") << " x batch "
+            << s.batch << " x iter_size " << s.iter_size
+            << (s.records > 0 ? str(", an epoch is ", epoch, " iterations") : "") << ", base_lr " << s.rate;
+  LOG(INFO) << s.parameters << " learnable parameters, random_seed " << s.seed;
   LOG(INFO) << "Solving " << s.net;
   LOG(INFO) << "Learning Rate Policy: " << s.policy;
   event("start", JsonObject()
@@ -73,6 +77,7 @@ void TrainingLog::start(const Start& s) {
                      .add("lr_policy", s.policy)
                      .add("random_seed", s.seed)
                      .add("batch", s.batch)
+                     .add("ranks", s.ranks)
                      .add("iter_size", s.iter_size)
                      .add("iter", s.iter)
                      .add("max_iter", s.max_iter)

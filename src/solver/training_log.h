@@ -33,9 +33,11 @@ class TrainingLog {
   struct Start {
     std::string net, solver_type, policy;
     uint64_t seed;
-    int64_t batch;
-    int iter_size, iter, max_iter;
+    int64_t batch;  ///< of one rank
+    int ranks, iter_size, iter, max_iter;
     int64_t parameters;
+    int64_t records;  ///< of the first source; 0: not known
+    double rate;      ///< base_lr
   };
   void start(const Start& start);
 

@@ -348,13 +348,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(Later, BadCommandLine,
                          testing::Values(BadLine{{kTrain, kSolver, "-gpu", "0"}, 9, "no GPU support"},
-                                         BadLine{{kTrain, kSolver, "-ddl", "-mode b:4x2"}, 9, "not built in yet"},
+                                         BadLine{{kTrain, kSolver, "-ddl", "-mode b:4x2"}, 1, "invalid dim size=1"},
+                                         BadLine{{kTrain, kSolver, "-ddl", "-mod b:1"}, 1, "did you mean"},
                                          BadLine{{kTrain, kSolver, "-lms"}, 9, "-lms: "},
                                          BadLine{{kTrain, "-lms", "8000", kSolver}, 9, "-lms: "},
                                          BadLine{{kTrain, "-lms", kSolver}, 9, "-lms: "},
                                          BadLine{{kTrain, kSolver, "-lms_frac=0.5"}, 9, "-lms_frac: "},
                                          BadLine{{kTrain, kSolver, "-n_server=2"}, 9, "asynchronous"},
-                                         BadLine{{kTrain, kSolver, "-batch=global"}, 9, "several hosts"},
                                          BadLine{{"collect", kModel}, 9, "the action collect is not built in"},
                                          BadLine{{"test_detection", kModel}, 9, "not built in"}));
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/str.h"
@@ -91,8 +92,19 @@ void DataLayer::set_batch(int64_t batch) {
 
 /// Passes count in samples of the net's first source; a source with another batch size is at the same batch.
 uint64_t DataLayer::own_position(uint64_t position, const Pass& pass) const {
-  if (pass.batch == batch_ || pass.batch <= 0) return position;
-  return position / static_cast<uint64_t>(pass.batch) * static_cast<uint64_t>(batch_);
+  if ((pass.batch == batch_ && ranks_ == 1) || pass.batch <= 0) return position;
+  return position / static_cast<uint64_t>(pass.batch) / ranks_ * static_cast<uint64_t>(batch_);
+}
+
+int64_t DataLayer::records() const { return synthetic() ? 0 : source_->reader().size() * static_cast<int64_t>(ranks_); }
+
+uint64_t DataLayer::fingerprint() const {
+  if (synthetic() || ranks_ > 1) return 0;
+  constexpr int64_t kFirst = 16;
+  const RecordReader& reader = source_->reader();
+  std::string text = std::to_string(reader.size());
+  for (int64_t i = 0; i < std::min(kFirst, reader.size()); ++i) text += '\n' + reader.key(i);
+  return hash_bytes(text);
 }
 
 bool DataLayer::prepare(const Pass& pass) {

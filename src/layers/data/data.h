@@ -27,6 +27,9 @@ class DataLayer : public SourceLayer {
   bool constant() const override { return synthetic(); }
   double seconds_waited() const override { return prefetcher_ ? prefetcher_->seconds_waited() : 0; }
   void set_batch(int64_t batch) override;
+  void read_apart(int ranks) override { ranks_ = static_cast<uint64_t>(ranks); }
+  int64_t records() const override;
+  uint64_t fingerprint() const override;
   std::string sample_key(uint64_t position) const override;
 
  private:
@@ -37,6 +40,7 @@ class DataLayer : public SourceLayer {
   void report_wraps(const Pass& pass) const;
 
   int64_t batch_;
+  uint64_t ranks_ = 1;                   // that have a source of their own each
   Extent item_;                          // of the tops as they stand
   std::unique_ptr<DatumSource> source_;  // null: synthetic input
   std::unique_ptr<Prefetcher> prefetcher_;

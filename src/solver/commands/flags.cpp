@@ -53,7 +53,10 @@ DEFINE_bool(share_memory, true,
             "let values that are not alive at the same time share memory; the results are the same");
 DEFINE_bool(autotune, true, "time kernels when planning and take the fastest");
 DEFINE_bool(deterministic, false, "the same bits on every run: implies -autotune=false");
-DEFINE_string(batch, "", "samples per batch, instead of that of every data layer");
+DEFINE_string(batch, "",
+              "samples per batch, instead of that of every data layer; global: training divides them by the ranks");
+DEFINE_bool(accept_batch_change, false, "resume with another number of samples per iteration");
+DEFINE_string(lr_scaling, "none", "base_lr times the ranks (linear), their root (sqrt), or none");
 DEFINE_string(kernels, "auto", "backend of the kernels: auto, reference, ...");
 DEFINE_string(tune_cache, "", "file of timed kernel choices (default: robusta/kernels in $XDG_CACHE_HOME or ~/.cache)");
 DEFINE_string(memory, "", "plan: the memory that the largest batch has to fit in, such as 16G (default: what is free)");
@@ -76,8 +79,6 @@ constexpr const char* kNoDetection = "detection is not built in yet";
 constexpr const char* kNoAsync = "asynchronous training is not built in";
 
 constexpr LaterFlag kLater[] = {
-    {"gpu", "this build has no GPU support", "leave -gpu out: the CPU is used"},
-    {"ddl", "training on several hosts is not built in yet", "leave -ddl out, and start one process without mpirun"},
     {"lms", "large model support is not built in yet: it is for GPUs", "leave -lms out"},
     {"lms_frac", "large model support is not built in yet: it is for GPUs", "leave -lms_frac out"},
     {"n_group", kNoAsync, "leave -n_group out"},
@@ -118,6 +119,11 @@ void require_flag(const std::string& action, const std::string& flag, const std:
   throw Error(ErrorKind::kUsage, "caffe " + action + " needs -" + flag, "see caffe --help");
 }
 
+void refuse_gpu() {
+  if (FLAGS_gpu.empty()) return;
+  throw Error(ErrorKind::kUnsupported, "-gpu: this build has no GPU support", "leave -gpu out: the CPU is used");
+}
+
 int64_t batch_flag() {
   if (FLAGS_batch.empty()) return 0;
   size_t used = 0;
@@ -128,10 +134,6 @@ int64_t batch_flag() {
     used = 0;
   }
   if (used == FLAGS_batch.size() && batch > 0) return batch;
-  if (FLAGS_batch == "global") {
-    throw Error(ErrorKind::kUnsupported, "-batch global is for training on several hosts, which is not built in yet",
-                "leave it out");
-  }
   throw Error(ErrorKind::kUsage, "-batch \"" + FLAGS_batch + "\" is no number of samples", "give 1 or more");
 }
 

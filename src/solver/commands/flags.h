@@ -25,6 +25,10 @@ DECLARE_bool(share_memory);
 DECLARE_bool(autotune);
 DECLARE_bool(deterministic);
 DECLARE_string(batch);
+DECLARE_bool(accept_batch_change);
+DECLARE_string(lr_scaling);
+DECLARE_string(ddl);
+DECLARE_string(gpu);
 DECLARE_string(kernels);
 DECLARE_string(tune_cache);
 DECLARE_string(memory);
@@ -46,6 +50,9 @@ CommandLine read_command_line(int argc, char** argv);
 
 /// Throws Error{kUnsupported} for a flag in use whose part is not built in, and logs those that change nothing here.
 void refuse_flags_of_later_parts();
+
+/// Throws Error{kUnsupported} when -gpu is given. (Ranks of a job take it, and train on the CPU.)
+void refuse_gpu();
 
 /// Whether refuse_flags_of_later_parts would refuse this flag.
 bool is_of_later_part(const std::string& flag);

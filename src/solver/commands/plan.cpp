@@ -45,6 +45,7 @@ Net planned(const Subject& subject, int64_t batch, Tuner* tuner) {
 }  // namespace
 
 int plan_command() {
+  refuse_gpu();
   data_settings().synthesize_missing = true;
   const size_t memory = FLAGS_memory.empty() ? available_host_memory() : parse_bytes(FLAGS_memory);
   const Subject subject = subject_from_flags("plan");

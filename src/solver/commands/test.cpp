@@ -26,6 +26,7 @@ void add(std::vector<OutputBlob>& sums, const std::vector<OutputBlob>& outputs, 
 }  // namespace
 
 int test_command() {
+  refuse_gpu();
   require_flag("test", "model", FLAGS_model);
   require_flag("test", "weights", FLAGS_weights);
   if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");

@@ -78,6 +78,7 @@ void warm_up(Net& net, Updater* updater) {
 }  // namespace
 
 int time_command() {
+  refuse_gpu();
   if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
   data_settings().synthesize_missing = true;
   LOG(INFO) << "Use CPU.";

@@ -1,6 +1,10 @@
 #include "solver/ranks/ranked_update.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cstdio>
+
+#include "solver/ranks/start_checks.h"
 
 namespace robusta {
 namespace {
@@ -22,7 +26,8 @@ size_t largest_bytes(const std::vector<Bucket>& buckets, DType type) {
 }  // namespace
 
 RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
-    : updater_(updater),
+    : ranks_(ranks),
+      updater_(updater),
       type_(net.options().dtype),
       tail_(net.gradient_tail()),
       reducer_(ranks.make_all_reduce(largest_bytes(buckets_of(ranks, net), type_)), buckets_of(ranks, net), type_) {
@@ -32,6 +37,7 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
   }
   missing_.resize(buckets.size());
   updated_.assign(buckets.size(), 1);
+  check_same_buckets(ranks, buckets);
 }
 
 void RankedUpdate::begin(const Votes& mine, bool hold) {
@@ -61,7 +67,7 @@ void RankedUpdate::ready(Param& param) {
 Votes RankedUpdate::agree() {
   // A net in which nothing learns has one bucket, of the votes alone.
   for (; posted_ < missing_.size(); ++posted_) reducer_.post();
-  reducer_.wait(missing_.size());
+  wait_for(missing_.size());
   double votes[kVotes];
   dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kVotes, votes); });
   return {votes[0], votes[1], votes[2], votes[3], votes[4]};
@@ -71,16 +77,26 @@ void RankedUpdate::need(Param& param) {
   if (finished_) return;
   const auto found = bucket_of_.find(&param);
   if (found == bucket_of_.end() || updated_[found->second]) return;
-  reducer_.wait(found->second + 1);
+  wait_for(found->second + 1);
   update(found->second);
 }
 
 void RankedUpdate::finish() {
   if (finished_) return;
-  reducer_.wait(missing_.size());
+  wait_for(missing_.size());
   updater_.finish();
   updated_.assign(updated_.size(), 1);
   finished_ = true;
+}
+
+void RankedUpdate::wait_for(size_t buckets) {
+  const size_t reduced = reducer_.reduced();
+  if (reduced >= buckets) return;
+  char what[64];
+  std::snprintf(what, sizeof what, "bucket %zu of %zu", reduced + 1, missing_.size());
+  ranks_.doing(what, Activity::kWaiting);
+  reducer_.wait(buckets);
+  ranks_.doing("the update");
 }
 
 void RankedUpdate::update(size_t bucket) {

@@ -43,9 +43,11 @@ class RankedUpdate : public GradientSink, public ParamGate {
   BucketReducer& reducer() { return reducer_; }
 
  private:
+  void wait_for(size_t buckets);
   void update(size_t bucket);
   void update_reduced();
 
+  Ranks& ranks_;
   Updater& updater_;
   DType type_;
   void* tail_;

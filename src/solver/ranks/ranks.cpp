@@ -37,6 +37,14 @@ Ranks::Ranks(Communicator& world, DdlOptions options)
 
 Ranks::~Ranks() = default;
 
+void Ranks::progress(int64_t iteration) {
+  if (watch_) watch_->progress(iteration);
+}
+
+void Ranks::doing(std::string_view what, Activity activity, double limit_s) {
+  if (watch_) watch_->doing(what, activity, limit_s);
+}
+
 void Ranks::together(const std::function<void()>& work) {
   if (alone()) return work();
   std::optional<Error> error;
@@ -48,6 +56,7 @@ void Ranks::together(const std::function<void()>& work) {
   double failures = error ? 1 : 0;
   sum({&failures, 1});
   if (failures == 0) return;
+  failed_together_ = true;
   // Only a job that ends pays for asking every rank.
   std::vector<int> failed(static_cast<size_t>(count()));
   const int mine = error ? 1 : 0;
@@ -92,11 +101,17 @@ void Ranks::building(const std::function<void(const Allocate& allocate)>& build)
 }
 
 void Ranks::sum(std::span<double> values) {
-  if (!alone()) control_->all_reduce(values.data(), static_cast<int64_t>(values.size()), DType::kF64);
+  if (alone()) return;
+  doing("what all ranks agree on", Activity::kWaiting);
+  control_->all_reduce(values.data(), static_cast<int64_t>(values.size()), DType::kF64);
+  doing("between iterations", Activity::kPausing);
 }
 
 void Ranks::broadcast(void* data, size_t bytes) {
-  if (!alone()) control_->broadcast(data, bytes, 0);
+  if (alone()) return;
+  doing("what rank 0 sends", Activity::kWaiting);
+  control_->broadcast(data, bytes, 0);
+  doing("between iterations", Activity::kPausing);
 }
 
 void Ranks::broadcast(std::string& text) {
@@ -123,10 +138,8 @@ bool Ranks::agree(uint64_t value) {
   return true;
 }
 
-std::vector<uint64_t> Ranks::gather(uint64_t value) {
-  std::vector<uint64_t> values(static_cast<size_t>(count()), value);
-  if (!alone()) control_->all_gather(&value, sizeof value, values.data());
-  return values;
+void Ranks::gather(const void* mine, size_t bytes, void* all) {
+  if (!alone()) control_->all_gather(mine, bytes, all);
 }
 
 void Ranks::barrier() {

@@ -14,6 +14,7 @@
 
 #include "comm/all_reduce.h"
 #include "comm/communicator.h"
+#include "comm/liveness/liveness_watch.h"
 #include "layers/step_reduce.h"
 
 namespace robusta {
@@ -48,11 +49,18 @@ class Ranks {
   /// For Pass::ranks: null when alone.
   StepReduce* step_reduce() { return step_.get(); }
 
+  /// Who is told what this rank does, so that the others know it lives. It outlives the ranks.
+  void set_watch(LivenessWatch* watch) { watch_ = watch; }
+  void progress(int64_t iteration);
+  void doing(std::string_view what, Activity activity = Activity::kComputing, double limit_s = 600);
+
   /// Runs `work` on every rank. When it throws an Error on any, it throws on all: the lowest failing rank its own
   /// error, the others EndedByPeer.
   void together(const std::function<void()>& work);
   /// The same, but `work` runs on rank 0 only.
   void root_only(const std::function<void()>& work);
+  /// An error was thrown on all ranks: each ends by itself, in good order.
+  bool failed_together() const { return failed_together_; }
 
   using Allocate = std::function<std::shared_ptr<void>(size_t bytes)>;
   /// Runs `build` on every rank, which has to call `allocate` once, for memory that the ranks of a host share. Errors
@@ -71,14 +79,24 @@ class Ranks {
   /// Whether all ranks hold the same 64 bits.
   bool agree(uint64_t value);
   /// The values of all ranks, in order. O(ranks): not for every iteration.
-  std::vector<uint64_t> gather(uint64_t value);
+  template <typename T>
+  std::vector<T> gather(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> values(static_cast<size_t>(count()), value);
+    gather(&value, sizeof value, values.data());
+    return values;
+  }
   void barrier();
 
   /// The reduction of ranges within the memory of `building`; on a communicator of its own.
   std::unique_ptr<AllReduce> make_all_reduce(size_t largest_bytes);
 
  private:
+  void gather(const void* mine, size_t bytes, void* all);
+
   Communicator* world_ = nullptr;
+  LivenessWatch* watch_ = nullptr;
+  bool failed_together_ = false;
   DdlOptions options_;
   Topology topology_;
   std::unique_ptr<Communicator> control_, gradients_;

@@ -1,10 +1,10 @@
 #include "solver/ranks/share.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "solver/ranks/minority.h"
 
 namespace robusta {
 
@@ -82,20 +82,6 @@ void AveragedStatistics::write(const std::vector<double>& values) {
 namespace {
 
 uint64_t hash_of(const Param& param) { return hash_bytes({static_cast<const char*>(param.data), param.desc.bytes()}); }
-
-/// "rank 3" or "ranks 3, 5": those whose value is not the most frequent one.
-std::string minority(const std::vector<uint64_t>& values) {
-  std::map<uint64_t, int> counts;
-  for (const uint64_t value : values) ++counts[value];
-  const auto most =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::string names;
-  int odd = 0;
-  for (size_t rank = 0; rank < values.size(); ++rank) {
-    if (values[rank] != most->first) names += str(odd++ ? ", " : "", rank);
-  }
-  return (odd == 1 ? "rank " : "ranks ") + names;
-}
 
 }  // namespace
 

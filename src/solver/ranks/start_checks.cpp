@@ -1,0 +1,58 @@
+#include "solver/ranks/start_checks.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "robusta/error.h"
+#include "schema/print.h"
+#include "solver/net_defs.h"
+#include "solver/ranks/minority.h"
+#include "solver/version.h"
+
+namespace robusta {
+namespace {
+
+void require_equal(Ranks& ranks, const std::string& what, uint64_t hash, const std::string& fix) {
+  if (ranks.agree(hash)) return;
+  const std::vector<uint64_t> all = ranks.gather(hash);
+  ranks.together([&] {
+    throw Error(ErrorKind::kCommunication, str(what, " of ", minority(all), " is not that of the other ranks"), fix);
+  });
+}
+
+uint64_t hash_of_nets(const SolverDef& def) {
+  std::string text = text_form(train_net_of(def).net.param);
+  for (const NetSource& test : test_nets_of(def)) text += text_form(test.net.param);
+  return hash_bytes(text);
+}
+
+}  // namespace
+
+void check_same_program(Ranks& ranks, const SolverDef& def) {
+  if (ranks.alone()) return;
+  const std::string same_files = "let all hosts read the same files: a shared folder, or equal copies";
+  require_equal(ranks, "the version of the program", hash_bytes(kVersion),
+                "start the same build of caffe on all hosts (mpirun -x PATH -x LD_LIBRARY_PATH)");
+  require_equal(ranks, "the solver " + def.file, hash_bytes(text_form(def.param)), same_files);
+  uint64_t nets = 0;
+  ranks.together([&] { nets = hash_of_nets(def); });
+  require_equal(ranks, "the net that " + def.file + " trains or tests", nets, same_files);
+}
+
+void check_same_data(Ranks& ranks, const Net& net) {
+  if (ranks.alone()) return;
+  for (const Node& node : net.graph().nodes) {
+    if (!node.source) continue;
+    require_equal(ranks, "the data of layer \"" + node.layer->name() + "\" (number of records and first keys)",
+                  node.source->fingerprint(),
+                  "give all hosts the same data set, or one per rank with %# in its source");
+  }
+}
+
+void check_same_buckets(Ranks& ranks, const std::vector<Bucket>& buckets) {
+  if (ranks.alone()) return;
+  require_equal(ranks, "the table of buckets", hash_of(buckets), "give all ranks the same -ddl options");
+}
+
+}  // namespace robusta

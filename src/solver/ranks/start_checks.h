@@ -1,0 +1,22 @@
+/// What has to be the same on all ranks, compared when a job starts: ranks that differ here would train, and train
+/// something else than was asked for. All of these are collective, do nothing alone, and throw Error{kCommunication} on
+/// all ranks, naming those that differ from most.
+#pragma once
+
+#include "net/net.h"
+#include "schema/source.h"
+#include "solver/ranks/buckets.h"
+#include "solver/ranks/ranks.h"
+
+namespace robusta {
+
+/// The program's version, the solver and the nets it names, byte for byte in their canonical text.
+void check_same_program(Ranks& ranks, const SolverDef& def);
+
+/// Number of records and first keys of every data source, but for those that are one per rank.
+void check_same_data(Ranks& ranks, const Net& net);
+
+/// How the gradients are cut into buckets.
+void check_same_buckets(Ranks& ranks, const std::vector<Bucket>& buckets);
+
+}  // namespace robusta
