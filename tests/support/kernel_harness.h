@@ -38,6 +38,7 @@ struct KernelOptions {
   bool param_grads = true;                  ///< of the parameters that learn
   std::vector<Layout> bottom_layouts = {};  ///< that the producers leave; empty: plain
   bool share_memory = false;                ///< let the aliases of the booking take effect
+  Tuner* tuner = nullptr;                   ///< chooses among the ways of the kernel, if it has several
   Pass pass = {.seed = 7, .first_sample = 5, .next_sample = 9, .batch = 0};  ///< batch 0: first extent of bottom 0
 };
 

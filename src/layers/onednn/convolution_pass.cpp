@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "layers/onednn/convolution_groups.h"
 #include "layers/onednn/convolution_primitive.h"
+#include "layers/winograd/winograd_pass.h"
 
 namespace robusta::onednn {
 namespace {
@@ -49,7 +50,10 @@ std::string ConvolutionProblem::key(Direction direction) const {
 ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProblem& problem) {
   ConvolutionPasses passes;
   add_primitive_passes(direction, problem, dnnl::algorithm::convolution_direct, passes);
-  if (!is_3x3_stride_1(problem.geometry)) return passes;
+  if (!is_3x3_stride_1(problem.geometry)) {
+    winograd::add_passes(direction, problem, passes);
+    return passes;
+  }
   const size_t direct = passes.size();
   if (problem.geometry.group == 1) {
     add_primitive_passes(direction, problem, dnnl::algorithm::convolution_winograd, passes);
@@ -59,6 +63,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   if (passes.size() > direct && winograd_pays(problem.geometry)) {
     std::rotate(passes.begin(), passes.begin() + static_cast<std::ptrdiff_t>(direct), passes.end());
   }
+  winograd::add_passes(direction, problem, passes);
   return passes;
 }
 

@@ -1,0 +1,27 @@
+/// The matrix products of the transformed domain: for each of the 36 points one small product.
+///
+/// Sums run over channels (or tiles) in order, whatever the number of threads. Called by each thread for its tiles.
+#pragma once
+
+#include <cstdint>
+
+namespace robusta::winograd {
+
+/// Tiles are multiplied six at a time: buffers hold a multiple of that, whatever lies in the last ones.
+inline constexpr int64_t kTileRows = 6;
+
+/// Extents of one product, and the floats from one tile to the next on either side.
+struct ProductShape {
+  int64_t tiles;
+  int64_t inputs, outputs;  ///< multiples of 16
+  int64_t input_row, output_row;
+};
+
+/// to[tile][output] = sum over inputs of from[tile][input] * weights[output / 16][input][output % 16].
+/// REQUIRES: tiles a multiple of kTileRows.
+void multiply_tiles(const ProductShape& shape, const float* from, const float* weights, float* to);
+
+/// sums[input][output] += sum over tiles of from[tile][input] * gradients[tile][output].
+void add_products(const ProductShape& shape, const float* from, const float* gradients, float* sums);
+
+}  // namespace robusta::winograd

@@ -1,0 +1,32 @@
+/// Weights and their gradients on their way into and out of the transformed domain.
+#pragma once
+
+#include <cstdint>
+
+namespace robusta::winograd {
+
+/// One group of plain weights [outputs, inputs, taps, taps] as the pass at hand sees them: the gradient of the data
+/// swaps outputs with inputs and mirrors the taps. Counts are those of channels that there are; the transformed domain
+/// pads both to multiples of 16 with zeros.
+struct WeightView {
+  int64_t outputs, inputs;
+  int64_t output_stride, input_stride;  ///< in floats
+  int taps;                             ///< 3 or 5
+  bool mirrored;
+
+  int64_t padded_outputs() const { return (outputs + 15) / 16 * 16; }
+  int64_t padded_inputs() const { return (inputs + 15) / 16 * 16; }
+  /// Floats from one point to the next: a cache line more than needed, lest all points meet in one set of the cache.
+  int64_t stride() const { return padded_outputs() * padded_inputs() + 16; }
+  /// Floats of all 36 points.
+  int64_t transformed() const { return 36 * stride(); }
+};
+
+/// to[point][output / 16][input][output % 16]. Uses all threads.
+void transform_weights(const WeightView& view, const float* weights, float* to);
+
+/// weights (+)= what the sums of products combine to, added up over `parts` arrays [point][input][output] that lie one
+/// after another. Uses all threads.
+void combine_weights(const WeightView& view, const float* sums, int64_t parts, bool add, float* weights);
+
+}  // namespace robusta::winograd

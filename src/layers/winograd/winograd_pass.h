@@ -1,0 +1,17 @@
+/// Convolutions of 3x3 and 5x5 with stride 1 by Winograd's method, F(4x4, 3x3) and F(2x2, 5x5), on channels in blocks
+/// of 16.
+///
+/// Tiles are transformed, multiplied and transformed back some at a time, so that what lies between stays in the
+/// caches: that beats methods that transform a whole batch at once where channels are few and images large. Rounding
+/// is about 1e-5 of the largest result.
+#pragma once
+
+#include "layers/onednn/convolution_pass.h"
+
+namespace robusta::winograd {
+
+/// Appends this way of running the problem; nothing where it does not fit.
+void add_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
+                onednn::ConvolutionPasses& passes);
+
+}  // namespace robusta::winograd

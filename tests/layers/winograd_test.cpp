@@ -1,0 +1,91 @@
+// Winograd convolutions of our own against the reference, through the oneDNN kernel that offers them to its tuner.
+
+#include <gtest/gtest.h>
+
+#include "support/kernel_checks.h"
+
+namespace robusta::test {
+namespace {
+
+constexpr double kTolerance = 2e-5;
+
+/// Takes our own way wherever there is one.
+class PreferNative : public Tuner {
+ public:
+  int choose(const std::string&, const std::vector<std::string>& options, const std::function<void(int)>&) override {
+    for (size_t i = 0; i < options.size(); ++i) {
+      if (options[i].find(":native") == std::string::npos) continue;
+      ++taken;
+      return static_cast<int>(i);
+    }
+    return 0;
+  }
+  int taken = 0;
+};
+
+bool has_wide_vectors() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
+void compare(const std::string& param, const Shape& bottom, const std::vector<std::string>& after = {}) {
+  SCOPED_TRACE(param);
+  PreferNative tuner;
+  KernelCase what{{"type: 'Convolution' convolution_param { " + param + " }"}, {bottom}};
+  what.layers.insert(what.layers.end(), after.begin(), after.end());
+  compare_with_reference("onednn", what, kTolerance, {.tuner = &tuner});
+  EXPECT_GE(tuner.taken, 3);  // all three directions, at least once
+}
+
+class Winograd : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_wide_vectors()) GTEST_SKIP() << "this processor has no AVX-512, where the kernels are not offered";
+  }
+};
+
+TEST_F(Winograd, Filters3x3) {
+  compare("num_output: 32 kernel_size: 3 pad: 1", {2, 32, 8, 8});
+  compare("num_output: 64 kernel_size: 3 pad: 1 bias_term: false", {3, 16, 9, 7});
+  compare("num_output: 16 kernel_size: 3", {2, 48, 10, 11});
+  compare("num_output: 16 kernel_size: 3 pad: 2", {1, 16, 5, 6});
+}
+
+TEST_F(Winograd, Filters5x5) {
+  compare("num_output: 32 kernel_size: 5 pad: 2", {2, 32, 8, 8});
+  compare("num_output: 48 kernel_size: 5", {2, 16, 9, 12});
+  compare("num_output: 16 kernel_size: 5 pad: 4 bias_term: false", {1, 16, 3, 5});
+}
+
+TEST_F(Winograd, PadsThatDiffer) {
+  compare("num_output: 32 kernel_size: 3 pad_h: 0 pad_w: 2", {2, 16, 7, 6});
+  compare("num_output: 32 kernel_size: 5 pad_h: 3 pad_w: 1", {2, 16, 6, 9});
+}
+
+TEST_F(Winograd, ImagesSmallerThanATile) { compare("num_output: 16 kernel_size: 3 pad: 1", {5, 16, 2, 1}); }
+
+TEST_F(Winograd, ChannelsThatDoNotFillABlock) { compare("num_output: 62 kernel_size: 3 pad: 1", {2, 60, 6, 7}); }
+
+TEST_F(Winograd, Groups) {
+  compare("num_output: 64 kernel_size: 5 pad: 2 group: 2", {2, 32, 7, 7});
+  compare("num_output: 48 kernel_size: 3 pad: 1 group: 3", {3, 48, 5, 9});
+}
+
+TEST_F(Winograd, ManyPieces) { compare("num_output: 16 kernel_size: 3 pad: 1", {3, 16, 61, 67}); }
+
+/// So many channels that the threads share each piece of tiles.
+TEST_F(Winograd, ManyChannels) {
+  compare("num_output: 256 kernel_size: 3 pad: 1", {3, 192, 5, 9});
+  compare("num_output: 192 kernel_size: 3 pad: 1 bias_term: false", {2, 240, 13, 30});
+}
+
+TEST_F(Winograd, ReluAfterwards) {
+  compare("num_output: 32 kernel_size: 3 pad: 1", {2, 32, 9, 9}, {"type: 'ReLU'"});
+  compare("num_output: 32 kernel_size: 5 pad: 2", {2, 16, 9, 9}, {"type: 'ReLU' relu_param { negative_slope: 0.25 }"});
+}
+
+}  // namespace
+}  // namespace robusta::test
