@@ -64,7 +64,11 @@ class Supervisor:
     def __init__(self, words, env, grace, exit_file):
         self.grace, self.exit_file = grace, exit_file
         self.asked, self.deadline, self.ended_by_us = 0, None, False
-        self.child = job.start(words, env=env)
+        self.child = None
+        job.start(words, self.handle, env=env)
+
+    def handle(self, child):
+        self.child = child
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
             signal.signal(number, self.stop)
         signal.signal(signal.SIGUSR2, lambda n, _: job.send(self.child, n))

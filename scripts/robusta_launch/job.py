@@ -11,8 +11,8 @@ import time
 
 from .prefix import Prefixer
 
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
-             signal.SIGCONT)
+HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+           signal.SIGCONT)
 # How long an unfinished line may wait for its end, in seconds.
 PATIENCE = 0.2
 PR_SET_PDEATHSIG = 1
@@ -27,17 +27,27 @@ def announce(words):
     print("+ " + quote(words), file=sys.stderr, flush=True)
 
 
-def start(words, **more):
+def start(words, handle, **more):
     """mpirun in a session of its own, so that what a terminal or a batch system sends to all of ours reaches it only
-    through us, once (a second SIGINT or SIGTERM makes mpirun kill at once); when we are killed it gets SIGTERM."""
+    through us, once (a second SIGINT or SIGTERM makes mpirun kill at once); when we are killed it gets SIGTERM.
+
+    handle(child) installs the handlers of HANDLED; none of these signals gets lost between start and handler.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
 
     def before():
         os.setsid()
         if hasattr(libc, "prctl"):
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
 
-    return subprocess.Popen(words, preexec_fn=before, **more)
+    signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+    try:
+        child = subprocess.Popen(words, preexec_fn=before, **more)
+        handle(child)
+        return child
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
 
 
 def send(child, number):
@@ -88,7 +98,7 @@ def exit_code(status):
 
 
 def forward_signals(child):
-    for number in FORWARDED:
+    for number in HANDLED:
         signal.signal(number, lambda n, _: send(child, n))
 
     def stop(_number, _frame):
@@ -144,8 +154,7 @@ def relay(child):
 def run(words, prefixed):
     """Runs mpirun and returns its exit code. prefixed: lines come out as `[r] line`."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0} if prefixed else {}
-    child = start(words, **pipes)
-    forward_signals(child)
+    child = start(words, forward_signals, **pipes)
     if prefixed:
         relay(child)
     return exit_code(child.wait())
