@@ -15,6 +15,8 @@ std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& 
     return builder.ring(
         {str("-mode n means NCCL, which is for GPUs: one ring over the ", world.size(), " ranks instead")});
   }
+  if (options.mode == 'p') return builder.explored(topology);
+  if (options.automatic) return builder.automatic();
   return builder.layered(topology);
 }
 

@@ -5,9 +5,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
 
 #include "base/str.h"
 #include "comm/thread_ranks.h"
+#include "support/errors.h"
+#include "support/files.h"
 #include "support/ranks.h"
 
 namespace robusta::test {
@@ -27,6 +32,9 @@ template <typename T>
 T fraction(int rank, int64_t i) {
   return static_cast<T>(std::sin(static_cast<double>(i * 31 + rank * 7 + 1)));
 }
+
+/// A rank that merely stopped would leave its peers waiting.
+[[noreturn]] void fail(const std::string& what) { throw std::logic_error(what); }
 
 DdlOptions options_of(const std::string& text) { return parse_ddl_options(text); }
 
@@ -50,7 +58,8 @@ void check_exact(Communicator& comm, AllReduce& all_reduce, T* data) {
     for (int64_t i = 0; i < count; ++i) {
       T expected = 0;
       for (int rank = 0; rank < comm.size(); ++rank) expected += whole<T>(rank, i);
-      ASSERT_EQ(data[i], expected) << all_reduce.describe() << ", element " << i << " of " << count;
+      if (data[i] != expected)
+        fail(str(all_reduce.describe(), ": element ", i, " of ", count, " is ", data[i], ", not ", expected));
     }
   }
 }
@@ -64,15 +73,17 @@ void check_bits(Communicator& comm, AllReduce& all_reduce, float* data, double t
     all_reduce.sum(data, kCount, DType::kF32);
     comm.all_gather(data, kCount * sizeof(float), all.data());
     for (int rank = 0; rank < comm.size(); ++rank) {
-      ASSERT_EQ(std::memcmp(all.data() + kCount * rank, data, kCount * sizeof(float)), 0) << all_reduce.describe();
+      const bool same = std::memcmp(all.data() + kCount * rank, data, kCount * sizeof(float)) == 0;
+      if (!same) fail(str(all_reduce.describe(), ": ranks ", rank, " and ", comm.rank(), " have other bits"));
     }
     if (run == 0) std::copy(data, data + kCount, first.begin());
   }
-  ASSERT_EQ(std::memcmp(first.data(), data, kCount * sizeof(float)), 0) << "not the same from run to run";
+  if (std::memcmp(first.data(), data, kCount * sizeof(float))) fail("not the same from run to run");
   for (int64_t i = 0; i < kCount; ++i) {
     double expected = 0;
     for (int rank = 0; rank < comm.size(); ++rank) expected += fraction<float>(rank, i);
-    ASSERT_NEAR(data[i], expected, tolerance * comm.size()) << all_reduce.describe();
+    const double off = std::abs(data[i] - expected);
+    if (!(off <= tolerance * comm.size())) fail(str(all_reduce.describe(), ": element ", i, " is off by ", off));
   }
 }
 
@@ -97,23 +108,44 @@ void check_modes(Communicator& comm) {
     if (comm.size() % x == 0) check_mode(comm, str("-mode c:", x, "x", comm.size() / x));
   }
   if (comm.size() == 8) check_mode(comm, "-mode b:2x2x2");
+  check_mode(comm, str("-mode p:", comm.size()));
+  check_mode(comm, "auto");
+}
+
+/// Measured choices of the tests stay with the tests.
+class AllReduceTest : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1); }
+
+  TempDir folder_;
+};
+
+/// What rank 0 says at start.
+std::vector<std::string> notes_of(int ranks, int hosts, const std::string& ddl) {
+  std::vector<std::string> notes;
+  const auto body = [&](Communicator& comm) {
+    const Reduction reduction(comm, ddl);
+    if (comm.rank() == 0) notes = reduction.all_reduce->notes();
+  };
+  run_thread_ranks(ranks, body, hosts);
+  return notes;
 }
 
 }  // namespace
 
-TEST(AllReduceTest, Threads) {
+TEST_F(AllReduceTest, Threads) {
   for (int ranks = 1; ranks <= 8; ++ranks) run_thread_ranks(ranks, check_modes);
 }
 
-TEST(AllReduceTest, ThreadsOnSeveralHosts) {
+TEST_F(AllReduceTest, ThreadsOnSeveralHosts) {
   run_thread_ranks(4, check_modes, 2);
   run_thread_ranks(5, check_modes, 2);
   run_thread_ranks(6, check_modes, 3);
 }
 
-TEST(AllReduceTest, World) { check_modes(world()); }
+TEST_F(AllReduceTest, World) { check_modes(world()); }
 
-TEST(AllReduceTest, Times) {
+TEST_F(AllReduceTest, Times) {
   run_thread_ranks(
       4,
       [](Communicator& comm) {
@@ -129,6 +161,84 @@ TEST(AllReduceTest, Times) {
         EXPECT_EQ(reduction.all_reduce->take_times()[0].bytes, 0);
       },
       2);
+}
+
+// Sums in f32 of values that were rounded on their way, once for each hop.
+TEST_F(AllReduceTest, Compressed) {
+  const auto body = [](Communicator& comm) {
+    for (const auto& [format, tolerance] : {std::pair{"bf16", 1.5e-2}, std::pair{"fp16", 2e-3}}) {
+      for (const std::string& mode : {str("b:2x", comm.size() / 2), str("r:", comm.size())}) {
+        Reduction reduction(comm, str("-mode ", mode, " -compress ", format));
+        float* data = static_cast<float*>(reduction.memory->data());
+        check_bits(comm, *reduction.all_reduce, data, tolerance);
+        // f64 is for checks and is never rounded.
+        check_exact(comm, *reduction.all_reduce, reinterpret_cast<double*>(data));
+        // Fractions are rounded, so that this is about 16 bits at all.
+        std::vector<float> plain(2000);
+        for (int64_t i = 0; i < 2000; ++i) data[i] = plain[static_cast<size_t>(i)] = fraction<float>(comm.rank(), i);
+        comm.all_reduce(plain.data(), 2000, DType::kF32);
+        reduction.all_reduce->sum(data, 2000, DType::kF32);
+        if (std::equal(plain.begin(), plain.end(), data)) fail("nothing was compressed");
+      }
+    }
+  };
+  run_thread_ranks(4, body, 2);
+  run_thread_ranks(8, body, 4);
+}
+
+TEST_F(AllReduceTest, CompressionSparesTheHost) {
+  run_thread_ranks(4, [](Communicator& comm) {
+    Reduction reduction(comm, "-mode r:4 -compress bf16");
+    check_bits(comm, *reduction.all_reduce, static_cast<float*>(reduction.memory->data()), 1e-6);
+  });
+}
+
+TEST_F(AllReduceTest, NcclFallsToARing) {
+  const std::vector<std::string> notes = notes_of(2, 1, "-mode n:2");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(contains(notes[0], "NCCL, which is for GPUs: one ring over the 2 ranks instead"));
+  EXPECT_TRUE(notes_of(2, 1, "-mode r:2").empty());
+}
+
+TEST_F(AllReduceTest, ExploringIsSaidAndRemembered) {
+  const std::vector<std::string> first = notes_of(4, 2, "-mode p:2x2"), second = notes_of(4, 2, "-mode p:2x2");
+  ASSERT_GE(first.size(), 2u);
+  EXPECT_TRUE(contains(first[0], "X (2 ranks, within a host), 4 KB: shared memory "));
+  EXPECT_TRUE(contains(first[0], ", direct "));
+  EXPECT_TRUE(contains(first[0], "; takes "));
+  EXPECT_TRUE(contains(first.back(), "Y (2 ranks, between hosts), "));
+  for (const std::string& note : second) EXPECT_TRUE(contains(note, " (as before)"));
+  // Other hosts are measured anew.
+  EXPECT_FALSE(contains(notes_of(4, 1, "-mode p:2x2")[0], "as before"));
+}
+
+TEST_F(AllReduceTest, ARememberedChoiceIsTaken) {
+  notes_of(2, 1, "-mode p:2");
+  const std::string file = folder_ / "robusta/all_reduce";
+  std::ostringstream lines;
+  std::ifstream in(file);
+  for (std::string key, choice; in >> key >> choice;) lines << key << " direct\n";
+  in.close();
+  ASSERT_FALSE(lines.str().empty());
+  std::ofstream(file) << lines.str();
+  run_thread_ranks(2, [](Communicator& comm) {
+    const Reduction reduction(comm, "-mode p:2");
+    EXPECT_TRUE(contains(reduction.all_reduce->describe(), ": direct"));
+  });
+}
+
+TEST_F(AllReduceTest, AutoOffersItsRankFile) {
+  const std::vector<std::string> notes = notes_of(8, 4, "auto");
+  ASSERT_GE(notes.size(), 5u);
+  EXPECT_TRUE(contains(notes[0], "auto: b:2x4: 64 KB in "));
+  EXPECT_TRUE(contains(notes[1], "auto: b:2x2x2:"));
+  EXPECT_TRUE(contains(notes[2], "auto: r:8:"));
+  EXPECT_TRUE(contains(notes[3], "auto: m:8:"));
+  EXPECT_TRUE(contains(notes[4], "auto takes -mode "));
+  if (contains(notes[4], "-mode b")) {
+    EXPECT_TRUE(contains(notes[4], "#host = host0,host1,host2,host3\nrank 0=host0 slot="));
+  }
+  EXPECT_TRUE(contains(notes_of(8, 4, "auto")[0], "(as before)"));
 }
 
 }  // namespace robusta::test

@@ -8,7 +8,9 @@
 
 #include "base/str.h"
 #include "comm/dims.h"
+#include "comm/page_block.h"
 #include "comm/reduce/direct_stage.h"
+#include "comm/reduce/explore.h"
 #include "comm/reduce/ring_stage.h"
 #include "comm/reduce/shared_stage.h"
 #include "comm/reduce/sized_stage.h"
@@ -38,6 +40,10 @@ std::string title(const Dimension& dimension) {
              dimension.one_host ? "within a host" : "between hosts", ")");
 }
 
+size_t count_hosts(const Topology& topology) {
+  return std::set<std::string>(topology.hosts.begin(), topology.hosts.end()).size();
+}
+
 Layer layer_of(const Tier& tier, std::shared_ptr<Stage> stage) {
   return {tier.name, tier.group.size(), tier.group.position, std::move(stage)};
 }
@@ -50,12 +56,23 @@ ReduceBuilder::ReduceBuilder(Communicator& world, const Topology& topology, cons
       topology_(topology),
       options_(options),
       largest_bytes_(largest_bytes),
-      crowded_(topology.local_ranks > sysconf(_SC_NPROCESSORS_ONLN)) {
-  // Decided from what all ranks know: they have to allocate together, and to cut data in the same places.
-  const std::set<std::string> hosts(topology.hosts.begin(), topology.hosts.end());
-  if (hosts.size() == topology.hosts.size()) return;
-  const size_t staging = std::clamp<size_t>(largest_bytes, 4096, kStaging);
-  regions_ = std::make_shared<SharedRegions>(world, std::move(arena), staging);
+      crowded_(topology.local_ranks > sysconf(_SC_NPROCESSORS_ONLN)),
+      arena_(std::move(arena)),
+      // Decided from what all ranks know: they have to allocate together, and to cut data in the same places.
+      has_neighbours_(count_hosts(topology) < topology.hosts.size()) {}
+
+size_t ReduceBuilder::staging_bytes() const { return std::clamp<size_t>(largest_bytes_, kPage, kStaging); }
+
+void ReduceBuilder::share_memory() {
+  if (has_neighbours_ && !regions_) regions_ = std::make_shared<SharedRegions>(world_, arena_, staging_bytes());
+}
+
+Span ReduceBuilder::scratch() {
+  share_memory();
+  const size_t bytes = staging_bytes();
+  if (!regions_ && !trials_) trials_ = allocate_pages(bytes);
+  std::byte* data = regions_ ? static_cast<std::byte*>(regions_->staging().data()) : trials_.get();
+  return {data, static_cast<int64_t>(bytes / sizeof(float)), DType::kF32};
 }
 
 std::vector<std::shared_ptr<Stage>> ReduceBuilder::stages_of(const Dimension& dimension,
@@ -72,6 +89,7 @@ std::vector<std::shared_ptr<Stage>> ReduceBuilder::stages_of(const Dimension& di
 }
 
 std::vector<Tier> ReduceBuilder::tiers_of(const Topology& topology) {
+  share_memory();
   std::vector<Tier> tiers;
   for (const Dimension& dimension : topology.dimensions) {
     std::shared_ptr<SharedMemory> board = regions_ ? world_.allocate(Meeting::kBytes) : nullptr;
@@ -113,6 +131,16 @@ std::unique_ptr<AllReduce> ReduceBuilder::layered(const Topology& topology) {
     }
   }
   return assemble(topology, tiers, std::move(chosen), {});
+}
+
+std::unique_ptr<AllReduce> ReduceBuilder::explored(const Topology& topology) {
+  const std::vector<Tier> tiers = tiers_of(topology);
+  ChoiceCache cache(world_, topology, default_choice_cache());
+  std::vector<std::string> notes;
+  std::vector<std::shared_ptr<Stage>> chosen;
+  for (const Tier& tier : tiers) chosen.push_back(explore_tier(world_, tier, scratch(), cache, notes));
+  cache.save();
+  return assemble(topology, tiers, std::move(chosen), std::move(notes));
 }
 
 }  // namespace robusta

@@ -29,12 +29,18 @@ class ReduceBuilder {
   /// Each dimension with the algorithm that a fixed rule gives it.
   std::unique_ptr<AllReduce> layered(const Topology& topology);
 
-  Communicator& world() const { return world_; }
-  const Topology& topology() const { return topology_; }
-  const DdlOptions& options() const { return options_; }
-  size_t largest_bytes() const { return largest_bytes_; }
+  /// Each dimension with the algorithms that are found best by trying.
+  std::unique_ptr<AllReduce> explored(const Topology& topology);
+  /// The grid, or single ring, that is found best by trying.
+  std::unique_ptr<AllReduce> automatic();
+  /// As -mode says: m, r, or the dims of b.
+  std::unique_ptr<AllReduce> by_mode(const DdlOptions& options);
 
  private:
+  size_t staging_bytes() const;
+  void share_memory();
+  /// Zeros for trials, in shared memory where there is any.
+  Span scratch();
   std::vector<Tier> tiers_of(const Topology& topology);
   std::vector<std::shared_ptr<Stage>> stages_of(const Dimension& dimension, std::shared_ptr<SharedMemory> board);
   std::unique_ptr<AllReduce> assemble(const Topology& topology, const std::vector<Tier>& tiers,
@@ -45,7 +51,10 @@ class ReduceBuilder {
   DdlOptions options_;
   size_t largest_bytes_;
   bool crowded_;
-  std::shared_ptr<const SharedRegions> regions_;  ///< null where every rank has a host for itself
+  std::shared_ptr<SharedMemory> arena_;
+  bool has_neighbours_;                           ///< some ranks share a host
+  std::shared_ptr<const SharedRegions> regions_;  ///< null until needed, and where every rank has a host for itself
+  std::shared_ptr<std::byte> trials_;
 };
 
 }  // namespace robusta
