@@ -85,6 +85,8 @@ class Solver {
   /// Told the loss of every forward pass of training, and loss and rate of every iteration.
   std::function<void(double loss)> on_forward;
   std::function<void(int iter, double loss, double rate)> on_iteration;
+  /// Told the means of every test.
+  std::function<void(int net, const std::vector<OutputBlob>& means)> on_test;
 
  private:
   // solver_setup.cpp

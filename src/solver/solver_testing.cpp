@@ -85,6 +85,7 @@ void Solver::test(size_t index) {
   for (OutputBlob& blob : sums) {
     for (double& value : blob.values) value /= batches;
   }
+  if (on_test) on_test(static_cast<int>(index), sums);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   log_.test(state_.iter, static_cast<int>(index), def_.param.test_compute_loss(), loss / batches, sums, seconds);
 }

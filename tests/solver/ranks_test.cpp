@@ -19,8 +19,8 @@ constexpr int kGlobalBatch = 16, kRecords = 40, kClasses = 4, kIgnored = 3;
 /// What a training leaves behind, as rank 0 sees it.
 struct Outcome {
   std::vector<double> losses;
-  std::vector<float> numbers;      ///< parameters and histories
-  std::vector<float> test_losses;  ///< unused where there is no test
+  std::vector<float> numbers;  ///< parameters and histories
+  std::vector<double> tested;  ///< outputs of every test
 };
 
 /// Images with labels that they have something to do with.
@@ -35,40 +35,74 @@ class Training : public testing::Test {
   static void TearDownTestSuite() { delete folder_; }
 
   static std::string data_layer(int batch) {
-    return "layer { name: 'data' type: 'Data' top: 'data' top: 'label' data_param { source: '" + (*folder_ / "db") +
-           "' batch_size: " + std::to_string(batch) +
+    return "layer { name: 'data' type: 'Data' top: 'data' top: 'label' include { phase: TRAIN } data_param { source: "
+           "'" +
+           (*folder_ / "db") + "' batch_size: " + std::to_string(batch) +
            " shuffle: true } transform_param { crop_size: 6 mirror: true scale: 0.01 } } ";
   }
 
-  /// Trains on `ranks` threads, each with its part of the global batch.
+  /// The same records in batches of three, for tests.
+  static std::string test_data_layer() {
+    return "layer { name: 'held' type: 'Data' top: 'data' top: 'label' include { phase: TEST } data_param { source: '" +
+           (*folder_ / "db") + "' batch_size: 3 } transform_param { crop_size: 6 scale: 0.01 } } ";
+  }
+
+  struct Run {
+    std::string settings, layers;
+    int ranks = 1;
+    int iterations = 6;
+    DType dtype = DType::kF64;
+    std::string ddl = "";
+    int hosts = 1;
+    int global_batch = kGlobalBatch;
+    std::string resume = "";
+    bool accept_batch_change = false;
+    bool snapshot = false;  ///< at the end
+  };
+
+  /// Trains on threads as ranks, each with its part of the global batch.
+  static Outcome train(const Run& run) {
+    Outcome outcome;
+    const auto body = [&](Communicator& world) {
+      omp_set_num_threads(1);
+      Ranks group(world, parse_ddl_options(run.ddl));
+      SolverOptions options;
+      options.dtype = run.dtype;
+      options.ranks = &group;
+      options.snapshot = run.resume;
+      options.accept_batch_change = run.accept_batch_change;
+      const std::string text = run.settings + " momentum: 0.9 weight_decay: 0.001 random_seed: 3 net_param { " +
+                               data_layer(run.global_batch / run.ranks) + run.layers + "}";
+      Solver solver(parse_solver(text, "ranks.prototxt"), options);
+      Outcome mine;
+      solver.on_iteration = [&](int, double loss, double) { mine.losses.push_back(loss); };
+      solver.on_test = [&](int, const std::vector<OutputBlob>& means) {
+        for (const OutputBlob& blob : means)
+          mine.tested.insert(mine.tested.end(), blob.values.begin(), blob.values.end());
+      };
+      solver.step(run.iterations);
+      if (run.snapshot) solver.snapshot();
+      solver.finish_updates();
+      mine.numbers = everything(solver);
+      if (world.rank() == 0) outcome = mine;
+    };
+    run_thread_ranks(run.ranks, body, run.hosts);
+    return outcome;
+  }
+
   static Outcome train(const std::string& settings, const std::string& layers, int ranks, int iterations = 6,
                        DType dtype = DType::kF64, const std::string& ddl = "", int hosts = 1) {
-    Outcome outcome;
-    run_thread_ranks(
-        ranks,
-        [&](Communicator& world) {
-          omp_set_num_threads(1);
-          Ranks group(world, parse_ddl_options(ddl));
-          SolverOptions options;
-          options.dtype = dtype;
-          options.ranks = &group;
-          const std::string text = settings + " momentum: 0.9 weight_decay: 0.001 random_seed: 3 " + " net_param { " +
-                                   data_layer(kGlobalBatch / ranks) + layers + "}";
-          Solver solver(parse_solver(text, "ranks.prototxt"), options);
-          std::vector<double> losses;
-          solver.on_iteration = [&](int, double loss, double) { losses.push_back(loss); };
-          solver.step(iterations);
-          solver.finish_updates();
-          if (world.rank() == 0) outcome = {losses, everything(solver), {}};
-        },
-        hosts);
-    return outcome;
+    return train(Run{settings, layers, ranks, iterations, dtype, ddl, hosts});
   }
 
   static void expect_same(const Outcome& got, const Outcome& want, double tolerance) {
     ASSERT_EQ(got.losses.size(), want.losses.size());
     for (size_t i = 0; i < got.losses.size(); ++i) {
       EXPECT_NEAR(got.losses[i], want.losses[i], tolerance * (1 + std::abs(want.losses[i]))) << "iteration " << i;
+    }
+    ASSERT_EQ(got.tested.size(), want.tested.size());
+    for (size_t i = 0; i < got.tested.size(); ++i) {
+      EXPECT_NEAR(got.tested[i], want.tested[i], tolerance) << "output " << i << " of the tests";
     }
     ASSERT_EQ(got.numbers.size(), want.numbers.size());
     double largest = 0;
@@ -165,6 +199,64 @@ TEST_F(Training, SmallBucketsChangeNothing) {
 TEST_F(Training, TwoDimensionsOverTwoHostsChangeNothing) {
   const std::string net = kConv + kDropped + loss_layer();
   expect_same(train(kFixed, net, 4, 6, DType::kF64, "-mode b:2x2", 2), train(kFixed, net, 1), 1e-6);
+}
+
+/// Five batches over up to eight ranks: some have one more than others, some none.
+TEST_P(ManyRanks, DealOutTheBatchesOfATest) {
+  const std::string net = test_data_layer() + kConv + kDropped + loss_layer();
+  const std::string settings = kFixed + "test_iter: 5 test_interval: 2";
+  const Outcome got = train(settings, net, GetParam()), want = train(settings, net, 1);
+  ASSERT_EQ(want.tested.size(), 3u);
+  expect_same(got, want, 1e-6);
+}
+
+TEST_F(Training, ResumesOnAnotherNumberOfRanks) {
+  const std::string net = kConv + kDropped + loss_layer();
+  for (const int then : {1, 2, 4}) {
+    const TempDir folder;
+    const std::string settings = kFixed + "snapshot_prefix: '" + (folder / "r") + "' ";
+    Run first{settings, net, 2};
+    first.snapshot = true;
+    train(first);
+    Run second{settings, net, then};
+    second.resume = folder / "r_iter_6.solverstate";
+    const Outcome whole = train(Run{settings, net, 2, 12}), resumed = train(second);
+    ASSERT_EQ(resumed.losses.size(), 6u);
+    for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(resumed.losses[i], whole.losses[i + 6], 1e-6);
+    expect_same({{}, resumed.numbers, {}}, {{}, whole.numbers, {}}, 1e-6);
+  }
+}
+
+TEST_F(Training, ResumesBitByBitOnTheSameRanks) {
+  const std::string net = kConv + kNormed + loss_layer();
+  const TempDir folder;
+  const std::string settings = kFixed + "snapshot_prefix: '" + (folder / "r") + "' ";
+  Run first{settings, net, 4, 6, DType::kF32};
+  first.snapshot = true;
+  train(first);
+  Run second = first;
+  second.resume = folder / "r_iter_6.solverstate";
+  second.snapshot = false;
+  const Outcome whole = train(Run{settings, net, 4, 12, DType::kF32});
+  EXPECT_EQ(train(second).numbers, whole.numbers);
+}
+
+TEST_F(Training, AChangedGlobalBatchIsRefusedUnlessAccepted) {
+  const std::string net = kConv + kDropped + loss_layer();
+  const TempDir folder;
+  const std::string settings = kFixed + "snapshot_prefix: '" + (folder / "r") + "' ";
+  Run first{settings, net, 2};
+  first.snapshot = true;
+  train(first);
+  Run second{settings, net, 2};
+  second.resume = folder / "r_iter_6.solverstate";
+  second.global_batch = 2 * kGlobalBatch;
+  const Error error = error_of([&] { train(second); });
+  EXPECT_EQ(error.kind(), ErrorKind::kConfig);
+  EXPECT_TRUE(contains(error.what(), "32 (2 ranks x batch 16 x iter_size 1)"));
+  EXPECT_TRUE(contains(error.what(), "-accept_batch_change"));
+  second.accept_batch_change = true;
+  EXPECT_EQ(train(second).losses.size(), 6u);
 }
 
 }  // namespace
