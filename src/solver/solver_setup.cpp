@@ -38,7 +38,6 @@ void check_solver(const SolverDef& solver) {
   require(p.test_interval() >= 0, solver, "test_interval", p.test_interval(), "give 0 for no tests");
   refuse_unsupported(solver, "larc", p.larc(), "NVIDIA");
   refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
-  refuse_unsupported(solver, "local_lr_auto", p.local_lr_auto(), "Intel");
   refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
   make_update_rule(solver);
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {

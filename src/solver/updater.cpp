@@ -36,6 +36,7 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       iter_size_(solver.param.iter_size()),
       ranks_(ranks),
       l1_(wants_l1(solver)) {
+  if (solver.param.local_lr_auto()) trust_ = solver.param.local_gw_ratio();
   Device& device = *net.options().device;
   if (!device.is_host()) {
     throw Error(ErrorKind::kUnsupported, "parameters on device " + device.name() + " cannot be updated in this build");
@@ -90,13 +91,23 @@ void Updater::update(Slot& slot, double gradient_scale) {
   task.history[0] = slot.history[0];
   task.history[1] = slot.history[1];
   task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_);
-  task.rate = now_.rate * param.lr_mult;
+  task.rate = rate_of(param, task.gradient_scale);
   task.decay = decay;
   task.l1 = l1_;
   task.momentum = now_.momentum;
   task.iteration = now_.number;
   rule_->apply(task);
   if (moves) ++param.version;
+}
+
+/// Layer-wise rates (LARS; You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks"), as Intel's
+/// local_lr_auto has them: trust * |w| / (|g| + decay * |w|), 1 when a norm is 0, in place of the parameter's lr_mult.
+double Updater::rate_of(const Param& param, double gradient_scale) const {
+  if (!trust_ || param.lr_mult == 0) return now_.rate * param.lr_mult;
+  const double weight = std::sqrt(norms(param.tensor()).square_sum);
+  const double gradient = std::sqrt(norms(param.gradient()).square_sum) * gradient_scale;
+  if (weight == 0 || gradient == 0) return now_.rate;
+  return now_.rate * *trust_ * weight / (gradient + now_.weight_decay * weight);
 }
 
 double Updater::clip_scale() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -52,12 +53,14 @@ class Updater : public GradientSink {
 
   void update(Slot& slot, double gradient_scale);
   double clip_scale() const;
+  double rate_of(const Param& param, double gradient_scale) const;
   Tensor history_tensor(int index) const;
 
   std::unique_ptr<UpdateRule> rule_;
   double clip_;
   int iter_size_, ranks_;
   bool l1_;
+  std::optional<double> trust_;  ///< LARS' coefficient; none: LARS is off
   DeviceBuffer memory_;
   std::vector<Slot> slots_;
   std::unordered_map<const Param*, size_t> slot_of_;

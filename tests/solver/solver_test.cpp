@@ -226,8 +226,34 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSolver{"test_iter: 0 test_interval: 5", ErrorKind::kConfig, "test_iter is 0"},
                     BadSolver{"test_iter: 1 test_interval: 5 test_state {} test_state {}", ErrorKind::kConfig,
                               "2 test_state for 1"},
-                    BadSolver{"larc: true", ErrorKind::kUnsupported, "larc"},
-                    BadSolver{"local_lr_auto: true", ErrorKind::kUnsupported, "local_lr_auto"}));
+                    BadSolver{"larc: true", ErrorKind::kUnsupported, "larc"}));
+
+/// What one iteration without momentum takes away from every parameter, by the gradients it leaves behind.
+TEST(Solver, LocalRatesFollowTheNorms) {
+  const double trust = 0.01, decay = 0.1, rate = 0.5;
+  auto solver = std::make_unique<Solver>(
+      parse_solver("base_lr: 0.5 lr_policy: 'fixed' random_seed: 3 iter_size: 2 weight_decay: 0.1 local_lr_auto: true "
+                   "local_gw_ratio: 0.01 " +
+                       kToyNet,
+                   "lars.prototxt"),
+      SolverOptions{.dtype = DType::kF64});
+  Net& net = solver->train_net();
+  std::vector<std::vector<float>> before;
+  for (const ParamPtr& param : net.params()) before.push_back(net.read_param(*param));
+  solver->step(1);
+  for (size_t p = 0; p < before.size(); ++p) {
+    const Param& param = *net.params()[p];
+    const std::vector<float> gradient = net.read_param_diff(param), after = net.read_param(param);
+    double w = 0, g = 0;
+    for (size_t i = 0; i < after.size(); ++i) w += before[p][i] * before[p][i], g += gradient[i] * gradient[i] / 4;
+    w = std::sqrt(w), g = std::sqrt(g);
+    const double local = w == 0 || g == 0 ? 1 : trust * w / (g + decay * w);
+    for (size_t i = 0; i < after.size(); ++i) {
+      const double step = rate * local * (gradient[i] / 2 + decay * param.decay_mult * before[p][i]);
+      EXPECT_NEAR(after[i], before[p][i] - step, 1e-6) << param.layer << ' ' << param.index;
+    }
+  }
+}
 
 TEST(Solver, NeedsANet) {
   try {

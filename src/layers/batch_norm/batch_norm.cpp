@@ -2,6 +2,8 @@
 
 #include "layers/batch_norm/batch_norm.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 
 #include "layers/bottom_checks.h"
@@ -19,6 +21,10 @@ BatchNormLayer::BatchNormLayer(const caffe::LayerParameter& param) : Layer(param
     throw Error(ErrorKind::kUnsupported, "a ReLU inside batch_norm_param is not supported",
                 "write it as a layer of its own: fusing is done when the net is planned")
         .in_field("batch_norm_param.relu");
+  }
+  if (p.stats_batch_size() > 0) {
+    LOG(WARNING) << "layer " << param.name() << ": stats_batch_size " << p.stats_batch_size()
+                 << " (Intel) is not done by this build: statistics are over the whole batch of a rank";
   }
   for (int i = 0; i < param.param_size() && i < 3; ++i) {
     if (param.param(i).has_lr_mult() && param.param(i).lr_mult() != 0) {
