@@ -6,6 +6,7 @@
 
 #include "robusta/error.h"
 #include "solver/commands/commands.h"
+#include "solver/ranks/omp_environment.h"
 
 namespace {
 
@@ -17,6 +18,7 @@ int report(const char* what, robusta::ErrorKind kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  robusta::settle_omp_environment(argv);
   try {
     return robusta::run_caffe(argc, argv);
   } catch (const robusta::Error& error) {

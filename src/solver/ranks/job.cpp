@@ -36,7 +36,7 @@ int run_ranks(Communicator& world, const DdlOptions& options, const std::functio
   try {
     Ranks ranks(world, options);
     ranks.set_watch(watch.get());
-    log_rank_map(ranks);
+    settle_cores(ranks);
     try {
       code = body(ranks);
     } catch (const EndedByPeer& ended) {

@@ -1,14 +1,15 @@
 #include "solver/ranks/rank_map.h"
 
 #include <omp.h>
-#include <sched.h>
 
-#include <cstring>
+#include <cstdlib>
 #include <vector>
 
 #include <glog/logging.h>
 
 #include "base/str.h"
+#include "solver/ranks/cores.h"
+#include "solver/ranks/omp_environment.h"
 
 namespace robusta {
 namespace {
@@ -17,55 +18,58 @@ constexpr int kMostLines = 64;
 
 /// Fixed in size, to be gathered.
 struct Place {
-  int local_rank = 0, local_ranks = 0, processors = 0, threads = 0;
-  char list[64] = {};
+  Cores given, cores;
+  int local_rank = 0, local_ranks = 0, threads = 0;
 };
 
-/// "0-3,8": the processors of a set.
-std::string list_of(const cpu_set_t& set) {
-  std::string list;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &set)) continue;
-    const int first = cpu;
-    while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, &set)) ++cpu;
-    list += str(list.empty() ? "" : ",", first);
-    if (cpu > first) list += str('-', cpu);
+/// Which of the ranks of this host that may use the same processors this one is, and how many there are.
+std::pair<int, int> among_sharers(const std::vector<Place>& places, const Ranks& ranks) {
+  const Topology& topology = ranks.topology();
+  const auto me = static_cast<size_t>(ranks.rank());
+  int position = 0, sharers = 0;
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    if (topology.hosts[rank] != topology.hosts[me] || !(places[rank].given == places[me].given)) continue;
+    if (rank < me) ++position;
+    ++sharers;
   }
-  return list;
+  return {position, sharers};
 }
 
-Place own_place(const Topology& topology) {
-  Place place{topology.local_rank, topology.local_ranks, 0, omp_get_max_threads(), {}};
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return place;
-  place.processors = CPU_COUNT(&set);
-  std::strncpy(place.list, list_of(set).c_str(), sizeof place.list - 1);
-  return place;
+void warn(const Place& place, const std::string& label) {
+  const int processors = place.cores.count();
+  if (processors == 0 || place.threads <= processors) return;
+  LOG(WARNING) << label << "  " << place.threads << " threads on " << processors << " processors (" << place.cores.str()
+               << "): the rank was given too few for OMP_NUM_THREADS; mpirun --bind-to none, "
+               << "or --map-by slot:PE=" << place.threads << ", or srun --cpus-per-task=" << place.threads
+               << " gives it more, OMP_NUM_THREADS=" << processors << " takes less";
 }
 
 }  // namespace
 
-void log_rank_map(Ranks& ranks) {
-  const std::vector<Place> places = ranks.gather(own_place(ranks.topology()));
-  if (!ranks.root()) return;
+void settle_cores(Ranks& ranks) {
   const Topology& topology = ranks.topology();
+  Place mine{own_cores(), own_cores(), topology.local_rank, topology.local_ranks, omp_get_max_threads()};
+  const auto [position, sharers] = among_sharers(ranks.gather(mine), ranks);
+  if (sharers > 1) {
+    mine.cores = share_of(mine.given, position, sharers);
+    pin_to(mine.cores);
+    if (!std::getenv("OMP_NUM_THREADS")) mine.threads = std::max(1, mine.cores.count());
+    omp_set_num_threads(mine.threads);
+  }
+  const std::vector<Place> places = ranks.gather(mine);
+  if (!ranks.root()) return;
   LOG(INFO) << ranks.count() << " ranks, " << topology.describe();
   if (!topology.warning.empty()) LOG(WARNING) << topology.warning;
-  const bool all = ranks.count() <= kMostLines;
+  for (const std::string& note : omp_notes()) LOG(INFO) << note;
   for (int rank = 0; rank < ranks.count(); ++rank) {
     const Place& place = places[static_cast<size_t>(rank)];
-    if (!all && place.local_rank > 0) continue;
+    if (ranks.count() > kMostLines && place.local_rank > 0) continue;
     char label[32];
     std::snprintf(label, sizeof label, "[MPI:%-4d]", rank);
     LOG(INFO) << label << "  name = " << topology.hosts[static_cast<size_t>(rank)] << ", local rank "
-              << place.local_rank << " of " << place.local_ranks << ", processors " << place.list << ", "
-              << place.threads << " threads";
-    if (place.processors > 0 && place.threads > place.processors) {
-      LOG(WARNING) << label << "  " << place.threads << " threads on " << place.processors
-                   << " processors: the launcher bound the rank to too few; mpirun --bind-to none, or --map-by "
-                   << "slot:PE=" << place.threads << ", mends it, or set OMP_NUM_THREADS=" << place.processors;
-    }
+              << place.local_rank << " of " << place.local_ranks << ", processors " << place.cores.str() << ", "
+              << place.threads << (place.threads == 1 ? " thread" : " threads");
+    warn(place, label);
   }
 }
 

@@ -1,12 +1,13 @@
-/// What the log shows of the ranks when a job starts.
+/// Where the ranks run: the processors each gets, and what the log shows of it when a job starts.
 #pragma once
 
 #include "solver/ranks/ranks.h"
 
 namespace robusta {
 
-/// One line per rank (of large jobs: per host): host, place among its ranks, processors it may use, threads.
-/// Collective.
-void log_rank_map(Ranks& ranks);
+/// Deals out the processors of each host to those of its ranks that were given the same, sets the threads of this rank
+/// (OMP_NUM_THREADS, else one per processor of its share), and logs one line per rank (of large jobs: per host).
+/// Collective; before OpenMP starts its threads.
+void settle_cores(Ranks& ranks);
 
 }  // namespace robusta

@@ -1,0 +1,64 @@
+#include "solver/ranks/cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/str.h"
+
+namespace robusta {
+
+int Cores::count() const {
+  int count = 0;
+  for (const unsigned long long word : bits) count += std::popcount(word);
+  return count;
+}
+
+std::string Cores::str() const {
+  std::string list;
+  for (int cpu = 0; cpu < kMost; ++cpu) {
+    if (!has(cpu)) continue;
+    const int first = cpu;
+    while (cpu + 1 < kMost && has(cpu + 1)) ++cpu;
+    list += robusta::str(list.empty() ? "" : ",", first);
+    if (cpu > first) list += robusta::str('-', cpu);
+  }
+  return list;
+}
+
+Cores own_cores() {
+  static_assert(Cores::kMost <= CPU_SETSIZE);
+  Cores cores;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int cpu = 0; cpu < Cores::kMost; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cores.add(cpu);
+  }
+  return cores;
+}
+
+Cores share_of(const Cores& cores, int position, int sharers) {
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < Cores::kMost; ++cpu) {
+    if (cores.has(cpu)) cpus.push_back(cpu);
+  }
+  const int count = static_cast<int>(cpus.size());
+  if (count == 0) return cores;
+  const int begin = position * count / sharers, end = std::max(begin + 1, (position + 1) * count / sharers);
+  Cores share;
+  for (int i = begin; i < end; ++i) share.add(cpus[static_cast<size_t>(i)]);
+  return share;
+}
+
+void pin_to(const Cores& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int cpu = 0; cpu < Cores::kMost; ++cpu) {
+    if (cores.has(cpu)) CPU_SET(cpu, &set);
+  }
+  if (CPU_COUNT(&set) > 0) ::sched_setaffinity(0, sizeof set, &set);
+}
+
+}  // namespace robusta

@@ -1,0 +1,159 @@
+#include "solver/ranks/omp_environment.h"
+
+#include <sched.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "base/str.h"
+
+namespace robusta {
+namespace {
+
+constexpr const char* kDone = "ROBUSTA_OMP_SETTLED";
+
+bool holds(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// "proclist=[0,2-5],explicit" -> "0,2-5".
+std::string processor_list(const std::string& affinity) {
+  const size_t begin = affinity.find("proclist=[");
+  const size_t end = affinity.find(']', begin == std::string::npos ? 0 : begin);
+  if (begin == std::string::npos || end == std::string::npos) return "";
+  return affinity.substr(begin + 10, end - begin - 10);
+}
+
+class Translator {
+ public:
+  explicit Translator(const std::function<const char*(const char*)>& get) : get_(get) {}
+
+  void affinity() {
+    const char* value = get_("KMP_AFFINITY");
+    if (!value) return;
+    const std::string text = lower(value), list = processor_list(text);
+    if (!list.empty() && list.find_first_of("{}") == std::string::npos) {
+      std::string blanks = list;
+      std::replace(blanks.begin(), blanks.end(), ',', ' ');
+      became("KMP_AFFINITY", value, "GOMP_CPU_AFFINITY", blanks);
+    } else if (holds(text, "compact")) {
+      became("KMP_AFFINITY", value, "OMP_PROC_BIND", "close");
+    } else if (holds(text, "scatter") || holds(text, "balanced")) {
+      became("KMP_AFFINITY", value, "OMP_PROC_BIND", "spread");
+    } else if (holds(text, "none") || holds(text, "disabled")) {
+      became("KMP_AFFINITY", value, "OMP_PROC_BIND", "false");
+    } else {
+      ignored("KMP_AFFINITY", value);
+    }
+  }
+
+  void block_time() {
+    const char* value = get_("KMP_BLOCKTIME");
+    if (!value) return;
+    const std::string text = lower(value);
+    if (text == "0") {
+      became("KMP_BLOCKTIME", value, "OMP_WAIT_POLICY", "passive");
+    } else if (text == "infinite" || std::atol(value) >= 1000) {
+      became("KMP_BLOCKTIME", value, "OMP_WAIT_POLICY", "active");
+    } else {
+      ignored("KMP_BLOCKTIME", value);
+    }
+  }
+
+  void others() {
+    for (const char* name : {"KMP_HW_SUBSET", "KMP_PLACE_THREADS", "KMP_SETTINGS", "MLSL_NUM_SERVERS",
+                             "MLSL_SERVER_AFFINITY", "INTERNAL_THREADS_PIN"}) {
+      if (const char* value = get_(name)) ignored(name, value);
+    }
+  }
+
+  void sleep_when_waiting() {
+    if (!get_("OMP_WAIT_POLICY") && !get_("GOMP_SPINCOUNT")) result_.set.try_emplace("OMP_WAIT_POLICY", "passive");
+  }
+
+  OmpTranslation take() { return std::move(result_); }
+
+ private:
+  void became(const char* name, const std::string& value, const char* ours, const std::string& setting) {
+    if (get_(ours)) {
+      result_.notes.push_back(str(name, '=', value, " is ignored: ", ours, " is set"));
+      return;
+    }
+    result_.set[ours] = setting;
+    result_.notes.push_back(str(name, '=', value, " is taken as ", ours, '=', setting));
+  }
+  void ignored(const char* name, const std::string& value) {
+    result_.notes.push_back(str(name, '=', value, " means nothing to this program: ignored"));
+  }
+
+  const std::function<const char*(const char*)>& get_;
+  OmpTranslation result_;
+};
+
+const char* get_variable(const char* name) { return std::getenv(name); }
+
+int number_in(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::max(0, std::atoi(value)) : 0;
+}
+
+/// Whether the ranks of this host have more threads than it has processors, as far as their launcher tells.
+bool host_is_oversubscribed() {
+  int ranks = 0;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+    if (ranks == 0) ranks = number_in(name);
+  }
+  if (ranks < 2) return false;
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return false;
+  const int all = static_cast<int>(std::thread::hardware_concurrency());
+  const int threads = number_in("OMP_NUM_THREADS");
+  const bool shared = CPU_COUNT(&mine) >= all;
+  if (!shared) return threads > CPU_COUNT(&mine);
+  // The thread that reduces gradients works beside those of OpenMP.
+  return ranks * (std::max(threads, 1) + 1) > all;
+}
+
+}  // namespace
+
+OmpTranslation translate_omp(const std::function<const char*(const char*)>& get, bool oversubscribed) {
+  Translator translator(get);
+  translator.affinity();
+  translator.block_time();
+  translator.others();
+  if (oversubscribed) translator.sleep_when_waiting();
+  return translator.take();
+}
+
+void settle_omp_environment(char** argv) {
+  if (std::getenv(kDone)) return;
+  const OmpTranslation translation = translate_omp(get_variable, host_is_oversubscribed());
+  if (translation.set.empty()) return;
+  std::string notes;
+  for (const std::string& note : translation.notes) notes += (notes.empty() ? "" : "\n") + note;
+  ::setenv(kDone, notes.c_str(), 1);
+  for (const auto& [name, value] : translation.set) ::setenv(name.c_str(), value.c_str(), 1);
+  ::execv("/proc/self/exe", argv);  // comes back only if it failed: then the library's defaults hold
+}
+
+std::vector<std::string> omp_notes() {
+  const char* done = std::getenv(kDone);
+  if (!done) return translate_omp(get_variable, false).notes;
+  std::vector<std::string> notes;
+  std::string text = done;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    notes.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return notes;
+}
+
+}  // namespace robusta

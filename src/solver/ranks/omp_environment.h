@@ -1,0 +1,30 @@
+/// What Intel's OpenMP variables mean to GNU's library, which reads its own when the program is loaded.
+///
+/// Job scripts written for Intel Caffe set KMP_AFFINITY and KMP_BLOCKTIME. They are translated into OMP_PROC_BIND,
+/// GOMP_CPU_AFFINITY and OMP_WAIT_POLICY; the program then has to start itself again, since the library has looked
+/// already. What has no counterpart is named.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace robusta {
+
+struct OmpTranslation {
+  std::map<std::string, std::string> set;  ///< variables to add to the environment
+  std::vector<std::string> notes;          ///< one line for each KMP_ variable: what became of it
+};
+
+/// `get` returns the value of a variable, or null. What is set in OpenMP's own variables already wins. With
+/// `oversubscribed`, threads that wait sleep: spinning ones would keep the others from their cores.
+OmpTranslation translate_omp(const std::function<const char*(const char*)>& get, bool oversubscribed);
+
+/// Translates this process's environment; starts the program again when there is something to set. Call first in main.
+void settle_omp_environment(char** argv);
+
+/// The notes of the translation, for the log.
+std::vector<std::string> omp_notes();
+
+}  // namespace robusta

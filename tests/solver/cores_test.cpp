@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "solver/ranks/cores.h"
+#include "solver/ranks/minority.h"
+#include "solver/ranks/omp_environment.h"
+#include "support/errors.h"
+
+namespace robusta::test {
+namespace {
+
+Cores cores(std::initializer_list<int> cpus) {
+  Cores set;
+  for (const int cpu : cpus) set.add(cpu);
+  return set;
+}
+
+TEST(Cores, AreShownAsRanges) {
+  EXPECT_EQ(cores({}).str(), "");
+  EXPECT_EQ(cores({5}).str(), "5");
+  EXPECT_EQ(cores({0, 1, 2, 3, 8, 10, 11}).str(), "0-3,8,10-11");
+  EXPECT_EQ(cores({62, 63, 64, 65, 1023}).str(), "62-65,1023");
+}
+
+TEST(Cores, AreDealtOutWithoutGapOrOverlap) {
+  const Cores all = cores({0, 1, 2, 3, 4, 8, 9});
+  EXPECT_EQ(share_of(all, 0, 3).str(), "0-1");
+  EXPECT_EQ(share_of(all, 1, 3).str(), "2-3");
+  EXPECT_EQ(share_of(all, 2, 3).str(), "4,8-9");
+}
+
+TEST(Cores, AreSharedByMoreRanks) {
+  const Cores two = cores({4, 7});
+  EXPECT_EQ(share_of(two, 0, 4).str(), "4");
+  EXPECT_EQ(share_of(two, 1, 4).str(), "4");
+  EXPECT_EQ(share_of(two, 2, 4).str(), "7");
+  EXPECT_EQ(share_of(two, 3, 4).str(), "7");
+}
+
+OmpTranslation translate(const std::map<std::string, std::string>& environment, bool oversubscribed = false) {
+  const auto get = [&](const char* name) -> const char* {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  };
+  return translate_omp(get, oversubscribed);
+}
+
+using Variables = std::map<std::string, std::string>;
+
+TEST(OmpEnvironment, IntelsAffinityBecomesOurs) {
+  EXPECT_EQ(translate({{"KMP_AFFINITY", "granularity=fine,compact,1,0"}}).set, (Variables{{"OMP_PROC_BIND", "close"}}));
+  EXPECT_EQ(translate({{"KMP_AFFINITY", "Scatter"}}).set, (Variables{{"OMP_PROC_BIND", "spread"}}));
+  EXPECT_EQ(translate({{"KMP_AFFINITY", "disabled"}}).set, (Variables{{"OMP_PROC_BIND", "false"}}));
+  EXPECT_EQ(translate({{"KMP_AFFINITY", "proclist=[0,2-5],granularity=fine,explicit"}}).set,
+            (Variables{{"GOMP_CPU_AFFINITY", "0 2-5"}}));
+}
+
+TEST(OmpEnvironment, BlockTimeDecidesWhetherThreadsSpin) {
+  EXPECT_EQ(translate({{"KMP_BLOCKTIME", "0"}}).set, (Variables{{"OMP_WAIT_POLICY", "passive"}}));
+  EXPECT_EQ(translate({{"KMP_BLOCKTIME", "infinite"}}).set, (Variables{{"OMP_WAIT_POLICY", "active"}}));
+  EXPECT_TRUE(translate({{"KMP_BLOCKTIME", "1"}}).set.empty());
+}
+
+TEST(OmpEnvironment, OwnVariablesWinAndEveryForeignOneIsNamed) {
+  const OmpTranslation done =
+      translate({{"KMP_AFFINITY", "compact"}, {"OMP_PROC_BIND", "spread"}, {"KMP_HW_SUBSET", "1t"}});
+  EXPECT_TRUE(done.set.empty());
+  ASSERT_EQ(done.notes.size(), 2u);
+  EXPECT_TRUE(contains(done.notes[0], "KMP_AFFINITY=compact is ignored: OMP_PROC_BIND is set"));
+  EXPECT_TRUE(contains(done.notes[1], "KMP_HW_SUBSET=1t means nothing"));
+}
+
+TEST(OmpEnvironment, ThreadsOfTooManyRanksSleep) {
+  EXPECT_EQ(translate({}, true).set, (Variables{{"OMP_WAIT_POLICY", "passive"}}));
+  EXPECT_TRUE(translate({{"OMP_WAIT_POLICY", "active"}}, true).set.empty());
+  EXPECT_EQ(translate({{"KMP_BLOCKTIME", "infinite"}}, true).set, (Variables{{"OMP_WAIT_POLICY", "active"}}));
+}
+
+TEST(Minority, NamesThoseThatDifferFromMost) {
+  EXPECT_EQ(minority({7, 7, 9, 7}), "rank 2");
+  EXPECT_EQ(minority({1, 7, 9, 7}), "ranks 0, 2");
+  EXPECT_EQ(minority({4, 5}), "rank 1");
+  EXPECT_EQ(minority(std::vector<uint64_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
+            "ranks 11, 12, 13, 14, 15, 16, 17, 18 and 1 more");
+}
+
+}  // namespace
+}  // namespace robusta::test
