@@ -103,6 +103,18 @@ TEST(LivenessWatchTest, AKilledRankEndsAllAtOnceWithOneReport) {
   }
 }
 
+TEST(LivenessWatchTest, AVerdictPassesSeveralLevelsOfHosts) {
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < 24; ++rank) hosts.push_back("n" + std::to_string(1 + rank / 2));
+  ForkedJob job(hosts, train_as_told);
+  ASSERT_TRUE(job.wait_ready()) << job.all_said();
+  job.signal(23, SIGKILL);
+  EXPECT_TRUE(job.wait_end(kSlack));
+  expect_all_ended(job, 23);
+  EXPECT_EQ(count(job.said(0), "rank 23 on n12"), 1) << job.said(0);
+  EXPECT_EQ(count(job.all_said(), "error:"), 1) << job.all_said();
+}
+
 TEST(LivenessWatchTest, AStoppedRankIsFoundAndKilledByItsHost) {
   for (int victim : {4, 3}) {
     SCOPED_TRACE(victim);

@@ -232,6 +232,21 @@ TEST(WatchStateTest, RanksThatAllWaitAreADeadlockOfTheOneFurthestBehind) {
   EXPECT_EQ(job.reporters(Say::kReport), std::vector<int>{0});
 }
 
+// TCP doubles the time between its repetitions, so that what waits for a packet may wait as long again after the cut.
+TEST(WatchStateTest, AfterACutWaitingRanksAreGivenAsMuchTimeAgain) {
+  SimJob job(20, 3);
+  job.run(5);
+  stall(job, -1);
+  job.cut(12);
+  job.run(55);
+  job.heal(12);
+  job.run(55);
+  for (const auto& node : job.nodes) EXPECT_TRUE(job.lives(node)) << node.rank;
+  const double since = job.now;
+  job.run(15);
+  expect_ended(job, since, 15, Fault::kDeadlock, 0);
+}
+
 TEST(WatchStateTest, RanksThatFinishEarlyDoNotAlarmTheOthers) {
   SimJob job(13, 3);
   for (int rank : {0, 1, 4, 38}) job.nodes[static_cast<size_t>(rank)].state.finish(job.now);

@@ -45,14 +45,21 @@ void WatchState::start(double now, const std::vector<int>& connected) {
 
 void WatchState::hear(int peer, const Beat& beat, double now) {
   Link& link = links_.at(peer);
-  link.heard_at = link.beat_at = now;
+  note_heard(link, now);
+  link.beat_at = now;
   link.beat = beat;
   settle_finish(now);
 }
 
 void WatchState::hear(int peer, const Verdict& verdict, double now) {
-  links_.at(peer).heard_at = now;
+  note_heard(links_.at(peer), now);
   adopt(verdict, peer, now);
+}
+
+void WatchState::note_heard(Link& link, double now) {
+  // After a long cut TCP may need as long again to bring what the ranks wait for: its repetitions grow rare.
+  if (started_ && now - link.heard_at > timing_.timeout / 3) moved_at_ = now;
+  link.heard_at = now;
 }
 
 void WatchState::hear_end(int peer, double now) {

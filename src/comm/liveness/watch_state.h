@@ -89,6 +89,7 @@ class WatchState {
     bool ended = false;
   };
 
+  void note_heard(Link& link, double now);
   void forgive_gap(double now);
   void judge_neighbours(double now);
   void accuse_silent(int peer, double now);
