@@ -1,9 +1,11 @@
 #include "solver/ranks/cores.h"
 
+#include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "base/str.h"
 
@@ -30,6 +32,17 @@ std::string Cores::str() const {
 Cores own_cores() {
   static_assert(Cores::kMost <= CPU_SETSIZE);
   Cores cores;
+  // A bound OpenMP thread sees its own place alone; the library knows what it found.
+  if (omp_get_proc_bind() != omp_proc_bind_false) {
+    for (int place = 0; place < omp_get_num_places(); ++place) {
+      std::vector<int> cpus(static_cast<size_t>(omp_get_place_num_procs(place)));
+      omp_get_place_proc_ids(place, cpus.data());
+      for (const int cpu : cpus) {
+        if (cpu < Cores::kMost) cores.add(cpu);
+      }
+    }
+    if (cores.count() > 0) return cores;
+  }
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return cores;

@@ -1,14 +1,12 @@
 #include "solver/ranks/omp_environment.h"
 
-#include <sched.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "base/str.h"
+#include "solver/ranks/cores.h"
 
 namespace robusta {
 namespace {
@@ -103,22 +101,31 @@ int number_in(const char* name) {
   return value ? std::max(0, std::atoi(value)) : 0;
 }
 
-/// Whether the ranks of this host have more threads than it has processors, as far as their launcher tells.
-bool host_is_oversubscribed() {
-  int ranks = 0;
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
-    if (ranks == 0) ranks = number_in(name);
+/// This process among those of its job on this host, as far as the launcher tells.
+struct LocalRank {
+  int rank = 0, ranks = 1;
+
+  LocalRank() {
+    for (const auto& [rank_name, ranks_name] :
+         {std::pair{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+          std::pair{"MPI_LOCALRANKID", "MPI_LOCALNRANKS"}, std::pair{"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"}}) {
+      if (number_in(ranks_name) < 1) continue;
+      ranks = number_in(ranks_name);
+      rank = std::min(number_in(rank_name), ranks - 1);
+      return;
+    }
   }
-  if (ranks < 2) return false;
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return false;
-  const int all = static_cast<int>(std::thread::hardware_concurrency());
-  const int threads = number_in("OMP_NUM_THREADS");
-  const bool shared = CPU_COUNT(&mine) >= all;
-  if (!shared) return threads > CPU_COUNT(&mine);
+  /// All of them may run everywhere.
+  bool unbound() const { return ranks > 1 && own_cores().count() >= ::sysconf(_SC_NPROCESSORS_ONLN); }
+};
+
+/// Whether the ranks of this host have more threads than it has processors.
+bool is_oversubscribed(const LocalRank& local) {
+  if (local.ranks < 2) return false;
+  const int threads = number_in("OMP_NUM_THREADS"), mine = own_cores().count();
+  if (!local.unbound()) return threads > mine;
   // The thread that reduces gradients works beside those of OpenMP.
-  return ranks * (std::max(threads, 1) + 1) > all;
+  return local.ranks * (std::max(threads, 1) + 1) > mine;
 }
 
 }  // namespace
@@ -134,8 +141,13 @@ OmpTranslation translate_omp(const std::function<const char*(const char*)>& get,
 
 void settle_omp_environment(char** argv) {
   if (std::getenv(kDone)) return;
-  const OmpTranslation translation = translate_omp(get_variable, host_is_oversubscribed());
-  if (translation.set.empty()) return;
+  const LocalRank local;
+  const OmpTranslation translation = translate_omp(get_variable, is_oversubscribed(local));
+  // The library binds its threads within the processors it finds when loaded: this rank's share has to be all it finds.
+  const bool binds = translation.set.contains("OMP_PROC_BIND") || std::getenv("OMP_PROC_BIND");
+  const bool pins = binds && local.unbound();
+  if (translation.set.empty() && !pins) return;
+  if (pins) pin_to(share_of(own_cores(), local.rank, local.ranks));
   std::string notes;
   for (const std::string& note : translation.notes) notes += (notes.empty() ? "" : "\n") + note;
   ::setenv(kDone, notes.c_str(), 1);
