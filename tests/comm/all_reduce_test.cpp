@@ -18,13 +18,17 @@
 namespace robusta::test {
 namespace {
 
-constexpr size_t kLargest = 3'000'000;
-const int64_t kCounts[] = {0, 1, 2, 15, 17, 100, 1023, 4096, 65'536, 100'003, 700'001};
+constexpr size_t kLargest = 1'000'000;
+const int64_t kCounts[] = {0, 1, 2, 15, 17, 100, 1023, 4096, 20'011, 200'003};
 
 /// Small whole numbers: every order of summing is exact.
 template <typename T>
 T whole(int rank, int64_t i) {
-  return static_cast<T>((i * 37 + rank * 101) % 1009 - 500);
+  return static_cast<T>((i & 127) * (rank + 1) - 300);
+}
+template <typename T>
+T all_wholes(int ranks, int64_t i) {
+  return static_cast<T>((i & 127) * ranks * (ranks + 1) / 2 - 300 * ranks);
 }
 
 /// Fractions, whose sum depends on the order in its last bits.
@@ -56,8 +60,7 @@ void check_exact(Communicator& comm, AllReduce& all_reduce, T* data) {
     for (int64_t i = 0; i < count; ++i) data[i] = whole<T>(comm.rank(), i);
     all_reduce.sum(data, count, dtype_of<T>());
     for (int64_t i = 0; i < count; ++i) {
-      T expected = 0;
-      for (int rank = 0; rank < comm.size(); ++rank) expected += whole<T>(rank, i);
+      const T expected = all_wholes<T>(comm.size(), i);
       if (data[i] != expected)
         fail(str(all_reduce.describe(), ": element ", i, " of ", count, " is ", data[i], ", not ", expected));
     }
@@ -66,7 +69,7 @@ void check_exact(Communicator& comm, AllReduce& all_reduce, T* data) {
 
 /// All ranks get the same bits, twice the same, near the true sum.
 void check_bits(Communicator& comm, AllReduce& all_reduce, float* data, double tolerance) {
-  constexpr int64_t kCount = 30'011;
+  constexpr int64_t kCount = 5'011;
   std::vector<float> first(kCount), all(static_cast<size_t>(kCount * comm.size()));
   for (int run = 0; run < 2; ++run) {
     for (int64_t i = 0; i < kCount; ++i) data[i] = fraction<float>(comm.rank(), i);
@@ -108,6 +111,7 @@ void check_modes(Communicator& comm) {
     if (comm.size() % x == 0) check_mode(comm, str("-mode c:", x, "x", comm.size() / x));
   }
   if (comm.size() == 8) check_mode(comm, "-mode b:2x2x2");
+  if (comm.size() != 3 && comm.size() != 8) return;
   check_mode(comm, str("-mode p:", comm.size()));
   check_mode(comm, "auto");
 }
