@@ -11,7 +11,7 @@
 # machine cannot have such hosts, or the scripts that make them are not there.
 set -uo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-CLUSTER=${ROBUSTA_SHARED_DIR:-$ROOT/../shared}/cluster
+CLUSTER=$(dirname "${ROBUSTA_CLUSTER_SH:-${ROBUSTA_SHARED_DIR:-$ROOT/../shared}/cluster/cluster.sh}")
 CHECKS=0 FAILED=0
 
 skip() {
