@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/winograd/winograd_pass.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test {
@@ -23,14 +24,6 @@ class PreferNative : public Tuner {
   int taken = 0;
 };
 
-bool has_wide_vectors() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f");
-#else
-  return false;
-#endif
-}
-
 void compare(const std::string& param, const Shape& bottom, const std::vector<std::string>& after = {}) {
   SCOPED_TRACE(param);
   PreferNative tuner;
@@ -43,7 +36,8 @@ void compare(const std::string& param, const Shape& bottom, const std::vector<st
 class Winograd : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!has_wide_vectors()) GTEST_SKIP() << "this processor has no AVX-512, where the kernels are not offered";
+    if (!winograd::has_wide_vectors())
+      GTEST_SKIP() << "this processor has no AVX-512, where the kernels are not offered";
   }
 };
 

@@ -141,7 +141,8 @@ class OnednnConvolution : public Kernel {
     if (passes_.weights) backward = std::max(backward, passes_.weights->scratch_bytes());
     ScratchPlan plan;
     pass_at_ = plan.add(backward);
-    if (request.backward && problem.relu) masked_at_ = plan.add(problem.dst.get_size());
+    gates_ = (!passes_.data || passes_.data->gates()) && (!passes_.weights || passes_.weights->gates());
+    if (request.backward && problem.relu && !gates_) masked_at_ = plan.add(problem.dst.get_size());
     booking_.backward_scratch = plan.bytes();
     wants_weights_ = request.backward && request.param_grads[0];
     wants_bias_ = request.backward && chain.convolution->has_bias() && request.param_grads[1];
@@ -174,7 +175,8 @@ class OnednnConvolution : public Kernel {
   void backward(const KernelRun& run) override {
     ConvolutionData data;
     data.src = run.bottoms[0].data;
-    data.dst = problem_.relu ? masked(run) : run.top_diffs[0].data;
+    data.dst = problem_.relu && !gates_ ? masked(run) : run.top_diffs[0].data;
+    data.gate = problem_.relu && gates_ ? run.tops[0].data : nullptr;
     void* scratch = at_offset(run.scratch, pass_at_);
     if (passes_.weights) {
       data.weights = wants_weights_ ? run.params[0]->diff : nullptr;
@@ -207,6 +209,7 @@ class OnednnConvolution : public Kernel {
   std::unique_ptr<FoldedWeights> folded_;
   size_t pass_at_ = 0, masked_at_ = 0;
   bool wants_weights_ = false, wants_bias_ = false;
+  bool gates_ = false;  ///< the backward passes apply the ReLU's mask themselves
 };
 
 /// Why the chain cannot be taken; "" if it can.
@@ -231,6 +234,7 @@ std::string objection(const KernelRequest& request, const Chain& chain) {
 /// half of the arithmetic being padding otherwise.
 bool wants_channels_last(const ConvolutionGeometry& geometry) {
   auto padded = [](int64_t channels) { return (channels + 15) / 16 * 16; };
+  if (prefers_blocks(geometry)) return false;
   constexpr int64_t kPlainInput = 4;  // so few are read from plain images
   const int64_t in = geometry.channels <= kPlainInput ? geometry.channels : padded(geometry.channels);
   return geometry.group == 1 && 2 * in * padded(geometry.num_output) >= 3 * geometry.channels * geometry.num_output;

@@ -17,19 +17,29 @@ ROBUSTA_INLINE Corner corner_of(const Tiling& tiling, int64_t tile) {
   return {sample, place / tiling.columns * tiling.step, place % tiling.columns * tiling.step};
 }
 
-/// K x K pixels from (y, x) on.
-template <int K>
-ROBUSTA_INLINE void load(const float* plane, int64_t height, int64_t width, int64_t y, int64_t x, Vector (&to)[K][K]) {
-  if (y >= 0 && x >= 0 && y + K <= height && x + K <= width) {
+/// The 16 channels of one pixel.
+template <bool kGated>
+ROBUSTA_INLINE void load_pixel(const Source& from, int64_t at, Vector& to) {
+  to = floats_at<kLanes>(from.pixels + at);
+  if constexpr (kGated) to = floats_at<kLanes>(from.gate + at) > 0 ? to : to * from.slope;
+}
+
+/// K x K pixels from (y, x) on, of the plane that begins at `plane`.
+template <int K, bool kGated>
+ROBUSTA_INLINE void load(const Source& from, const Planes& planes, int64_t plane, int64_t y, int64_t x,
+                         Vector (&to)[K][K]) {
+  const int64_t corner = plane + (y * planes.width + x) * kLanes, row = planes.width * kLanes;
+  if (y >= 0 && x >= 0 && y + K <= planes.height && x + K <= planes.width) {
     for (int i = 0; i < K; ++i) {
-      for (int j = 0; j < K; ++j) to[i][j] = floats_at<kLanes>(plane + ((y + i) * width + x + j) * kLanes);
+      for (int j = 0; j < K; ++j) load_pixel<kGated>(from, corner + i * row + j * kLanes, to[i][j]);
     }
     return;
   }
   for (int64_t i = 0; i < K; ++i) {
     for (int64_t j = 0; j < K; ++j) {
-      const bool inside = y + i >= 0 && y + i < height && x + j >= 0 && x + j < width;
-      to[i][j] = inside ? floats_at<kLanes>(plane + ((y + i) * width + x + j) * kLanes) : Vector{};
+      to[i][j] = Vector{};
+      const bool inside = y + i >= 0 && y + i < planes.height && x + j >= 0 && x + j < planes.width;
+      if (inside) load_pixel<kGated>(from, corner + i * row + j * kLanes, to[i][j]);
     }
   }
 }
@@ -46,28 +56,29 @@ ROBUSTA_INLINE void gather(const float* from, int64_t stride, Vector (&points)[k
   }
 }
 
-/// The windows of `count` tiles of one channel block.
+/// The windows of the tiles of one channel block.
+template <bool kGated>
 ROBUSTA_SIMD void spread_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
-                               const float* from, float* to) {
+                               const Source& from, float* to) {
   for (int64_t t = 0; t < range.count; ++t) {
     const Corner at = corner_of(tiling, range.begin + t);
     Vector window[kPoints][kPoints], points[kPoints][kPoints];
-    load<kPoints>(from + planes.offset(at.sample, block, 0, 0), planes.height, planes.width, at.y - tiling.pad_y,
-                  at.x - tiling.pad_x, window);
+    load<kPoints, kGated>(from, planes, planes.offset(at.sample, block, 0, 0), at.y - tiling.pad_y, at.x - tiling.pad_x,
+                          window);
     both_ways<kPoints, kPoints>(
         window, points, [](const auto& x, auto& y) __attribute__((always_inline)) { spread(x, y); });
     scatter(points, range.stride, to + t * range.row + block * kLanes);
   }
 }
 
-template <int M>
+template <int M, bool kGated>
 ROBUSTA_SIMD void evaluate_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
-                                 const float* from, float* to, double* sums) {
+                                 const Source& from, float* to, double* sums) {
   Vector sum = {};
   for (int64_t t = 0; t < range.count; ++t) {
     const Corner at = corner_of(tiling, range.begin + t);
     Vector tile[M][M], points[kPoints][kPoints];
-    load<M>(from + planes.offset(at.sample, block, 0, 0), planes.height, planes.width, at.y, at.x, tile);
+    load<M, kGated>(from, planes, planes.offset(at.sample, block, 0, 0), at.y, at.x, tile);
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < M; ++j) sum += tile[i][j];
     }
@@ -102,13 +113,16 @@ ROBUSTA_SIMD void combine_block(const Tiling& tiling, const Planes& planes, cons
 
 }  // namespace
 
-void spread_windows(const Tiling& tiling, const Planes& planes, const TileRange& range, const float* from, float* to) {
-  for (int64_t b = 0; b < planes.count; ++b) spread_block(tiling, planes, range, b, from, to);
+void spread_windows(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to) {
+  const auto block = from.gate ? spread_block<true> : spread_block<false>;
+  for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, b, from, to);
 }
 
-void evaluate_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const float* from, float* to,
+void evaluate_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to,
                     double* sums) {
-  const auto block = tiling.step == 4 ? evaluate_block<4> : evaluate_block<2>;
+  const auto wide = from.gate ? evaluate_block<4, true> : evaluate_block<4, false>;
+  const auto narrow = from.gate ? evaluate_block<2, true> : evaluate_block<2, false>;
+  const auto block = tiling.step == 4 ? wide : narrow;
   for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, b, from, to, sums);
 }
 

@@ -39,12 +39,19 @@ struct TileRange {
   int64_t row, stride;  ///< floats from one tile to the next, from one point to the next
 };
 
+/// Pixels to read, and what gates them: x where gate > 0, else slope * x. No gate: x.
+struct Source {
+  const float* pixels;
+  const float* gate = nullptr;  ///< stored as the pixels
+  float slope = 0;
+};
+
 /// to = spread of the windows of the tiles; zero outside of the plane.
-void spread_windows(const Tiling& tiling, const Planes& planes, const TileRange& range, const float* from, float* to);
+void spread_windows(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to);
 
 /// to = evaluate of the tiles themselves; zero outside of the plane. Adds the pixels of each channel to
 /// `sums`. REQUIRES: step 2 or 4.
-void evaluate_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const float* from, float* to,
+void evaluate_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to,
                     double* sums);
 
 /// What happens to a result on its way out: y = max(z, slope * z) with z = x + bias.

@@ -149,7 +149,7 @@ class ImagePass : public onednn::ConvolutionPass {
         back_(direction == Direction::kBackwardData),
         outputs_(back_ ? problem.geometry.channels : problem.geometry.num_output),
         has_bias_(problem.bias && !back_),
-        slope_(problem.relu && !back_ ? problem.slope : 1.0f) {
+        slope_(back_ || problem.relu ? problem.slope : 1.0f) {
     weights_at_ = plan_.add(bytes_of(tiled_.view().transformed()));
     bias_at_ = plan_.add(bytes_of(round_up(outputs_, kLanes)));
     windows_at_ = plan_.add(bytes_of(tiled_.slots() * window_floats()));
@@ -157,6 +157,7 @@ class ImagePass : public onednn::ConvolutionPass {
   }
   std::string name() const override { return name_of(tiled_); }
   size_t scratch_bytes() const override { return plan_.bytes(); }
+  bool gates() const override { return true; }
 
   void run(const ConvolutionData& data, void* scratch) override {
     const float* bias = has_bias_ ? padded_bias(data.bias, scratch) : nullptr;
@@ -182,10 +183,11 @@ class ImagePass : public onednn::ConvolutionPass {
 
   void run_group(const ConvolutionData& data, int64_t group, const float* bias, void* scratch) const {
     const Planes from = this->from(group), to = this->to(group);
-    const float* image = static_cast<const float*>(back_ ? data.dst : data.src);
+    const Source image{static_cast<const float*>(back_ ? data.dst : data.src),
+                       back_ ? static_cast<const float*>(data.gate) : nullptr, slope_};
     float* result = static_cast<float*>(const_cast<void*>(back_ ? data.src : data.dst));
     const float* weights = floats_in(scratch, weights_at_);
-    const Finish finish{bias ? bias + to.first * kLanes : nullptr, slope_};
+    const Finish finish{bias ? bias + to.first * kLanes : nullptr, back_ ? 1.0f : slope_};
     const int64_t inputs = from.channels(), outputs = to.channels();
     float *windows = floats_in(scratch, windows_at_), *products = floats_in(scratch, products_at_);
     tiled_.run(
@@ -218,7 +220,7 @@ class ImagePass : public onednn::ConvolutionPass {
 class WeightsPass : public onednn::ConvolutionPass {
  public:
   explicit WeightsPass(const ConvolutionProblem& problem)
-      : tiled_(problem, Direction::kBackwardWeights), outputs_(problem.geometry.num_output) {
+      : tiled_(problem, Direction::kBackwardWeights), outputs_(problem.geometry.num_output), slope_(problem.slope) {
     sums_at_ = plan_.add(bytes_of(tiled_.slots() * tiled_.view().transformed()));
     bias_at_ = plan_.add(static_cast<size_t>(tiled_.workers() * bias_sums()) * sizeof(double));
     windows_at_ = plan_.add(bytes_of(tiled_.slots() * window_floats()));
@@ -226,6 +228,7 @@ class WeightsPass : public onednn::ConvolutionPass {
   }
   std::string name() const override { return name_of(tiled_); }
   size_t scratch_bytes() const override { return plan_.bytes(); }
+  bool gates() const override { return true; }
 
   void run(const ConvolutionData& data, void* scratch) override {
     double* bias = static_cast<double*>(at_offset(scratch, bias_at_));
@@ -251,15 +254,15 @@ class WeightsPass : public onednn::ConvolutionPass {
     float* sums = floats_in(scratch, sums_at_);
     parallel_ranges(tiled_.slots() * all, 1 << 14,
                     [=](int64_t begin, int64_t end) { std::fill(sums + begin, sums + end, 0.0f); });
+    const Source image{static_cast<const float*>(data.src)};
+    const Source gradient{static_cast<const float*>(data.dst), static_cast<const float*>(data.gate), slope_};
     float *windows = floats_in(scratch, windows_at_), *gradients = floats_in(scratch, gradients_at_);
     tiled_.run(
         [&](int64_t worker, const Piece& piece, int64_t first, int64_t count) {
           spread_windows(tiled_.tiling(), src, {piece.begin + first, count, tiled_.row(inputs), tiled_.stride(inputs)},
-                         static_cast<const float*>(data.src),
-                         windows + piece.slot * window_floats() + first * tiled_.row(inputs));
+                         image, windows + piece.slot * window_floats() + first * tiled_.row(inputs));
           evaluate_tiles(tiled_.tiling(), dst,
-                         {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)},
-                         static_cast<const float*>(data.dst),
+                         {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)}, gradient,
                          gradients + piece.slot * gradient_floats() + first * tiled_.row(outputs),
                          bias + worker * bias_sums() + dst.first * kLanes);
         },
@@ -282,23 +285,15 @@ class WeightsPass : public onednn::ConvolutionPass {
 
   TiledProblem tiled_;
   int64_t outputs_;
+  float slope_;
   ScratchPlan plan_;
   size_t sums_at_, bias_at_, windows_at_, gradients_at_;
 };
 
-bool fits(const ConvolutionProblem& problem) {
-  const ConvolutionGeometry& g = problem.geometry;
-  if (g.axes.size() != 2 || g.axes[0].kernel != g.axes[1].kernel) return false;
-  for (const WindowAxis& axis : g.axes) {
-    const bool known = axis.kernel == 3 || axis.kernel == 5;
-    if (!known || axis.stride != 1 || axis.dilation != 1 || axis.pad >= axis.kernel) return false;
-  }
-  if (g.group > 1 && (g.channels / g.group % kLanes != 0 || g.num_output / g.group % kLanes != 0)) return false;
-  return onednn::channel_block(onednn::layout_of(problem.src)) == kLanes &&
-         onednn::channel_block(onednn::layout_of(problem.dst)) == kLanes;
-}
+bool in_blocks(const onednn::Desc& desc) { return onednn::channel_block(onednn::layout_of(desc)) == kLanes; }
 
-/// The vectors of tile_math.h fill the 32 registers of AVX-512; with fewer, oneDNN's kernels win.
+}  // namespace
+
 bool has_wide_vectors() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512f");
@@ -307,10 +302,17 @@ bool has_wide_vectors() {
 #endif
 }
 
-}  // namespace
+bool can_run(const ConvolutionGeometry& g) {
+  if (!has_wide_vectors() || g.axes.size() != 2 || g.axes[0].kernel != g.axes[1].kernel) return false;
+  for (const WindowAxis& axis : g.axes) {
+    const bool known = axis.kernel == 3 || axis.kernel == 5;
+    if (!known || axis.stride != 1 || axis.dilation != 1 || axis.pad >= axis.kernel) return false;
+  }
+  return g.group == 1 || (g.channels / g.group % kLanes == 0 && g.num_output / g.group % kLanes == 0);
+}
 
 void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
-  if (!has_wide_vectors() || !fits(problem)) return;
+  if (!can_run(problem.geometry) || !in_blocks(problem.src) || !in_blocks(problem.dst)) return;
   if (direction == Direction::kBackwardWeights) {
     passes.push_back(std::make_unique<WeightsPass>(problem));
   } else {

@@ -10,6 +10,12 @@
 
 namespace robusta::winograd {
 
+/// The transforms fill the 32 registers of AVX-512; with fewer, oneDNN's kernels win.
+bool has_wide_vectors();
+
+/// True for the shapes that are known here, on processors with wide vectors.
+bool can_run(const ConvolutionGeometry& geometry);
+
 /// Appends this way of running the problem; nothing where it does not fit.
 void add_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
                 onednn::ConvolutionPasses& passes);
