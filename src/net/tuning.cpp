@@ -33,6 +33,15 @@ int fastest(const std::vector<std::string>& options, const std::function<void(in
   return static_cast<int>(std::min_element(best.begin(), best.end()) - best.begin());
 }
 
+/// Tells lists of options apart (FNV-1a), so that a choice is made anew when a build offers others.
+std::string fingerprint(const std::vector<std::string>& options) {
+  uint32_t hash = 2166136261u;
+  for (const std::string& option : options) {
+    for (const char c : option + ' ') hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  }
+  return str(options.size(), "of", hash);
+}
+
 int index_of(const KernelChoices& choices, const std::string& key, const std::vector<std::string>& options) {
   const auto found = choices.find(key);
   if (found == choices.end()) return -1;
@@ -76,7 +85,7 @@ void RecordingTuner::preset(const KernelChoices& choices) {
 
 int RecordingTuner::choose(const std::string& key, const std::vector<std::string>& options,
                            const std::function<void(int)>& run) {
-  const std::string cache_key = machine_key() + "/" + key;
+  const std::string cache_key = str(machine_key(), "/", key, "/", fingerprint(options));
   int chosen = index_of(preset_, key, options);
   if (chosen < 0 && preset_.contains(key)) {
     LOG(WARNING) << "kernel " << preset_[key] << " of the resumed run is not offered here for " << key
