@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kWide = 4;  // vectors of outputs at a time
 constexpr int kInputs = 4;
+constexpr int64_t kDepth = 96;  // tiles whose gradients, kWide vectors each, stay in the first-level cache
 
 /// kTileRows tiles by N vectors of outputs: with four, 24 sums and the 4 vectors of weights fill the registers.
 template <int N>
@@ -82,8 +83,13 @@ void multiply_tiles(const ProductShape& shape, const float* from, const float* w
 }
 
 void add_products(const ProductShape& shape, const float* from, const float* gradients, float* sums) {
-  for_panels(shape.outputs,
-             [&](int64_t o, size_t vectors) { kAdd[vectors - 1](shape, from, gradients + o, sums + o); });
+  for_panels(shape.outputs, [&](int64_t o, size_t vectors) {
+    for (int64_t t = 0; t < shape.tiles; t += kDepth) {
+      ProductShape part = shape;
+      part.tiles = std::min(kDepth, shape.tiles - t);
+      kAdd[vectors - 1](part, from + t * shape.input_row, gradients + t * shape.output_row + o, sums + o);
+    }
+  });
 }
 
 }  // namespace robusta::winograd
