@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "base/philox.h"
+#include "support/errors.h"
+#include "support/files.h"
+
+namespace robusta::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The known answers that Random123 publishes with the generator.
+TEST(Philox, GivesTheKnownAnswers) {
+  EXPECT_EQ(philox(0, 0, 0), (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox(~0ull, ~0ull, ~0ull), (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox(0x299f31d0a4093822, 0x0370734413198a2e, 0x85a308d3243f6a88),
+            (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Philox, KeysDependOnSeedLayerAndPurpose) {
+  const uint64_t key = random_key(1, "drop", "mask");
+  EXPECT_EQ(key, random_key(1, "drop", "mask"));
+  for (const uint64_t other : {random_key(2, "drop", "mask"), random_key(1, "dro", "pmask"),
+                               random_key(1, "drop", "crop"), random_key(1, "dropm", "ask")}) {
+    EXPECT_NE(key, other);
+  }
+}
+
+TEST(Philox, BelowReachesEveryNumberAndNoOther) {
+  PhiloxStream random(7);
+  std::vector<int> seen(5);
+  for (int i = 0; i < 5000; ++i) ++seen.at(random.below(5));
+  for (const int count : seen) EXPECT_NEAR(count, 1000, 150);
+}
+
+TEST(Philox, NormalsHaveMeanZeroAndVarianceOne) {
+  PhiloxStream random(9);
+  double sum = 0, squares = 0;
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) {
+    const double x = random.normal();
+    sum += x, squares += x * x;
+  }
+  EXPECT_NEAR(sum / kDraws, 0, 0.03);
+  EXPECT_NEAR(squares / kDraws, 1, 0.05);
+}
+
+TEST(Nearest, CountsEditsWhateverTheCase) {
+  EXPECT_EQ(edit_distance("pooling", "Pooling"), 0);
+  EXPECT_EQ(edit_distance("conv", "covn"), 1);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kernel", "kernal_"), 2);
+}
+
+TEST(Nearest, OffersOnlyWhatIsNear) {
+  EXPECT_EQ(nearest("Convolutoin", {"Deconvolution", "Convolution", "Concat"}), "Convolution");
+  EXPECT_EQ(nearest("zzz", {"Convolution", "Concat"}), "");
+  EXPECT_EQ(did_you_mean("stopp", {"stop", "snapshot"}), " (did you mean \"stop\"?)");
+  EXPECT_EQ(did_you_mean("unlike", {"stop"}), "");
+}
+
+TEST(Error, KeepsWhatTheInnerLevelSaid) {
+  Error error(ErrorKind::kConfig, "kernel_size 5 exceeds input height 3", "use a smaller one");
+  error.in_field("kernel_size").in_layer("conv1").at("net.prototxt:7");
+  error.in_layer("outer").at("other:1");
+  EXPECT_STREQ(error.what(),
+               "net.prototxt:7: layer \"conv1\": kernel_size 5 exceeds input height 3; use a smaller one");
+  EXPECT_EQ(error.exit_code(), 2);
+}
+
+TEST(Hash, SeesEveryByteAndTheLength) {
+  std::string bytes(77, 'x');
+  const uint64_t hash = hash_bytes(bytes);
+  for (char& byte : bytes) {
+    byte ^= 1;
+    EXPECT_NE(hash_bytes(bytes), hash);
+    byte ^= 1;
+  }
+  EXPECT_EQ(hash_bytes(bytes), hash);
+  EXPECT_NE(hash_bytes(bytes + '\0'), hash);
+  EXPECT_NE(hash_bytes(std::string(32, '\0')), hash_bytes(std::string(64, '\0')));
+}
+
+size_t files_in(const std::string& folder) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator{}));
+}
+
+TEST(AtomicFile, ReplacesTheOldOneWhole) {
+  const TempDir folder;
+  for (const std::string text : {"first", "the second one"}) {
+    write_file_atomically(folder / "file", [&](int fd) { write_all(fd, text.data(), text.size()); });
+    EXPECT_EQ(read_file(folder / "file"), text);
+  }
+  EXPECT_EQ(files_in(folder / ""), 1u);
+}
+
+TEST(AtomicFile, AFailureLeavesTheOldOneAndNothingElse) {
+  const TempDir folder;
+  write_file_atomically(folder / "file", [&](int fd) { write_all(fd, "old", 3); });
+  const Error error = error_of([&] {
+    write_file_atomically(folder / "file", [&](int fd) {
+      write_all(fd, "half", 4);
+      throw Error(ErrorKind::kOutput, "the disk is full");
+    });
+  });
+  EXPECT_TRUE(contains(error.what(), "the disk is full"));
+  EXPECT_EQ(read_file(folder / "file"), "old");
+  EXPECT_EQ(files_in(folder / ""), 1u);
+}
+
+TEST(AtomicFile, NamesTheFolderThatIsNotThere) {
+  const TempDir folder;
+  const Error error = error_of([&] { write_file_atomically(folder / "no/file", [](int) {}); });
+  EXPECT_EQ(error.kind(), ErrorKind::kOutput);
+  EXPECT_TRUE(contains(error.what(), folder / "no/file"));
+  EXPECT_EQ(error_of([&] { require_writable_prefix(folder / "no/prefix"); }).kind(), ErrorKind::kOutput);
+  require_writable_prefix(folder / "prefix");
+  EXPECT_EQ(files_in(folder / ""), 0u);
+}
+
+}  // namespace
+}  // namespace robusta::test
