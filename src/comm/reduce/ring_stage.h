@@ -23,10 +23,10 @@ class RingStage : public Stage {
  private:
   class Pass;
 
-  static constexpr int kSlots = 12;  // transfers under way in each direction
+  static constexpr int kSlots = 8;  // transfers under way in each direction
   /// Sends before the receive of the same number is waited for: enough that a rank may be late by some milliseconds,
-  /// and less than the queues of a slow link hold (at 100 Mbit/s, 12 segments are 60 ms).
-  static constexpr int kAhead = 6;
+  /// and less than the queues of a slow link hold.
+  static constexpr int kAhead = 4;
   /// Short enough for Open MPI over TCP to send it at once (up to 64 KB with its header) rather than ask first: the
   /// answer would wait behind the data in the queues of the link.
   static constexpr size_t kSegment = size_t{60} << 10;
