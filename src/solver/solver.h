@@ -19,6 +19,7 @@
 #include "net/tuning.h"
 #include "schema/source.h"
 #include "solver/lr_policy.h"
+#include "solver/ranks/rank_reports.h"
 #include "solver/ranks/ranked_update.h"
 #include "solver/ranks/ranks.h"
 #include "solver/signals.h"
@@ -115,6 +116,7 @@ class Solver {
   double mean_over_ranks(double value);
   void average_over_ranks(std::vector<OutputBlob>& outputs);
   void heed(const Votes& votes);
+  void look_after_ranks();
   void display(bool due);
   TrainingLog::Start describe_start() const;
   TrainingLog::Train describe(const Speed& speed) const;
@@ -143,6 +145,7 @@ class Solver {
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;
   std::unique_ptr<RankedUpdate> ranked_;  ///< null when alone
+  std::unique_ptr<RankReports> reports_;  ///< the same
   std::optional<Error> not_finite_;       ///< this rank's loss is
   bool snapshot_asked_ = false;
   SpeedMeter speed_;

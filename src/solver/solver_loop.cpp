@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "solver/debug_info.h"
+#include "solver/ranks/share.h"
 #include "solver/solver.h"
 
 namespace robusta {
@@ -25,6 +26,7 @@ void Solver::step(int iterations) {
     if (test_due() && (state_.iter > 0 || def_.param.test_initialization())) test_all();
     if (stopping_) break;
     heed(train_iteration());
+    look_after_ranks();
     const int every = def_.param.snapshot();
     if ((every > 0 && state_.iter % every == 0) || snapshot_asked_) try_snapshot();
     snapshot_asked_ = false;
@@ -80,8 +82,9 @@ Votes Solver::train_iteration() {
   }
   const Votes votes = settle(loss / p.iter_size(), hold);
   if (debug) log_param_norms(net);
-  slowest_iteration_ =
-      std::max(slowest_iteration_, speed_.end(static_cast<int64_t>(state_.global_batch), net.seconds_waited()));
+  const BucketReducer::Times times = ranked_ ? ranked_->reducer().take_times() : BucketReducer::Times{};
+  slowest_iteration_ = std::max(slowest_iteration_, speed_.end(static_cast<int64_t>(state_.global_batch),
+                                                               net.seconds_waited(), times.waiting, times.reducing));
   display(display_due);
   if (!ranked_ || hold) finish_updates();
   if (on_iteration) on_iteration(state_.iter, state_.losses.losses().back(), rate_);
@@ -189,11 +192,15 @@ TrainingLog::Train Solver::describe(const Speed& speed) const {
           rate_,
           speed,
           pace > 0 ? left / pace : 0,
+          ranks_.count(),
+          reports_ ? reports_->slowest() : -1,
+          reports_ ? reports_->slowest_name() : "",
           {}};
 }
 
 void Solver::display(bool due) {
   if (due) {
+    if (reports_) reports_->before_display(state_.iter, speed_.total());
     TrainingLog::Train train = describe(speed_.take());
     train.outputs = read_outputs(*train_net_);
     average_over_ranks(train.outputs);
@@ -228,6 +235,16 @@ void Solver::heed(const Votes& votes) {
   } else if (votes.out_of_time > 0) {
     stop_for_walltime();
   }
+}
+
+/// After an iteration: what the options of -ddl want to know of all ranks.
+void Solver::look_after_ranks() {
+  if (!ranked_) return;
+  reports_->after_iteration(state_.iter, speed_.total());
+  const int every = ranks_.options().check_iter;
+  if (every <= 0 || state_.iter % every != 0) return;
+  finish_updates();
+  check_parameters_agree(ranks_, *train_net_, state_.iter);
 }
 
 bool Solver::out_of_time() const {

@@ -86,7 +86,10 @@ Solver::Solver(SolverDef def, SolverOptions options)
   if (snapshot) share_histories(ranks_, *updater_);
   state_.global_batch = global_batch();
   watch_steps();
-  if (!ranks_.alone()) ranked_ = std::make_unique<RankedUpdate>(ranks_, *train_net_, *updater_);
+  if (ranks_.alone()) return;
+  ranked_ = std::make_unique<RankedUpdate>(ranks_, *train_net_, *updater_);
+  reports_ = std::make_unique<RankReports>(ranks_, ranked_->reducer(), options_.dtype, log_);
+  reports_->at_start();
 }
 
 /// The other ranks are told where this one is.

@@ -1,4 +1,4 @@
-/// How fast training goes: time spent training, without tests and snapshots.
+/// How fast training goes: time spent training, without tests and snapshots, and where it went.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,31 @@ namespace robusta {
 struct Speed {
   double seconds = 0;  ///< of training
   int64_t iterations = 0, samples = 0;
-  double waited = 0;  ///< seconds of it that waited for data
+  double waited = 0;    ///< seconds of it that waited for data
+  double exposed = 0;   ///< seconds of it that waited for the gradients of other ranks
+  double reducing = 0;  ///< seconds that reductions took, most of them while backward went on
 
   double per_second(int64_t what) const { return seconds > 0 ? static_cast<double>(what) / seconds : 0; }
   double iterations_per_second() const { return per_second(iterations); }
   double samples_per_second() const { return per_second(samples); }
   double waited_share() const { return seconds > 0 ? waited / seconds : 0; }
+  double exposed_share() const { return seconds > 0 ? exposed / seconds : 0; }
+  double computing() const { return seconds - waited - exposed; }
+
+  Speed& operator+=(const Speed& other) {
+    seconds += other.seconds;
+    iterations += other.iterations;
+    samples += other.samples;
+    waited += other.waited;
+    exposed += other.exposed;
+    reducing += other.reducing;
+    return *this;
+  }
+  /// From `before`, an earlier value of the same sum, until now.
+  Speed since(const Speed& before) const {
+    return {seconds - before.seconds, iterations - before.iterations, samples - before.samples,
+            waited - before.waited,   exposed - before.exposed,       reducing - before.reducing};
+  }
 };
 
 class SpeedMeter {
@@ -24,15 +43,12 @@ class SpeedMeter {
     start_ = Clock::now();
     waited_at_start_ = waited;
   }
-  /// Its gradients are there. Returns the seconds since begin.
-  double end(int64_t samples, double waited) {
+  /// Its gradients are there, after so many seconds of reductions. Returns the seconds since begin.
+  double end(int64_t samples, double waited, double exposed = 0, double reducing = 0) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    for (Speed* speed : {&since_take_, &total_}) {
-      speed->seconds += seconds;
-      speed->iterations += 1;
-      speed->samples += samples;
-      speed->waited += waited - waited_at_start_;
-    }
+    const Speed iteration{seconds, 1, samples, waited - waited_at_start_, exposed, reducing};
+    since_take_ += iteration;
+    total_ += iteration;
     return seconds;
   }
   /// Since the last take.

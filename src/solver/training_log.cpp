@@ -17,12 +17,16 @@ std::string percent(double share) {
   return text;
 }
 
-/// "812 img/s, ETA 00:01:23, data wait 1.2 %"
-std::string speed_text(const Speed& speed, double seconds_left) {
+/// "812 img/s, ETA 00:01:23, data wait 1.2 %", of several ranks also ", comm 3.1 %, slowest rank 3 (node2)"
+std::string speed_text(const TrainingLog::Train& t) {
   char rate[32];
-  const double images = speed.samples_per_second();
+  const double images = t.speed.samples_per_second();
   std::snprintf(rate, sizeof rate, images < 100 ? "%.3g" : "%.0f", images);
-  return str(rate, " img/s, ETA ", clock_text(seconds_left), ", data wait ", percent(speed.waited_share()));
+  std::string text =
+      str(rate, " img/s, ETA ", clock_text(t.seconds_left), ", data wait ", percent(t.speed.waited_share()));
+  if (t.ranks > 1) text += ", comm " + percent(t.speed.exposed_share());
+  if (t.slowest >= 0) text += ", slowest rank " + t.slowest_name;
+  return text;
 }
 
 /// {"loss": 2.3} with "name[i]" for blobs of more than one value.
@@ -89,16 +93,17 @@ void TrainingLog::train(const Train& t) {
             << "s/" << t.display << " iters), loss = " << t.loss;
   log_outputs("Train", t.outputs);
   LOG(INFO) << "Iteration " << t.iter << ", lr = " << t.rate;
-  if (!progress_ || !progress_->active()) LOG(INFO) << "    Speed: " << speed_text(t.speed, t.seconds_left);
-  event("train", JsonObject()
-                     .add("iter", t.iter)
-                     .add("loss", t.loss)
-                     .add("lr", t.rate)
-                     .add("iter_per_s", t.speed.iterations_per_second())
-                     .add("img_per_s", t.speed.samples_per_second())
-                     .add("data_wait", t.speed.waited_share())
-                     .add("eta_s", t.seconds_left)
-                     .add("outputs", outputs_object(t.outputs)));
+  if (!progress_ || !progress_->active()) LOG(INFO) << "    Speed: " << speed_text(t);
+  JsonObject object;
+  object.add("iter", t.iter)
+      .add("loss", t.loss)
+      .add("lr", t.rate)
+      .add("iter_per_s", t.speed.iterations_per_second())
+      .add("img_per_s", t.speed.samples_per_second())
+      .add("data_wait", t.speed.waited_share());
+  if (t.ranks > 1) object.add("comm", t.speed.exposed_share());
+  if (t.slowest >= 0) object.add("slowest_rank", t.slowest);
+  event("train", object.add("eta_s", t.seconds_left).add("outputs", outputs_object(t.outputs)));
 }
 
 bool TrainingLog::wants_progress() const {
@@ -112,7 +117,7 @@ bool TrainingLog::wants_progress() const {
 void TrainingLog::progress(const Train& t) {
   const double done = t.max_iter > 0 ? static_cast<double>(t.iter) / t.max_iter : 0;
   progress_->show(str("iteration ", t.iter, "/", t.max_iter, " (", percent(done), "), loss ", t.loss, ", lr ", t.rate,
-                      ", ", speed_text(t.speed, t.seconds_left)));
+                      ", ", speed_text(t)));
 }
 
 void TrainingLog::test(int iter, int net, bool with_loss, double loss, const std::vector<OutputBlob>& means,

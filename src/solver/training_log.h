@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/all_reduce.h"
 #include "net/net.h"
 #include "solver/json_log.h"
 #include "solver/progress_line.h"
@@ -46,6 +47,9 @@ class TrainingLog {
     double loss, rate;
     Speed speed;
     double seconds_left;
+    int ranks;
+    int slowest;               ///< rank, -1: not known
+    std::string slowest_name;  ///< "3 (node2)"
     std::vector<OutputBlob> outputs;
   };
   void train(const Train& train);
@@ -54,6 +58,19 @@ class TrainingLog {
   bool wants_progress() const;
 
   void test(int iter, int net, bool with_loss, double loss, const std::vector<OutputBlob>& means, double seconds);
+  /// What the reductions over ranks took since the last report.
+  struct Communication {
+    int iter;     ///< finished
+    Speed speed;  ///< of rank 0, since then
+    int buckets;
+    double bytes;  ///< of all gradients
+    std::vector<DimensionTime> dimensions;
+    int slowest;  ///< rank
+    std::string slowest_name;
+    double slowest_seconds, slowest_lag;
+  };
+  void communication(const Communication& communication);
+
   void snapshot(int iter, const SnapshotPaths& paths, double seconds);
   void snapshot_failed(int iter, const Error& error);
   void final_loss(int iter, double loss);

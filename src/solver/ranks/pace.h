@@ -30,8 +30,8 @@ std::vector<double> gather_computing(Ranks& ranks, const Speed& mine);
 /// Ranks that stay slow, for -rebind_iter: one slow check may be chance.
 class SlowRanks {
  public:
-  static constexpr int kChecks = 3;           // IBM's number
-  static constexpr double kSlowLag = 0.1;     // beyond what equal processors differ by
+  static constexpr int kChecks = 3;        // IBM's number
+  static constexpr double kSlowLag = 0.1;  // beyond what equal processors differ by
 
   /// One more check. Returns those that were slow in the last kChecks.
   std::vector<int> check(std::span<const double> computing);
