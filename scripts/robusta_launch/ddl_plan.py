@@ -160,10 +160,10 @@ def ddl_options(plan, options):
 
 
 def timeout_of(plan, options, env):
-    """-timeout of the ranks, in seconds."""
+    """-timeout of the ranks, in seconds; where they have none, mpirun still notices lost hosts."""
     text = " ".join(options.ddlarg + [plan.own_ddl or ""]) + " " + env.get("DDL_OPTIONS", "")
     found = re.search(r"-timeout[\s=]+([0-9]+)", text)
-    return int(found[1]) if found else DEFAULT_TIMEOUT
+    return int(found[1]) if found and int(found[1]) else DEFAULT_TIMEOUT
 
 
 def command(plan, options, env, launcher, rank_file, exit_file):

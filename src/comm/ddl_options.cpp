@@ -51,11 +51,14 @@ bool read_int(const std::string& text, DdlOptions& options) {
   return true;
 }
 
-template <double DdlOptions::*kField>
-bool read_positive(const std::string& text, DdlOptions& options) {
+enum class Zero { kRefused, kAllowed };
+
+template <double DdlOptions::*kField, Zero kZero>
+bool read_size(const std::string& text, DdlOptions& options) {
   double value = 0;
   // The comparison refuses nan; infinity is no size and no time.
-  if (!read_number(text, value) || !(value > 0 && value < 1e9)) return false;
+  if (!read_number(text, value) || !(value >= 0 && value < 1e9)) return false;
+  if (value == 0 && kZero == Zero::kRefused) return false;
   options.*kField = value;
   return true;
 }
@@ -80,9 +83,9 @@ constexpr Word kWords[] = {
     {"dev_sync", "0, 1 or 2", read_int<&DdlOptions::dev_sync, 0, 2>},
     {"rebind_iter", kCount, read_int<&DdlOptions::rebind_iter, 0, INT_MAX>},
     {"dbg_level", "0, 1 or 2", read_int<&DdlOptions::dbg_level, 0, 2>},
-    {"bucket_mb", "a size above 0 in MB", read_positive<&DdlOptions::bucket_mb>},
+    {"bucket_mb", "a size above 0 in MB", read_size<&DdlOptions::bucket_mb, Zero::kRefused>},
     {"compress", "none, fp16 or bf16", read_compression},
-    {"timeout", "a time above 0 in seconds", read_positive<&DdlOptions::timeout_s>},
+    {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };
 

@@ -21,7 +21,7 @@ struct DdlOptions {
   int dbg_level = 0;       ///< 0, 1 or 2
   double bucket_mb = 0;    ///< size of a bucket; 0: chosen
   Compression compress = Compression::kNone;
-  double timeout_s = 60;  ///< after which a silent rank ends the job
+  double timeout_s = 60;  ///< after which a silent rank ends the job; 0: nobody watches
   int check_iter = 0;     ///< > 0: compare weights over ranks every so many iterations
 };
 

@@ -28,16 +28,16 @@ SnapshotPaths Solver::snapshot() {
 void Solver::try_snapshot() {
   try {
     snapshot();
+    return;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kOutput) throw;
-    ++failed_snapshots_;
-    snapshot_owed_ = true;
     log_.snapshot_failed(state_.iter, error);
   } catch (const EndedByPeer& peer) {
     if (peer.exit_code() != static_cast<int>(ErrorKind::kOutput)) throw;
-    ++failed_snapshots_;
-    snapshot_owed_ = true;
   }
+  ranks_.recover();
+  ++failed_snapshots_;
+  snapshot_owed_ = true;
 }
 
 double Solver::snapshot_seconds() const {

@@ -55,6 +55,7 @@ TEST(DdlOptionsTest, AllWords) {
   EXPECT_EQ(options.bucket_mb, 2.5);
   EXPECT_EQ(options.compress, Compression::kBf16);
   EXPECT_EQ(options.timeout_s, 7);
+  EXPECT_EQ(parse_ddl_options("-timeout 0").timeout_s, 0);
   EXPECT_EQ(options.check_iter, 5);
   EXPECT_EQ(parse_ddl_options("-compress fp16").compress, Compression::kFp16);
   const DdlOptions automatic = parse_ddl_options("auto -bucket_mb 1");
@@ -79,7 +80,8 @@ TEST(DdlOptionsTest, Refusals) {
   expect_refused("-dev_sync yes", "-dev_sync yes is not allowed", "give 0, 1 or 2");
   expect_refused("-dump_iter -1", "-dump_iter -1 is not allowed", "from 0 on");
   expect_refused("-dump_iter 1.5", "-dump_iter 1.5 is not allowed", "from 0 on");
-  expect_refused("-timeout 0", "-timeout 0 is not allowed", "seconds");
+  expect_refused("-timeout -1", "-timeout -1 is not allowed", "seconds");
+  expect_refused("-bucket_mb 0", "-bucket_mb 0 is not allowed", "MB");
   expect_refused("-timeout nan", "-timeout nan is not allowed", "seconds");
   expect_refused("-bucket_mb inf", "-bucket_mb inf is not allowed", "MB");
   expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16 or bf16");

@@ -103,10 +103,13 @@ int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   LOG(INFO) << "Starting Optimization";
   const TrainingResult result = solver.solve();
   LOG(INFO) << "Optimization Done.";
-  if (result.failed_snapshots == 0) return 0;
-  throw Error(ErrorKind::kOutput,
-              str("training ended, but ", result.failed_snapshots, " of its snapshots could not be written"),
-              "see the log; the ones that were are whole");
+  ranks.root_only([&] {
+    if (result.failed_snapshots == 0) return;
+    throw Error(ErrorKind::kOutput,
+                str("training ended, but ", result.failed_snapshots, " of its snapshots could not be written"),
+                "see the log; the ones that were are whole");
+  });
+  return 0;
 }
 
 }  // namespace

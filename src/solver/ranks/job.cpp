@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <optional>
 
 #include <glog/logging.h>
@@ -25,35 +26,55 @@ namespace {
   _exit(failure.code);
 }
 
-int run_ranks(Communicator& world, const DdlOptions& options, const std::function<int(Ranks&)>& body) {
-  // One log for the job; errors are reported by the rank that has them.
-  if (world.rank() > 0) FLAGS_minloglevel = google::GLOG_ERROR;
+std::unique_ptr<LivenessWatch> start_watch(Communicator& world, const DdlOptions& options) {
   LivenessOptions liveness;
   liveness.timeout_s = options.timeout_s;
-  std::optional<Error> error;
-  int code = 0;
-  auto watch = std::make_unique<LivenessWatch>(world, liveness);
+  return std::make_unique<LivenessWatch>(world, liveness);
+}
+
+/// Throws what all ranks throw; of any other error the watch makes an end.
+int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& watch,
+                const std::function<int(Ranks&)>& body) {
+  bool together = false;
   try {
     Ranks ranks(world, options);
-    ranks.set_watch(watch.get());
-    settle_cores(ranks);
+    ranks.set_watch(&watch);
     try {
-      code = body(ranks);
-    } catch (const EndedByPeer& ended) {
-      code = ended.exit_code();
-    } catch (const Error& thrown) {
-      if (!ranks.failed_together()) end_alone(*watch, thrown);
-      write_exit_file(thrown.exit_code(), world.rank(), thrown.what());
-      error = thrown;
+      settle_cores(ranks);
+      return body(ranks);
+    } catch (...) {
+      together = ranks.failed_together();
+      throw;
     }
+  } catch (const Error& error) {
+    if (together) throw;
+    end_alone(watch, error);
+  } catch (const std::bad_alloc&) {
+    end_alone(watch, Error(ErrorKind::kMemory, "out of memory", "lower the batch size (-batch)"));
+  }
+}
+
+int run_ranks(Communicator& world, const std::string& ddl_flag, const std::function<int(Ranks&)>& body) {
+  // One log for the job; errors are reported by the rank that has them.
+  if (world.rank() > 0) FLAGS_minloglevel = google::GLOG_ERROR;
+  DdlOptions options;
+  std::unique_ptr<LivenessWatch> watch;
+  std::optional<Error> error;
+  int code = 0;
+  try {
+    Ranks starting(world, {});
+    starting.together([&] { options = ddl_options_of(ddl_flag); });
+    starting.together([&] { watch = start_watch(world, options); });
+    code = run_watched(world, options, *watch, body);
+  } catch (const EndedByPeer& ended) {
+    code = ended.exit_code();
   } catch (const Error& thrown) {
-    end_alone(*watch, thrown);
+    error = thrown;
+    code = thrown.exit_code();
+    write_exit_file(code, world.rank(), thrown.what());
   }
-  watch->goodbye();
-  if (error) {
-    std::fprintf(stderr, "caffe: error: %s\n", error->what());
-    code = error->exit_code();
-  }
+  if (watch) watch->goodbye();
+  if (error) std::fprintf(stderr, "caffe: error: %s\n", error->what());
   return code;
 }
 
@@ -66,15 +87,15 @@ DdlOptions ddl_options_of(const std::string& flag) {
 }
 
 int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body) {
-  const DdlOptions options = ddl_options_of(ddl_flag);
   std::unique_ptr<Communicator> world = join_world();
   int code = 0;
   if (world->size() == 1) {
+    const DdlOptions options = ddl_options_of(ddl_flag);
     if (!options.dims.empty()) check_dims(options, 1);
     Ranks alone;
     code = body(alone);
   } else {
-    code = run_ranks(*world, options, body);
+    code = run_ranks(*world, ddl_flag, body);
   }
   world.reset();
   leave_world();

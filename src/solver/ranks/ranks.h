@@ -61,6 +61,8 @@ class Ranks {
   void root_only(const std::function<void()>& work);
   /// An error was thrown on all ranks: each ends by itself, in good order.
   bool failed_together() const { return failed_together_; }
+  /// All ranks have dealt with such an error, and go on.
+  void recover() { failed_together_ = false; }
 
   using Allocate = std::function<std::shared_ptr<void>(size_t bytes)>;
   /// Runs `build` on every rank, which has to call `allocate` once, for memory that the ranks of a host share. Errors
