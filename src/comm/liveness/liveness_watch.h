@@ -46,7 +46,7 @@ struct LivenessOptions {
   double timeout_s = 60;  ///< the same on all ranks; 0: no watch
   double beat_s = 0;      ///< 0: a thirtieth of the timeout, at most 1 s
   double connect_s = 30;  ///< for all neighbours to be reached at the start
-  /// Called once on the watch's thread's behalf before the process ends by a failure of another rank, to flush logs; it
+  /// Called once, on a thread of its own, before the process ends by a failure of another rank, to flush logs; it
   /// gets three seconds.
   std::function<void(const Failure&)> on_failure;
   /// Ends the process; tests replace it.
@@ -68,7 +68,7 @@ class LivenessWatch {
   /// A sign of progress within what it is doing.
   void touch();
 
-  /// This rank ends by an error. Returns within three seconds, when the others know: the failure all ranks agreed on,
+  /// This rank ends by an error. Returns within four seconds, when the others know: the failure all ranks agreed on,
   /// which is another rank's where that is nearer to the cause. The caller prints its error only when `own`, and exits
   /// with `code`; five seconds later the watch does. The exit file is written.
   Failure announce_end(int code, const std::string& text);
