@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -181,6 +182,14 @@ TEST(CommunicatorTest, ThreadsThatBelieveInHosts) {
 }
 
 TEST(WorldTest, Communicator) { check_all(world()); }
+
+TEST(WorldTest, HasTheRanksThatWereStarted) {
+  const char* open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* others = std::getenv("PMI_SIZE");
+  const char* announced = open_mpi ? open_mpi : others;
+  EXPECT_EQ(world().size(), announced ? std::atoi(announced) : 1);
+  EXPECT_EQ(world().kind(), announced ? "mpi" : "self");
+}
 
 // The first error comes out, and nobody is left waiting: in a barrier, for a message, in a group without the failed
 // rank.

@@ -17,7 +17,7 @@ void check_mpi(int code, const char* call);
 size_t largest_message();
 
 /// Communicators and windows end with MPI: freeing them is collective, and destructors do not communicate.
-void free_at_end(MPI_Comm comm);
-void free_at_end(MPI_Win window);
+void free_comm_at_end(MPI_Comm comm);
+void free_window_at_end(MPI_Win window);
 
 }  // namespace robusta

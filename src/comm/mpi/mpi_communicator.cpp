@@ -9,7 +9,7 @@
 namespace robusta {
 
 MpiCommunicator::MpiCommunicator(MPI_Comm comm) : comm_(comm), host_(host_name()), exchanges_(comm, 2) {
-  free_at_end(comm);
+  free_comm_at_end(comm);
   check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
@@ -63,7 +63,7 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int colour, int key) {
 std::shared_ptr<SharedMemory> MpiCommunicator::allocate(size_t bytes) {
   if (node_ == MPI_COMM_NULL) {
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
-    free_at_end(node_);
+    free_comm_at_end(node_);
     check_mpi(MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
   auto memory = std::make_shared<MpiMemory>(comm_, node_, bytes);

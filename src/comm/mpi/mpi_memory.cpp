@@ -48,7 +48,7 @@ MpiMemory::MpiMemory(MPI_Comm comm, MPI_Comm node, size_t bytes) : bytes_(bytes)
     throw Error(ErrorKind::kMemory, str("no memory that the ranks of a host share: ", bytes, " bytes for each of them"),
                 "make /dev/shm larger (in a container: --shm-size), or use fewer ranks per host");
   }
-  free_at_end(window);
+  free_window_at_end(window);
   data_ = next_page(base);
   std::memset(data_, 0, bytes);
   for (const int place : places(comm, node)) {

@@ -84,12 +84,12 @@ size_t largest_message() {
   return limit;
 }
 
-void free_at_end(MPI_Comm comm) {
+void free_comm_at_end(MPI_Comm comm) {
   const std::lock_guard lock(remains().mutex);
   remains().comms.push_back(comm);
 }
 
-void free_at_end(MPI_Win window) {
+void free_window_at_end(MPI_Win window) {
   const std::lock_guard lock(remains().mutex);
   remains().windows.push_back(window);
 }
