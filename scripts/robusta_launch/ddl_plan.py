@@ -84,7 +84,7 @@ def check_product(dims, ranks):
         return
     told = " ".join(f"dim[{i}]={d}" for i, d in enumerate(dims))
     fixes = " or ".join([f"-n {product}"] + [f"-mode with {show(d)}" for d in nearest_dims(dims, ranks)][:1])
-    raise LaunchError(f"invalid dim size={product} usr_size={ranks} {told}: {show(dims)} makes {product} ranks, "
+    raise LaunchError(f"invalid dim size={ranks} usr_size={product} {told}: {show(dims)} makes {product} ranks, "
                       f"{ranks} are to be started", f"use {fixes}")
 
 

@@ -159,7 +159,7 @@ class Planning(Case):
 
     def test_refusals(self):
         hosts = ("-H", "a,b")
-        self.refuses("invalid dim size=4 usr_size=8 dim[0]=4 dim[1]=1 dim[2]=1", *hosts, "-n", "8", "-mode", "b:4x1x1",
+        self.refuses("invalid dim size=8 usr_size=4 dim[0]=4 dim[1]=1 dim[2]=1", *hosts, "-n", "8", "-mode", "b:4x1x1",
                      "caffe")
         self.refuses("4x1x1 wants 1 hosts", *hosts, "-mode", "b:4x1x1", "caffe")
         self.refuses('no algorithm "q"', *hosts, "-mode", "q", "caffe")
