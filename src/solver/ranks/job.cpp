@@ -18,10 +18,16 @@
 namespace robusta {
 namespace {
 
+/// For the job: by the rank that has the error.
+void report(const Communicator& world, const Error& error) {
+  std::fprintf(stderr, "caffe: error: %s\n  found by    rank %d on %s\nAll %d ranks end with code %d.\n", error.what(),
+               world.rank(), world.host().c_str(), world.size(), error.exit_code());
+}
+
 /// This rank failed where the others do not know: they are told, and end with it.
-[[noreturn]] void end_alone(LivenessWatch& watch, const Error& error) {
+[[noreturn]] void end_alone(const Communicator& world, LivenessWatch& watch, const Error& error) {
   const Failure failure = watch.announce_end(error.exit_code(), error.what());
-  if (failure.own) std::fprintf(stderr, "caffe: error: %s\n", error.what());
+  if (failure.own) report(world, error);
   std::fflush(nullptr);
   _exit(failure.code);
 }
@@ -48,9 +54,9 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
     }
   } catch (const Error& error) {
     if (together) throw;
-    end_alone(watch, error);
+    end_alone(world, watch, error);
   } catch (const std::bad_alloc&) {
-    end_alone(watch, Error(ErrorKind::kMemory, "out of memory", "lower the batch size (-batch)"));
+    end_alone(world, watch, Error(ErrorKind::kMemory, "out of memory", "lower the batch size (-batch)"));
   }
 }
 
@@ -74,7 +80,7 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
     write_exit_file(code, world.rank(), thrown.what());
   }
   if (watch) watch->goodbye();
-  if (error) std::fprintf(stderr, "caffe: error: %s\n", error->what());
+  if (error) report(world, *error);
   return code;
 }
 
