@@ -62,7 +62,7 @@ void LayeredAllReduce::timed(size_t depth, const Span& span, int passes, const W
 std::string LayeredAllReduce::describe() const {
   if (layers_.empty()) return "one rank: nothing to sum";
   std::string stages;
-  for (const Layer& layer : layers_) stages += (stages.empty() ? "" : ", ") + layer.stage->name();
+  for (const Layer& layer : layers_) stages += (stages.empty() ? "" : "; ") + layer.stage->name();
   return str(shape_, ": ", stages);
 }
 
