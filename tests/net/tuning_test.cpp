@@ -1,0 +1,59 @@
+// The tuner's memory of what it has chosen.
+
+#include "net/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/files.h"
+
+namespace robusta::test {
+namespace {
+
+using Options = std::vector<std::string>;
+
+/// Chooses once, with options whose cost is 2 ms each but for `fast`; counts what is run.
+int choose(RecordingTuner& tuner, const Options& options, int fast, int& runs) {
+  return tuner.choose("shape", options, [&](int option) {
+    ++runs;
+    if (option != fast) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  });
+}
+
+TEST(Tuner, RemembersInItsFile) {
+  const TempDir folder;
+  const std::string file = folder / "kernels";
+  int runs = 0;
+  {
+    RecordingTuner tuner(file);
+    EXPECT_EQ(choose(tuner, {"a", "b"}, 1, runs), 1);
+    EXPECT_GT(runs, 0);
+    EXPECT_EQ(tuner.choices().at("shape"), "b");
+  }
+  runs = 0;
+  RecordingTuner again(file);
+  EXPECT_EQ(choose(again, {"a", "b"}, 0, runs), 1);
+  EXPECT_EQ(runs, 0);
+}
+
+TEST(Tuner, TimesAnewWhenThereAreOtherOptions) {
+  const TempDir folder;
+  const std::string file = folder / "kernels";
+  int runs = 0;
+  EXPECT_EQ(choose(*std::make_unique<RecordingTuner>(file), {"a", "b"}, 1, runs), 1);
+  RecordingTuner later(file);
+  EXPECT_EQ(choose(later, {"a", "b", "c"}, 2, runs), 2);
+}
+
+TEST(Tuner, ObeysThePresetWhateverTheOptions) {
+  int runs = 0;
+  RecordingTuner tuner("");
+  tuner.preset({{"shape", "b"}});
+  EXPECT_EQ(choose(tuner, {"a", "b", "c"}, 2, runs), 1);
+  EXPECT_EQ(runs, 0);
+}
+
+}  // namespace
+}  // namespace robusta::test
