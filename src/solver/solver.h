@@ -25,6 +25,7 @@
 #include "solver/signals.h"
 #include "solver/snapshot.h"
 #include "solver/speed_meter.h"
+#include "solver/timeline/timeline.h"
 #include "solver/training_log.h"
 #include "solver/training_state.h"
 #include "solver/updater.h"
@@ -46,6 +47,7 @@ struct SolverOptions {
   std::string snapshot;              ///< a .solverstate to go on from; then no weights are loaded
   JsonLog* json = nullptr;
   ProgressLine* progress = nullptr;
+  TimelineOptions timeline;
   const Walltime* walltime = nullptr;
   std::function<Request()> poll;  ///< asked between iterations and between batches of a test
 };
@@ -100,6 +102,8 @@ class Solver {
   void build_test_nets(const std::vector<std::string>& weights);
   void resume(const Snapshot& snapshot);
   void watch_steps();
+  void tell_step(const std::string& layer, bool backward);
+  void start_timeline();
   uint64_t global_batch() const;
   void check_global_batch(const Snapshot& snapshot) const;
 
@@ -107,6 +111,7 @@ class Solver {
   Pass train_pass(int sub_iteration) const;
   Votes train_iteration();
   double forward(const Pass& pass);
+  void backward(const Pass& pass, bool accumulate, GradientSink* sink, bool hold);
   Error not_finite(double loss, Pass pass);
   void throw_not_finite(double ranks);
   void begin_update(double loss, bool hold);
@@ -144,6 +149,7 @@ class Solver {
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;
+  std::unique_ptr<Timeline> timeline_;    ///< null when none is wanted
   std::unique_ptr<RankedUpdate> ranked_;  ///< null when alone
   std::unique_ptr<RankReports> reports_;  ///< the same
   std::optional<Error> not_finite_;       ///< this rank's loss is

@@ -16,6 +16,7 @@ TrainingResult Solver::solve() {
   log_.start(describe_start());
   step(p.max_iter() - state_.iter);
   finish_training();
+  if (timeline_) timeline_->write();
   log_.end(state_.iter, stopping_ ? stop_reason_ : "max_iter", speed_.total());
   return {stopping_, failed_snapshots_};
 }
@@ -23,6 +24,7 @@ TrainingResult Solver::solve() {
 void Solver::step(int iterations) {
   const int end = state_.iter + iterations;
   while (state_.iter < end && !stopping_) {
+    if (timeline_) timeline_->at_iteration(state_.iter);
     if (test_due() && (state_.iter > 0 || def_.param.test_initialization())) test_all();
     if (stopping_) break;
     heed(train_iteration());
@@ -69,6 +71,7 @@ Votes Solver::train_iteration() {
   const bool debug = display_due && p.debug_info();
   if (p.debug_info()) set_debug_info(net, debug);
   ranks_.progress(state_.iter);
+  const TimelineSpan span(timeline_.get(), TraceKind::kIteration, state_.iter);
   speed_.begin(net.seconds_waited());
   const bool hold = debug || updater_->clips() || (ranked_ && schedule_.needs_loss());
   GradientSink* sink = ranked_ ? static_cast<GradientSink*>(ranked_.get()) : updater_.get();
@@ -78,7 +81,7 @@ Votes Solver::train_iteration() {
     loss += forward(pass);
     const bool last = sub + 1 == p.iter_size();
     if (last) begin_update(loss / p.iter_size(), hold);
-    net.backward(pass, sub > 0, last ? sink : nullptr);
+    backward(pass, sub > 0, last ? sink : nullptr, hold);
   }
   const Votes votes = settle(loss / p.iter_size(), hold);
   if (debug) log_param_norms(net);
@@ -122,18 +125,33 @@ void Solver::finish_updates() {
   if (ranked_) {
     ranked_->finish();
   } else {
+    const TimelineSpan span(timeline_.get(), TraceKind::kUpdate, 0, "the rest");
     updater_->finish();
   }
 }
 
 /// The loss; alone, throws when it is not finite. One rank of several first tells the others (Votes).
 double Solver::forward(const Pass& pass) {
+  const int64_t begin = timeline_ ? steady_ns() : 0;
+  const double waited = train_net_->seconds_waited();
   const double loss = train_net_->forward(pass, ranked_.get());
+  if (timeline_) {
+    timeline_->end_step();
+    timeline_->waited_for_data(begin, train_net_->seconds_waited() - waited);
+  }
   if (on_forward) on_forward(loss);
   if (std::isfinite(loss)) return loss;
   if (!not_finite_) not_finite_ = not_finite(loss, pass);
   if (ranks_.alone()) throw *not_finite_;
   return 0;
+}
+
+void Solver::backward(const Pass& pass, bool accumulate, GradientSink* sink, bool hold) {
+  if (!timeline_) return train_net_->backward(pass, accumulate, sink);
+  TimedSink timed(*timeline_, *updater_);
+  const bool updates = sink && !ranked_ && !hold;  // ranked updates show themselves
+  train_net_->backward(pass, accumulate, updates ? &timed : sink);
+  timeline_->end_step();
 }
 
 void Solver::throw_not_finite(double ranks) {

@@ -86,22 +86,38 @@ Solver::Solver(SolverDef def, SolverOptions options)
   if (snapshot) share_histories(ranks_, *updater_);
   state_.global_batch = global_batch();
   watch_steps();
-  if (ranks_.alone()) return;
-  ranked_ = std::make_unique<RankedUpdate>(ranks_, *train_net_, *updater_);
-  reports_ = std::make_unique<RankReports>(ranks_, ranked_->reducer(), options_.dtype, log_);
-  reports_->at_start();
+  if (!ranks_.alone()) {
+    ranked_ = std::make_unique<RankedUpdate>(ranks_, *train_net_, *updater_);
+    reports_ = std::make_unique<RankReports>(ranks_, ranked_->reducer(), options_.dtype, log_);
+    reports_->at_start();
+  }
+  if (!options_.timeline.file.empty()) start_timeline();
 }
 
 /// The other ranks are told where this one is.
 void Solver::watch_steps() {
   if (ranks_.alone()) return;
-  const auto tell = [this](const std::string& layer, bool backward) {
-    char what[64];
-    std::snprintf(what, sizeof what, "%s of layer %s", backward ? "backward" : "forward", layer.c_str());
-    ranks_.doing(what);
-  };
+  const auto tell = [this](const std::string& layer, bool backward) { tell_step(layer, backward); };
   train_net_->set_step_watch(tell);
   for (auto& net : test_nets_) net->set_step_watch(tell);
+}
+
+void Solver::tell_step(const std::string& layer, bool backward) {
+  char what[64];
+  std::snprintf(what, sizeof what, "%s of layer %s", backward ? "backward" : "forward", layer.c_str());
+  ranks_.doing(what);
+}
+
+void Solver::start_timeline() {
+  constexpr size_t kPerBucket = 3;  // posted, waited for, updated
+  const size_t buckets = ranked_ ? ranked_->reducer().buckets().size() : train_net_->params().size();
+  const size_t steps = train_net_->plan().steps.size() * static_cast<size_t>(def_.param.iter_size());
+  timeline_ = std::make_unique<Timeline>(ranks_, options_.timeline, steps + kPerBucket * buckets);
+  if (ranked_) ranked_->record_in(*timeline_);
+  train_net_->set_step_watch([this](const std::string& layer, bool backward) {
+    timeline_->begin_step(layer, backward);
+    if (!ranks_.alone()) tell_step(layer, backward);
+  });
 }
 
 uint64_t Solver::global_batch() const {

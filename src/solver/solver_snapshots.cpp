@@ -10,6 +10,7 @@ namespace robusta {
 /// Rank 0 writes; the statistics in its files are those of all ranks.
 SnapshotPaths Solver::snapshot() {
   finish_updates();
+  const TimelineSpan span(timeline_.get(), TraceKind::kSnapshot, state_.iter);
   const AveragedStatistics averaged(ranks_, *train_net_);
   const auto start = std::chrono::steady_clock::now();
   if (options_.tuner) state_.kernel_choices = options_.tuner->choices();

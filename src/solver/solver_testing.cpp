@@ -67,6 +67,7 @@ void Solver::test_all() {
 void Solver::test(size_t index) {
   LOG(INFO) << "Iteration " << state_.iter << ", Testing net (#" << index << ")";
   Net& net = *test_nets_[index];
+  const TimelineSpan span(timeline_.get(), TraceKind::kTest, static_cast<int>(index));
   finish_updates();
   const auto start = std::chrono::steady_clock::now();
   const int batches = def_.param.test_iter(static_cast<int>(index));

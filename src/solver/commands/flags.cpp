@@ -62,6 +62,9 @@ DEFINE_string(tune_cache, "", "file of timed kernel choices (default: robusta/ke
 DEFINE_string(memory, "", "plan: the memory that the largest batch has to fit in, such as 16G (default: what is free)");
 DEFINE_string(max_walltime, "", "seconds or HH:MM:SS after which training has stopped with a snapshot");
 DEFINE_string(log_json, "", "file to which one JSON object per event is appended");
+DEFINE_string(
+    timeline, "",
+    "Chrome trace of all ranks to write, FILE or FILE:FIRST-LAST for these iterations (default: the last 50)");
 DEFINE_bool(shuffle, false, "shuffle the training data by random_seed, in another order each epoch");
 DEFINE_int32(data_threads, 0, "threads that read and transform images, per data layer; 0: chosen by the machine");
 

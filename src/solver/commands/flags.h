@@ -34,6 +34,7 @@ DECLARE_string(tune_cache);
 DECLARE_string(memory);
 DECLARE_string(max_walltime);
 DECLARE_string(log_json);
+DECLARE_string(timeline);
 DECLARE_bool(shuffle);
 DECLARE_int32(data_threads);
 

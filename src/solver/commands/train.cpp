@@ -87,6 +87,7 @@ int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   options.weights = split_list(FLAGS_weights);
   options.json = &json;
   options.walltime = &walltime;
+  options.timeline = parse_timeline(FLAGS_timeline);
   options.poll = [&] { return signals.poll(); };
   SolverDef def;
   ranks.together([&] {

@@ -61,16 +61,24 @@ BucketReducer::Times BucketReducer::take_times() {
   return std::exchange(times_, {});
 }
 
+void BucketReducer::record_in(TraceRing* ring) {
+  const std::lock_guard lock(mutex_);
+  ring_ = ring;
+}
+
 void BucketReducer::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return ending_ || reduced_ < posted_; });
     if (ending_) return;
     const Bucket& bucket = buckets_[reduced_];
+    const auto index = static_cast<int>(reduced_);
+    TraceRing* const ring = ring_;
     lock.unlock();
     const auto start = std::chrono::steady_clock::now();
     std::exception_ptr error;
     try {
+      const TraceSpan span(ring, TraceKind::kReducing, index);
       all_reduce_->sum(bucket.data, bucket.count, type_);
     } catch (...) {
       error = std::current_exception();

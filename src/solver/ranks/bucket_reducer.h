@@ -14,6 +14,7 @@
 
 #include "comm/all_reduce.h"
 #include "solver/ranks/buckets.h"
+#include "solver/timeline/trace_ring.h"
 
 namespace robusta {
 
@@ -41,6 +42,9 @@ class BucketReducer {
   };
   Times take_times();
 
+  /// Where the thread notes its reductions from now on; it outlives them. REQUIRES: all of the last round are reduced.
+  void record_in(TraceRing* ring);
+
  private:
   void run();
 
@@ -53,6 +57,7 @@ class BucketReducer {
   bool ending_ = false;
   std::exception_ptr error_;
   Times times_;
+  TraceRing* ring_ = nullptr;
   std::thread thread_;
 };
 

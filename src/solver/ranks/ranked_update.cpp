@@ -40,6 +40,11 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
   check_same_buckets(ranks, buckets);
 }
 
+void RankedUpdate::record_in(Timeline& timeline) {
+  timeline_ = &timeline;
+  reducer_.record_in(&timeline.reductions());
+}
+
 void RankedUpdate::begin(const Votes& mine, bool hold) {
   assert(finished_);
   reducer_.begin();
@@ -57,16 +62,19 @@ void RankedUpdate::begin(const Votes& mine, bool hold) {
 
 void RankedUpdate::ready(Param& param) {
   --missing_[bucket_of_.at(&param)];
-  while (posted_ < missing_.size() && missing_[posted_] == 0) {
-    reducer_.post();
-    ++posted_;
-  }
+  while (posted_ < missing_.size() && missing_[posted_] == 0) post();
   update_reduced();
+}
+
+void RankedUpdate::post() {
+  if (timeline_) timeline_->posted(posted_);
+  reducer_.post();
+  ++posted_;
 }
 
 Votes RankedUpdate::agree() {
   // A net in which nothing learns has one bucket, of the votes alone.
-  for (; posted_ < missing_.size(); ++posted_) reducer_.post();
+  while (posted_ < missing_.size()) post();
   wait_for(missing_.size());
   double votes[kVotes];
   dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kVotes, votes); });
@@ -84,7 +92,10 @@ void RankedUpdate::need(Param& param) {
 void RankedUpdate::finish() {
   if (finished_) return;
   wait_for(missing_.size());
-  updater_.finish();
+  {
+    const TimelineSpan span(timeline_, TraceKind::kUpdate, 0, "the rest");
+    updater_.finish();
+  }
   updated_.assign(updated_.size(), 1);
   finished_ = true;
 }
@@ -95,12 +106,16 @@ void RankedUpdate::wait_for(size_t buckets) {
   char what[64];
   std::snprintf(what, sizeof what, "bucket %zu of %zu", reduced + 1, missing_.size());
   ranks_.doing(what, Activity::kWaiting);
-  reducer_.wait(buckets);
+  {
+    const TimelineSpan span(timeline_, TraceKind::kBucketWait, static_cast<int>(buckets) - 1);
+    reducer_.wait(buckets);
+  }
   ranks_.doing("the update");
 }
 
 void RankedUpdate::update(size_t bucket) {
   assert(!hold_);
+  const TimelineSpan span(timeline_, TraceKind::kUpdate, static_cast<int>(bucket));
   for (Param* param : reducer_.buckets()[bucket].params) updater_.ready(*param);
   updated_[bucket] = 1;
 }

@@ -11,6 +11,7 @@
 #include "net/net.h"
 #include "solver/ranks/bucket_reducer.h"
 #include "solver/ranks/ranks.h"
+#include "solver/timeline/timeline.h"
 #include "solver/updater.h"
 
 namespace robusta {
@@ -41,8 +42,11 @@ class RankedUpdate : public GradientSink, public ParamGate {
   void finish();
 
   BucketReducer& reducer() { return reducer_; }
+  /// Notes what it does from now on. It outlives this.
+  void record_in(Timeline& timeline);
 
  private:
+  void post();
   void wait_for(size_t buckets);
   void update(size_t bucket);
   void update_reduced();
@@ -55,6 +59,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
   std::unordered_map<const Param*, size_t> bucket_of_;
   std::vector<char> updated_;    ///< per bucket
   std::vector<size_t> missing_;  ///< per bucket: parameters without a complete gradient
+  Timeline* timeline_ = nullptr;
   size_t posted_ = 0;
   bool hold_ = false, finished_ = true;
 };

@@ -89,6 +89,8 @@ class Ranks {
     return values;
   }
   void barrier();
+  /// For what the calls above cannot say. REQUIRES: not alone.
+  Communicator& control() { return *control_; }
 
   /// The reduction of ranges within the memory of `building`; on a communicator of its own.
   std::unique_ptr<AllReduce> make_all_reduce(size_t largest_bytes);
