@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "layers/winograd/tile_products.h"
+#include "layers/winograd/tiled_problem.h"
 #include "layers/winograd/tiles.h"
 #include "layers/winograd/weights.h"
 
@@ -17,125 +18,9 @@ using onednn::ConvolutionProblem;
 using onednn::Direction;
 using onednn::ScratchPlan;
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 size_t bytes_of(int64_t floats) { return static_cast<size_t>(floats) * sizeof(float); }
 
 float* floats_in(void* scratch, size_t at) { return static_cast<float*>(at_offset(scratch, at)); }
-
-/// Some tiles that are worked on at a time, and the buffers that they use: those of one worker, or of all.
-struct Piece {
-  int64_t slot, begin, count;
-};
-
-/// What all directions share: one group's view of tensors and weights, and how the tiles go to the threads.
-///
-/// With few channels each worker takes pieces of its own through all stages, in its own cache. With many, transformed
-/// weights are far larger than that; then all workers take each piece together, split by tiles to transform and by
-/// points to multiply, so that weights are read once per piece.
-class TiledProblem {
- public:
-  TiledProblem(const ConvolutionProblem& problem, Direction direction)
-      : geometry_(problem.geometry), direction_(direction), workers_(omp_get_max_threads()) {
-    const WindowAxis &y = geometry_.axes[0], &x = geometry_.axes[1];
-    const int64_t taps = y.kernel, step = kPoints + 1 - taps;
-    const bool back = direction == Direction::kBackwardData;
-    const int64_t height = back ? y.in : y.out, width = back ? x.in : x.out;
-    tiling_ = {(height + step - 1) / step, (width + step - 1) / step, step, back ? taps - 1 - y.pad : y.pad,
-               back ? taps - 1 - x.pad : x.pad};
-    src_ = planes(y.in, x.in, geometry_.channels);
-    dst_ = planes(y.out, x.out, geometry_.num_output);
-    tiles_ = geometry_.batch * tiling_.per_sample();
-    plan_pieces();
-  }
-
-  const Tiling& tiling() const { return tiling_; }
-  Planes src(int64_t group) const { return of_group(src_, group); }
-  Planes dst(int64_t group) const { return of_group(dst_, group); }
-  int64_t groups() const { return geometry_.group; }
-  int64_t workers() const { return workers_; }
-  /// How many pieces are worked on at the same time.
-  int64_t slots() const { return together_ ? 1 : workers_; }
-
-  WeightView view() const {
-    const int taps = static_cast<int>(geometry_.axes[0].kernel);
-    const int64_t outputs = geometry_.num_output / geometry_.group, inputs = geometry_.channels / geometry_.group;
-    const int64_t square = taps * taps;
-    if (direction_ == Direction::kBackwardData) return {inputs, outputs, square, inputs * square, taps, true};
-    return {outputs, inputs, inputs * square, square, taps, false};
-  }
-  /// Floats of one group's plain weights.
-  int64_t weight_count() const { return geometry_.weight_shape().count() / geometry_.group; }
-
-  /// Floats from tile to tile and from point to point of a piece: a cache line more than needed where neighbours would
-  /// meet in the same sets of the cache.
-  int64_t row(int64_t channels) const { return channels % 128 == 0 ? channels + kLanes : channels; }
-  int64_t stride(int64_t channels) const { return piece_ * row(channels) + kLanes; }
-  /// Floats of a piece.
-  int64_t buffer(int64_t channels) const { return kProducts * stride(channels); }
-
-  /// Takes all tiles through three stages: enter(worker, piece, first, count) and leave(the same) for tiles first to
-  /// first + count of the piece, multiply(piece, point) for each point in between.
-  template <typename Enter, typename Multiply, typename Leave>
-  void run(const Enter& enter, const Multiply& multiply, const Leave& leave) const {
-    if (together_) {
-      for (int64_t at = 0; at < tiles_; at += piece_) {
-        const Piece piece{0, at, std::min(piece_, tiles_ - at)};
-        for_shares(piece, enter);
-        parallel_for(kProducts, 1, [&](int64_t point) { multiply(piece, point); });
-        for_shares(piece, leave);
-      }
-      return;
-    }
-    parallel_for(workers_, 1, [&](int64_t worker) {
-      const int64_t end = tiles_ * (worker + 1) / workers_;
-      for (int64_t at = tiles_ * worker / workers_; at < end; at += piece_) {
-        const Piece piece{worker, at, std::min(piece_, end - at)};
-        enter(worker, piece, 0, piece.count);
-        for (int64_t point = 0; point < kProducts; ++point) multiply(piece, point);
-        leave(worker, piece, 0, piece.count);
-      }
-    });
-  }
-
- private:
-  void plan_pieces() {
-    constexpr int64_t kSecondLevel = 600 << 10, kThirdLevel = 8 << 20;  // bytes of these caches to fill
-    const int64_t weight_bytes = view().transformed() * 4;
-    const int64_t tile_bytes = kProducts * 4 * (src_.channels() + dst_.channels());
-    together_ = weight_bytes > 6 << 20;
-    // Long enough that the weights, or sums of their size that backward reads and writes, count little beside.
-    const bool sums = direction_ == Direction::kBackwardWeights;
-    const int64_t apart = std::max(kSecondLevel, weight_bytes / 2);
-    const int64_t wanted = !together_ ? apart : sums ? 2 * weight_bytes : kThirdLevel;
-    const int64_t all = together_ ? tiles_ : (tiles_ + workers_ - 1) / workers_;
-    piece_ = round_up(std::clamp<int64_t>(wanted / tile_bytes, 1, all), kTileRows);
-  }
-
-  template <typename Stage>
-  void for_shares(const Piece& piece, const Stage& stage) const {
-    parallel_for(workers_, 1, [&](int64_t worker) {
-      const int64_t first = piece.count * worker / workers_, end = piece.count * (worker + 1) / workers_;
-      if (first < end) stage(worker, piece, first, end - first);
-    });
-  }
-
-  Planes planes(int64_t height, int64_t width, int64_t channels) const {
-    const int64_t blocks = (channels + kLanes - 1) / kLanes;
-    return {height, width, blocks, 0, blocks / geometry_.group};
-  }
-  static Planes of_group(Planes planes, int64_t group) {
-    planes.first = group * planes.count;
-    return planes;
-  }
-
-  ConvolutionGeometry geometry_;
-  Direction direction_;
-  int64_t workers_, tiles_, piece_;
-  bool together_;
-  Tiling tiling_;
-  Planes src_, dst_;
-};
 
 std::string name_of(const TiledProblem& problem) {
   return problem.tiling().step == 4 ? "winograd_4x4_3x3:native" : "winograd_2x2_5x5:native";
