@@ -11,13 +11,13 @@ namespace robusta {
 
 class Patience {
  public:
-  /// `spins`: looks before the core is offered.
-  explicit Patience(int spins) : spins_(spins) {}
+  /// `spins`: looks before the core is offered; `yields`: offers before the first nap.
+  explicit Patience(int spins, int yields = kYields) : spins_(spins), yields_(yields) {}
 
   void pause() {
     if (looks_ < spins_) {
       relax();
-    } else if (looks_ < spins_ + kYields) {
+    } else if (looks_ < spins_ + yields_) {
       sched_yield();
     } else {
       std::this_thread::sleep_for(kNap);
@@ -36,7 +36,7 @@ class Patience {
   static constexpr int kYields = 1000;                         // about a millisecond when nobody wants the core
   static constexpr auto kNap = std::chrono::microseconds(50);  // a link of 10 Gbit/s moves 64 KB meanwhile
 
-  int spins_;
+  int spins_, yields_;
   int looks_ = 0;
 };
 

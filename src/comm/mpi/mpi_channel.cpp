@@ -40,9 +40,11 @@ void MpiChannel::receive(int slot, void* data, size_t bytes, int from) {
 
 void MpiChannel::wait(int slot) {
   std::vector<MPI_Request>& requests = slots_.at(static_cast<size_t>(slot));
-  // MPI_Wait would spin on a core that computes, and no call but one of ours moves the data on.
+  // MPI_Wait would spin on a core that computes, and no call but one of ours moves the data on. Naps, not yields: the
+  // scheduler lets a thread that wakes up run at once, but one that yields only after the slice of the one that
+  // computes.
   int done = requests.empty();
-  for (Patience patience(100); !done; patience.pause()) {
+  for (Patience patience(100, 0); !done; patience.pause()) {
     const int count = static_cast<int>(requests.size());
     check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
     if (done) break;
