@@ -18,7 +18,7 @@ packages=(
 )
 for option in "$@"; do
   case $option in
-    --tests) packages+=(libgtest-dev python3 ccache) ;;
+    --tests) packages+=(libgtest-dev python3 ccache iproute2) ;;
     --ci) packages+=(clang-format-14) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac
