@@ -43,13 +43,13 @@ struct SolverOptions {
   bool batch_is_global = false;      ///< the batch sizes of training are divided among the ranks
   bool accept_batch_change = false;  ///< resume with another number of samples per iteration
   RecordingTuner* tuner = nullptr;
-  std::vector<std::string> weights;  ///< instead of those of the solver's file
-  std::string snapshot;              ///< a .solverstate to go on from; then no weights are loaded
+  std::vector<std::string> weights = {};  ///< instead of those of the solver's file
+  std::string snapshot = {};              ///< a .solverstate to go on from; then no weights are loaded
   JsonLog* json = nullptr;
   ProgressLine* progress = nullptr;
-  TimelineOptions timeline;
+  TimelineOptions timeline = {};
   const Walltime* walltime = nullptr;
-  std::function<Request()> poll;  ///< asked between iterations and between batches of a test
+  std::function<Request()> poll = {};  ///< asked between iterations and between batches of a test
 };
 
 /// How a training ended.

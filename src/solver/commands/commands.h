@@ -9,6 +9,7 @@
 namespace robusta {
 
 int train_command();
+int check_command();
 int test_command();
 int time_command();
 int plan_command();

@@ -11,7 +11,7 @@
 #include "solver/weights.h"
 
 // Caffe's.
-DEFINE_string(solver, "", "solver prototxt (train, time)");
+DEFINE_string(solver, "", "solver prototxt (train, check, time)");
 DEFINE_string(model, "", "net prototxt (test, time)");
 DEFINE_string(phase, "", "TRAIN or TEST (time; TRAIN unless given)");
 DEFINE_int32(level, 0, "level of the net's state");

@@ -21,6 +21,7 @@ struct Action {
 
 constexpr Action kActions[] = {
     {"train", "train or fine-tune a model", train_command},
+    {"check", "look at everything that training needs, without training", check_command},
     {"test", "score a model", test_command},
     {"time", "measure the time of each layer", time_command},
     {"plan", "show kernels, layouts, memory and the largest batch, without running", plan_command},

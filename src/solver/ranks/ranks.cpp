@@ -25,7 +25,7 @@ class StepSum : public StepReduce {
 }  // namespace
 
 EndedByPeer::EndedByPeer(int rank, int exit_code, std::string text)
-    : exit_code_(exit_code), text_(str("ended because of rank ", rank, ": ", text)) {}
+    : exit_code_(exit_code), reason_(str("rank ", rank, ": ", text)), text_("ended because of " + reason_) {}
 
 Ranks::Ranks(Communicator& world, DdlOptions options)
     : world_(&world), options_(std::move(options)), topology_(find_topology(world, options_)) {

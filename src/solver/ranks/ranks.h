@@ -25,9 +25,12 @@ class EndedByPeer : public std::exception {
   EndedByPeer(int rank, int exit_code, std::string text);
   int exit_code() const { return exit_code_; }
   const char* what() const noexcept override { return text_.c_str(); }
+  /// "rank 3: ...", with the error of that rank.
+  const std::string& reason() const { return reason_; }
 
  private:
   int exit_code_;
+  std::string reason_;
   std::string text_;
 };
 
