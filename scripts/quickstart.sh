@@ -12,7 +12,7 @@ phase "1/5 packages"
 run "installing packages" scripts/install_deps.sh
 
 phase "2/5 build (release, without tests) in build/"
-configure build -DCMAKE_BUILD_TYPE=Release -DROBUSTA_TESTS=OFF
+configure build -DCMAKE_BUILD_TYPE=Release -DROBUSTA_TESTS=OFF -DROBUSTA_UNITY=ON
 build build
 
 phase "3/5 data: synthetic handwritten digits in data/digits"

@@ -54,13 +54,13 @@ void install(ErrorState& state, j_common_ptr info) {
 }
 
 /// A decoder and its memory. The decoding functions return false when the library gave up.
-class Decoder {
+class JpegDecoder {
  public:
-  explicit Decoder(std::string_view file) : file_(file) {
+  explicit JpegDecoder(std::string_view file) : file_(file) {
     install(state_, reinterpret_cast<j_common_ptr>(&info_));
     progress_.progress_monitor = watch_scans;
   }
-  ~Decoder() {
+  ~JpegDecoder() {
     if (created_) jpeg_destroy_decompress(&info_);
   }
 
@@ -154,10 +154,10 @@ void bgr_to_gray(uint8_t* pixels, int64_t count) {
 }
 
 /// An encoder; `memory_` is malloc'ed by the library.
-class Encoder {
+class JpegEncoder {
  public:
-  Encoder() { install(state_, reinterpret_cast<j_common_ptr>(&info_)); }
-  ~Encoder() {
+  JpegEncoder() { install(state_, reinterpret_cast<j_common_ptr>(&info_)); }
+  ~JpegEncoder() {
     if (created_) jpeg_destroy_compress(&info_);
     std::free(memory_);
   }
@@ -202,7 +202,7 @@ class Encoder {
 }  // namespace
 
 void decode_jpeg(std::string_view file, ColorMode mode, Image& image) {
-  Decoder decoder(file);
+  JpegDecoder decoder(file);
   const Extent extent = decoder.read_header(mode);
   const int orientation = decoder.orientation();
   const int64_t pixels = extent.height * extent.width;
@@ -217,7 +217,7 @@ void decode_jpeg(std::string_view file, ColorMode mode, Image& image) {
 }
 
 Extent jpeg_extent(std::string_view file, ColorMode mode) {
-  Decoder decoder(file);
+  JpegDecoder decoder(file);
   Extent extent = decoder.read_header(mode);
   if (swaps_sides(decoder.orientation())) std::swap(extent.height, extent.width);
   return extent;
@@ -228,7 +228,7 @@ std::string encode_jpeg(const Image& image) {
     throw Error(ErrorKind::kUnsupported,
                 "JPEG has 1 or 3 channels, the image has " + std::to_string(image.extent.channels), "write it as PNG");
   }
-  return Encoder().encode(image);
+  return JpegEncoder().encode(image);
 }
 
 }  // namespace robusta

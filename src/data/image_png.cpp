@@ -40,14 +40,14 @@ void write_bytes(png_structp png, png_bytep from, size_t count) {
 
 void no_flush(png_structp) {}
 
-class Decoder {
+class PngDecoder {
  public:
-  explicit Decoder(std::string_view file) : channel_{file, {}} {
+  explicit PngDecoder(std::string_view file) : channel_{file, {}} {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &channel_, fail_png, ignore);
     if (png_) info_ = png_create_info_struct(png_);
     if (!info_) throw std::bad_alloc();
   }
-  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  ~PngDecoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
   Extent read_header(ColorMode mode) {
     if (!try_header()) fail();
@@ -122,14 +122,14 @@ class Decoder {
   png_infop info_ = nullptr;
 };
 
-class Encoder {
+class PngEncoder {
  public:
-  Encoder() {
+  PngEncoder() {
     png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &channel_, fail_png, ignore);
     if (png_) info_ = png_create_info_struct(png_);
     if (!info_) throw std::bad_alloc();
   }
-  ~Encoder() { png_destroy_write_struct(&png_, &info_); }
+  ~PngEncoder() { png_destroy_write_struct(&png_, &info_); }
 
   std::string encode(const Image& image, int color_type) {
     std::vector<uint8_t> row(static_cast<size_t>(image.extent.channels * image.extent.width));
@@ -164,22 +164,22 @@ class Encoder {
 }  // namespace
 
 void decode_png(std::string_view file, ColorMode mode, Image& image) {
-  Decoder decoder(file);
+  PngDecoder decoder(file);
   const Extent extent = decoder.read_header(mode);
   decoder.read_rows(extent, image.scratch);
   to_planes(image.scratch.data(), extent, image);
 }
 
-Extent png_extent(std::string_view file, ColorMode mode) { return Decoder(file).read_header(mode); }
+Extent png_extent(std::string_view file, ColorMode mode) { return PngDecoder(file).read_header(mode); }
 
 std::string encode_png(const Image& image) {
   switch (image.extent.channels) {
     case 1:
-      return Encoder().encode(image, PNG_COLOR_TYPE_GRAY);
+      return PngEncoder().encode(image, PNG_COLOR_TYPE_GRAY);
     case 3:
-      return Encoder().encode(image, PNG_COLOR_TYPE_RGB);
+      return PngEncoder().encode(image, PNG_COLOR_TYPE_RGB);
     case 4:
-      return Encoder().encode(image, PNG_COLOR_TYPE_RGB_ALPHA);
+      return PngEncoder().encode(image, PNG_COLOR_TYPE_RGB_ALPHA);
     default:
       throw Error(ErrorKind::kUnsupported,
                   "PNG has 1, 3 or 4 channels, the image has " + std::to_string(image.extent.channels));

@@ -6,21 +6,21 @@
 namespace robusta {
 namespace {
 
-std::list<KernelCandidate>& registry() {
-  static std::list<KernelCandidate> candidates;
-  return candidates;
+std::list<KernelCandidate>& candidates() {
+  static std::list<KernelCandidate> list;
+  return list;
 }
 
 }  // namespace
 
 bool register_kernel(KernelCandidate candidate) {
-  registry().push_back(std::move(candidate));
+  candidates().push_back(std::move(candidate));
   return true;
 }
 
 std::vector<const KernelCandidate*> kernel_candidates(const std::string& pattern, const std::string& device) {
   std::vector<const KernelCandidate*> found;
-  for (const KernelCandidate& candidate : registry()) {
+  for (const KernelCandidate& candidate : candidates()) {
     if (candidate.pattern == pattern && candidate.device == device) found.push_back(&candidate);
   }
   // Ties are broken by name: the order of static initialisation differs between builds.
@@ -32,7 +32,7 @@ std::vector<const KernelCandidate*> kernel_candidates(const std::string& pattern
 
 int longest_pattern() {
   int longest = 1;
-  for (const KernelCandidate& candidate : registry()) {
+  for (const KernelCandidate& candidate : candidates()) {
     const int links = static_cast<int>(std::count(candidate.pattern.begin(), candidate.pattern.end(), '+'));
     longest = std::max(longest, links + 1);
   }

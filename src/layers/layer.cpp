@@ -7,24 +7,24 @@
 namespace robusta {
 namespace {
 
-std::map<std::string, LayerFactory>& registry() {
+std::map<std::string, LayerFactory>& factories() {
   static std::map<std::string, LayerFactory> layers;
   return layers;
 }
 
 }  // namespace
 
-bool register_layer(const std::string& type, LayerFactory factory) { return registry().emplace(type, factory).second; }
+bool register_layer(const std::string& type, LayerFactory factory) { return factories().emplace(type, factory).second; }
 
 std::vector<std::string> layer_types() {
   std::vector<std::string> types;
-  for (const auto& [type, factory] : registry()) types.push_back(type);
+  for (const auto& [type, factory] : factories()) types.push_back(type);
   return types;
 }
 
 std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
-  const auto found = registry().find(param.type());
-  if (found != registry().end()) return found->second(param);
+  const auto found = factories().find(param.type());
+  if (found != factories().end()) return found->second(param);
   std::string known;
   for (const std::string& type : layer_types()) known += (known.empty() ? "" : ", ") + type;
   throw Error(ErrorKind::kConfig,

@@ -11,8 +11,8 @@
 namespace robusta {
 namespace {
 
-constexpr int32_t kSide = 32, kChannels = 3, kClasses = 10;
-constexpr size_t kPixels = kSide * kSide * kChannels, kRecord = 1 + kPixels;
+constexpr int32_t kSide = 32, kColours = 3, kClasses = 10;
+constexpr size_t kPixels = kSide * kSide * kColours, kRecord = 1 + kPixels;
 
 /// Records of one file: a byte of label, then the planes.
 void convert_file(const std::string& path, int64_t records, LmdbWriter& writer) {
@@ -23,7 +23,7 @@ void convert_file(const std::string& path, int64_t records, LmdbWriter& writer) 
                 "fetch the binary version of CIFAR-10 again");
   }
   caffe::Datum datum;
-  datum.set_channels(kChannels);
+  datum.set_channels(kColours);
   datum.set_height(kSide);
   datum.set_width(kSide);
   for (size_t at = 0; at < file.size(); at += kRecord) {

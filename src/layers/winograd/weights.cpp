@@ -31,7 +31,7 @@ ROBUSTA_SIMD void transform_block(const WeightView& view, const float* weights, 
 }
 
 template <int R>
-ROBUSTA_SIMD void combine_block(const WeightView& view, const float* sums, int64_t parts, int64_t lanes, bool add,
+ROBUSTA_SIMD void combine_weight_block(const WeightView& view, const float* sums, int64_t parts, int64_t lanes, bool add,
                                 float* weights) {
   Vector points[kPoints][kPoints], filter[R][R];
   for (int i = 0; i < kPoints; ++i) {
@@ -67,7 +67,7 @@ void transform_weights(const WeightView& view, const float* weights, float* to) 
 }
 
 void combine_weights(const WeightView& view, const float* sums, int64_t parts, bool add, float* weights) {
-  const auto block = view.taps == 3 ? combine_block<3> : combine_block<5>;
+  const auto block = view.taps == 3 ? combine_weight_block<3> : combine_weight_block<5>;
   const int64_t blocks = view.padded_outputs() / kLanes;
   parallel_for(blocks * view.inputs, 64, [=, &view](int64_t i) {
     const int64_t output = i % blocks * kLanes, input = i / blocks;
