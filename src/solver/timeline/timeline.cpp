@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 
 #include <glog/logging.h>
 
@@ -53,13 +52,24 @@ class PiecesOfOthers {
   int rank_ = 1;
 };
 
+/// A number of one to nine digits.
+std::optional<int> iteration_in(const std::string& text) {
+  const bool digits = !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? std::optional<int>(std::stoi(text)) : std::nullopt;
+}
+
 }  // namespace
 
 TimelineOptions parse_timeline(const std::string& text) {
   TimelineOptions options{text, -1, -1};
-  std::smatch parts;
-  if (!std::regex_match(text, parts, std::regex("(.+):([0-9]{1,9})-([0-9]{1,9})"))) return options;
-  options = {parts[1], std::stoi(parts[2]), std::stoi(parts[3])};
+  const size_t colon = text.rfind(':');
+  const size_t dash = text.rfind('-');
+  // A file's name may hold either character: only FILE:FIRST-LAST with numbers is a range.
+  if (colon == std::string::npos || colon == 0 || dash == std::string::npos || dash < colon) return options;
+  const std::optional<int> first = iteration_in(text.substr(colon + 1, dash - colon - 1));
+  const std::optional<int> last = iteration_in(text.substr(dash + 1));
+  if (!first || !last) return options;
+  options = {text.substr(0, colon), *first, *last};
   if (options.first <= options.last) return options;
   throw Error(ErrorKind::kUsage, str("-timeline ", text, ": iteration ", options.first, " comes after ", options.last),
               "give FILE:FIRST-LAST, or FILE alone for the latest iterations");
