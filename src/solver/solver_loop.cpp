@@ -47,7 +47,9 @@ void Solver::finish_training() {
   // Caffe shows the loss after the last update by one more forward pass.
   if (p.display() > 0 && state_.iter % p.display() == 0) {
     const double loss = forward(train_pass(0));
-    throw_not_finite(not_finite_ ? 1 : 0);
+    double failed = not_finite_ ? 1 : 0;
+    ranks_.sum({&failed, 1});
+    throw_not_finite(failed);
     state_.losses.add(mean_over_ranks(loss));
     log_.final_loss(state_.iter, state_.losses.mean());
   }
@@ -116,7 +118,7 @@ Votes Solver::settle(double loss, bool hold) {
   if (!ranked_) return own_votes(loss);
   const Votes votes = ranked_->agree();
   throw_not_finite(votes.not_finite);
-  state_.losses.add(votes.loss / ranks_.count());
+  state_.losses.add(votes.loss);
   if (schedule_.needs_loss()) set_rate(hold);
   return votes;
 }
@@ -134,6 +136,7 @@ void Solver::finish_updates() {
 double Solver::forward(const Pass& pass) {
   const int64_t begin = timeline_ ? steady_ns() : 0;
   const double waited = train_net_->seconds_waited();
+  ranks_.doing("waiting for data");
   const double loss = train_net_->forward(pass, ranked_.get());
   if (timeline_) {
     timeline_->end_step();
@@ -237,7 +240,7 @@ Request Solver::take_request() { return options_.poll ? options_.poll() : Reques
 Votes Solver::own_votes(double loss) {
   const Request request = take_request();
   Votes votes;
-  votes.loss = loss;
+  votes.loss = loss / ranks_.count();  // the mean, whatever range -compress has
   votes.not_finite = not_finite_ ? 1 : 0;
   votes.stop = request == Request::kStop ? 1 : 0;
   votes.snapshot = request == Request::kSnapshot ? 1 : 0;

@@ -179,6 +179,7 @@ void Solver::build_nets() {
   if (!options_.snapshot.empty()) weights.clear();
 
   build_train_net(weights);
+  if (options_.tuner) ranks_.doing("the timing of kernels", Activity::kPausing, 3600);
   ranks_.root_only([&] { build_test_nets(weights); });
   if (ranks_.alone()) return;
   if (options_.tuner) share_kernel_choices(ranks_, *options_.tuner);
@@ -214,11 +215,13 @@ void Solver::tune_on_root(NetOptions options) {
   if (!options_.tuner) return;
   options.plan_only = true;
   options.gradient_memory = nullptr;
+  ranks_.doing("the timing of kernels", Activity::kPausing, 3600);
   ranks_.root_only([&] {
     const QuietLog quiet;
     Net(train_net_of(def_).definition(), options);
   });
   share_kernel_choices(ranks_, *options_.tuner);
+  ranks_.doing("the set-up", Activity::kPausing);
 }
 
 void Solver::build_test_nets(const std::vector<std::string>& weights) {

@@ -79,6 +79,7 @@ void Solver::test(size_t index) {
     if (ranks_.alone() && interrupted()) return;
     const uint64_t first = static_cast<uint64_t>(i) * batch;
     const uint64_t next = i + ranks_.count() < batches ? first + static_cast<uint64_t>(ranks_.count()) * batch : 0;
+    ranks_.doing("waiting for the data of a test");
     loss += net.forward({state_.seed, first, next, net.batch()});
     add(sums, read_outputs(net));
   }

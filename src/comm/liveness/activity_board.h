@@ -32,6 +32,12 @@ class ActivityBoard {
     touch();
   }
 
+  /// The text stays. Returns what the activity was.
+  Activity switch_to(Activity activity) {
+    touch();
+    return activity_.exchange(activity, std::memory_order_acq_rel);
+  }
+
   void touch() { moves_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Refreshes `sample`; a note that is being written at this moment leaves the older one there.

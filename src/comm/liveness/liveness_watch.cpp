@@ -21,6 +21,10 @@ void LivenessWatch::doing(std::string_view what, Activity activity, double limit
   if (thread_) thread_->board.note(what, activity, limit_s);
 }
 
+Activity LivenessWatch::switch_to(Activity activity) {
+  return thread_ ? thread_->board.switch_to(activity) : Activity::kComputing;
+}
+
 void LivenessWatch::touch() {
   if (thread_) thread_->board.touch();
 }

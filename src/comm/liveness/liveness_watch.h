@@ -60,11 +60,15 @@ class LivenessWatch {
   /// Without goodbye() or announce_end() the others take it for a death.
   ~LivenessWatch();
 
+  /// False when the job has one rank or a timeout of 0.
+  bool watches() const { return thread_ != nullptr; }
   /// Iteration `iteration` begins.
   void progress(int64_t iteration);
   /// What this rank does from now on (at most 63 characters are kept). Costs some ten nanoseconds. `limit_s`: of
-  /// kPausing, how long the step may take. Until the first call a rank pauses without a limit.
+  /// kPausing, how long the step may take, when that is more than the timeout. Until the first call a rank pauses without a limit.
   void doing(std::string_view what, Activity activity = Activity::kComputing, double limit_s = 600);
+  /// Another activity while it does the same: what it says stays. Returns what the activity was.
+  Activity switch_to(Activity activity);
   /// A sign of progress within what it is doing.
   void touch();
 

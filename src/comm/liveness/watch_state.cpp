@@ -144,7 +144,7 @@ void WatchState::accuse_silent(int peer, double now) {
 
 void WatchState::judge_self(double now) {
   if (finished_ || own_.activity == Activity::kWaiting || own_.activity == Activity::kFinished) return;
-  const double limit = own_.activity == Activity::kPausing ? own_.limit : timing_.timeout;
+  const double limit = own_.activity == Activity::kPausing ? std::max(own_.limit, timing_.timeout) : timing_.timeout;
   const double still = now - moved_at_;
   if (still > limit) accuse(Fault::kStalled, own_status(now), still, now);
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/str.h"
@@ -37,6 +38,14 @@ Timing timing_of(const LivenessOptions& options) {
   return timing;
 }
 
+void check_ports(const Roster& roster) {
+  for (const Contact& contact : roster) {
+    if (contact.port != 0) continue;
+    throw Error(ErrorKind::kCommunication, str("the liveness watch of a rank on ", contact.host, " cannot listen"),
+                "see the error of that rank");
+  }
+}
+
 }  // namespace
 
 LivenessWatch::Thread::Thread(Communicator& world, LivenessOptions options)
@@ -46,8 +55,16 @@ LivenessWatch::Thread::Thread(Communicator& world, LivenessOptions options)
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!options_.end_process) options_.end_process = [](int code) { _exit(code); };
   uint16_t port = 0;
-  Descriptor listener = listen_anywhere(port);
-  roster_ = gather_roster(world, port);
+  std::optional<Error> error;
+  Descriptor listener;
+  try {
+    listener = listen_anywhere(port);
+  } catch (const Error& thrown) {
+    error = thrown;
+  }
+  roster_ = gather_roster(world, port);  // port 0: this rank has failed
+  if (error) throw *error;
+  check_ports(roster_);
   const Neighbours neighbours = find_neighbours(host_names(roster_), rank_);
   state_.emplace(rank_, neighbours, timing_);
   mesh_.emplace(rank_, neighbours, roster_, std::move(listener), timing_);

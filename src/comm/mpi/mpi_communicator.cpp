@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "comm/host_name.h"
 #include "comm/mpi/mpi_memory.h"
+#include "robusta/error.h"
 
 namespace robusta {
 
@@ -66,8 +68,18 @@ std::shared_ptr<SharedMemory> MpiCommunicator::allocate(size_t bytes) {
     free_comm_at_end(node_);
     check_mpi(MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
-  auto memory = std::make_shared<MpiMemory>(comm_, node_, bytes);
-  barrier();  // nobody reads before everybody has zeroed
+  std::shared_ptr<MpiMemory> memory;
+  std::optional<Error> error;
+  try {
+    memory = std::make_shared<MpiMemory>(comm_, node_, bytes);
+  } catch (const Error& thrown) {
+    error = thrown;
+  }
+  // Nobody reads before everybody has zeroed. A host may be short of memory where the others are not.
+  double failures = error ? 1 : 0;
+  all_reduce(&failures, 1, DType::kF64);
+  if (error) throw *error;
+  if (failures > 0) throw Error(ErrorKind::kMemory, "another host has no memory that its ranks share");
   return memory;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <iterator>
 #include <tuple>
 
 #include "comm/page_block.h"
+#include "robusta/error.h"
 
 namespace robusta {
 namespace {
@@ -112,8 +114,15 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int colour, int key) {
 
 std::shared_ptr<SharedMemory> ThreadCommunicator::allocate(size_t bytes) {
   std::shared_ptr<std::byte> block, found;
-  if (rank_ == 0) block = allocate_pages(whole_pages(bytes) * static_cast<size_t>(size()));
+  std::exception_ptr error;
+  try {
+    if (rank_ == 0) block = allocate_pages(whole_pages(bytes) * static_cast<size_t>(size()));
+  } catch (...) {
+    error = std::current_exception();
+  }
   meet(&block, [&] { found = *static_cast<const std::shared_ptr<std::byte>*>(group_->board(0)); });
+  if (error) std::rethrow_exception(error);
+  if (!found) throw Error(ErrorKind::kMemory, "the first thread found no memory for all");
   return std::make_shared<ThreadMemory>(bytes, std::move(found), group_->hosts(), rank_);
 }
 

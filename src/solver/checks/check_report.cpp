@@ -18,6 +18,8 @@ bool CheckReport::run(const std::string& topic, const std::function<std::string(
     code = peer.exit_code();
     text = peer.reason();
   } catch (const Error& error) {
+    // The others do not know of it and are in the midst of the check: the job ends.
+    if (!ranks_.alone() && !ranks_.failed_together()) throw;
     code = error.exit_code();
     text = error.what();
   }

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <optional>
+#include <thread>
 
 #include <glog/logging.h>
 
@@ -18,6 +20,12 @@
 namespace robusta {
 namespace {
 
+/// Of the flag, or else of the environment.
+std::string ddl_text(const std::string& flag) {
+  const char* variable = std::getenv("DDL_OPTIONS");
+  return flag.empty() && variable ? variable : flag;
+}
+
 /// For the job: by the rank that has the error.
 void report(const Communicator& world, const Error& error) {
   std::fprintf(stderr, "caffe: error: %s\n  found by    rank %d on %s\nAll %d ranks end with code %d.\n", error.what(),
@@ -29,6 +37,7 @@ void report(const Communicator& world, const Error& error) {
   const Failure failure = watch.announce_end(error.exit_code(), error.what());
   if (failure.own) report(world, error);
   std::fflush(nullptr);
+  if (!watch.watches()) abandon_world(failure.code);  // nothing else tells the others
   _exit(failure.code);
 }
 
@@ -45,6 +54,7 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
   try {
     Ranks ranks(world, options);
     ranks.set_watch(&watch);
+    ranks.doing("the set-up", Activity::kPausing);
     try {
       settle_cores(ranks);
       return body(ranks);
@@ -57,6 +67,10 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
     end_alone(world, watch, error);
   } catch (const std::bad_alloc&) {
     end_alone(world, watch, Error(ErrorKind::kMemory, "out of memory", "lower the batch size (-batch)"));
+  } catch (const EndedByPeer&) {
+    throw;
+  } catch (const std::exception& error) {
+    end_alone(world, watch, Error(ErrorKind::kInternal, error.what(), "please report this"));
   }
 }
 
@@ -69,7 +83,10 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
   int code = 0;
   try {
     Ranks starting(world, {});
-    starting.together([&] { options = ddl_options_of(ddl_flag); });
+    // Launchers that forward no environment give DDL_OPTIONS to the ranks of their own host only.
+    std::string text = ddl_text(ddl_flag);
+    starting.broadcast(text);
+    starting.together([&] { options = parse_ddl_options(text); });
     starting.together([&] { watch = start_watch(world, options); });
     code = run_watched(world, options, *watch, body);
   } catch (const EndedByPeer& ended) {
@@ -84,18 +101,23 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
   return code;
 }
 
+/// Nobody watches MPI's own end, where a rank would wait for a host that is lost. All that matters is written by then.
+void end_in_any_case(int code) {
+  std::thread([code] {
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    _exit(code);
+  }).detach();
+}
+
 }  // namespace
 
-DdlOptions ddl_options_of(const std::string& flag) {
-  if (!flag.empty()) return parse_ddl_options(flag);
-  const char* variable = std::getenv("DDL_OPTIONS");
-  return variable ? parse_ddl_options(variable) : DdlOptions{};
-}
+DdlOptions ddl_options_of(const std::string& flag) { return parse_ddl_options(ddl_text(flag)); }
 
 int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body) {
   std::unique_ptr<Communicator> world = join_world();
+  const bool several = world->size() > 1;
   int code = 0;
-  if (world->size() == 1) {
+  if (!several) {
     const DdlOptions options = ddl_options_of(ddl_flag);
     if (!options.dims.empty()) check_dims(options, 1);
     Ranks alone;
@@ -104,6 +126,7 @@ int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body)
     code = run_ranks(*world, ddl_flag, body);
   }
   world.reset();
+  if (several) end_in_any_case(code);
   leave_world();
   return code;
 }

@@ -101,14 +101,17 @@ void RankedUpdate::finish() {
 }
 
 void RankedUpdate::wait_for(size_t buckets) {
-  const size_t reduced = reducer_.reduced();
+  size_t reduced = reducer_.reduced();
   if (reduced >= buckets) return;
-  char what[64];
-  std::snprintf(what, sizeof what, "bucket %zu of %zu", reduced + 1, missing_.size());
-  ranks_.doing(what, Activity::kWaiting);
   {
     const TimelineSpan span(timeline_, TraceKind::kBucketWait, static_cast<int>(buckets) - 1);
-    reducer_.wait(buckets);
+    // One after the other: each is a sign of progress on a slow network.
+    for (; reduced < buckets; reduced = reducer_.reduced()) {
+      char what[64];
+      std::snprintf(what, sizeof what, "bucket %zu of %zu", reduced + 1, missing_.size());
+      ranks_.doing(what, Activity::kWaiting);
+      reducer_.wait(reduced + 1);
+    }
   }
   ranks_.doing("the update");
 }

@@ -12,13 +12,16 @@ namespace {
 
 class StepSum : public StepReduce {
  public:
-  explicit StepSum(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}
+  StepSum(const Ranks& ranks, std::unique_ptr<Communicator> communicator)
+      : ranks_(ranks), communicator_(std::move(communicator)) {}
   int ranks() const override { return communicator_->size(); }
   void sum(std::span<double> values) override {
+    const Ranks::Waiting waiting(ranks_);
     communicator_->all_reduce(values.data(), static_cast<int64_t>(values.size()), DType::kF64);
   }
 
  private:
+  const Ranks& ranks_;
   std::unique_ptr<Communicator> communicator_;
 };
 
@@ -32,7 +35,7 @@ Ranks::Ranks(Communicator& world, DdlOptions options)
   if (alone()) return;
   control_ = world.duplicate();
   gradients_ = world.duplicate();
-  step_ = std::make_unique<StepSum>(world.duplicate());
+  step_ = std::make_unique<StepSum>(*this, world.duplicate());
 }
 
 Ranks::~Ranks() = default;
@@ -43,6 +46,13 @@ void Ranks::progress(int64_t iteration) {
 
 void Ranks::doing(std::string_view what, Activity activity, double limit_s) {
   if (watch_) watch_->doing(what, activity, limit_s);
+}
+
+Ranks::Waiting::Waiting(const Ranks& ranks)
+    : watch_(ranks.watch_), before_(watch_ ? watch_->switch_to(Activity::kWaiting) : Activity::kComputing) {}
+
+Ranks::Waiting::~Waiting() {
+  if (watch_) watch_->switch_to(before_);
 }
 
 void Ranks::together(const std::function<void()>& work) {
@@ -58,6 +68,7 @@ void Ranks::together(const std::function<void()>& work) {
   if (failures == 0) return;
   failed_together_ = true;
   // Only a job that ends pays for asking every rank.
+  const Waiting waiting(*this);
   std::vector<int> failed(static_cast<size_t>(count()));
   const int mine = error ? 1 : 0;
   control_->all_gather(&mine, sizeof mine, failed.data());
@@ -102,16 +113,14 @@ void Ranks::building(const std::function<void(const Allocate& allocate)>& build)
 
 void Ranks::sum(std::span<double> values) {
   if (alone()) return;
-  doing("what all ranks agree on", Activity::kWaiting);
+  const Waiting waiting(*this);
   control_->all_reduce(values.data(), static_cast<int64_t>(values.size()), DType::kF64);
-  doing("between iterations", Activity::kPausing);
 }
 
 void Ranks::broadcast(void* data, size_t bytes) {
   if (alone()) return;
-  doing("what rank 0 sends", Activity::kWaiting);
+  const Waiting waiting(*this);
   control_->broadcast(data, bytes, 0);
-  doing("between iterations", Activity::kPausing);
 }
 
 void Ranks::broadcast(std::string& text) {
@@ -139,11 +148,15 @@ bool Ranks::agree(uint64_t value) {
 }
 
 void Ranks::gather(const void* mine, size_t bytes, void* all) {
-  if (!alone()) control_->all_gather(mine, bytes, all);
+  if (alone()) return;
+  const Waiting waiting(*this);
+  control_->all_gather(mine, bytes, all);
 }
 
 void Ranks::barrier() {
-  if (!alone()) control_->barrier();
+  if (alone()) return;
+  const Waiting waiting(*this);
+  control_->barrier();
 }
 
 std::unique_ptr<AllReduce> Ranks::make_all_reduce(size_t largest_bytes) {

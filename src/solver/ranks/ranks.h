@@ -56,6 +56,18 @@ class Ranks {
   void set_watch(LivenessWatch* watch) { watch_ = watch; }
   void progress(int64_t iteration);
   void doing(std::string_view what, Activity activity = Activity::kComputing, double limit_s = 600);
+  /// While it lives, this rank waits for others in the midst of what it does: a delay is not its own.
+  class Waiting {
+   public:
+    explicit Waiting(const Ranks& ranks);
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting();
+
+   private:
+    LivenessWatch* watch_;
+    Activity before_;
+  };
 
   /// Runs `work` on every rank. When it throws an Error on any, it throws on all: the lowest failing rank its own
   /// error, the others EndedByPeer.
