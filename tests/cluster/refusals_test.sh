@@ -24,6 +24,16 @@ expect_refusal() {
 on_first "${RANKS[@]}" -n 4 "${TRAIN[@]}" solver.prototxt > trained.log 2>&1
 check "four ranks that agree train" "$? $(grep -c 'Iteration 2 (' trained.log)" "0 1"
 
+cat > first_only << 'END'
+#!/bin/bash
+[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export DDL_OPTIONS="-timeout 5 -mode r:4 -dump_iter 1"
+exec "$@"
+END
+chmod +x first_only
+on_first "${RANKS[@]}" -n 4 ./first_only caffe train -deterministic -batch global -solver solver.prototxt > options.log 2>&1
+check "DDL_OPTIONS of rank 0 are those of all" \
+  "$? $(grep -c 'Iteration 2 (' options.log) $(grep -c 'communication of 1 iteration' options.log)" "0 1 3"
+
 # Rank 2, alone, finds other files.
 mkdir other && cp solver.prototxt net.prototxt other/ && ln -s "$PWD/test_lmdb" other/ && ln -s "$PWD/train_lmdb" other/
 cat > there << 'END'

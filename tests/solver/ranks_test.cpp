@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "comm/thread_ranks.h"
@@ -263,6 +265,35 @@ TEST_F(Training, AChangedGlobalBatchIsRefusedUnlessAccepted) {
   EXPECT_TRUE(contains(error.what(), "-accept_batch_change"));
   second.accept_batch_change = true;
   EXPECT_EQ(train(second).losses.size(), 6u);
+}
+
+/// The forward pass that shows the loss after the last update has no bucket in which a rank could tell the others.
+TEST(LastLoss, ThatIsNotFiniteOnOneRankEndsAll) {
+  const TempDir folder;
+  std::atomic<int> ended = 0;
+  const Error error = error_of([&] {
+    run_thread_ranks(3, [&](Communicator& world) {
+      omp_set_num_threads(1);
+      Ranks group(world, {});
+      SolverOptions options;
+      options.ranks = &group;
+      const std::string prefix = "snapshot_prefix: '" + (folder / "toy") + "'";
+      Solver solver(toy_def("max_iter: 4 display: 4 snapshot_after_train: false " + prefix), options);
+      solver.on_iteration = [&](int iteration, double, double) {
+        if (group.rank() != 1 || iteration != 3) return;
+        const ParamPtr weights = solver.train_net().layer_params("ip2")[0];
+        static_cast<float*>(weights->data)[0] = std::numeric_limits<float>::infinity();
+      };
+      try {
+        solver.solve();
+      } catch (const EndedByPeer&) {
+        ++ended;
+      }
+    });
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::kNumeric);
+  EXPECT_TRUE(contains(error.what(), "on rank 1"));
+  EXPECT_EQ(ended, 2);
 }
 
 }  // namespace
