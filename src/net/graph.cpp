@@ -49,10 +49,10 @@ class Builder {
     caffe::LayerParameter& param = *graph_.def.param.mutable_layer(index);
     if (!param.has_phase()) param.set_phase(graph_.def.param.state().phase());
     LOG(INFO) << "Creating Layer " << param.name();
+    const bool own_source = name_own_source(param);
     add_automatic_tops(param);
     Node& node = graph_.nodes.emplace_back();
     node.where = graph_.def.sources[static_cast<size_t>(index)];
-    const bool own_source = name_own_source(param);
     node.layer = make_layer(param);
     node.source = dynamic_cast<SourceLayer*>(node.layer.get());
     if (node.source && options_.batch > 0) node.source->set_batch(options_.batch);

@@ -34,6 +34,15 @@ on_first "${RANKS[@]}" -n 4 ./first_only caffe train -deterministic -batch globa
 check "DDL_OPTIONS of rank 0 are those of all" \
   "$? $(grep -c 'Iteration 2 (' options.log) $(grep -c 'communication of 1 iteration' options.log)" "0 1 3"
 
+cat > other_option << 'END'
+#!/bin/bash
+[ "$OMPI_COMM_WORLD_RANK" != 3 ] || exec "$@" -shuffle
+exec "$@"
+END
+chmod +x other_option
+expect_refusal "another option" 8 "the option -shuffle of rank 3 is not that of the other ranks; give all ranks the same" \
+  "${RANKS[@]}" -n 4 ./other_option "${TRAIN[@]}" solver.prototxt
+
 # Rank 2, alone, finds other files.
 mkdir other && cp solver.prototxt net.prototxt other/ && ln -s "$PWD/test_lmdb" other/ && ln -s "$PWD/train_lmdb" other/
 cat > there << 'END'

@@ -60,6 +60,7 @@ class Training : public testing::Test {
     std::string resume = "";
     bool accept_batch_change = false;
     bool snapshot = false;  ///< at the end
+    std::string data = "";  ///< the data layer, where it is another
   };
 
   /// Trains on threads as ranks, each with its part of the global batch.
@@ -74,7 +75,8 @@ class Training : public testing::Test {
       options.snapshot = run.resume;
       options.accept_batch_change = run.accept_batch_change;
       const std::string text = run.settings + " momentum: 0.9 weight_decay: 0.001 random_seed: 3 net_param { " +
-                               data_layer(run.global_batch / run.ranks) + run.layers + "}";
+                               (run.data.empty() ? data_layer(run.global_batch / run.ranks) : run.data) + run.layers +
+                               "}";
       Solver solver(parse_solver(text, "ranks.prototxt"), options);
       Outcome mine;
       solver.on_iteration = [&](int, double loss, double) { mine.losses.push_back(loss); };
@@ -247,6 +249,29 @@ TEST_F(Training, ResumesBitByBitOnTheSameRanks) {
   second.snapshot = false;
   const Outcome whole = train(Run{settings, net, 4, 12, DType::kF32});
   EXPECT_EQ(train(second).numbers, whole.numbers);
+}
+
+/// Batches of eight, dealt out by hand: even ones to rank 0, odd ones to rank 1.
+TEST_F(Training, RanksWithSourcesOfTheirOwnEqualOneRankWithAll) {
+  const TempDir folder;
+  const auto sample = [](int i) {
+    return raw_datum({3, 8, 8}, i * 7 % kClasses, static_cast<uint64_t>(i * 7 % kClasses + 1));
+  };
+  write_database(folder / "all", 32, sample);
+  for (int rank : {0, 1}) {
+    write_database(folder / ("part_" + std::to_string(rank) + "_of_2"), 16,
+                   [&](int i) { return sample(i / 8 * 16 + rank * 8 + i % 8); });
+  }
+  Run run{kFixed, kConv + kDropped + loss_layer()};
+  const auto data = [&](const std::string& name, int batch) {
+    return "layer { name: 'data' type: 'Data' top: 'data' top: 'label' data_param { backend: LMDB source: '" +
+           (folder / name) + "' batch_size: " + std::to_string(batch) + " } transform_param { scale: 0.01 } } ";
+  };
+  run.data = data("all", 16);
+  const Outcome one = train(run);
+  run.ranks = 2;
+  run.data = data("part_%#_of_%*", 8);
+  expect_same(train(run), one, 1e-6);
 }
 
 TEST_F(Training, AChangedGlobalBatchIsRefusedUnlessAccepted) {

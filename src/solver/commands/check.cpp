@@ -68,7 +68,8 @@ std::unique_ptr<Solver> check_definitions(Ranks& ranks, CheckReport& report) {
   const bool same = report.run("program", [&] {
     ranks.together([&] { def = solver_from_flags(ranks.count()); });
     check_same_program(ranks, def);
-    return str("version ", kVersion, ranks.alone() ? "" : ", solver and nets are the same on all ranks");
+    check_same_flags(ranks, flags_of_the_job());
+    return str("version ", kVersion, ranks.alone() ? "" : ", solver, nets and options are the same on all ranks");
   });
   std::unique_ptr<Solver> solver;
   if (!same) return solver;

@@ -28,6 +28,13 @@ std::vector<gflags::CommandLineFlagInfo> own_flags() {
   return own;
 }
 
+/// What may differ between the ranks of a job: rank 0's -ddl counts, the solvers' contents are compared, and the others
+/// concern a rank alone.
+bool may_differ(const std::string& flag) {
+  constexpr const char* kNames[] = {"ddl", "solver", "gpu", "bvlc", "threshold", "engine", "log_json", "tune_cache"};
+  return std::find(std::begin(kNames), std::end(kNames), flag) != std::end(kNames);
+}
+
 [[noreturn]] void unknown_flag(const std::string& name) {
   std::vector<std::string> names;
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) names.push_back(flag.name);
@@ -71,6 +78,14 @@ bool read_flag(const std::string& word, const std::string* next) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> flags_of_the_job() {
+  std::vector<std::pair<std::string, std::string>> flags;
+  for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
+    if (!may_differ(flag.name)) flags.emplace_back('-' + flag.name, flag.current_value);
+  }
+  return flags;
+}
 
 CommandLine read_command_line(int argc, char** argv) {
   CommandLine line;

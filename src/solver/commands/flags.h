@@ -49,6 +49,9 @@ struct CommandLine {
 /// unknown flag (with the nearest one), a missing and an unreadable value.
 CommandLine read_command_line(int argc, char** argv);
 
+/// Names and values of the flags that all ranks of a job have to be given alike.
+std::vector<std::pair<std::string, std::string>> flags_of_the_job();
+
 /// Throws Error{kUnsupported} for a flag in use whose part is not built in, and logs those that change nothing here.
 void refuse_flags_of_later_parts();
 

@@ -35,6 +35,7 @@ int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   SolverDef def;
   ranks.together([&] { def = solver_from_flags(ranks.count()); });
   check_same_program(ranks, def);
+  check_same_flags(ranks, flags_of_the_job());
   settle_device(ranks);
   warn_of_hosts(ranks);
   ranks.root_only([&] { options.snapshot = snapshot_from_flags(def, ranks.count()); });

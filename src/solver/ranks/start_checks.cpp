@@ -40,6 +40,16 @@ void check_same_program(Ranks& ranks, const SolverDef& def) {
   require_equal(ranks, "the net that " + def.file + " trains or tests", nets, same_files);
 }
 
+void check_same_flags(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& flags) {
+  if (ranks.alone()) return;
+  std::string all;
+  for (const auto& [name, value] : flags) all += name + '=' + value + '\n';
+  if (ranks.agree(hash_bytes(all))) return;
+  for (const auto& [name, value] : flags) {
+    require_equal(ranks, "the option " + name, hash_bytes(value), "give all ranks the same options");
+  }
+}
+
 void check_same_data(Ranks& ranks, const Net& net) {
   if (ranks.alone()) return;
   for (const Node& node : net.graph().nodes) {

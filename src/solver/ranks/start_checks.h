@@ -13,6 +13,9 @@ namespace robusta {
 /// The program's version, the solver and the nets it names, byte for byte in their canonical text.
 void check_same_program(Ranks& ranks, const SolverDef& def);
 
+/// Names and values, in the same order on all ranks.
+void check_same_flags(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& flags);
+
 /// Number of records and first keys of every data source, but for those that are one per rank.
 void check_same_data(Ranks& ranks, const Net& net);
 
