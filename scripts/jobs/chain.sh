@@ -6,6 +6,12 @@
 # $SOLVER names the solver, $TIME may hold seconds or HH:MM:SS after which to stop, and $LEFT says how many further
 # jobs may follow (10), so that a chain that gets nowhere ends.
 
+# stopped_early LOG: the last training that began there was asked to stop, or its time was over. As with Caffe, the
+# program logs "Optimization Done." then too.
+stopped_early() {
+  awk '/Starting Optimization/ { early = 0 } /Optimization stopped early/ { early = 1 } END { exit !early }' "$1"
+}
+
 train_on() {
   local log=$1 pid code
   shift
@@ -19,7 +25,7 @@ train_on() {
     code=$?
     kill -0 "$pid" 2> /dev/null || break
   done
-  if grep -q 'Optimization Done' "$log"; then
+  if grep -q 'Optimization Done' "$log" && ! stopped_early "$log"; then
     echo "training is done"
   elif [ "$code" -ne 0 ] && [ "$code" -ne 8 ]; then
     # Only a failure of communication (8) is worth another try without a change: docs/errors.md.

@@ -48,12 +48,14 @@ check_true "OMP_NUM_THREADS is that of the job" [ "$(grep -c 'threads 8:' out)" 
 run_job scripts/jobs/intel.pbs
 check "intel.pbs" "$? $(hosts_of out)" "0 $one_each"
 
-# A chain of jobs: the program says that there is more to do, then that it is done.
+# A chain of jobs: the program says that it was stopped, then that it is done, in the words of the true one.
 cat > build/tools/caffe << 'END'
 #!/bin/bash
 [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
 echo "$*" >> steps
-[ "$(wc -l < steps)" -lt 3 ] || echo "Optimization Done."
+echo "Starting Optimization"
+[ "$(wc -l < steps)" -ge 3 ] || echo "Optimization stopped early."
+echo "Optimization Done."
 END
 # shellcheck disable=SC2016  # meant for the script
 printf '#!/bin/sh\necho "$*" "LEFT=$LEFT" >> submitted\n' > build/tools/qsub && chmod +x build/tools/qsub

@@ -25,7 +25,8 @@ check "with the threads that were asked for" "$(grep -c 'threads 8:' out)" 8
 # The warning before the time is over. Slurm takes its time in steps of minutes, so the warning is sent as scancel does.
 cat > build/tools/caffe << 'END'
 #!/bin/bash
-trap 'echo "rank $OMPI_COMM_WORLD_RANK snapshot"; exit 0' USR1
+log() { [ "$OMPI_COMM_WORLD_RANK" != 0 ] || printf 'Optimization %s.\n' "$@"; }
+trap 'echo "rank $OMPI_COMM_WORLD_RANK snapshot"; log "stopped early" Done; exit 0' USR1
 echo "$*" > "started.$OMPI_COMM_WORLD_RANK"
 while :; do sleep 0.1; done
 END
