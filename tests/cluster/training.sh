@@ -49,7 +49,7 @@ launcher() { pgrep -P "$JOB"; }
 
 await_text() {
   local until=$((SECONDS + PATIENCE))
-  until grep -q -e "$1" "$JOB_LOG"; do
+  until grep -qs -e "$1" "$JOB_LOG"; do
     if ! kill -0 "$JOB" 2> /dev/null || [ $SECONDS -gt $until ]; then
       check "the job shows '$1'" "$(tail -n 20 "$JOB_LOG")" "$1"
       return 1
