@@ -7,7 +7,8 @@
 Looked at: no-break spaces and other characters, sockets and cores that do not exist, ranks missing or twice, their number,
 the header against the lines, the order of the ranks, cores given twice, missing slot=, names of hosts. Without --sockets
 and --cores the cores are compared with this machine where its name stands in the file. No host is reached; names are
-looked up as the system does. Exit code 0: no fault; 2: faults, one per line; 1: wrong command line.
+looked up as the system does. Exit code 0: no fault; 2: faults, one per line, or a file that cannot be read; 1: wrong
+command line.
 """
 
 import argparse
