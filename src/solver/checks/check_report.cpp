@@ -6,8 +6,6 @@
 
 namespace robusta {
 
-std::string counted(int64_t number, const std::string& noun) { return str(number, ' ', noun, number == 1 ? "" : "s"); }
-
 bool CheckReport::run(const std::string& topic, const std::function<std::string()>& check) {
   ranks_.doing("the check of " + topic, Activity::kPausing, 60);
   std::string text;

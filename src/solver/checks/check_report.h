@@ -7,14 +7,12 @@
 #include <ostream>
 #include <string>
 
+#include "base/counted.h"
 #include "robusta/error.h"
 #include "solver/checks/host_facts.h"
 #include "solver/ranks/ranks.h"
 
 namespace robusta {
-
-/// "1 net", "2 nets"
-std::string counted(int64_t number, const std::string& noun);
 
 class CheckReport {
  public:
