@@ -16,6 +16,7 @@ namespace {
 [[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
   const std::string fix = code == ENOSPC || code == EDQUOT ? "free some space or write elsewhere"
                           : code == ENOENT                 ? "create the folder first"
+                          : code == EISDIR                 ? "name a file, not a folder"
                                                            : "check the path and its permissions";
   throw Error(ErrorKind::kOutput, what + " " + path + ": " + std::strerror(code), fix);
 }
@@ -66,11 +67,17 @@ void write_file_atomically(const std::string& path, const std::function<void(int
   if (folder.fd >= 0) ::fsync(folder.fd);
 }
 
-void require_writable_prefix(const std::string& prefix) {
+void require_writable_prefix(const std::string& what, const std::string& prefix) {
   const std::string probe = prefix + ".writable." + std::to_string(::getpid());
   Descriptor file{::open(probe.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-  if (file.fd < 0) fail("cannot write snapshots with prefix", prefix, errno);
+  if (file.fd < 0) fail("cannot write " + what, prefix, errno);
   ::unlink(probe.c_str());
+}
+
+void require_writable_file(const std::string& what, const std::string& path) {
+  // Files beside it could be written, and only the rename at the end would fail.
+  if (std::filesystem::is_directory(path)) fail("cannot write " + what, path, EISDIR);
+  require_writable_prefix(what, path);
 }
 
 }  // namespace robusta

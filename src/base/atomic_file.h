@@ -14,7 +14,11 @@ void write_file_atomically(const std::string& path, const std::function<void(int
 /// write(2) until all is written. Throws Error{kOutput}.
 void write_all(int fd, const void* data, size_t bytes);
 
-/// Throws Error{kOutput} unless files whose names begin with `prefix` can be created; leaves nothing behind.
-void require_writable_prefix(const std::string& prefix);
+/// Throws Error{kOutput} unless files whose names begin with `prefix` can be created; leaves nothing behind. `what`
+/// they are, for the message: "snapshots with prefix".
+void require_writable_prefix(const std::string& what, const std::string& prefix);
+
+/// The same for one file that write_file_atomically() is to write later. `what` it is: "the timeline".
+void require_writable_file(const std::string& what, const std::string& path);
 
 }  // namespace robusta

@@ -118,8 +118,23 @@ TEST(AtomicFile, NamesTheFolderThatIsNotThere) {
   const Error error = error_of([&] { write_file_atomically(folder / "no/file", [](int) {}); });
   EXPECT_EQ(error.kind(), ErrorKind::kOutput);
   EXPECT_TRUE(contains(error.what(), folder / "no/file"));
-  EXPECT_EQ(error_of([&] { require_writable_prefix(folder / "no/prefix"); }).kind(), ErrorKind::kOutput);
-  require_writable_prefix(folder / "prefix");
+  EXPECT_EQ(files_in(folder / ""), 0u);
+}
+
+TEST(AtomicFile, WhatCannotBeWrittenLaterIsNamedAtOnce) {
+  const TempDir folder;
+  const Error prefix = error_of([&] { require_writable_prefix("things with prefix", folder / "no/prefix"); });
+  EXPECT_EQ(prefix.kind(), ErrorKind::kOutput);
+  EXPECT_TRUE(contains(prefix.cause(), "cannot write things with prefix " + (folder / "no/prefix") + ": No such file"));
+  EXPECT_TRUE(contains(prefix.fix(), "create the folder"));
+  const Error file = error_of([&] { require_writable_file("the thing", folder / "no/file"); });
+  EXPECT_TRUE(contains(file.cause(), "cannot write the thing " + (folder / "no/file") + ": No such file"));
+  const Error is_folder = error_of([&] { require_writable_file("the thing", folder / ""); });
+  EXPECT_EQ(is_folder.kind(), ErrorKind::kOutput);
+  EXPECT_TRUE(contains(is_folder.cause(), "cannot write the thing"));
+  EXPECT_TRUE(contains(is_folder.fix(), "name a file"));
+  require_writable_prefix("things with prefix", folder / "prefix");
+  require_writable_file("the thing", folder / "file");
   EXPECT_EQ(files_in(folder / ""), 0u);
 }
 

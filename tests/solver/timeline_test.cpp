@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/str.h"
 #include "comm/thread_ranks.h"
 #include "solver/process.h"
 #include "solver/timeline/timeline.h"
@@ -220,6 +221,20 @@ TEST(Timeline, IsWrittenWhenASignalStopsTheProgram) {
   const std::vector<Event> events = read_trace(folder / "t.json");
   EXPECT_EQ(some(events, 0, "iteration").size(), 50u);
   EXPECT_EQ(some(events, 0, "snapshot").size(), 1u);
+}
+
+TEST(Timeline, AFileThatCannotBeWrittenIsNamedBeforeTraining) {
+  const TempDir folder;
+  write_file(folder / "solver.prototxt",
+             "base_lr: 0.01 lr_policy: 'fixed' max_iter: 1 snapshot_prefix: 'toy'\n" + kToyNet);
+  for (const auto& [file, why] : {std::pair{"no/t.json", "No such file or directory; create the folder first"},
+                                  std::pair{".", "Is a directory; name a file, not a folder"}}) {
+    CaffeProcess process(folder.path(), {"train", "-solver=solver.prototxt", "-timeline", file});
+    EXPECT_EQ(process.wait(), static_cast<int>(ErrorKind::kOutput));
+    const std::string log = process.log();
+    EXPECT_TRUE(contains(log, str("caffe: error: cannot write the timeline ", file, ": ", why))) << log;
+    EXPECT_FALSE(contains(log, "Starting Optimization")) << log;
+  }
 }
 
 }  // namespace

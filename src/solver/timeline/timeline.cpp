@@ -81,7 +81,7 @@ Timeline::Timeline(Ranks& ranks, TimelineOptions options, size_t events)
       driver_(ring_size(options_, events)),
       reductions_(driver_.capacity()),
       origin_(steady_ns()) {
-  ranks_.root_only([&] { require_writable_prefix(options_.file); });
+  ranks_.root_only([&] { require_writable_file("the timeline", options_.file); });
   clock_.first_at = steady_ns();
   clock_.first = clock_offset(ranks_, steady_ns);
   ranks_.broadcast_value(origin_);
