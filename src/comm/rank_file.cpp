@@ -3,13 +3,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <fstream>
 #include <set>
 
+#include "base/counted.h"
 #include "base/str.h"
 #include "comm/dims.h"
 
 namespace robusta {
+namespace {
+
+/// A host may stand for several groups.
+int ranks_on(const std::string& host, const std::vector<int>& dims, const std::vector<std::string>& hosts) {
+  return static_cast<int>(std::count(hosts.begin(), hosts.end(), host)) * dims.front();
+}
+
+}  // namespace
 
 std::string rank_file(const std::vector<int>& dims, const std::vector<std::string>& hosts, int cores) {
   const int per_host = dims.front(), groups = static_cast<int>(hosts.size());
@@ -20,15 +30,26 @@ std::string rank_file(const std::vector<int>& dims, const std::vector<std::strin
     const std::string& host = hosts[static_cast<size_t>(group)];
     // Further groups on the same host go on where the last one ended.
     const auto before = std::count(hosts.begin(), hosts.begin() + group, host);
-    const auto on_host = std::count(hosts.begin(), hosts.end(), host) * per_host;
-    const int share = std::max<int>(1, cores / static_cast<int>(on_host));
+    const int share = cores / ranks_on(host, dims, hosts);
+    assert(share > 0);
     for (int x = 0; x < per_host; ++x) {
-      const int first = (static_cast<int>(before) * per_host + x) * share % std::max(cores, 1);
+      const int first = (static_cast<int>(before) * per_host + x) * share;
       text += str("rank ", x * groups + group, "=", host, " slot=", first);
       text += share > 1 ? str("-", first + share - 1, "\n") : "\n";
     }
   }
   return text;
+}
+
+std::string rank_file_note(const std::vector<int>& dims, const std::vector<std::string>& hosts, int cores) {
+  for (const std::string& host : hosts) {
+    const int ranks = ranks_on(host, dims, hosts);
+    if (ranks > cores) {
+      return str("No rank file: ", host, " has ", counted(ranks, "rank"), " and only ", counted(cores, "core"),
+                 ", so some would get the same (mpirun --oversubscribe --bind-to none starts them all)");
+    }
+  }
+  return "The rank file that fits:\n" + rank_file(dims, hosts, cores);
 }
 
 int count_cores() {

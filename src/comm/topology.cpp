@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/counted.h"
 #include "base/str.h"
 #include "comm/dims.h"
 #include "comm/rank_file.h"
@@ -78,9 +79,10 @@ std::string mismatch(const Topology& topology, const Groups& rule, bool followed
   for (const auto& local : ranks_by_host(topology.hosts))
     names.push_back(topology.hosts[static_cast<size_t>(local[0])]);
   if (names.size() != rule.size()) {
-    return str(text, ". ", rule.size(), " hosts of ", topology.dims[0], " ranks would fit, here are ", names.size());
+    return str(text, ". It takes ", counted(static_cast<int64_t>(rule.size()), "host"), " of ",
+               counted(topology.dims[0], "rank"), " to fit, not ", names.size());
   }
-  return str(text, ". The rank file that fits:\n", rank_file(topology.dims, names, count_cores()));
+  return str(text, ". ", rank_file_note(topology.dims, names, count_cores()));
 }
 
 /// The dimensions in which `rank` has peers. Member x of group s has the coordinates of s in Y, Z, ...

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/str.h"
+#include "comm/rank_file.h"
 #include "comm/thread_ranks.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -240,7 +241,9 @@ TEST_F(AllReduceTest, AutoOffersItsRankFile) {
   EXPECT_TRUE(contains(notes[3], "auto: m:8:"));
   EXPECT_TRUE(contains(notes[4], "auto takes -mode "));
   if (contains(notes[4], "-mode b")) {
-    EXPECT_TRUE(contains(notes[4], "#host = host0,host1,host2,host3\nrank 0=host0 slot="));
+    const size_t mode = notes[4].find("-mode "), end = notes[4].find(". ");
+    const std::vector<int> dims = parse_ddl_options(notes[4].substr(mode, end - mode)).dims;
+    EXPECT_EQ(notes[4].substr(end + 2), rank_file_note(dims, {"host0", "host1", "host2", "host3"}, count_cores()));
   }
   EXPECT_TRUE(contains(notes_of(8, 4, "auto")[0], "(as before)"));
 }

@@ -85,8 +85,7 @@ TEST(TopologyTest, GroupsFollowTheHostsWithAWarning) {
   EXPECT_TRUE(dimension(topology, "X").one_host);
   EXPECT_EQ(dimension(topology, "Y").ranks, (Ranks{1, 5}));
   EXPECT_TRUE(contains(topology.warning, "ranks 0,2,4,6 are on a,a,b,b; groups follow the hosts"));
-  EXPECT_TRUE(contains(topology.warning, "#dims = 4x2x1\n#host = a,b\nrank 0=a slot=0"));
-  EXPECT_TRUE(contains(topology.warning, "\nrank 7=b slot="));
+  EXPECT_TRUE(contains(topology.warning, ". " + rank_file_note({4, 2, 1}, {"a", "b"}, count_cores())));
 }
 
 TEST(TopologyTest, WhereNoGroupingFitsTheRuleStays) {
@@ -104,7 +103,7 @@ TEST(TopologyTest, SeveralGroupsOnAHost) {
   const Topology two = topology_of({"a", "a", "a", "a", "b", "b", "b", "b"}, 2, with_dims({2, 4}));
   EXPECT_EQ(dimension(two, "X").ranks, (Ranks{2, 3}));
   EXPECT_EQ(dimension(two, "Y").ranks, (Ranks{0, 2, 4, 6}));
-  EXPECT_TRUE(contains(two.warning, "4 hosts of 2 ranks would fit, here are 2"));
+  EXPECT_TRUE(contains(two.warning, "It takes 4 hosts of 2 ranks to fit, not 2"));
 }
 
 TEST(TopologyTest, WrongProduct) {
@@ -148,8 +147,21 @@ TEST(RankFileTest, SharesTheCoresOfAHost) {
             "#dims = 2x2\n#host = a,b\n"
             "rank 0=a slot=0-3\nrank 2=a slot=4-7\n"
             "rank 1=b slot=0-3\nrank 3=b slot=4-7\n");
-  EXPECT_EQ(rank_file({3, 1}, {"a"}, 2), "#dims = 3x1\n#host = a\nrank 0=a slot=0\nrank 1=a slot=1\nrank 2=a slot=0\n");
+  EXPECT_EQ(rank_file({3, 1}, {"a"}, 5), "#dims = 3x1\n#host = a\nrank 0=a slot=0\nrank 1=a slot=1\nrank 2=a slot=2\n");
+  EXPECT_EQ(rank_file({2, 2}, {"a", "a"}, 4),
+            "#dims = 2x2\n#host = a,a\n"
+            "rank 0=a slot=0\nrank 2=a slot=1\nrank 1=a slot=2\nrank 3=a slot=3\n");
   EXPECT_GE(count_cores(), 1);
+}
+
+// Of two ranks with one core, neither is worth pinning.
+TEST(RankFileTest, IsNotOfferedForMoreRanksThanCores) {
+  EXPECT_EQ(rank_file_note({2, 1}, {"a"}, 2), "The rank file that fits:\n" + rank_file({2, 1}, {"a"}, 2));
+  for (const std::string& note : {rank_file_note({3, 1}, {"a"}, 2), rank_file_note({1, 3}, {"a", "a", "a"}, 2)}) {
+    EXPECT_TRUE(contains(note, "No rank file: a has 3 ranks and only 2 cores,")) << note;
+    EXPECT_FALSE(contains(note, "slot=")) << note;
+  }
+  EXPECT_TRUE(contains(rank_file_note({2, 1}, {"a"}, 1), "a has 2 ranks and only 1 core,"));
 }
 
 }  // namespace robusta::test

@@ -108,7 +108,7 @@ std::unique_ptr<AllReduce> ReduceBuilder::automatic() {
   const DdlOptions chosen = parse_ddl_options("-mode " + modes[best]);
   std::string note = "auto takes -mode " + modes[best];
   if (chosen.mode == 'b' && chosen.dims.size() > 1) {
-    note += ", for which this rank file fits:\n" + rank_file(chosen.dims, host_list(topology_), count_cores());
+    note += ". " + rank_file_note(chosen.dims, host_list(topology_), count_cores());
   }
   notes.push_back(note);
   return std::make_unique<Announced>(std::move(tried[best]), std::move(notes));
