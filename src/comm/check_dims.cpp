@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/counted.h"
 #include "base/str.h"
 #include "comm/ddl_options.h"
 #include "comm/dims.h"
@@ -58,14 +59,16 @@ std::string dims_text(const std::vector<int>& dims) {
 void check_dims(const DdlOptions& options, int ranks) {
   assert(!options.dims.empty());
   int64_t product = 1;
-  for (const int dim : options.dims) product = std::min<int64_t>(product * dim, INT32_MAX);
+  for (const int dim : options.dims) {
+    if (__builtin_mul_overflow(product, int64_t{dim}, &product)) product = INT64_MAX;
+  }
   if (product == ranks) return;
   std::string cause = str("invalid dim size=", ranks, " usr_size=", product);
   for (size_t i = 0; i < options.dims.size(); ++i) cause += str(" dim[", i, "]=", options.dims[i]);
   throw Error(ErrorKind::kUsage, cause,
-              str("there are ", ranks, " ranks and the dims make ", product, ": write -mode ",
-                  options.mode ? options.mode : 'b', ":", dims_text(nearest_dims(options.dims, ranks)),
-                  ", or start the ", product, " ranks of ", dims_text(options.dims), " with mpirun -n ", product));
+              str("the dims make ", counted(product, "rank"), ", and ", ranks, ranks == 1 ? " was" : " were",
+                  " started: write -mode ", options.mode ? options.mode : 'b', ":",
+                  dims_text(nearest_dims(options.dims, ranks)), ", or start them with mpirun -n ", product));
 }
 
 }  // namespace robusta

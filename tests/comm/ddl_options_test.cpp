@@ -94,7 +94,10 @@ TEST(CheckDimsTest, IbmsWordsAndBothFixes) {
   const std::string text = dims_error("b:4x1x1", 8);
   EXPECT_TRUE(contains(text, "invalid dim size=8 usr_size=4 dim[0]=4 dim[1]=1 dim[2]=1"));
   EXPECT_TRUE(contains(text, "-mode b:4x2x1,"));
+  EXPECT_TRUE(contains(text, "the dims make 4 ranks, and 8 were started:"));
   EXPECT_TRUE(contains(text, "mpirun -n 4"));
+  EXPECT_TRUE(contains(dims_error("b:1", 2), "the dims make 1 rank, and 2 were started:"));
+  EXPECT_TRUE(contains(dims_error("b:2", 1), "the dims make 2 ranks, and 1 was started:"));
 }
 
 TEST(CheckDimsTest, NearestDimsKeepTheRanksOfAHost) {
@@ -102,7 +105,9 @@ TEST(CheckDimsTest, NearestDimsKeepTheRanksOfAHost) {
   EXPECT_TRUE(contains(dims_error("r:2", 7), "-mode r:7,"));
   EXPECT_TRUE(contains(dims_error("c:4x2", 6), "-mode c:3x2,"));
   EXPECT_TRUE(contains(dims_error("p:2x2x2", 12), "-mode p:2x3x2,"));
-  EXPECT_TRUE(contains(dims_error("b:1000000x1000000", 4), "usr_size=2147483647"));
+  EXPECT_TRUE(contains(dims_error("b:1000000x1000000", 4), "usr_size=1000000000000 "));
+  // A product that no number holds is none of a job's size either.
+  EXPECT_TRUE(contains(dims_error("b:65536x65536x65536x65536", 4), "usr_size=9223372036854775807 "));
 }
 
 }  // namespace robusta::test
