@@ -1,7 +1,9 @@
 #include "comm/launch.h"
 
 #include <cstdlib>
+#include <fstream>
 
+#include "base/counted.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -35,6 +37,14 @@ std::string how_to_start(int ranks) {
              " caffe train ...), or srun --mpi=pmix -n ", ranks, " where Slurm and that MPI have PMIx");
 }
 
+/// 0: it cannot be read, as on other hosts than the first.
+int filled_lines(const char* path) {
+  std::ifstream file(path);
+  int count = 0;
+  for (std::string line; std::getline(file, line);) count += line.empty() ? 0 : 1;
+  return count;
+}
+
 }  // namespace
 
 Launch find_launch(const std::function<const char*(const char*)>& get) {
@@ -54,11 +64,22 @@ Launch find_launch(const std::function<const char*(const char*)>& get) {
   return {};
 }
 
+Grant find_grant(const std::function<const char*(const char*)>& get) {
+  if (const int tasks = number(get("SLURM_NTASKS")); tasks > 0) {
+    return {str("Slurm granted ", counted(tasks, "task"), " (SLURM_NTASKS=", tasks, ")"), tasks};
+  }
+  const char* path = get("PBS_NODEFILE");
+  const int slots = path ? filled_lines(path) : 0;
+  if (slots == 0) return {};
+  return {str("PBS granted ", counted(slots, "slot"), " (the lines of PBS_NODEFILE=", path, ")"), slots};
+}
+
 void check_launch(const Launch& launch, int world) {
   if (launch.ranks <= 1 && world <= 1) return;
   if (launch.ranks == world || (launch.ranks == 0 && launch.can_meet)) return;
   const std::string announced =
-      str(launch.launcher, " started ", launch.ranks, " processes (", launch.variable, "=", launch.value, ")");
+      str(launch.launcher, " started ", launch.ranks, launch.ranks == 1 ? " process (" : " processes (",
+          launch.variable, "=", launch.value, ")");
   if (world == 0) {
     throw Error(ErrorKind::kCommunication, announced + ", and this build has no MPI: each would train alone",
                 "build with -DROBUSTA_MPI=ON, or start one process");

@@ -17,6 +17,16 @@ struct Launch {
 /// `get` returns the value of a variable, or null, as std::getenv does.
 Launch find_launch(const std::function<const char*(const char*)>& get);
 
+/// What the batch system granted to the job that this process runs in.
+struct Grant {
+  std::string words;  ///< "Slurm granted 8 tasks (SLURM_NTASKS=8)"; empty: no batch system, or it does not tell
+  int ranks = 0;
+};
+
+/// Slurm's number of tasks, or the lines of PBS's file of nodes. A job of fewer ranks is legal, but often an oversight:
+/// the program was started by its bare name.
+Grant find_grant(const std::function<const char*(const char*)>& get);
+
 /// Throws Error{kCommunication} with the fix unless `world` ranks are what was announced. `world` is 0 when there is no
 /// MPI in this build.
 void check_launch(const Launch& launch, int world);

@@ -5,18 +5,22 @@
 #include <map>
 
 #include "support/errors.h"
+#include "support/files.h"
 
 namespace robusta::test {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-Launch launch_of(const Environment& environment) {
-  return find_launch([&](const char* name) {
+std::function<const char*(const char*)> getter(const Environment& environment) {
+  return [&](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? nullptr : found->second.c_str();
-  });
+  };
 }
+
+Launch launch_of(const Environment& environment) { return find_launch(getter(environment)); }
+Grant grant_of(const Environment& environment) { return find_grant(getter(environment)); }
 
 const Environment kSlurmStep{
     {"SLURM_PROCID", "3"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_NTASKS", "8"}};
@@ -77,6 +81,20 @@ TEST(LaunchTest, WhatFitsIsTaken) {
   check_launch(launch_of({{"OMPI_COMM_WORLD_SIZE", "1"}}), 0);
   check_launch(launch_of({{"PMIX_RANK", "0"}}), 5);
   check_launch(launch_of(with(kSlurmStep, "SLURM_STEP_NUM_TASKS", "1")), 1);
+}
+
+TEST(GrantTest, OfBatchSystems) {
+  EXPECT_EQ(grant_of({}).ranks, 0);
+  EXPECT_EQ(grant_of({}).words, "");
+  EXPECT_EQ(grant_of({{"SLURM_NTASKS", "8"}}).ranks, 8);
+  EXPECT_EQ(grant_of({{"SLURM_NTASKS", "8"}}).words, "Slurm granted 8 tasks (SLURM_NTASKS=8)");
+  EXPECT_EQ(grant_of({{"SLURM_NTASKS", "1"}}).words, "Slurm granted 1 task (SLURM_NTASKS=1)");
+  const TempDir folder;
+  const std::string nodes = folder / "nodes";
+  write_file(nodes, "a\na\nb\n\n");
+  EXPECT_EQ(grant_of({{"PBS_NODEFILE", nodes}}).ranks, 3);
+  EXPECT_EQ(grant_of({{"PBS_NODEFILE", nodes}}).words, "PBS granted 3 slots (the lines of PBS_NODEFILE=" + nodes + ")");
+  EXPECT_EQ(grant_of({{"PBS_NODEFILE", folder / "elsewhere"}}).words, "");
 }
 
 }  // namespace robusta::test

@@ -8,6 +8,7 @@
 #include <regex>
 #include <sstream>
 
+#include "base/str.h"
 #include "comm/thread_ranks.h"
 #include "data/sample_db.h"
 #include "solver/checks/check_report.h"
@@ -46,6 +47,20 @@ TEST(HostFacts, MoreThreadsThanProcessorsAreNamedByHost) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].text, "b has 4 processors (0-3) for 5 threads of 2 ranks");
   EXPECT_TRUE(contains(warnings[0].fix, "OMP_NUM_THREADS=2"));
+  // One thread each is the least there is.
+  const auto crowded = cores_warnings(equal_ranks(5), std::vector<std::string>(5, "a"));
+  EXPECT_EQ(crowded.at(0).text, "a has 4 processors (0-3) for 10 threads of 5 ranks");
+  EXPECT_FALSE(contains(crowded.at(0).fix, "OMP_NUM_THREADS"));
+}
+
+TEST(HostFacts, RanksThatWereNotStartedAreMissed) {
+  const Grant grant{"Slurm granted 4 tasks (SLURM_NTASKS=4)", 4};
+  EXPECT_TRUE(grant_warnings({}, 1).empty());
+  EXPECT_TRUE(grant_warnings(grant, 4).empty());
+  EXPECT_TRUE(grant_warnings(grant, 8).empty());
+  EXPECT_EQ(grant_warnings(grant, 1).at(0).text, "Slurm granted 4 tasks (SLURM_NTASKS=4), but 1 rank trains");
+  EXPECT_EQ(grant_warnings(grant, 2).at(0).text, "Slurm granted 4 tasks (SLURM_NTASKS=4), but 2 ranks train");
+  EXPECT_TRUE(contains(grant_warnings(grant, 2).at(0).fix, "mpirun -n 4"));
 }
 
 TEST(HostFacts, LimitedMemoryMattersWhereThereIsInfiniBand) {
@@ -150,8 +165,8 @@ net_param { name: 'toy'
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' } })");
   }
   Finished check() { return run_caffe_program(folder_.path(), {"check", "-solver=solver.prototxt"}); }
-  /// Under mpirun, as the shell has it.
-  Finished check_of_ranks(int ranks, const std::string& program) {
+  /// Under mpirun, as the shell has it. `program` may begin with variables of its environment (env A=B).
+  Finished run_ranks(int ranks, const std::string& program) {
     const std::string command = "cd " + folder_.path().string() +
                                 " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
                                 "OMPI_MCA_mpi_yield_when_idle=1 mpirun --oversubscribe --bind-to none -n " +
@@ -216,7 +231,7 @@ TEST_F(CheckProgramWithABrokenRecord, TheLastRecordIsRead) {
 TEST_F(CheckProgram, OfSeveralRanksNamesTheOneWithAnotherSolver) {
   if (std::system("command -v mpirun > /dev/null") != 0) GTEST_SKIP() << "there is no mpirun";
   const std::string caffe = std::string(ROBUSTA_TOOLS_DIR) + "/caffe check -solver ";
-  const Finished good = check_of_ranks(3, caffe + "solver.prototxt");
+  const Finished good = run_ranks(3, caffe + "solver.prototxt");
   if (contains(good.out, "1, started alone")) GTEST_SKIP() << "this build has no MPI";
   EXPECT_EQ(good.code, 0) << good.log;
   EXPECT_TRUE(matches(good.out, "ok       reachability   each rank reaches 2 others")) << good.out;
@@ -227,10 +242,27 @@ TEST_F(CheckProgram, OfSeveralRanksNamesTheOneWithAnotherSolver) {
   std::filesystem::copy(folder_ / "db", folder_ / "other/db", std::filesystem::copy_options::recursive);
   write_file(folder_ / "other/solver.prototxt", "momentum: 0.5 " + text);
   write_file(folder_ / "run.sh", "[ \"$OMPI_COMM_WORLD_RANK\" != 1 ] || cd other; exec " + caffe + "solver.prototxt");
-  const Finished bad = check_of_ranks(3, "sh run.sh");
+  const Finished bad = run_ranks(3, "sh run.sh");
   EXPECT_EQ(bad.code, 8) << bad.log;
   EXPECT_TRUE(matches(bad.out, "FAILED   program        the solver solver.prototxt of rank 1 is not that")) << bad.out;
   EXPECT_TRUE(contains(bad.out, "--       data           not looked at"));
+}
+
+TEST_F(CheckProgram, TrainingWarnsOnceOfWhatItsHostLacks) {
+  if (std::system("command -v mpirun > /dev/null") != 0) GTEST_SKIP() << "there is no mpirun";
+  const int processors = own_cores().count(), ranks = 2;
+  const std::string train = str("env SLURM_NTASKS=3 OMP_NUM_THREADS=", processors, ' ', ROBUSTA_TOOLS_DIR,
+                                "/caffe train -solver solver.prototxt");
+  const Finished done = run_ranks(ranks, train);
+  ASSERT_EQ(done.code, 0) << done.log;
+  if (!contains(done.log, "2 ranks, ")) GTEST_SKIP() << "this build has no MPI";
+  const auto count = [&](const std::string& pattern) {
+    const std::regex regex(pattern);
+    return std::distance(std::sregex_iterator(done.log.begin(), done.log.end(), regex), std::sregex_iterator());
+  };
+  EXPECT_EQ(count(str("for ", ranks * processors, " threads of 2 ranks; start fewer ranks")), 1) << done.log;
+  EXPECT_EQ(count("the rank was given too few"), 0) << done.log;
+  EXPECT_EQ(count("Slurm granted 3 tasks \\(SLURM_NTASKS=3\\), but 2 ranks train; start all"), 1) << done.log;
 }
 
 }  // namespace

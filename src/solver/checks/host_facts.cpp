@@ -10,6 +10,7 @@
 
 #include <glog/logging.h>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "solver/ranks/minority.h"
@@ -56,12 +57,13 @@ std::vector<HostWarning> cores_warnings(const std::vector<HostFacts>& facts, con
   for (const auto& [name, host] : all) {
     const int cores = host.cores.count();
     if (cores == 0 || host.threads <= cores) continue;
-    warnings.push_back({"cores",
-                        str(name, " has ", cores, cores == 1 ? " processor" : " processors", " (", host.cores.str(),
-                            ") for ", host.threads, " threads of ", host.ranks, host.ranks == 1 ? " rank" : " ranks"),
-                        str("start fewer ranks there, or set OMP_NUM_THREADS=", std::max(1, cores / host.ranks),
-                            "; if the launcher bound the ranks to too few, mpirun --bind-to none or --map-by "
-                            "slot:PE=N gives more")});
+    warnings.push_back(
+        {"cores",
+         str(name, " has ", counted(cores, "processor"), " (", host.cores.str(), ") for ",
+             counted(host.threads, "thread"), " of ", counted(host.ranks, "rank")),
+         str("start fewer ranks there", cores < host.ranks ? "" : str(", or set OMP_NUM_THREADS=", cores / host.ranks),
+             "; if the launcher bound the ranks to too few, mpirun --bind-to none or --map-by "
+             "slot:PE=N gives more")});
   }
   return warnings;
 }
@@ -102,13 +104,28 @@ std::vector<HostWarning> variable_warnings(const std::vector<HostFacts>& facts) 
   return warnings;
 }
 
+std::vector<HostWarning> grant_warnings(const Grant& grant, int ranks) {
+  if (grant.ranks <= ranks) return {};
+  return {{"batch system", str(grant.words, ", but ", counted(ranks, "rank"), ranks == 1 ? " trains" : " train"),
+           str("start all with ddlrun or mpirun -n ", grant.ranks, ", unless a smaller job is meant")}};
+}
+
+Grant own_grant() {
+  return find_grant([](const char* name) -> const char* { return std::getenv(name); });
+}
+
 void warn_of_hosts(Ranks& ranks) {
-  if (ranks.alone()) return;
-  const std::vector<HostFacts> facts = ranks.gather(own_facts());
+  std::vector<HostFacts> facts;
+  if (!ranks.alone()) facts = ranks.gather(own_facts());
   if (!ranks.root()) return;
-  for (const auto& warnings : {memlock_warnings(facts), variable_warnings(facts)}) {
-    for (const HostWarning& warning : warnings) LOG(WARNING) << warning.text << "; " << warning.fix;
+  std::vector<HostWarning> all = grant_warnings(own_grant(), ranks.count());
+  if (!ranks.alone()) {
+    for (const auto& more :
+         {cores_warnings(facts, ranks.topology().hosts), memlock_warnings(facts), variable_warnings(facts)}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
   }
+  for (const HostWarning& warning : all) LOG(WARNING) << warning.text << "; " << warning.fix;
 }
 
 }  // namespace robusta

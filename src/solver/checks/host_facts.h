@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/launch.h"
 #include "solver/ranks/cores.h"
 #include "solver/ranks/ranks.h"
 
@@ -34,7 +35,13 @@ std::vector<HostWarning> cores_warnings(const std::vector<HostFacts>& facts, con
 std::vector<HostWarning> memlock_warnings(const std::vector<HostFacts>& facts);
 std::vector<HostWarning> variable_warnings(const std::vector<HostFacts>& facts);
 
-/// For the start of a training: rank 0 logs the warnings of memory and variables. Collective; alone nothing is wrong.
+/// `ranks` run where `grant` has room for more.
+std::vector<HostWarning> grant_warnings(const Grant& grant, int ranks);
+
+/// The grant of this process's environment.
+Grant own_grant();
+
+/// For the start of a training: rank 0 logs the warnings of all kinds. Collective; alone only the grant is looked at.
 void warn_of_hosts(Ranks& ranks);
 
 }  // namespace robusta

@@ -30,9 +30,11 @@ void check_hosts(Ranks& ranks, CheckReport& report) {
     facts = ranks.gather(own_facts());
     return ranks.alone() ? std::string("1, started alone") : str(ranks.count(), ", ", ranks.topology().describe());
   });
-  if (!ranks.topology().warning.empty()) report.warn({"rank file", ranks.topology().warning, "use that file"});
+  if (!ranks.topology().warning.empty())
+    report.warn({"rank file", ranks.topology().warning, "place the ranks so, or give -mode other dims"});
   const std::vector<std::string> hosts = ranks.alone() ? std::vector<std::string>{"this host"} : ranks.topology().hosts;
-  for (const auto& warnings : {cores_warnings(facts, hosts), memlock_warnings(facts), variable_warnings(facts)}) {
+  for (const auto& warnings : {grant_warnings(own_grant(), ranks.count()), cores_warnings(facts, hosts),
+                               memlock_warnings(facts), variable_warnings(facts)}) {
     for (const HostWarning& warning : warnings) report.warn(warning);
   }
 }

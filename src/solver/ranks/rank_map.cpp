@@ -7,6 +7,7 @@
 
 #include <glog/logging.h>
 
+#include "base/counted.h"
 #include "base/str.h"
 #include "solver/ranks/cores.h"
 #include "solver/ranks/omp_environment.h"
@@ -35,10 +36,12 @@ std::pair<int, int> among_sharers(const std::vector<Place>& places, const Ranks&
   return {position, sharers};
 }
 
+/// Where ranks share what is enough for each of them, it is their sum that is too large: warn_of_hosts() tells that.
 void warn(const Place& place, const std::string& label) {
-  const int processors = place.cores.count();
+  const int processors = place.given.count();
   if (processors == 0 || place.threads <= processors) return;
-  LOG(WARNING) << label << "  " << place.threads << " threads on " << processors << " processors (" << place.cores.str()
+  LOG(WARNING) << label << "  " << counted(place.threads, "thread") << " on " << counted(processors, "processor")
+               << " (" << place.given.str()
                << "): the rank was given too few for OMP_NUM_THREADS; mpirun --bind-to none, "
                << "or --map-by slot:PE=" << place.threads << ", or srun --cpus-per-task=" << place.threads
                << " gives it more, OMP_NUM_THREADS=" << processors << " takes less";
@@ -68,7 +71,7 @@ void settle_cores(Ranks& ranks) {
     std::snprintf(label, sizeof label, "[MPI:%-4d]", rank);
     LOG(INFO) << label << "  name = " << topology.hosts[static_cast<size_t>(rank)] << ", local rank "
               << place.local_rank << " of " << place.local_ranks << ", processors " << place.cores.str() << ", "
-              << place.threads << (place.threads == 1 ? " thread" : " threads");
+              << counted(place.threads, "thread");
     warn(place, label);
   }
 }
