@@ -21,6 +21,7 @@ from robusta_launch.errors import Code, LaunchError, run
 from robusta_launch.names import Names
 from robusta_launch.rankfile import parse_rankfile
 from robusta_launch.slots import Shape, is_here, shape_here
+from robusta_launch.words import counted
 
 # Equal faults beyond this number are counted only.
 SHOWN_PER_KIND = 12
@@ -87,7 +88,8 @@ def main():
     out = sys.stderr if options.fix else sys.stdout
     report(findings, options.file, out)
     if not findings:
-        print(f"{options.file}: {file.world} ranks on {len({e.host for e in file.entries})} hosts, no fault found", file=out)
+        hosts = counted(len({e.host for e in file.entries}), "host")
+        print(f"{options.file}: {counted(file.world, 'rank')} on {hosts}, no fault found", file=out)
     return Code.CONFIG if findings else Code.OK
 
 

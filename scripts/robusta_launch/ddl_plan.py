@@ -11,6 +11,7 @@ from .errors import Code, LaunchError
 from .rankfile import parse_rankfile, write_rankfile
 from .topology import nearest_dims, parse_dims, ranks_of_host, show
 from .true_mpirun import forwarded, safety_options
+from .words import counted
 
 # Seconds that ranks have after mpirun's SIGTERM. Short, because Open MPI waits them out four times even where no rank
 # is left; ddlrun has asked the ranks to stop by SIGUSR1 long before.
@@ -53,7 +54,8 @@ def per_host_of(options, listed, gpus):
         return options.accelerators
     if options.n:
         if options.n % len(listed.hosts):
-            raise LaunchError(f"-n {options.n} ranks do not divide by {len(listed.hosts)} hosts ({listed.source})",
+            raise LaunchError(f"-n {options.n}: the ranks do not divide by {counted(len(listed.hosts), 'host')} "
+                              f"({listed.source})",
                               "the grid has as many ranks on each host: change -n, or give -H with other hosts")
         return options.n // len(listed.hosts)
     slots = {host.slots for host in listed.hosts}
@@ -72,7 +74,7 @@ def grid(options, listed, per_host):
     if nodes * racks * aisles != total:
         given = " x ".join(f"-{name} {value}" for name, value in
                            (("nodes", options.nodes), ("racks", options.racks), ("aisles", options.aisles)) if value)
-        raise LaunchError(f"{given} does not make {total} hosts ({listed.source})",
+        raise LaunchError(f"{given} does not make {counted(total, 'host')} ({listed.source})",
                           "nodes of a rack x racks of an aisle x aisles is the number of hosts")
     return per_host, nodes, racks, aisles
 
@@ -84,15 +86,16 @@ def check_product(dims, ranks):
         return
     told = " ".join(f"dim[{i}]={d}" for i, d in enumerate(dims))
     fixes = " or ".join([f"-n {product}"] + [f"-mode with {show(d)}" for d in nearest_dims(dims, ranks)][:1])
-    raise LaunchError(f"invalid dim size={ranks} usr_size={product} {told}: {show(dims)} makes {product} ranks, "
-                      f"{ranks} are to be started", f"use {fixes}")
+    raise LaunchError(f"invalid dim size={ranks} usr_size={product} {told}: {show(dims)} makes "
+                      f"{counted(product, 'rank')}, not the {ranks} to be started", f"use {fixes}")
 
 
 def check_hosts_fit(dims, listed):
     count = math.prod(dims[1:])
     if count != len(listed.hosts):
-        raise LaunchError(f"{show(dims)} wants {count} hosts with {dims[0]} ranks each, {listed.source} has "
-                          f"{len(listed.hosts)}", "correct the dimensions, or name other hosts with -H")
+        raise LaunchError(f"{show(dims)} wants {counted(count, 'host')} with {counted(dims[0], 'rank')} each, "
+                          f"{listed.source} has {len(listed.hosts)}",
+                          "correct the dimensions, or name other hosts with -H")
 
 
 def make(options, env):

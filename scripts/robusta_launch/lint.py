@@ -14,6 +14,7 @@ from .errors import LaunchError
 from .rankfile import HOST_NAME, ODD_BLANK, parse_lines
 from .slots import parse_slot, share
 from .topology import AXES, coords_of, host_coords, host_count, parse_dims, show
+from .words import counted
 
 SYNTAX = "Error, invalid syntax in the rankfile ({file})"
 NO_CORE = "ORTE_ERROR_LOG: Not found in file rmaps_rank_file.c at line 333 (320 in older versions)"
@@ -53,7 +54,7 @@ def describe(character):
     """U+00A0 NO-BREAK SPACE, or the byte when it belongs to another encoding than UTF-8."""
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:
-        return f"the byte 0x{code - 0xDC00:02X}, which is no UTF-8"
+        return f"the byte 0x{code - 0xDC00:02X} of another encoding than UTF-8"
     return f"U+{code:04X} {unicodedata.name(character, 'without a name')}"
 
 
@@ -61,8 +62,8 @@ def characters(file):
     """Characters outside of ASCII and carriage returns; comments may hold any but a byte order mark."""
     returns = [number for number, line in enumerate(file.lines, 1) if line.endswith("\r")]
     if returns:
-        yield Finding("return", returns[0], f"{len(returns)} of the lines end in a carriage return, as Windows writes them",
-                      "remove them (--fix does)", SYNTAX)
+        yield Finding("return", returns[0], f"{counted(len(returns), 'line')} with a carriage return at the end, as "
+                      "Windows writes them", "remove them (--fix does)", SYNTAX)
     for number, line in enumerate(file.lines, 1):
         body = line if line.startswith("\ufeff") else line.split("#", 1)[0]
         odd = [(column, c) for column, c in enumerate(body, 1) if not c.isascii()]
@@ -111,11 +112,12 @@ def numbering(file, n):
         yield Finding("absent", 1, "no line places a rank", "write one with scripts/rank_gen.py",
                       NO_RANK.replace("{rank}", "0"))
     elif n is not None and n > file.world:
-        yield Finding("count", last, f"the file places {file.world} ranks, -n {n} starts more",
-                      f"give -n {file.world}, or write a file for {n} ranks", NO_RANK.replace("{rank}", str(file.world)))
+        yield Finding("count", last, f"the file places {counted(file.world, 'rank')}, -n {n} starts more",
+                      f"give -n {file.world}, or write a file for {counted(n, 'rank')}",
+                      NO_RANK.replace("{rank}", str(file.world)))
     elif n is not None and n < file.world:
-        yield Finding("count", last, f"the file places {file.world} ranks, -n {n} starts fewer",
-                      f"give -n {file.world}, or write a file for {n} ranks",
+        yield Finding("count", last, f"the file places {counted(file.world, 'rank')}, -n {n} starts fewer",
+                      f"give -n {file.world}, or write a file for {counted(n, 'rank')}",
                       NOTHING + f"ranks {n} to {file.world - 1} are left out")
 
 
@@ -197,9 +199,11 @@ def header(file):
         yield wrong("dims", f'"{file.header["dims"][1]}" are no dimensions')
     if dims:
         if math.prod(dims) != len(file.entries):
-            yield wrong("dims", f"#dims = {show(dims)} are {math.prod(dims)} ranks, the lines place {len(file.entries)}")
+            yield wrong("dims", f"#dims = {show(dims)} make {counted(math.prod(dims), 'rank')}, the lines place "
+                        f"{len(file.entries)}")
         if host_count(dims) != len(used):
-            yield wrong("dims", f"#dims = {show(dims)} take {host_count(dims)} hosts, the lines name {len(used)}")
+            yield wrong("dims", f"#dims = {show(dims)} take {counted(host_count(dims), 'host')}, the lines name "
+                        f"{len(used)}")
         for axis, size in zip(AXES, dims):
             line, text = file.header.get(f"dim{axis}", (0, str(size)))
             if text != str(size):

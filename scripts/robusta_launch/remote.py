@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from .errors import Code, LaunchError
+from .words import counted
 
 BEGIN, END = "ROBUSTA-BEGIN", "ROBUSTA-END"
 # Seconds for one host to answer.
@@ -172,7 +173,7 @@ def check(answers, program, warn, cores_given):
     if different:
         raise LaunchError(f"{program} is not the same file everywhere: checksum/size {different}",
                           "install the same build on all hosts", Code.COMMUNICATION)
-    unequal = groups(answers, lambda a: f"{a.sockets} sockets with {a.cores_per_socket} cores")
+    unequal = groups(answers, lambda a: f"{counted(a.sockets, 'socket')} with {counted(a.cores_per_socket, 'core')}")
     if unequal and not cores_given:
         raise LaunchError(f"the hosts differ: {unequal}",
                           "all ranks wait for the slowest; leave hosts out, or say with -sockets and -cores what to "

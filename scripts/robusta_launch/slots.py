@@ -10,6 +10,8 @@ import re
 import socket
 import subprocess
 
+from .words import counted
+
 SPAN = re.compile(r"(\d+)(?:-(\d+))?|\*", re.ASCII)
 
 
@@ -50,8 +52,7 @@ class Shape:
 
     def __str__(self):
         if len(set(self.cores)) == 1:
-            sockets = "1 socket" if len(self.cores) == 1 else f"{len(self.cores)} sockets"
-            return f"{sockets} of {self.cores[0]} cores"
+            return f"{counted(len(self.cores), 'socket')} of {counted(self.cores[0], 'core')}"
         return f"sockets of {', '.join(map(str, self.cores))} cores"
 
     def missing(self, span):

@@ -76,7 +76,7 @@ class Characters(unittest.TestCase):
             file.write(b"rank 0=a\xa0slot=0:0\n")
             file.flush()
             finding, = lint.check(rankfile.parse_rankfile(file.name))
-        self.assertIn("the byte 0xA0", finding.cause)
+        self.assertEqual(finding.cause, "the byte 0xA0 of another encoding than UTF-8 is not ASCII")
 
     def test_dash_and_byte_order_mark(self):
         self.assertEqual(brief("\ufeffrank 0=a slot=0:0\u20131"), [("character", 1), ("slot", 1)])
@@ -177,8 +177,8 @@ class Header(unittest.TestCase):
 
     def test_dims(self):
         (line, cause), (_, hosts) = self.told("#dims = 4x2x1", "#dims = 4x1x1")[:2]
-        self.assertEqual((line, cause), (2, "#dims = 4x1x1 are 4 ranks, the lines place 8"))
-        self.assertIn("take 1 hosts, the lines name 2", hosts)
+        self.assertEqual((line, cause), (2, "#dims = 4x1x1 make 4 ranks, the lines place 8"))
+        self.assertIn("take 1 host, the lines name 2", hosts)
         (line, cause), = self.told("#dimY = 2", "#dimY = 3")
         self.assertEqual(line, 5)
         self.assertIn("is not the 2 of #dims = 4x2x1 (line 2)", cause)
@@ -257,6 +257,7 @@ class Program(unittest.TestCase):
     def test_sound(self):
         self.assertEqual(self.run_on(sound(), "-n", "8", "--hosts=a,b", "--sockets=2", "--cores=10"),
                          (0, "f.rf: 8 ranks on 2 hosts, no fault found\n", ""))
+        self.assertEqual(self.run_on("rank 0=a slot=0:0\n")[1], "f.rf: 1 rank on 1 host, no fault found\n")
 
     def test_faults(self):
         code, out, _ = self.run_on(sound(), "-n", "9")

@@ -161,10 +161,10 @@ class Planning(Case):
         hosts = ("-H", "a,b")
         self.refuses("invalid dim size=8 usr_size=4 dim[0]=4 dim[1]=1 dim[2]=1", *hosts, "-n", "8", "-mode", "b:4x1x1",
                      "caffe")
-        self.refuses("4x1x1 wants 1 hosts", *hosts, "-mode", "b:4x1x1", "caffe")
+        self.refuses("4x1x1 wants 1 host with 4 ranks each", *hosts, "-mode", "b:4x1x1", "caffe")
         self.refuses('no algorithm "q"', *hosts, "-mode", "q", "caffe")
-        self.refuses("-n 3 ranks do not divide by 2 hosts", *hosts, "-n", "3", "-show", "-sockets", "1", "-cores", "9",
-                     "caffe")
+        self.refuses("-n 3: the ranks do not divide by 2 hosts", *hosts, "-n", "3", "-show", "-sockets", "1", "-cores",
+                     "9", "caffe")
         self.refuses("different numbers of ranks (a:1, b:2)", "-H", "a:1,b:2", "-show", "-sockets", "1", "-cores", "9",
                      "caffe", code=2)
         self.refuses("option -acelerators is not known; did you mean -accelerators?", "-acelerators", "4", "caffe")
@@ -189,7 +189,7 @@ class Checking(Case):
                                  ("alias", "alias is another name of real", 2),
                                  ("bare", "there is no program caffe on bare", 2),
                                  ("other", "not the same file everywhere", 8),
-                                 ("odd", "the hosts differ: 1 sockets with 3 cores on odd; 2 sockets with 2", 2)):
+                                 ("odd", "the hosts differ: 1 socket with 3 cores on odd; 2 sockets with 2", 2)):
             self.refuses(part, "-H", f"h1,{host}", "caffe", code=code)
         code, _, err = self.run_it("-H", "h1,odd", "-sockets", "1", "-cores", "2", "caffe")
         self.assertEqual(code, 0, "unequal hosts are taken when told what to use: " + err)
