@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -20,7 +21,9 @@ class Patience {
     } else if (looks_ < spins_ + yields_) {
       sched_yield();
     } else {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(nap_);
+      // Waking up costs a tenth of the first nap, which a thread that computes pays.
+      nap_ = std::min(2 * nap_, kLongest);
       return;
     }
     ++looks_;
@@ -34,10 +37,11 @@ class Patience {
   }
 
   static constexpr int kYields = 1000;                         // about a millisecond when nobody wants the core
-  static constexpr auto kNap = std::chrono::microseconds(50);  // a link of 10 Gbit/s moves 64 KB meanwhile
+  static constexpr std::chrono::microseconds kLongest{400};    // a link of 10 Gbit/s moves 500 KB meanwhile
 
   int spins_, yields_;
   int looks_ = 0;
+  std::chrono::microseconds nap_{50};
 };
 
 }  // namespace robusta
