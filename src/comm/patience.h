@@ -36,8 +36,8 @@ class Patience {
 #endif
   }
 
-  static constexpr int kYields = 1000;                         // about a millisecond when nobody wants the core
-  static constexpr std::chrono::microseconds kLongest{400};    // a link of 10 Gbit/s moves 500 KB meanwhile
+  static constexpr int kYields = 1000;                       // about a millisecond when nobody wants the core
+  static constexpr std::chrono::microseconds kLongest{400};  // a link of 10 Gbit/s moves 500 KB meanwhile
 
   int spins_, yields_;
   int looks_ = 0;

@@ -9,7 +9,8 @@
 namespace robusta {
 namespace {
 
-[[noreturn]] void refuse_nets(const SolverDef& solver, const char* field, const std::string& cause, const std::string& fix) {
+[[noreturn]] void refuse_nets(const SolverDef& solver, const char* field, const std::string& cause,
+                              const std::string& fix) {
   throw Error(ErrorKind::kConfig, cause, fix).at(solver.where(field));
 }
 
@@ -27,15 +28,15 @@ void check_tests(const SolverDef& solver, int named, bool common) {
   const caffe::SolverParameter& p = solver.param;
   if (p.test_iter_size() < named || (!common && p.test_iter_size() != named)) {
     refuse_nets(solver, "test_iter", str(p.test_iter_size(), " test_iter for ", named, " test nets"),
-           "give one test_iter, the number of batches of a test, per test net");
+                "give one test_iter, the number of batches of a test, per test net");
   }
   if (p.test_state_size() > 0 && p.test_state_size() != p.test_iter_size()) {
     refuse_nets(solver, "test_state", str(p.test_state_size(), " test_state for ", p.test_iter_size(), " test nets"),
-           "give none, or one per test net");
+                "give none, or one per test net");
   }
   if (p.test_iter_size() > 0 && p.test_interval() <= 0) {
     refuse_nets(solver, "test_interval", "there are test nets, but test_interval is not set",
-           "give the number of iterations between tests, or remove test_iter");
+                "give the number of iterations between tests, or remove test_iter");
   }
   for (int i = 0; i < p.test_iter_size(); ++i) {
     if (p.test_iter(i) <= 0) {
@@ -62,7 +63,7 @@ NetSource train_net_of(const SolverDef& solver) {
   }
   if (named > 1) {
     refuse_nets(solver, "net", str("the solver names ", named, " train nets"),
-           "keep one of net, net_param, train_net, train_net_param");
+                "keep one of net, net_param, train_net, train_net_param");
   }
   const CommonNet common{solver};
   NetSource source{{}, caffe::TRAIN, p.train_state(), ""};

@@ -65,7 +65,8 @@ class LivenessWatch {
   /// Iteration `iteration` begins.
   void progress(int64_t iteration);
   /// What this rank does from now on (at most 63 characters are kept). Costs some ten nanoseconds. `limit_s`: of
-  /// kPausing, how long the step may take, when that is more than the timeout. Until the first call a rank pauses without a limit.
+  /// kPausing, how long the step may take, when that is more than the timeout. Until the first call a rank pauses
+  /// without a limit.
   void doing(std::string_view what, Activity activity = Activity::kComputing, double limit_s = 600);
   /// Another activity while it does the same: what it says stays. Returns what the activity was.
   Activity switch_to(Activity activity);

@@ -31,8 +31,8 @@ ROBUSTA_SIMD void transform_block(const WeightView& view, const float* weights, 
 }
 
 template <int R>
-ROBUSTA_SIMD void combine_weight_block(const WeightView& view, const float* sums, int64_t parts, int64_t lanes, bool add,
-                                float* weights) {
+ROBUSTA_SIMD void combine_weight_block(const WeightView& view, const float* sums, int64_t parts, int64_t lanes,
+                                       bool add, float* weights) {
   Vector points[kPoints][kPoints], filter[R][R];
   for (int i = 0; i < kPoints; ++i) {
     for (int j = 0; j < kPoints; ++j) {
