@@ -9,6 +9,11 @@
 namespace robusta {
 namespace {
 
+/// memmove wants valid pointers, of no bytes too.
+void move_bytes(void* to, const void* from, size_t bytes) {
+  if (bytes > 0) std::memmove(to, from, bytes);
+}
+
 class OwnMemory : public SharedMemory {
  public:
   explicit OwnMemory(size_t bytes) : bytes_(bytes), block_(allocate_pages(bytes)) {}
@@ -37,7 +42,7 @@ class SelfChannel : public Channel {
  private:
   void copy(size_t bytes) {
     if (!in_ || !out_) return;
-    std::memmove(in_, out_, bytes);
+    move_bytes(in_, out_, bytes);
     in_ = nullptr, out_ = nullptr;
   }
 
@@ -52,12 +57,12 @@ class SelfCommunicator : public Communicator {
   std::string kind() const override { return "self"; }
   std::string host() const override { return host_name(); }
   void exchange(const void* out, size_t out_bytes, int to, void* in, size_t, int from) override {
-    if (to == 0 && from == 0 && out_bytes > 0) std::memmove(in, out, out_bytes);
+    if (to == 0 && from == 0) move_bytes(in, out, out_bytes);
   }
   std::unique_ptr<Channel> open_channel(int) override { return std::make_unique<SelfChannel>(); }
   void barrier() override {}
   void broadcast(void*, size_t, int) override {}
-  void all_gather(const void* mine, size_t bytes, void* all) override { std::memmove(all, mine, bytes); }
+  void all_gather(const void* mine, size_t bytes, void* all) override { move_bytes(all, mine, bytes); }
   void all_reduce(void*, int64_t, DType) override {}
   std::unique_ptr<Communicator> split(int, int) override { return make_self(); }
   std::shared_ptr<SharedMemory> allocate(size_t bytes) override { return std::make_shared<OwnMemory>(bytes); }

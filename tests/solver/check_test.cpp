@@ -167,10 +167,12 @@ net_param { name: 'toy'
   Finished check() { return run_caffe_program(folder_.path(), {"check", "-solver=solver.prototxt"}); }
   /// Under mpirun, as the shell has it. `program` may begin with variables of its environment (env A=B).
   Finished run_ranks(int ranks, const std::string& program) {
-    const std::string command = "cd " + folder_.path().string() +
-                                " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
-                                "OMPI_MCA_mpi_yield_when_idle=1 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 mpirun --oversubscribe --bind-to none -n " +
-                                std::to_string(ranks) + " " + program + " > out.txt 2> log.txt";
+    const std::string command =
+        "cd " + folder_.path().string() +
+        " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
+        "OMPI_MCA_mpi_yield_when_idle=1 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 "  // MPI's own
+        "mpirun --oversubscribe --bind-to none -n " +
+        std::to_string(ranks) + " " + program + " > out.txt 2> log.txt";
     const int status = std::system(command.c_str());
     return {WEXITSTATUS(status), read_file(folder_ / "out.txt"), read_file(folder_ / "log.txt")};
   }
