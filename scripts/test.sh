@@ -14,7 +14,7 @@ phase "packages"
 run "installing packages" scripts/install_deps.sh --tests
 
 phase "build in build-test/"
-configure build-test -DROBUSTA_TESTS=ON
+configure build-test -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON
 build build-test
 
 phase "tests"

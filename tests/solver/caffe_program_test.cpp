@@ -23,10 +23,6 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-bool matches(const std::string& text, const std::string& pattern) {
-  return std::regex_search(text, std::regex(pattern));
-}
-
 const std::string kTrain = "train", kSolver = "-solver=solver.prototxt", kModel = "-model=net.prototxt";
 
 /// A folder with a solver.prototxt and a net for it.

@@ -22,10 +22,6 @@
 namespace robusta::test {
 namespace {
 
-bool matches(const std::string& text, const std::string& pattern) {
-  return std::regex_search(text, std::regex(pattern));
-}
-
 std::vector<HostFacts> equal_ranks(size_t count) {
   HostFacts facts;
   for (int cpu = 0; cpu < 4; ++cpu) facts.cores.add(cpu);

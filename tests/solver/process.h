@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -95,6 +96,11 @@ class CaffeProcess {
   pid_t pid_ = -1;
   int master_ = -1;
 };
+
+/// Whether the regular expression is found in the text.
+inline bool matches(const std::string& text, const std::string& pattern) {
+  return std::regex_search(text, std::regex(pattern));
+}
 
 struct Finished {
   int code;

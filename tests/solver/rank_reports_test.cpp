@@ -36,7 +36,7 @@ class LogLines : public google::LogSink {
   std::string text_;
 };
 
-int count_of(const std::string& text, const std::string& pattern) {
+int count_matches(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
   return static_cast<int>(std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {}));
 }
@@ -95,38 +95,39 @@ TEST(RankReports, EqualRanksPassTheChecks) { EXPECT_NO_THROW(train(4, "-check_it
 TEST(RankReports, DumpShowsEachDimensionAndTheSlowestRank) {
   const std::string log = train(4, "-mode b:2x2 -dump_iter 4", delay_rank_2);
   const std::string number = R"([-+.e\d]+)";
-  EXPECT_EQ(count_of(log, "Iteration (4|8|12), communication of 4 iterations: " + number +
-                              " MB in 1 buckets, end to "
-                              "end " +
-                              number + " ms, exposed " + number + " ms = " + number + " % of an iteration of " +
-                              number + " ms"),
+  EXPECT_EQ(count_matches(log, "Iteration (4|8|12), communication of 4 iterations: " + number +
+                                   " MB in 1 buckets, end to "
+                                   "end " +
+                                   number + " ms, exposed " + number + " ms = " + number + " % of an iteration of " +
+                                   number + " ms"),
             3)
       << log;
   for (const char* dimension : {R"(X \(2 ranks, within a host\))", R"(Y \(2 ranks)"}) {
-    EXPECT_EQ(count_of(log, R"(\[MPI:0   \]    )" + std::string(dimension) + ".*: " + number + " ms, " + number +
-                                " MB sent, " + number + " GB/s"),
+    EXPECT_EQ(count_matches(log, R"(\[MPI:0   \]    )" + std::string(dimension) + ".*: " + number + " ms, " + number +
+                                     " MB sent, " + number + " GB/s"),
               3)
         << dimension << log;
   }
-  EXPECT_EQ(count_of(log, R"(slowest rank 2 \(host1\): )" + number + " ms of computing, " + number + " % above"), 3)
+  EXPECT_EQ(count_matches(log, R"(slowest rank 2 \(host1\): )" + number + " ms of computing, " + number + " % above"),
+            3)
       << log;
 }
 
 TEST(RankReports, NothingIsReportedUnasked) {
   const std::string log = train(4, "-mode b:2x2", nothing);
-  EXPECT_EQ(count_of(log, "communication of|slow|bucket [0-9]"), 0) << log;
-  EXPECT_EQ(count_of(log, "Gradients: .* MB in 1 buckets, "), 1) << log;
+  EXPECT_EQ(count_matches(log, "communication of|slow|bucket [0-9]"), 0) << log;
+  EXPECT_EQ(count_matches(log, "Gradients: .* MB in 1 buckets, "), 1) << log;
 }
 
 TEST(RankReports, DebugLevelsAddBucketsAndRanks) {
   const std::string log = train(2, "-dump_iter 12 -dbg_level 2 -bucket_mb 0.00002", nothing);
-  EXPECT_GT(count_of(log, "    bucket [0-9]+: [0-9]+ elements, 1 parameters, ip[12] to ip[12]"), 1) << log;
-  EXPECT_EQ(count_of(log, R"(    rank [01] \(host[01]\) computed )"), 2) << log;
+  EXPECT_GT(count_matches(log, "    bucket [0-9]+: [0-9]+ elements, 1 parameters, ip[12] to ip[12]"), 1) << log;
+  EXPECT_EQ(count_matches(log, R"(    rank [01] \(host[01]\) computed )"), 2) << log;
 }
 
 TEST(RankReports, ARankThatStaysSlowIsNamedAfterThreeChecks) {
   const std::string log = train(4, "-rebind_iter 3", delay_rank_2, "", "", 12);
-  EXPECT_EQ(count_of(log, R"(rank 2 \(host1\) was slow in the last 3 checks)"), 2) << log;  // at 9 and at 12
+  EXPECT_EQ(count_matches(log, R"(rank 2 \(host1\) was slow in the last 3 checks)"), 2) << log;  // at 9 and at 12
 }
 
 TEST(RankReports, TheLogShowsExposedCommunicationAndTheSlowestRank) {
@@ -134,18 +135,19 @@ TEST(RankReports, TheLogShowsExposedCommunicationAndTheSlowestRank) {
   const std::string log = train(4, "", delay_rank_2, "display: 10 max_iter: 21", folder / "log.json", 21);
   // All four ranks log here, three times; all but rank 2 wait for it nearly all the time. The first iteration is left
   // out: what is made on first use may take longer than the delay.
-  EXPECT_GE(count_of(log, R"(Speed: .* img/s, .* data wait [.\d]+ %, comm [\d.]+ %, slowest rank 2 \(host1\))"), 8)
+  EXPECT_GE(count_matches(log, R"(Speed: .* img/s, .* data wait [.\d]+ %, comm [\d.]+ %, slowest rank 2 \(host1\))"), 8)
       << log;
   const std::string json = read_file(folder / "log.json");
-  EXPECT_EQ(count_of(json, R"("event": "train".*"iter": [12]0,.*"comm": 0\.[2-9].*"slowest_rank": 2,)"), 2) << json;
+  EXPECT_EQ(count_matches(json, R"("event": "train".*"iter": [12]0,.*"comm": 0\.[2-9].*"slowest_rank": 2,)"), 2)
+      << json;
 }
 
 TEST(RankReports, DumpsAreEventsToo) {
   const TempDir folder;
   train(4, "-mode b:2x2 -dump_iter 6", delay_rank_2, "", folder / "log.json");
   const std::string json = read_file(folder / "log.json");
-  EXPECT_EQ(count_of(json, R"("event": "communication".*"iter": (6|12), "iterations": 6, .*"slowest_rank": 2,)"
-                           R"(.*"dimensions": \{"X .*"algorithm": .*"gb_per_s": )"),
+  EXPECT_EQ(count_matches(json, R"("event": "communication".*"iter": (6|12), "iterations": 6, .*"slowest_rank": 2,)"
+                                R"(.*"dimensions": \{"X .*"algorithm": .*"gb_per_s": )"),
             2)
       << json;
 }
