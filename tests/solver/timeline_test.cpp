@@ -93,7 +93,9 @@ TEST(Timeline, HoldsAllThatEveryRankDid) {
     EXPECT_EQ(some(events, rank, "bucket", "bucket 1 posted").size(), 6u);
     EXPECT_EQ(some(events, rank, "reduce", "bucket 1").size(), 6u);
     EXPECT_EQ(some(events, rank, "reduce", "bucket 2").size(), 6u);
-    EXPECT_EQ(some(events, rank, "update", "update bucket 1").size(), 4u) << "but those before tests and snapshots";
+    // Before a test or a snapshot what is not updated yet is so with the rest: bucket 1 too, unless it was quick.
+    const size_t updates = some(events, rank, "update", "update bucket 1").size();
+    EXPECT_TRUE(updates >= 4 && updates <= 6) << updates;
     EXPECT_GE(some(events, rank, "update", "update the rest").size(), 2u);
     EXPECT_EQ(some(events, rank, "test").size(), 3u);
     EXPECT_EQ(some(events, rank, "snapshot").size(), 2u);
