@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/str.h"
 #include "comm/host_name.h"
 #include "comm/mpi/mpi_memory.h"
 #include "robusta/error.h"
@@ -76,11 +77,16 @@ std::shared_ptr<SharedMemory> MpiCommunicator::allocate(size_t bytes) {
     error = thrown;
   }
   // Nobody reads before everybody has zeroed. A host may be short of memory where the others are not.
-  double failures = error ? 1 : 0;
-  all_reduce(&failures, 1, DType::kF64);
+  std::vector<char> failed(static_cast<size_t>(size_));
+  const char mine = error.has_value();
+  all_gather(&mine, sizeof mine, failed.data());
   if (error) throw *error;
-  if (failures > 0) throw Error(ErrorKind::kMemory, "another host has no memory that its ranks share");
-  return memory;
+  const auto first = std::find(failed.begin(), failed.end(), 1);
+  if (first == failed.end()) return memory;
+  throw Error(ErrorKind::kMemory,
+              str("the host of rank ", first - failed.begin(), " has no memory that its ranks share: ", bytes,
+                  " bytes for each of them"),
+              "make /dev/shm larger there (in a container: --shm-size), or use fewer ranks per host");
 }
 
 }  // namespace robusta

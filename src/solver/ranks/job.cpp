@@ -74,6 +74,14 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
   }
 }
 
+/// Nobody watches MPI's own end, where a rank would wait for a host that is lost. All that matters is written by then.
+void end_in_any_case(int code) {
+  std::thread([code] {
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    _exit(code);
+  }).detach();
+}
+
 int run_ranks(Communicator& world, const std::string& ddl_flag, const std::function<int(Ranks&)>& body) {
   // One log for the job; errors are reported by the rank that has them.
   if (world.rank() > 0) FLAGS_minloglevel = google::GLOG_ERROR;
@@ -98,15 +106,9 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
   }
   if (watch) watch->goodbye();
   if (error) report(world, *error);
+  // Not without a watch: only its goodbye() tells that no other rank has work left.
+  if (watch && watch->watches()) end_in_any_case(code);
   return code;
-}
-
-/// Nobody watches MPI's own end, where a rank would wait for a host that is lost. All that matters is written by then.
-void end_in_any_case(int code) {
-  std::thread([code] {
-    std::this_thread::sleep_for(std::chrono::seconds(10));
-    _exit(code);
-  }).detach();
 }
 
 }  // namespace
@@ -115,9 +117,8 @@ DdlOptions ddl_options_of(const std::string& flag) { return parse_ddl_options(dd
 
 int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body) {
   std::unique_ptr<Communicator> world = join_world();
-  const bool several = world->size() > 1;
   int code = 0;
-  if (!several) {
+  if (world->size() == 1) {
     const DdlOptions options = ddl_options_of(ddl_flag);
     if (!options.dims.empty()) check_dims(options, 1);
     Ranks alone;
@@ -126,7 +127,6 @@ int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body)
     code = run_ranks(*world, ddl_flag, body);
   }
   world.reset();
-  if (several) end_in_any_case(code);
   leave_world();
   return code;
 }
