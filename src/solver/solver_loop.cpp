@@ -136,7 +136,9 @@ void Solver::finish_updates() {
 double Solver::forward(const Pass& pass) {
   const int64_t begin = timeline_ ? steady_ns() : 0;
   const double waited = train_net_->seconds_waited();
-  ranks_.doing("waiting for data");
+  // The first wait is for files that no cache holds yet.
+  const bool first = speed_.total().iterations == 0;
+  ranks_.doing("waiting for data", first ? Activity::kPausing : Activity::kComputing);
   const double loss = train_net_->forward(pass, ranked_.get());
   if (timeline_) {
     timeline_->end_step();

@@ -183,6 +183,7 @@ void Solver::build_nets() {
   ranks_.root_only([&] { build_test_nets(weights); });
   if (ranks_.alone()) return;
   if (options_.tuner) share_kernel_choices(ranks_, *options_.tuner);
+  ranks_.doing("the set-up", Activity::kPausing);
   ranks_.together([&] {
     if (!ranks_.root()) build_test_nets(weights);
   });
