@@ -4,6 +4,9 @@
 . "$(dirname "$0")/training.sh"
 use_cluster rbq 96 2
 make_training
+# A disk of the first host that is full before long. Rank 0 writes there.
+mkdir disk
+"$CLUSTER/cluster.sh" exec rbq1 mount -t tmpfs -o size=1m tmpfs "$WORK/disk" || skip "this machine mounts no tmpfs"
 
 TRAIN=(caffe train -deterministic -solver solver.prototxt)
 DDL=(-ddl "-timeout 10")
@@ -76,10 +79,6 @@ check "another global batch: one report that names both ways on" \
 start accepted "${MPIRUN[@]}" "${TRAIN[@]}" -snapshot auto -accept_batch_change "${DDL[@]}"
 expect_resumed "-accept_batch_change"
 
-# A disk of the first host that is full until it is made larger. Rank 0 writes there.
-mkdir disk
-on_first true # the host is up
-"$CLUSTER/cluster.sh" exec rbq1 mount -t tmpfs -o size=1m tmpfs "$WORK/disk" || skip "this machine mounts no tmpfs"
 solver 'max_iter: 60' 'display: 10' 'snapshot: 20' 'snapshot_prefix: "disk/s"'
 start full "${MPIRUN[@]}" "${TRAIN[@]}" "${DDL[@]}"
 finish_job

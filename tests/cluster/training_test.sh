@@ -2,6 +2,8 @@
 # LeNet on 4 hosts with 2 ranks each, placed by a rank file, trains as one rank does with the global batch.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/training.sh"
+SOCKETS=$(lscpu -p=SOCKET | grep -v '#' | sort -u | wc -l) CORES=$(lscpu -p=SOCKET,CORE | grep -v '#' | sort -u | wc -l)
+[ "$CORES" -ge 2 ] || skip "the rank file needs two cores"
 use_cluster rbt 97 4
 make_training
 solver 'max_iter: 10' 'display: 1' 'snapshot: 0' 'snapshot_after_train: true' 'snapshot_prefix: "one"'
@@ -11,8 +13,6 @@ check "one rank" "$?" 0
 # A batch system would tell mpirun these.
 printf 'rbt%d slots=2\n' 1 2 3 4 > hosts
 export OMPI_MCA_orte_default_hostfile=$WORK/hosts LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
-SOCKETS=$(lscpu -p=SOCKET | grep -v '#' | sort -u | wc -l) CORES=$(lscpu -p=SOCKET,CORE | grep -v '#' | sort -u | wc -l)
-[ "$CORES" -ge 2 ] || skip "the rank file needs two cores"
 rank_gen.py 2x4x1 --sockets "$SOCKETS" --cores $((CORES / SOCKETS)) rbt1,rbt2,rbt3,rbt4 > 2x4x1.rf
 check "the rank file" "$(on_first check_rankfile.py 2x4x1.rf > rf.log 2>&1; echo $?) $(grep -c '^rank ' 2x4x1.rf)" "0 8"
 
