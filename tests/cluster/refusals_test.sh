@@ -43,6 +43,12 @@ chmod +x other_option
 expect_refusal "another option" 8 "the option -shuffle of rank 3 is not that of the other ranks; give all ranks the same" \
   "${RANKS[@]}" -n 4 ./other_option "${TRAIN[@]}" solver.prototxt
 
+# The second host is a container with little shared memory.
+"$CLUSTER/cluster.sh" exec rbr2 mount -t tmpfs -o size=64k tmpfs /dev/shm
+expect_refusal "no shared memory on a host" 5 "the host of rank 2 has no memory that its ranks share" \
+  "${RANKS[@]}" -n 4 "${TRAIN[@]}" solver.prototxt
+"$CLUSTER/cluster.sh" exec rbr2 umount /dev/shm
+
 # Rank 2, alone, finds other files.
 mkdir other && cp solver.prototxt net.prototxt other/ && ln -s "$PWD/test_lmdb" other/ && ln -s "$PWD/train_lmdb" other/
 cat > there << 'END'

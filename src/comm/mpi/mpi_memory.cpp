@@ -1,5 +1,7 @@
 #include "comm/mpi/mpi_memory.h"
 
+#include <sys/statvfs.h>
+
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -26,6 +28,22 @@ std::vector<int> places(MPI_Comm comm, MPI_Comm node) {
   return found;
 }
 
+[[noreturn]] void refuse(size_t bytes) {
+  throw Error(ErrorKind::kMemory, str("no memory that the ranks of a host share: ", bytes, " bytes for each of them"),
+              "make /dev/shm larger (in a container: --shm-size), or use fewer ranks per host");
+}
+
+/// Where /dev/shm is too small, one rank of Open MPI's window fails and leaves the others of the host waiting for it.
+void require_room(MPI_Comm node, size_t bytes) {
+  int ranks = 1;
+  check_mpi(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
+  struct statvfs disk;
+  const bool known = ::statvfs("/dev/shm", &disk) == 0;
+  int fits = !known || disk.f_bavail * disk.f_frsize >= bytes * static_cast<size_t>(ranks);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
+  if (!fits) refuse(bytes);
+}
+
 /// Every part lies in a mapping that begins with a page, so this skips the same bytes in each process.
 void* next_page(void* address) {
   const auto value = reinterpret_cast<uintptr_t>(address);
@@ -35,19 +53,17 @@ void* next_page(void* address) {
 }  // namespace
 
 MpiMemory::MpiMemory(MPI_Comm comm, MPI_Comm node, size_t bytes) : bytes_(bytes) {
+  const size_t wanted = whole_pages(bytes) + kPage;
+  require_room(node, wanted);
   // Whole pages for each rank: its memory lies where its processor is, and no two ranks write one cache line.
   MPI_Info info = MPI_INFO_NULL;
   check_mpi(MPI_Info_create(&info), "MPI_Info_create");
   check_mpi(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
   MPI_Win window = MPI_WIN_NULL;
   void* base = nullptr;
-  const auto wanted = static_cast<MPI_Aint>(whole_pages(bytes) + kPage);
-  const int code = MPI_Win_allocate_shared(wanted, 1, info, node, &base, &window);
+  const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(wanted), 1, info, node, &base, &window);
   MPI_Info_free(&info);
-  if (code != MPI_SUCCESS) {
-    throw Error(ErrorKind::kMemory, str("no memory that the ranks of a host share: ", bytes, " bytes for each of them"),
-                "make /dev/shm larger (in a container: --shm-size), or use fewer ranks per host");
-  }
+  if (code != MPI_SUCCESS) refuse(bytes);
   free_window_at_end(window);
   data_ = next_page(base);
   std::memset(data_, 0, bytes);
