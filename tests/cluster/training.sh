@@ -82,6 +82,6 @@ ranks_end() {
 near() {
   local what=$1 told
   shift
-  told=$(python3 "$ROOT/tests/cluster/compare.py" "$@" 2>&1)
+  told=$(python3 "$ROOT/tests/support/compare.py" "$@" 2>&1)
   check "$what: $told" $? 0
 }
