@@ -1,0 +1,81 @@
+/// Which contents leave a device's memory during a pass, and when they come back: a pure function.
+///
+/// The steps of a pass, and what each of them uses, are known before anything runs. So the choice is made with the
+/// future in sight, as Belady's ("A study of replacement algorithms", 1966): what is needed furthest in the future goes
+/// first, weighed by the memory that it frees where memory is short and by the time of its transfer. A content comes
+/// back by a copy from the host, early enough to hide the copy where there is room for it, or by running again the step
+/// that made it, where that is cheaper (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace robusta {
+
+struct BlockUse {
+  int step = 0;
+  bool writes = false;
+};
+
+/// A piece of memory with one content after the other, from its first use to its last.
+struct MemoryBlock {
+  /// What running the first use again takes.
+  struct Repeat {
+    double seconds = 0;
+    size_t scratch = 0;      ///< bytes
+    std::vector<int> needs;  ///< blocks that it reads
+  };
+
+  size_t bytes = 0;
+  std::vector<BlockUse> uses;    ///< ascending, one per step, at least one
+  bool movable = true;           ///< may be away between two uses
+  std::optional<Repeat> repeat;  ///< none: its content can only be copied
+};
+
+struct ResidencyProblem {
+  static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+
+  std::vector<double> step_seconds;  ///< one per step
+  std::vector<MemoryBlock> blocks;
+  double out_rate = 1, in_rate = 1;  ///< bytes per second to the host, and from it
+  size_t budget = kNoLimit;          ///< bytes that the arena may have
+  size_t goal = kNoLimit;            ///< bytes to come down to if the choice below allows it; at most the budget
+  size_t min_bytes = 0;              ///< smaller blocks stay
+  int across = -1;                   ///< >= 0: only from a use before this step to one at or after it
+};
+
+/// The time between two uses of a block during which its content is not in the device's memory.
+struct Absence {
+  int block = 0;
+  int after = 0, before = 0;  ///< steps of the two uses
+  bool repeated = false;      ///< comes back by running the block's first use again, right before `before`
+  bool copied_out = false;    ///< false: repeated, or the host still has this content
+  int released = 0;           ///< last step at which the copy out still holds the memory, >= after
+  int fetched = 0;            ///< the copy in is issued before this step, which is > released and <= before
+  size_t scratch_offset = 0;  ///< of a repeated step
+};
+
+/// A block in one place, from step `first` to step `last`.
+struct Stay {
+  int block = 0;
+  int first = 0, last = 0;
+  size_t offset = 0;
+};
+
+struct Residency {
+  std::vector<Stay> stays;        ///< by block, then by time
+  std::vector<Absence> absences;  ///< the same order; absence i of a block lies between its stays i and i + 1
+  size_t arena_bytes = 0;
+  size_t bytes_out = 0, bytes_in = 0;  ///< copied per pass
+  double exposed_seconds = 0;          ///< predicted: for how long steps wait for copies
+  double repeat_seconds = 0;           ///< predicted: for how long steps run again
+  double cost() const { return exposed_seconds + repeat_seconds; }
+};
+
+/// The cheapest plan found whose arena is within the budget; when none is, the one with the smallest arena. Empty of
+/// absences when all fits within the goal. Deterministic.
+Residency plan_residency(const ResidencyProblem& problem);
+
+}  // namespace robusta
