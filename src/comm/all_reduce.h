@@ -27,8 +27,8 @@ struct DimensionTime {
 class AllReduce {
  public:
   virtual ~AllReduce() = default;
-  /// Sums `count` elements over all ranks, in place. Blocks.
-  virtual void sum(void* data, int64_t count, DType type) = 0;
+  /// Sums `count` elements over all ranks, in place. Blocks. The last `exact` of them are never compressed.
+  virtual void sum(void* data, int64_t count, DType type, int64_t exact = 0) = 0;
   /// "reduce-scatter and all-gather over 4x2 ranks: shared memory, ring"
   virtual std::string describe() const = 0;
   virtual std::vector<DimensionTime> take_times() { return {}; }

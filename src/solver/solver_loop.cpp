@@ -242,7 +242,7 @@ Request Solver::take_request() { return options_.poll ? options_.poll() : Reques
 Votes Solver::own_votes(double loss) {
   const Request request = take_request();
   Votes votes;
-  votes.loss = loss / ranks_.count();  // the mean, whatever range -compress has
+  votes.loss = loss / ranks_.count();
   votes.not_finite = not_finite_ ? 1 : 0;
   votes.stop = request == Request::kStop ? 1 : 0;
   votes.snapshot = request == Request::kSnapshot ? 1 : 0;

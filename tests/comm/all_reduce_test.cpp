@@ -168,6 +168,31 @@ TEST_F(AllReduceTest, Times) {
       2);
 }
 
+// The last elements keep all bits and the range of f32, wherever the cuts between pieces and segments fall.
+TEST_F(AllReduceTest, TheExactTailIsNotCompressed) {
+  constexpr int64_t kExact = 7;
+  const auto value = [](int64_t i) { return static_cast<float>(1'000'003 + i); };
+  const auto body = [&](Communicator& comm) {
+    for (const char* format : {"bf16", "fp16"}) {
+      for (const std::string& mode : {str("b:2x", comm.size() / 2), str("r:", comm.size()), str("b:", comm.size())}) {
+        Reduction reduction(comm, str("-mode ", mode, " -compress ", format));
+        float* data = static_cast<float*>(reduction.memory->data());
+        for (const int64_t count : {7, 8, 33, 100, 15'365, 61'441, 200'003}) {
+          for (int64_t i = 0; i < count; ++i) data[i] = i < count - kExact ? fraction<float>(comm.rank(), i) : value(i);
+          reduction.all_reduce->sum(data, count, DType::kF32, kExact);
+          for (int64_t i = count - kExact; i < count; ++i) {
+            if (data[i] != value(i) * static_cast<float>(comm.size())) {
+              fail(str(mode, " ", format, ": element ", i, " of ", count, " is ", data[i]));
+            }
+          }
+        }
+      }
+    }
+  };
+  run_thread_ranks(4, body, 2);
+  run_thread_ranks(8, body, 4);
+}
+
 // Sums in f32 of values that were rounded on their way, once for each hop.
 TEST_F(AllReduceTest, Compressed) {
   const auto body = [](Communicator& comm) {

@@ -211,6 +211,16 @@ TEST_F(Training, TwoDimensionsOverTwoHostsChangeNothing) {
   expect_same(train(kFixed, net, 4, 6, DType::kF64, "-mode b:2x2", 2), train(kFixed, net, 1), 1e-6);
 }
 
+/// The first loss is from before any gradient was rounded; it rides behind the gradients.
+TEST_F(Training, CompressionSparesTheLoss) {
+  const std::string net = kConv + kDropped + loss_layer();
+  const double want = train(kFixed, net, 1, 1, DType::kF32).losses.at(0);
+  for (const std::string format : {"bf16", "fp16"}) {
+    const double got = train(kFixed, net, 4, 1, DType::kF32, "-compress " + format, 2).losses.at(0);
+    EXPECT_NEAR(got, want, 1e-6 * want) << format;
+  }
+}
+
 /// Five batches over up to eight ranks: some have one more than others, some none.
 TEST_P(ManyRanks, DealOutTheBatchesOfATest) {
   const std::string net = test_data_layer() + kConv + kDropped + loss_layer();

@@ -51,7 +51,7 @@ class Announced : public AllReduce {
  public:
   Announced(std::unique_ptr<AllReduce> chosen, std::vector<std::string> notes)
       : chosen_(std::move(chosen)), notes_(std::move(notes)) {}
-  void sum(void* data, int64_t count, DType type) override { chosen_->sum(data, count, type); }
+  void sum(void* data, int64_t count, DType type, int64_t exact) override { chosen_->sum(data, count, type, exact); }
   std::string describe() const override { return chosen_->describe(); }
   std::vector<DimensionTime> take_times() override { return chosen_->take_times(); }
   std::vector<std::string> notes() const override { return notes_; }

@@ -17,8 +17,8 @@ LayeredAllReduce::LayeredAllReduce(std::vector<Layer> layers, std::string shape,
       seconds_(layers_.size()),
       bytes_(layers_.size()) {}
 
-void LayeredAllReduce::sum(void* data, int64_t count, DType type) {
-  const Span span{static_cast<std::byte*>(data), count, type};
+void LayeredAllReduce::sum(void* data, int64_t count, DType type, int64_t exact) {
+  const Span span{static_cast<std::byte*>(data), count, type, exact};
   if (layers_.empty()) return;
   if (regions_ && !regions_->holds(span)) return sum_by_staging(span);
   reduce(span, 0);
@@ -29,7 +29,7 @@ void LayeredAllReduce::sum_by_staging(const Span& span) {
   const auto most = static_cast<int64_t>(staging.bytes() / size_of(span.type));
   for (int64_t begin = 0; begin < span.count; begin += most) {
     const Span part = span.part(begin, std::min(begin + most, span.count));
-    const Span staged{static_cast<std::byte*>(staging.data()), part.count, part.type};
+    const Span staged{static_cast<std::byte*>(staging.data()), part.count, part.type, part.exact};
     std::memcpy(staged.data, part.data, part.bytes());
     reduce(staged, 0);
     std::memcpy(part.data, staged.data, part.bytes());

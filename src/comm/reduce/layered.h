@@ -27,7 +27,7 @@ class LayeredAllReduce : public AllReduce {
   /// staging window.
   LayeredAllReduce(std::vector<Layer> layers, std::string shape, std::shared_ptr<const SharedRegions> regions,
                    std::vector<std::string> notes);
-  void sum(void* data, int64_t count, DType type) override;
+  void sum(void* data, int64_t count, DType type, int64_t exact) override;
   std::string describe() const override;
   std::vector<DimensionTime> take_times() override;
   std::vector<std::string> notes() const override { return notes_; }

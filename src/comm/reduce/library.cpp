@@ -11,7 +11,7 @@ class LibraryAllReduce : public AllReduce {
  public:
   explicit LibraryAllReduce(Communicator& world) : world_(world) {}
 
-  void sum(void* data, int64_t count, DType type) override {
+  void sum(void* data, int64_t count, DType type, int64_t /*exact*/) override {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     world_.all_reduce(data, count, type);

@@ -5,6 +5,7 @@
 /// made by one member, so all get the same bits.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,10 +20,13 @@ struct Span {
   std::byte* data = nullptr;
   int64_t count = 0;
   DType type = DType::kF32;
+  int64_t exact = 0;  ///< the last of them, which always travel as they are
 
   size_t bytes() const { return static_cast<size_t>(count) * size_of(type); }
   Span part(int64_t begin, int64_t end) const {
-    return {data + static_cast<size_t>(begin) * size_of(type), end - begin, type};
+    const int64_t first_exact = std::max(count - exact, begin);
+    return {data + static_cast<size_t>(begin) * size_of(type), end - begin, type,
+            std::max<int64_t>(end - first_exact, 0)};
   }
   /// Piece `index` of `pieces`. They begin at multiples of a cache line of f32, lest two ranks write the same one.
   Span piece(int index, int pieces) const {

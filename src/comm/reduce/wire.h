@@ -1,4 +1,5 @@
-/// How the elements of a span travel between hosts: as they are, or as 16 bits each.
+/// How the elements of a span travel between hosts: as they are, or as 16 bits each, but for the last ones of
+/// Span::exact.
 #pragma once
 
 #include <cstring>
@@ -12,25 +13,31 @@ class Wire {
   Wire(Compression format, DType type) : format_(type == DType::kF32 ? format : Compression::kNone) {}
 
   bool packs() const { return format_ != Compression::kNone; }
-  size_t bytes(const Span& span) const {
-    return packs() ? static_cast<size_t>(span.count) * sizeof(uint16_t) : span.bytes();
-  }
+  size_t bytes(const Span& span) const { return packs() ? packed_bytes(span) + exact_bytes(span) : span.bytes(); }
   /// What to send: the span itself, or `buffer` with its packed form.
   const void* encode(const Span& span, std::byte* buffer) const {
     if (!packs()) return span.data;
-    pack(format_, floats(span), halves(buffer), span.count);
+    pack(format_, floats(span), halves(buffer), packed(span));
+    if (span.exact) std::memcpy(buffer + packed_bytes(span), floats(span) + packed(span), exact_bytes(span));
     return buffer;
   }
   /// to += what was received
   void decode_add(const std::byte* buffer, const Span& to) const {
     if (!packs()) return add(to, buffer);
-    add_unpacked(format_, halves(buffer), floats(to), to.count);
+    add_unpacked(format_, halves(buffer), floats(to), packed(to));
+    // Behind an odd number of halves they are not aligned.
+    for (int64_t i = packed(to); i < to.count; ++i) {
+      float value;
+      std::memcpy(&value, buffer + packed_bytes(to) + static_cast<size_t>(i - packed(to)) * sizeof value, sizeof value);
+      floats(to)[i] += value;
+    }
   }
   void decode(const std::byte* buffer, const Span& to) const {
     if (!packs()) {
       if (to.count) std::memcpy(to.data, buffer, to.bytes());
     } else {
-      unpack(format_, halves(buffer), floats(to), to.count);
+      unpack(format_, halves(buffer), floats(to), packed(to));
+      if (to.exact) std::memcpy(floats(to) + packed(to), buffer + packed_bytes(to), exact_bytes(to));
     }
   }
   /// Rounds the span as the others will see it.
@@ -41,6 +48,9 @@ class Wire {
   }
 
  private:
+  static int64_t packed(const Span& span) { return span.count - span.exact; }
+  static size_t packed_bytes(const Span& span) { return static_cast<size_t>(packed(span)) * sizeof(uint16_t); }
+  static size_t exact_bytes(const Span& span) { return static_cast<size_t>(span.exact) * sizeof(float); }
   static float* floats(const Span& span) { return reinterpret_cast<float*>(span.data); }
   static uint16_t* halves(std::byte* buffer) { return reinterpret_cast<uint16_t*>(buffer); }
   static const uint16_t* halves(const std::byte* buffer) { return reinterpret_cast<const uint16_t*>(buffer); }

@@ -79,7 +79,7 @@ void BucketReducer::run() {
     std::exception_ptr error;
     try {
       const TraceSpan span(ring, TraceKind::kReducing, index);
-      all_reduce_->sum(bucket.data, bucket.count, type_);
+      all_reduce_->sum(bucket.data, bucket.count, type_, bucket.tail);
     } catch (...) {
       error = std::current_exception();
     }

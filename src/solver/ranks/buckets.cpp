@@ -15,18 +15,19 @@ size_t bytes_between(const void* begin, const void* end) {
 }  // namespace
 
 std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail) {
-  if (params.empty()) return {{tail_data, tail, {}}};
+  if (params.empty()) return {{tail_data, tail, tail, {}}};
   const size_t element = size_of(params[0]->desc.dtype);
   std::vector<Bucket> buckets;
   for (size_t i = 0; i < params.size(); ++i) {
     const bool full = !buckets.empty() && static_cast<size_t>(buckets.back().count) * element >= bytes;
-    if (buckets.empty() || full) buckets.push_back({params[i]->diff, 0, {}});
+    if (buckets.empty() || full) buckets.push_back({params[i]->diff, 0, 0, {}});
     Bucket& bucket = buckets.back();
     bucket.params.push_back(params[i]);
     const void* end = i + 1 < params.size() ? params[i + 1]->diff : tail_data;
     bucket.count = static_cast<int64_t>(bytes_between(bucket.data, end) / element);
   }
   buckets.back().count += tail;
+  buckets.back().tail = tail;
   return buckets;
 }
 

@@ -16,6 +16,7 @@ namespace robusta {
 struct Bucket {
   void* data = nullptr;
   int64_t count = 0;  ///< elements, with the gaps that align parameters
+  int64_t tail = 0;   ///< the last of them, which are no gradients and keep all bits
   std::vector<Param*> params;
 };
 
