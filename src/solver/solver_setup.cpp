@@ -3,12 +3,12 @@
 
 #include <glog/logging.h>
 
+#include "base/quiet_log.h"
 #include "base/str.h"
 #include "schema/placeholders.h"
 #include "schema/print.h"
 #include "solver/debug_info.h"
 #include "solver/net_defs.h"
-#include "solver/quiet_log.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/start_checks.h"
 #include "solver/solver.h"

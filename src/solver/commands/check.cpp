@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/quiet_log.h"
 #include "base/str.h"
 #include "comm/liveness/exit_file.h"
 #include "solver/checks/check_report.h"
@@ -9,7 +10,6 @@
 #include "solver/commands/commands.h"
 #include "solver/commands/flags.h"
 #include "solver/commands/training_flags.h"
-#include "solver/quiet_log.h"
 #include "solver/ranks/job.h"
 #include "solver/ranks/start_checks.h"
 #include "solver/version.h"
