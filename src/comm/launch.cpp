@@ -13,6 +13,7 @@ namespace {
 struct Sign {
   const char* variable;
   const char* ranks;  ///< the variable that tells their number
+  const char* rank;   ///< the one that tells which of them this is
   const char* launcher;
   bool can_meet;
 };
@@ -20,10 +21,10 @@ struct Sign {
 /// In this order: a launcher that runs inside a Slurm or PBS job inherits what those set. srun's variables are also in
 /// the environment of a batch script, which is one process; a step has SLURM_STEP_NUM_TASKS beside them.
 constexpr Sign kSigns[] = {
-    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", true},
-    {"PMI_RANK", "PMI_SIZE", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
-    {"PMI_SIZE", "PMI_SIZE", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
-    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "srun --mpi=pmix", true},
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun", true},
+    {"PMI_RANK", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
+    {"PMI_SIZE", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "srun --mpi=pmix", true},
 };
 
 int number(const char* text) { return text ? std::atoi(text) : 0; }
@@ -50,18 +51,23 @@ int filled_lines(const char* path) {
 Launch find_launch(const std::function<const char*(const char*)>& get) {
   for (const Sign& sign : kSigns) {
     if (const char* value = get(sign.variable)) {
-      return {sign.variable, sign.launcher, value, number(get(sign.ranks)), sign.can_meet};
+      return {sign.variable, sign.launcher, value, number(get(sign.ranks)), number(get(sign.rank)), sign.can_meet};
     }
   }
   if (is_step_task(get)) {
     const char* tasks = get("SLURM_STEP_NUM_TASKS");
-    return {"SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix", tasks, number(tasks), false};
+    return {"SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix",   tasks,
+            number(tasks),          number(get("SLURM_PROCID")), false};
   }
   // pbsdsh numbers its tasks from 2 on; the job's script is task 1.
   if (const char* task = get("PBS_TASKNUM"); number(task) > 1) {
-    return {"PBS_TASKNUM", "pbsdsh", task, number(task), false};
+    return {"PBS_TASKNUM", "pbsdsh", task, number(task), number(task) - 1, false};
   }
   return {};
+}
+
+Launch own_launch() {
+  return find_launch([](const char* name) -> const char* { return std::getenv(name); });
 }
 
 Grant find_grant(const std::function<const char*(const char*)>& get) {

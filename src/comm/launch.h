@@ -11,11 +11,15 @@ struct Launch {
   std::string launcher;   ///< "Open MPI's mpirun", for messages
   std::string value;      ///< of the variable
   int ranks = 0;          ///< announced; 0: not told
+  int rank = 0;           ///< this one; 0 too where it is not told
   bool can_meet = false;  ///< the launcher offers what MPI needs to find the other ranks
 };
 
 /// `get` returns the value of a variable, or null, as std::getenv does.
 Launch find_launch(const std::function<const char*(const char*)>& get);
+
+/// That of this process's environment.
+Launch own_launch();
 
 /// What the batch system granted to the job that this process runs in.
 struct Grant {

@@ -52,6 +52,9 @@ TEST(LaunchTest, Launchers) {
   const Launch pmix = launch_of(with(kSlurmStep, "PMIX_RANK", "3"));
   EXPECT_EQ(pmix.ranks, 8);
   EXPECT_TRUE(pmix.can_meet);
+  EXPECT_EQ(pmix.rank, 3);
+  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "5"}}).rank, 5);
+  EXPECT_EQ(launch_of(kSlurmStep).rank, 3);
   // mpirun inside a Slurm job starts its daemons by srun, and the ranks inherit their step.
   EXPECT_EQ(launch_of(with(kSlurmStep, "OMPI_COMM_WORLD_SIZE", "16")).ranks, 16);
   EXPECT_FALSE(launch_of(kSlurmStep).can_meet);

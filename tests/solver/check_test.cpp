@@ -161,17 +161,7 @@ net_param { name: 'toy'
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' } })");
   }
   Finished check() { return run_caffe_program(folder_.path(), {"check", "-solver=solver.prototxt"}); }
-  /// Under mpirun, as the shell has it. `program` may begin with variables of its environment (env A=B).
-  Finished run_ranks(int ranks, const std::string& program) {
-    const std::string command =
-        "cd " + folder_.path().string() +
-        " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
-        "OMPI_MCA_mpi_yield_when_idle=1 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 "  // MPI's own
-        "mpirun --oversubscribe --bind-to none -n " +
-        std::to_string(ranks) + " " + program + " > out.txt 2> log.txt";
-    const int status = std::system(command.c_str());
-    return {WEXITSTATUS(status), read_file(folder_ / "out.txt"), read_file(folder_ / "log.txt")};
-  }
+  Finished run(int ranks, const std::string& arguments) { return run_ranks(folder_.path(), ranks, arguments); }
 
   static caffe::Datum cut_off(caffe::Datum datum) {
     datum.mutable_data()->resize(5);
@@ -227,10 +217,8 @@ TEST_F(CheckProgramWithABrokenRecord, TheLastRecordIsRead) {
 }
 
 TEST_F(CheckProgram, OfSeveralRanksNamesTheOneWithAnotherSolver) {
-  if (std::system("command -v mpirun > /dev/null") != 0) GTEST_SKIP() << "there is no mpirun";
-  const std::string caffe = std::string(ROBUSTA_TOOLS_DIR) + "/caffe check -solver ";
-  const Finished good = run_ranks(3, caffe + "solver.prototxt");
-  if (contains(good.out, "1, started alone")) GTEST_SKIP() << "this build has no MPI";
+  if (const std::string why = no_processes_as_ranks(); !why.empty()) GTEST_SKIP() << why;
+  const Finished good = run(3, "check -solver solver.prototxt");
   EXPECT_EQ(good.code, 0) << good.log;
   EXPECT_TRUE(matches(good.out, "ok       reachability   each rank reaches 2 others")) << good.out;
   EXPECT_TRUE(matches(good.out, "ok         X            3 ranks, within a host: 64 KB .* GB/s")) << good.out;
@@ -239,21 +227,20 @@ TEST_F(CheckProgram, OfSeveralRanksNamesTheOneWithAnotherSolver) {
   std::filesystem::create_directory(folder_ / "other");
   std::filesystem::copy(folder_ / "db", folder_ / "other/db", std::filesystem::copy_options::recursive);
   write_file(folder_ / "other/solver.prototxt", "momentum: 0.5 " + text);
-  write_file(folder_ / "run.sh", "[ \"$OMPI_COMM_WORLD_RANK\" != 1 ] || cd other; exec " + caffe + "solver.prototxt");
-  const Finished bad = run_ranks(3, "sh run.sh");
+  write_file(folder_ / "run.sh",
+             "[ \"$OMPI_COMM_WORLD_RANK\" != 1 ] || cd other; exec " ROBUSTA_TOOLS_DIR "/caffe \"$@\"");
+  const Finished bad = run_ranks(folder_.path(), 3, "check -solver solver.prototxt", "sh run.sh");
   EXPECT_EQ(bad.code, 8) << bad.log;
   EXPECT_TRUE(matches(bad.out, "FAILED   program        the solver solver.prototxt of rank 1 is not that")) << bad.out;
   EXPECT_TRUE(contains(bad.out, "--       data           not looked at"));
 }
 
 TEST_F(CheckProgram, TrainingWarnsOnceOfWhatItsHostLacks) {
-  if (std::system("command -v mpirun > /dev/null") != 0) GTEST_SKIP() << "there is no mpirun";
+  if (const std::string why = no_processes_as_ranks(); !why.empty()) GTEST_SKIP() << why;
   const int processors = own_cores().count(), ranks = 2;
-  const std::string train = str("env SLURM_NTASKS=3 OMP_NUM_THREADS=", processors, ' ', ROBUSTA_TOOLS_DIR,
-                                "/caffe train -solver solver.prototxt");
-  const Finished done = run_ranks(ranks, train);
+  const std::string program = str("env SLURM_NTASKS=3 OMP_NUM_THREADS=", processors, ' ', ROBUSTA_TOOLS_DIR, "/caffe");
+  const Finished done = run_ranks(folder_.path(), ranks, "train -solver solver.prototxt", program);
   ASSERT_EQ(done.code, 0) << done.log;
-  if (!contains(done.log, "2 ranks, ")) GTEST_SKIP() << "this build has no MPI";
   const auto count = [&](const std::string& pattern) {
     const std::regex regex(pattern);
     return std::distance(std::sregex_iterator(done.log.begin(), done.log.end(), regex), std::sregex_iterator());

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "comm/backend.h"
 #include "support/files.h"
 
 namespace robusta::test {
@@ -111,6 +113,27 @@ inline Finished run_caffe_program(const std::string& folder, const std::vector<s
   CaffeProcess process(folder, args);
   const int code = process.wait();
   return {code, process.out(), process.log()};
+}
+
+/// `caffe arguments` under mpirun, as the shell has them, or `program` instead of caffe; it may begin with variables of
+/// its environment (env A=B).
+inline Finished run_ranks(const std::string& folder, int ranks, const std::string& arguments,
+                          const std::string& program = std::string(ROBUSTA_TOOLS_DIR) + "/caffe") {
+  const std::string command =
+      "cd " + folder +
+      " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 XDG_CACHE_HOME=$PWD "
+      "OMPI_MCA_mpi_yield_when_idle=1 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 "  // MPI's own
+      "mpirun --oversubscribe --bind-to none -n " +
+      std::to_string(ranks) + " " + program + " " + arguments + " > out.txt 2> log.txt";
+  const int status = std::system(command.c_str());
+  return {WEXITSTATUS(status), read_file(folder + "/out.txt"), read_file(folder + "/log.txt")};
+}
+
+/// Why ranks cannot be processes here; "" where they can.
+inline std::string no_processes_as_ranks() {
+  if (std::system("command -v mpirun > /dev/null") != 0) return "there is no mpirun";
+  if (!world_backend()) return "this build has no MPI";
+  return "";
 }
 
 }  // namespace robusta::test

@@ -7,6 +7,7 @@
 #include <glog/logging.h>
 
 #include "base/str.h"
+#include "comm/launch.h"
 #include "robusta/error.h"
 #include "solver/weights.h"
 
@@ -108,6 +109,7 @@ void refuse_flags_of_later_parts() {
   for (const LaterFlag& flag : kLater) {
     if (in_use(flag.name)) throw Error(ErrorKind::kUnsupported, str('-', flag.name, ": ", flag.cause), flag.fix);
   }
+  if (own_launch().rank > 0) return;
   for (const char* name : {"bvlc", "threshold", "engine"}) {
     if (in_use(name)) LOG(INFO) << '-' << name << " is accepted and changes nothing here";
   }

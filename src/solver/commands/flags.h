@@ -52,7 +52,8 @@ CommandLine read_command_line(int argc, char** argv);
 /// Names and values of the flags that all ranks of a job have to be given alike.
 std::vector<std::pair<std::string, std::string>> flags_of_the_job();
 
-/// Throws Error{kUnsupported} for a flag in use whose part is not built in, and logs those that change nothing here.
+/// Throws Error{kUnsupported} for a flag in use whose part is not built in, and logs, as the first process of a
+/// job, those that change nothing here.
 void refuse_flags_of_later_parts();
 
 /// Throws Error{kUnsupported} when -gpu is given. (Ranks of a job take it, and train on the CPU.)

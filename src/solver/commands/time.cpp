@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include "comm/launch.h"
 #include "data/settings.h"
 #include "robusta/error.h"
 #include "solver/commands/commands.h"
@@ -58,6 +59,16 @@ Times run_pass(Net& net, Updater* updater, int number) {
   return times;
 }
 
+/// What looks like a training of many is many trainings of one.
+void warn_of_others() {
+  const Launch launch = own_launch();
+  if (launch.ranks <= 1 || launch.rank > 0) return;
+  LOG(WARNING)
+      << launch.ranks << " processes were started, and each times a net of its own, without communication, "
+      << "while the others of its host compete with it: caffe train -ddl \"-dump_iter 10\" shows times of ranks "
+      << "that train together";
+}
+
 void log_layers(const Net& net, int iterations) {
   LOG(INFO) << "Average time per layer: ";
   for (const LayerTime& time : net.layer_times()) {
@@ -79,6 +90,7 @@ void warm_up(Net& net, Updater* updater) {
 
 int time_command() {
   refuse_gpu();
+  warn_of_others();
   if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
   data_settings().synthesize_missing = true;
   LOG(INFO) << "Use CPU.";
