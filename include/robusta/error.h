@@ -22,6 +22,7 @@ enum class ErrorKind {
   kOutput = 7,         ///< something could not be written: no permission, disk full
   kCommunication = 8,  ///< between ranks
   kUnsupported = 9,    ///< known, but not in this build
+  kDevice = 10,        ///< a GPU: its driver, its hardware, or what it was told to do
   kInternal = 70,      ///< a defect of the program itself
 };
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace robusta {
 
@@ -27,6 +28,10 @@ class Stream {
   /// Appends a copy between host and device memory. The host range must stay valid until the copy has run.
   virtual void copy_to_device(void* to, const void* from_host, size_t bytes) = 0;
   virtual void copy_to_host(void* to_host, const void* from, size_t bytes) = 0;
+  /// Appends a copy within the device's memory.
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  /// Appends the writing of zeros.
+  virtual void fill_zero(void* to, size_t bytes) = 0;
   virtual std::shared_ptr<Event> record() = 0;
   /// Work appended from now on runs after `event`.
   virtual void wait(const std::shared_ptr<Event>& event) = 0;
@@ -48,6 +53,12 @@ class Device {
   /// Asserts, where the device can tell, that the range is the device's own.
   virtual void check(const void* memory, size_t bytes) const {}
   virtual std::unique_ptr<Stream> make_stream() = 0;
+  /// Host memory that copies to and from this device are fastest with (page-locked), aligned to kMemoryAlignment, not
+  /// initialised; null for no bytes. Throws Error{kMemory}.
+  virtual std::shared_ptr<void> host_memory(size_t bytes);
+  /// Bytes of the device, and those that are free now.
+  virtual size_t total_memory() const = 0;
+  virtual size_t free_memory() const = 0;
 };
 
 /// A block of device memory, freed with its owner.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device.h"
 #include "layers/layer.h"
 #include "layers/param.h"
 #include "layers/step_reduce.h"
@@ -84,6 +85,7 @@ struct KernelRun {
   void* saved = nullptr;
   void* scratch = nullptr;
   const Pass* pass = nullptr;
+  Stream* stream = nullptr;  ///< where a GPU's kernels are enqueued; the host's need none
 };
 
 class Kernel {
@@ -107,7 +109,7 @@ using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelRequest& request, 
 struct KernelCandidate {
   std::string pattern;  ///< layer type, or types joined by '+' for a fused chain: "Convolution+ReLU"
   std::string backend;  ///< "reference", "native" (our own loops and matrix products), "onednn", ...
-  std::string device;   ///< kind of memory the kernel works on: "cpu"
+  std::string device;   ///< kind of memory the kernel works on: "cpu", "cuda", "emulated" (device/gpu/target.h)
   int priority;         ///< higher is asked first; reference kernels have 0
   KernelFactory factory;
 };
@@ -122,6 +124,11 @@ int longest_pattern();
 #define ROBUSTA_REGISTER_KERNEL(pattern, backend, priority, factory) \
   static const bool registered_kernel_##factory =                    \
       ::robusta::register_kernel({pattern, backend, "cpu", priority, factory})
+
+/// The same in a file named *_gpu.cpp or *_cuda.cpp.
+#define ROBUSTA_REGISTER_GPU_KERNEL(pattern, backend, priority, factory) \
+  static const bool registered_kernel_##factory =                        \
+      ::robusta::register_kernel({pattern, backend, ::robusta::kGpuKind, priority, factory})
 
 /// Registers `Class<T>` with constructor Class(const KernelRequest&) as the reference kernel of a layer type.
 #define ROBUSTA_REGISTER_REFERENCE(type, Class)                                                             \

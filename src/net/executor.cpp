@@ -130,7 +130,8 @@ void Executor::run_step(int index) {
     case StepKind::kReorder:
       stream_.run([this, index] {
         const Bound& bound = bound_steps_[static_cast<size_t>(index)];
-        plan_.steps[static_cast<size_t>(index)].reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch);
+        plan_.steps[static_cast<size_t>(index)].reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch,
+                                                             &stream_);
       });
       break;
     case StepKind::kForward:
@@ -148,7 +149,7 @@ void Executor::run_kernel(int index) {
     for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate_ || !step.first_part[i];
   }
   const KernelRun run{bound.bottoms,    bound.tops,  bound.bottom_diffs, bound.top_diffs, bound.params,
-                      bound.accumulate, bound.saved, bound.scratch,      &pass_};
+                      bound.accumulate, bound.saved, bound.scratch,      &pass_,             &stream_};
   try {
     step.kind == StepKind::kForward ? unit.kernel->forward(run) : unit.kernel->backward(run);
   } catch (Error& error) {

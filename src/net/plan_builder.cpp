@@ -181,7 +181,7 @@ int PlanBuilder::in_layout(int value, const Layout& layout, int unit, bool backw
   const int copy = new_value(plan_.values[static_cast<size_t>(value)].label + " as " + layout_name(layout), to, false);
   content_[static_cast<size_t>(copy)] = content;
   if (!backward) reordered_.emplace_back(content, copy);
-  auto reorder = make_reorder(from, to);
+  auto reorder = make_reorder(options_.device->kernel_kind(), from, to);
   int scratch = -1;
   if (reorder->scratch_bytes() > 0) scratch = new_raw("scratch of a reorder", reorder->scratch_bytes());
   Step& step = push(StepKind::kReorder, unit, backward);

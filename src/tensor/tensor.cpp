@@ -1,6 +1,7 @@
 #include "tensor/tensor.h"
 
 #include <cassert>
+#include <map>
 
 namespace robusta {
 
@@ -18,6 +19,24 @@ bool is_padded(const Layout& layout) { return layout && layout->padded(); }
 std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to) {
   assert(from.shape == to.shape && from.dtype == to.dtype && !same_layout(from.layout, to.layout));
   return (from.layout ? from.layout : to.layout)->make_reorder(from, to);
+}
+
+namespace {
+
+std::map<std::string, ReorderFactory>& factories() {
+  static std::map<std::string, ReorderFactory> all;
+  return all;
+}
+
+}  // namespace
+
+bool register_reorder(const std::string& kernel_kind, ReorderFactory factory) {
+  return factories().emplace(kernel_kind, factory).second;
+}
+
+std::unique_ptr<Reorder> make_reorder(const std::string& kernel_kind, const TensorDesc& from, const TensorDesc& to) {
+  const auto found = factories().find(kernel_kind);
+  return found == factories().end() ? make_reorder(from, to) : found->second(from, to);
 }
 
 }  // namespace robusta

@@ -14,6 +14,7 @@
 
 namespace robusta {
 
+class Stream;
 class StoredLayout;
 using Layout = std::shared_ptr<const StoredLayout>;
 
@@ -35,7 +36,8 @@ class Reorder {
  public:
   virtual ~Reorder() = default;
   virtual size_t scratch_bytes() const { return 0; }
-  virtual void run(const void* from, void* to, void* scratch) = 0;
+  /// `stream`: where a GPU's is enqueued; the host's needs none.
+  virtual void run(const void* from, void* to, void* scratch, Stream* stream = nullptr) = 0;
 };
 
 /// A layout other than plain. Immutable, shared.
@@ -47,7 +49,7 @@ class StoredLayout {
   /// True when some stored elements belong to no logical element. They are zero and must stay zero.
   virtual bool padded() const = 0;
   virtual bool same_as(const StoredLayout& other) const = 0;
-  /// A copy between this layout and another (or plain); called on whichever side is not plain.
+  /// A copy in host memory between this layout and another (or plain); called on whichever side is not plain.
   virtual std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to) const = 0;
 };
 
@@ -55,8 +57,14 @@ bool same_layout(const Layout& a, const Layout& b);
 std::string layout_name(const Layout& layout);
 bool is_padded(const Layout& layout);
 
-/// REQUIRES: equal shapes and types, different layouts.
+/// For memory of the host. REQUIRES: equal shapes and types, different layouts.
 std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to);
+
+/// Makes reorders for memory that kernels of one kind work on (KernelCandidate::device).
+using ReorderFactory = std::unique_ptr<Reorder> (*)(const TensorDesc& from, const TensorDesc& to);
+bool register_reorder(const std::string& kernel_kind, ReorderFactory factory);
+/// The same for memory of such a device; kind "cpu" is the host's.
+std::unique_ptr<Reorder> make_reorder(const std::string& kernel_kind, const TensorDesc& from, const TensorDesc& to);
 
 /// A tensor: descriptor and a view of memory that somebody else owns. Null data: the tensor is not there (an unwanted
 /// gradient, say).

@@ -33,6 +33,10 @@ TEST(InnerProductTest, Native) {
   for (const KernelCase& c : kCases) compare_with_reference("native", c);
 }
 
+TEST(InnerProductTest, Gpu) {
+  for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
+}
+
 TEST(InnerProductTest, RefusesBadFields) {
   expect_config_error(inner_product("axis: 1", {{4, 5}}), "no num_output", "inner_product_param.num_output");
   expect_config_error(inner_product("num_output: 0", {{4, 5}}), "num_output is 0", "inner_product_param.num_output");

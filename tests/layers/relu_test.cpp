@@ -19,5 +19,9 @@ TEST(ReluTest, SinglePrecision) {
   for (const KernelCase& c : kCases) compare_with_reference("reference", c);
 }
 
+TEST(ReluTest, Gpu) {
+  for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
+}
+
 }  // namespace
 }  // namespace robusta::test

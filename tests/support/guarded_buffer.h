@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstring>
-#include <new>
+#include <memory>
 #include <utility>
+
+#include "device/device.h"
 
 namespace robusta::test {
 
@@ -12,22 +14,24 @@ namespace robusta::test {
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;
-  explicit GuardedBuffer(size_t bytes) : bytes_(bytes) {
+  /// Of host memory that `device` can reach as well.
+  explicit GuardedBuffer(size_t bytes, Device& device = cpu_device()) : bytes_(bytes) {
     if (bytes == 0) return;
-    base_ = static_cast<unsigned char*>(::operator new (bytes + 2 * kGuard, std::align_val_t{kGuard}));
+    memory_ = device.host_memory(bytes + 2 * kGuard);
+    base_ = static_cast<unsigned char*>(memory_.get());
     std::memset(base_, kMark, kGuard);
     std::memset(base_ + kGuard + bytes, kMark, kGuard);
     poison();
   }
   GuardedBuffer(GuardedBuffer&& other) noexcept
-      : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : memory_(std::move(other.memory_)),
+        base_(std::exchange(other.base_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
     std::swap(base_, other.base_);
     std::swap(bytes_, other.bytes_);
     return *this;
-  }
-  ~GuardedBuffer() {
-    if (base_) ::operator delete (base_, std::align_val_t{kGuard});
   }
 
   void* data() const { return base_ ? base_ + kGuard : nullptr; }
@@ -48,6 +52,7 @@ class GuardedBuffer {
  private:
   static constexpr size_t kGuard = 64;
   static constexpr unsigned char kMark = 0xa5;
+  std::shared_ptr<void> memory_;
   unsigned char* base_ = nullptr;
   size_t bytes_ = 0;
 };

@@ -1,5 +1,8 @@
 #include "support/kernel_checks.h"
 
+#include "device/gpus.h"
+#include "tensor/channels_last.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,6 +49,8 @@ class Chain {
  public:
   Chain(const KernelCase& what, KernelOptions how) {
     how.backend = "reference";
+    how.kind = "cpu";
+    how.device = nullptr;
     how.dtype = DType::kF64;
     how.bottom_layouts.clear();
     std::vector<Shape> shapes = what.bottoms;
@@ -252,6 +257,33 @@ void compare_with_reference(const std::string& backend, const KernelCase& what, 
     if (variant.backward && !reference.backward) continue;
     compare_variant(backend, what, inputs, want, variant, how, tolerance);
   }
+}
+
+void compare_gpu_with_reference(const KernelCase& what, double tolerance, KernelOptions how,
+                                const std::string& backend) {
+  how.kind = "emulated";
+  compare_with_reference(backend, what, tolerance, how);
+  std::vector<Layout> layouts;
+  for (const Shape& shape : what.bottoms) layouts.push_back(channels_last({shape, DType::kF32, nullptr}));
+  const bool other =
+      std::any_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout != nullptr; });
+  KernelOptions turned = how;
+  turned.bottom_layouts = layouts;
+  if (other) compare_with_reference(backend, what, tolerance, turned);
+  if (!test_gpu()) return;
+  for (KernelOptions* on_gpu : {&how, &turned}) {
+    on_gpu->kind = "cuda";
+    on_gpu->device = test_gpu();
+    if (on_gpu == &how || other) compare_with_reference(backend, what, tolerance, *on_gpu);
+  }
+}
+
+Device* test_gpu() {
+  static const std::shared_ptr<Device> gpu = [] {
+    const bool real = !list_gpus().empty() && list_gpus()[0].name != "sim";
+    return real ? open_gpu(0) : nullptr;
+  }();
+  return gpu.get();
 }
 
 void expect_declined(const std::string& backend, const KernelCase& what, const std::string& reason) {

@@ -35,6 +35,14 @@ void check_gradients(const KernelCase& what, double tolerance = 1e-6, double ste
 void compare_with_reference(const std::string& backend, const KernelCase& what, double tolerance = 1e-5,
                             const KernelOptions& how = {});
 
+/// The same for the kernel of a *_gpu.cpp: emulated, and on the GPU where there is one; from plain bottoms and from
+/// channels-last ones.
+void compare_gpu_with_reference(const KernelCase& what, double tolerance = 1e-5, KernelOptions how = {},
+                                const std::string& backend = "gpu");
+
+/// The first real GPU of this machine; null without one.
+Device* test_gpu();
+
 /// Expects that the kernel of `backend` declines the case, giving a reason that contains `reason`.
 void expect_declined(const std::string& backend, const KernelCase& what, const std::string& reason = "");
 

@@ -67,6 +67,7 @@ KernelHarness::KernelHarness(const KernelCase& what, const KernelOptions& how)
   if (how_.pass.batch == 0) {
     how_.pass.batch = bottom_shapes_.empty() || bottom_shapes_[0].axes() == 0 ? 1 : bottom_shapes_[0][0];
   }
+  if (how_.device) stream_ = how_.device->make_stream();
   make_layers(what);
   make_kernel();
   if (made()) make_memory();
@@ -108,7 +109,7 @@ void KernelHarness::make_kernel() {
   request.tuner = how_.tuner;
 
   why_not_ = str("no candidate of backend ", how_.backend, " for ", pattern_of(layers_));
-  for (const KernelCandidate* candidate : kernel_candidates(pattern_of(layers_), "cpu")) {
+  for (const KernelCandidate* candidate : kernel_candidates(pattern_of(layers_), how_.kind)) {
     if (candidate->backend != how_.backend) continue;
     why_not_.clear();
     kernel_ = candidate->factory(request, why_not_);
@@ -124,10 +125,18 @@ void KernelHarness::make_kernel() {
   }
 }
 
+GuardedBuffer KernelHarness::make_buffer(size_t bytes) const {
+  return GuardedBuffer(bytes, how_.device ? *how_.device : cpu_device());
+}
+
+void KernelHarness::finish() {
+  if (stream_) stream_->synchronize();
+}
+
 KernelHarness::Slot KernelHarness::make_slot(const Shape& shape, const std::vector<Layout>& layouts,
                                              size_t index) const {
   const TensorDesc desc{shape, how_.dtype, layouts.empty() ? nullptr : layouts[index]};
-  return {desc, std::make_shared<GuardedBuffer>(desc.bytes())};
+  return {desc, std::make_shared<GuardedBuffer>(make_buffer(desc.bytes()))};
 }
 
 void KernelHarness::make_memory() {
@@ -149,9 +158,9 @@ void KernelHarness::make_memory() {
     params_[i].diff = how_.backward ? param_diffs_[i].memory->data() : nullptr;
     run_params_.push_back(&params_[i]);
   }
-  saved_ = GuardedBuffer(booking.saved_bytes);
-  forward_scratch_ = GuardedBuffer(booking.forward_scratch);
-  backward_scratch_ = GuardedBuffer(booking.backward_scratch);
+  saved_ = make_buffer(booking.saved_bytes);
+  forward_scratch_ = make_buffer(booking.forward_scratch);
+  backward_scratch_ = make_buffer(booking.backward_scratch);
   if (!how_.share_memory) return;
 
   for (const Alias& alias : booking.forward_aliases) {
@@ -221,6 +230,7 @@ KernelRun KernelHarness::run_of(std::vector<char>& accumulate) {
   run.accumulate = accumulate;
   run.saved = saved_.data();
   run.pass = &how_.pass;
+  run.stream = stream_.get();
   return run;
 }
 
@@ -246,6 +256,7 @@ void KernelHarness::forward(const Arrays& bottoms, const Arrays& params) {
   run.bottom_diffs = run.top_diffs = {};
   run.scratch = forward_scratch_.data();
   kernel_->forward(run);
+  finish();
   inspect(tops_, "top");
   inspect(param_data_, "parameter");
   if (!saved_.intact() || !forward_scratch_.intact()) damage_ += "write outside of saved or forward scratch; ";
@@ -284,6 +295,7 @@ void KernelHarness::backward(const Arrays& top_diffs, const Arrays& before) {
   KernelRun run = run_of(accumulate);
   run.scratch = backward_scratch_.data();
   kernel_->backward(run);
+  finish();
   inspect(bottom_diffs_, "bottom gradient");
   inspect(param_diffs_, "parameter gradient");
   if (!saved_.intact() || !backward_scratch_.intact()) damage_ += "write outside of saved or backward scratch; ";

@@ -32,6 +32,8 @@ struct KernelCase {
 /// How it is run.
 struct KernelOptions {
   std::string backend = "reference";
+  std::string kind = "cpu";  ///< of the kernel (KernelCandidate::device)
+  Device* device = nullptr;  ///< where it runs, on host memory that it can reach; null: the host
   DType dtype = DType::kF64;
   bool backward = true;
   bool bottom_grads = true;                 ///< of the bottoms that allow one
@@ -79,6 +81,8 @@ class KernelHarness {
     Tensor tensor() const { return {desc, memory ? memory->data() : nullptr}; }
   };
 
+  GuardedBuffer make_buffer(size_t bytes) const;
+  void finish();
   void make_layers(const KernelCase& what);
   void make_kernel();
   void make_memory();
@@ -90,6 +94,7 @@ class KernelHarness {
   KernelRun run_of(std::vector<char>& accumulate);
 
   KernelOptions how_;
+  std::unique_ptr<Stream> stream_;
   std::vector<std::unique_ptr<Layer>> layers_;
   std::vector<Shape> bottom_shapes_, top_shapes_;
   std::vector<ParamDecl> decls_;

@@ -46,7 +46,7 @@ class Reversed : public StoredLayout {
   std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to) const override {
     struct Turn : Reorder {
       int64_t count;
-      void run(const void* in, void* out, void*) override {
+      void run(const void* in, void* out, void*, Stream*) override {
         for (int64_t i = 0; i < count; ++i) static_cast<float*>(out)[count - 1 - i] = static_cast<const float*>(in)[i];
       }
     };

@@ -1,4 +1,5 @@
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +36,8 @@ class CpuStream : public Stream {
   void run(std::function<void()> work) override { work(); }
   void copy_to_device(void* to, const void* from_host, size_t bytes) override { std::memcpy(to, from_host, bytes); }
   void copy_to_host(void* to_host, const void* from, size_t bytes) override { std::memcpy(to_host, from, bytes); }
+  void copy(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
+  void fill_zero(void* to, size_t bytes) override { std::memset(to, 0, bytes); }
   std::shared_ptr<Event> record() override { return std::make_shared<DoneEvent>(); }
   void wait(const std::shared_ptr<Event>&) override {}
   void synchronize() override {}
@@ -59,6 +62,10 @@ class CpuDevice : public Device {
   }
   void deallocate(void* memory) override { std::free(memory); }
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
+  size_t total_memory() const override {
+    return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  }
+  size_t free_memory() const override { return available_host_memory(); }
 };
 
 }  // namespace

@@ -72,6 +72,15 @@ class SimStream : public Stream {
       device_.to_host_ += bytes;
     });
   }
+  void copy(void* to, const void* from, size_t bytes) override {
+    device_.check(to, bytes);
+    device_.check(from, bytes);
+    run([to, from, bytes] { std::memmove(to, from, bytes); });
+  }
+  void fill_zero(void* to, size_t bytes) override {
+    device_.check(to, bytes);
+    run([to, bytes] { std::memset(to, 0, bytes); });
+  }
   std::shared_ptr<Event> record() override {
     auto event = std::make_shared<SimEvent>();
     run([event] { event->signal(); });
@@ -119,7 +128,8 @@ class SimStream : public Stream {
   std::thread thread_;
 };
 
-SimDevice::SimDevice(size_t budget, int delay_us) : budget_(budget), delay_us_(delay_us) {}
+SimDevice::SimDevice(size_t budget, int delay_us, std::string kernels)
+    : budget_(budget), delay_us_(delay_us), kernels_(std::move(kernels)) {}
 
 SimDevice::~SimDevice() { assert(blocks_.empty() && "device memory outlives the device"); }
 
@@ -155,6 +165,11 @@ void SimDevice::check(const void* memory, size_t bytes) const {
   auto block = blocks_.upper_bound(begin);
   const bool inside = block != blocks_.begin() && (--block, begin + bytes <= block->first + block->second);
   if (!inside) throw Error(ErrorKind::kInternal, "a pointer that is not device memory reached the sim device");
+}
+
+size_t SimDevice::free_memory() const {
+  std::lock_guard lock(mutex_);
+  return budget_ - in_use_;
 }
 
 std::unique_ptr<Stream> SimDevice::make_stream() { return std::make_unique<SimStream>(*this); }

@@ -16,17 +16,20 @@ namespace robusta {
 class SimDevice : public Device {
  public:
   /// `budget`: bytes of memory. `delay_us`: pause before each piece of work, to bring out missing waits.
-  explicit SimDevice(size_t budget, int delay_us = 0);
+  /// `kernels`: whose run here, the CPU's ("cpu") or the GPU's ("emulated", device/gpu/target.h).
+  explicit SimDevice(size_t budget, int delay_us = 0, std::string kernels = "cpu");
   ~SimDevice() override;
 
   std::string name() const override { return "sim"; }
-  std::string kernel_kind() const override { return "cpu"; }
+  std::string kernel_kind() const override { return kernels_; }
   bool is_host() const override { return false; }
   void* allocate(size_t bytes) override;
   void deallocate(void* memory) override;
   /// Throws Error{kInternal} for memory that is not, or no longer, the device's own.
   void check(const void* memory, size_t bytes) const override;
   std::unique_ptr<Stream> make_stream() override;
+  size_t total_memory() const override { return budget_; }
+  size_t free_memory() const override;
 
   size_t bytes_in_use() const { return in_use_; }
   size_t peak_bytes() const { return peak_; }
@@ -37,6 +40,7 @@ class SimDevice : public Device {
   friend class SimStream;
   size_t budget_;
   int delay_us_;
+  std::string kernels_;
   mutable std::mutex mutex_;
   std::map<const char*, size_t> blocks_;  ///< guarded by mutex_
   size_t in_use_ = 0, peak_ = 0;

@@ -66,7 +66,7 @@ class ReorderStep : public Reorder {
  public:
   ReorderStep(const Desc& from, const Desc& to) : step_(reorder_step(from, to)) {}
   size_t scratch_bytes() const override { return step_.scratch_bytes(); }
-  void run(const void* from, void* to, void* scratch) override {
+  void run(const void* from, void* to, void* scratch, Stream*) override {
     step_.run({{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, scratch);
   }
 

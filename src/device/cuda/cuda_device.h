@@ -1,0 +1,33 @@
+/// One NVIDIA GPU, by CUDA's runtime.
+#pragma once
+
+#include "device/device.h"
+
+namespace robusta {
+
+class CudaDevice : public Device {
+ public:
+  /// `ordinal` among those that CUDA_VISIBLE_DEVICES leaves. Throws Error{kDevice|kUnsupported}.
+  explicit CudaDevice(int ordinal);
+
+  std::string name() const override { return name_; }
+  std::string kernel_kind() const override { return "cuda"; }
+  bool is_host() const override { return false; }
+  void* allocate(size_t bytes) override;
+  void deallocate(void* memory) override;
+  std::unique_ptr<Stream> make_stream() override;
+  std::shared_ptr<void> host_memory(size_t bytes) override;
+  size_t total_memory() const override { return total_; }
+  size_t free_memory() const override;
+
+  int ordinal() const { return ordinal_; }
+  /// For the calling thread.
+  void make_current() const;
+
+ private:
+  int ordinal_;
+  std::string name_;
+  size_t total_ = 0;
+};
+
+}  // namespace robusta

@@ -1,0 +1,114 @@
+#include "device/cuda/cuda_stream.h"
+
+#include <mutex>
+
+#include "base/str.h"
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_error.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+class CudaEvent : public Event {
+ public:
+  CudaEvent() { check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
+  ~CudaEvent() override { cudaEventDestroy(event_); }
+  void wait() override { check_cuda(cudaEventSynchronize(event_), "a kernel"); }
+  cudaEvent_t handle() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace
+
+/// Events whose last user has let go are used again: the pool itself is then the only owner.
+struct CudaStream::EventPool {
+  std::vector<std::shared_ptr<CudaEvent>> all;
+  size_t next = 0;
+
+  std::shared_ptr<CudaEvent> take() {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto& event = all[next = (next + 1) % all.size()];
+      if (event.use_count() == 1) return event;
+    }
+    return all.emplace_back(std::make_shared<CudaEvent>());
+  }
+};
+
+CudaStream::CudaStream(CudaDevice& device) : device_(device), events_(std::make_shared<EventPool>()) {
+  device_.make_current();
+  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+}
+
+CudaStream::~CudaStream() {
+  // Nothing is checked here: an error has been, or will be, reported by the call that met it first.
+  cudaSetDevice(device_.ordinal());
+  cudaStreamSynchronize(stream_);
+  if (blas_) cublasDestroy(blas_);
+  cudaStreamDestroy(stream_);
+}
+
+void CudaStream::run(std::function<void()> work) {
+  device_.make_current();
+  work();
+}
+
+void CudaStream::copy_to_device(void* to, const void* from_host, size_t bytes) {
+  if (bytes == 0) return;
+  device_.make_current();
+  check_cuda(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, stream_), "cudaMemcpyAsync to the device");
+}
+
+void CudaStream::copy_to_host(void* to_host, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  device_.make_current();
+  check_cuda(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync to the host");
+}
+
+void CudaStream::copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  device_.make_current();
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "cudaMemcpyAsync within the device");
+}
+
+void CudaStream::fill_zero(void* to, size_t bytes) {
+  if (bytes == 0) return;
+  device_.make_current();
+  check_cuda(cudaMemsetAsync(to, 0, bytes, stream_), "cudaMemsetAsync");
+}
+
+std::shared_ptr<Event> CudaStream::record() {
+  device_.make_current();
+  auto event = events_->take();
+  check_cuda(cudaEventRecord(event->handle(), stream_), "cudaEventRecord");
+  return event;
+}
+
+void CudaStream::wait(const std::shared_ptr<Event>& event) {
+  device_.make_current();
+  const auto& cuda_event = static_cast<const CudaEvent&>(*event);
+  check_cuda(cudaStreamWaitEvent(stream_, cuda_event.handle(), 0), "cudaStreamWaitEvent");
+}
+
+void CudaStream::synchronize() {
+  device_.make_current();
+  check_cuda(cudaStreamSynchronize(stream_), "a kernel");
+}
+
+cublasHandle_t CudaStream::blas() {
+  if (blas_) return blas_;
+  device_.make_current();
+  cublasStatus_t status = cublasCreate(&blas_);
+  if (status == CUBLAS_STATUS_SUCCESS) status = cublasSetStream(blas_, stream_);
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    throw Error(ErrorKind::kDevice, str("cuBLAS cannot start: ", cublasGetStatusString(status)),
+                "free memory of the GPU, or use the cuBLAS of the toolkit that this program was built with");
+  }
+  return blas_;
+}
+
+void check_launch() { check_cuda(cudaGetLastError(), "launching a kernel"); }
+
+}  // namespace robusta

@@ -1,0 +1,51 @@
+/// A stream of one GPU, with the handles of NVIDIA's libraries that work in it.
+///
+/// The driving thread enqueues; `run` calls its work at once, which then launches kernels. Events come from a pool of
+/// the stream: a steady pass makes none.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <vector>
+
+#include "device/device.h"
+
+namespace robusta {
+
+class CudaDevice;
+
+class CudaStream : public Stream {
+ public:
+  explicit CudaStream(CudaDevice& device);
+  ~CudaStream() override;
+
+  void run(std::function<void()> work) override;
+  void copy_to_device(void* to, const void* from_host, size_t bytes) override;
+  void copy_to_host(void* to_host, const void* from, size_t bytes) override;
+  void copy(void* to, const void* from, size_t bytes) override;
+  void fill_zero(void* to, size_t bytes) override;
+  std::shared_ptr<Event> record() override;
+  void wait(const std::shared_ptr<Event>& event) override;
+  void synchronize() override;
+
+  CudaDevice& device() { return device_; }
+  cudaStream_t handle() const { return stream_; }
+  /// Made when first asked for. Throws Error{kDevice}.
+  cublasHandle_t blas();
+
+ private:
+  struct EventPool;
+  CudaDevice& device_;
+  cudaStream_t stream_ = nullptr;
+  cublasHandle_t blas_ = nullptr;
+  std::shared_ptr<EventPool> events_;  ///< events may outlive the stream
+};
+
+inline cudaStream_t cuda_stream(Stream* stream) { return static_cast<CudaStream*>(stream)->handle(); }
+
+/// Throws Error{kDevice} when the launch just made was refused.
+void check_launch();
+
+}  // namespace robusta

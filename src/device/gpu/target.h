@@ -1,0 +1,29 @@
+/// One source, two targets.
+///
+/// Files named *_gpu.cpp hold what runs on a GPU. nvcc compiles them into kernels of kind "cuda"; the host's compiler
+/// compiles the same files into kernels of kind "emulated", which run on host memory in plain loops, so that what they
+/// compute is tested where there is no GPU. Only the few primitives below this folder, and kernels that call NVIDIA's
+/// libraries, differ. What such a file shares by a header lies in `inline namespace ROBUSTA_GPU_TARGET`: the two
+/// compilations meet in one program.
+#pragma once
+
+#ifdef __CUDACC__
+#define ROBUSTA_GPU __host__ __device__
+#define ROBUSTA_GPU_TARGET cuda_target
+#else
+#define ROBUSTA_GPU
+#define ROBUSTA_GPU_TARGET emulated_target
+#endif
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// Of the kernels that this compilation makes (KernelCandidate::device).
+#ifdef __CUDACC__
+inline constexpr const char* kGpuKind = "cuda";
+#else
+inline constexpr const char* kGpuKind = "emulated";
+#endif
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta

@@ -1,0 +1,40 @@
+/// The accelerators of this machine.
+///
+/// A backend registers how its devices are listed and opened; a build without it has an absent file. ROBUSTA_SIM_GPUS
+/// makes fake ones (`2:64M`: two with 64 MiB each) in place of the real ones, for tests of the whole program where
+/// there is no GPU; `2:64M:emulated` lets them run the GPU's own kernels, emulated on the host.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+
+namespace robusta {
+
+struct GpuInfo {
+  int ordinal = 0;
+  std::string name;
+  size_t memory = 0;       ///< bytes in all
+  std::string capability;  ///< "9.0"
+  std::string pci_id;      ///< "0000:3B:00.0": the same GPU for every process of a host
+  int processors = 0;
+};
+
+struct GpuBackend {
+  std::string name;
+  std::vector<GpuInfo> (*list)();
+  std::shared_ptr<Device> (*open)(int ordinal);
+};
+
+bool register_gpus(const GpuBackend& backend);
+
+/// True when this build can use GPUs, or fake ones are asked for.
+bool gpus_supported();
+/// All that this process may use. Throws Error{kDevice|kUnsupported} when a driver is there and does not serve.
+std::vector<GpuInfo> list_gpus();
+/// Throws Error{kUnsupported} when this build has no GPU support, Error{kUsage} when there is no such GPU.
+std::shared_ptr<Device> open_gpu(int ordinal);
+
+}  // namespace robusta

@@ -1,0 +1,65 @@
+/// Layers that compute y = f(x) for each element, on the GPU. For files named *_gpu.cpp.
+#pragma once
+
+#include "device/gpu/for_each.h"
+#include "layers/elementwise.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// False, with a reason, for element types that GPU kernels do not take.
+inline bool gpu_takes(const KernelRequest& request, std::string& why_not) { return is_f32(request, why_not); }
+
+template <typename T, typename Function>
+struct MapValues {
+  Function f;
+  const T* x;
+  T* y;
+  ROBUSTA_GPU void operator()(int64_t i) const { y[i] = static_cast<T>(f.value(static_cast<float>(x[i]))); }
+};
+
+template <typename T, typename Function>
+struct MapSlopes {
+  Function f;
+  const T *s, *dy;
+  T* dx;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    dx[i] = static_cast<T>(static_cast<float>(dy[i]) * f.slope(static_cast<float>(s[i])));
+  }
+};
+
+/// `Function`: as for UnaryNative (elementwise.h), with value and slope ROBUSTA_GPU.
+template <typename T, typename Function>
+class UnaryGpu : public Kernel {
+ public:
+  explicit UnaryGpu(const KernelRequest& request) : f_(request) {
+    const bool keeps_zero = f_.value(0.0f) == 0.0f && std::isfinite(f_.slope(0.0f));
+    count_ = book_shared_layout(request, keeps_zero, booking_);
+    book_unary(f_.slope_from(), booking_);
+  }
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override {
+    for_each(run.stream, count_, MapValues<T, Function>{f_, run.bottoms[0].as<T>(), run.tops[0].as<T>()});
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const T* s = static_cast<const T*>(slope_argument(f_.slope_from(), run));
+    for_each(run.stream, count_, MapSlopes<T, Function>{f_, s, run.top_diffs[0].as<T>(), run.bottom_diffs[0].as<T>()});
+  }
+
+ private:
+  Function f_;
+  int64_t count_;
+};
+
+/// The factory of UnaryGpu<Function>.
+template <typename Function>
+std::unique_ptr<Kernel> make_unary_gpu(const KernelRequest& request, std::string& why_not) {
+  if (!gpu_takes(request, why_not)) return nullptr;
+  return std::make_unique<UnaryGpu<float, Function>>(request);
+}
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
