@@ -39,6 +39,12 @@ class Stream {
   virtual void synchronize() = 0;
 };
 
+/// What kernels may do for speed.
+struct MathOptions {
+  bool tf32 = true;            ///< round the factors of f32 products to 10 bits of mantissa where there are units for it
+  bool deterministic = false;  ///< only what gives the same bits each time
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -59,6 +65,13 @@ class Device {
   /// Bytes of the device, and those that are free now.
   virtual size_t total_memory() const = 0;
   virtual size_t free_memory() const = 0;
+
+  /// Set before kernels are made for this device.
+  void set_math(const MathOptions& math) { math_ = math; }
+  const MathOptions& math() const { return math_; }
+
+ private:
+  MathOptions math_;
 };
 
 /// A block of device memory, freed with its owner.

@@ -49,6 +49,7 @@ struct KernelRequest {
   std::vector<bool> bottom_grads;    ///< which bottoms then want one
   std::vector<bool> param_grads;     ///< which parameters learn
   Tuner* tuner = nullptr;            ///< null: choose without timing
+  Device* device = nullptr;          ///< where it will run; null: the host
 
   template <typename L>
   const L& layer(size_t index = 0) const {

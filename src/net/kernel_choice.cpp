@@ -42,6 +42,7 @@ KernelRequest make_request(const Graph& graph, const NetOptions& options, const 
   request.bottom_grads = first.bottom_grads;
   if (!request.backward) request.bottom_grads.assign(first.bottoms.size(), false);
   request.tuner = options.tuner;
+  request.device = options.device;
   for (int v : last.tops) {
     request.tops.push_back({graph.versions[static_cast<size_t>(v)].shape, options.dtype, nullptr});
   }

@@ -107,6 +107,7 @@ void KernelHarness::make_kernel() {
   request.backward = how_.backward;
   request.bottom_grads = wants_bottom_;
   request.tuner = how_.tuner;
+  request.device = how_.device;
 
   why_not_ = str("no candidate of backend ", how_.backend, " for ", pattern_of(layers_));
   for (const KernelCandidate* candidate : kernel_candidates(pattern_of(layers_), how_.kind)) {
