@@ -129,6 +129,12 @@ void refuse_gpu() {
   throw Error(ErrorKind::kUnsupported, "-gpu: this build has no GPU support", "leave -gpu out: the CPU is used");
 }
 
+void settle_device(bool alone) {
+  if (alone) refuse_gpu();
+  LOG(INFO) << (FLAGS_gpu.empty() ? "Use CPU."
+                                  : "This build has no GPU support: -gpu is accepted, and all ranks train on the CPU.");
+}
+
 int64_t batch_flag() {
   if (FLAGS_batch.empty()) return 0;
   size_t used = 0;

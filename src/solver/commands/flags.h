@@ -56,8 +56,11 @@ std::vector<std::pair<std::string, std::string>> flags_of_the_job();
 /// job, those that change nothing here.
 void refuse_flags_of_later_parts();
 
-/// Throws Error{kUnsupported} when -gpu is given. (Ranks of a job take it, and train on the CPU.)
+/// Throws Error{kUnsupported} when -gpu is given.
 void refuse_gpu();
+
+/// For ranks of a job, which take -gpu and use the CPU; `alone` refuses it. Logs what is used.
+void settle_device(bool alone);
 
 /// Whether refuse_flags_of_later_parts would refuse this flag.
 bool is_of_later_part(const std::string& flag);

@@ -14,12 +14,6 @@
 namespace robusta {
 namespace {
 
-void settle_device(const Ranks& ranks) {
-  if (ranks.alone()) refuse_gpu();
-  LOG(INFO) << (FLAGS_gpu.empty() ? "Use CPU."
-                                  : "This build has no GPU support: -gpu is accepted, and all ranks train on the CPU.");
-}
-
 int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   check_training_flags("train");
   SignalWatch signals(parse_effect("sigint_effect", FLAGS_sigint_effect),
@@ -36,7 +30,7 @@ int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   ranks.together([&] { def = solver_from_flags(ranks.count()); });
   check_same_program(ranks, def);
   check_same_flags(ranks, flags_of_the_job());
-  settle_device(ranks);
+  settle_device(ranks.alone());
   warn_of_hosts(ranks);
   ranks.root_only([&] { options.snapshot = snapshot_from_flags(def, ranks.count()); });
   ranks.broadcast(options.snapshot);

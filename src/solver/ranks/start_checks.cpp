@@ -13,12 +13,19 @@
 namespace robusta {
 namespace {
 
+constexpr const char* kSameFiles = "let all hosts read the same files: a shared folder, or equal copies";
+
 void require_equal(Ranks& ranks, const std::string& what, uint64_t hash, const std::string& fix) {
   if (ranks.agree(hash)) return;
   const std::vector<uint64_t> all = ranks.gather(hash);
   ranks.together([&] {
     throw Error(ErrorKind::kCommunication, str(what, " of ", minority(all), " is not that of the other ranks"), fix);
   });
+}
+
+void check_same_version(Ranks& ranks) {
+  require_equal(ranks, "the version of the program", hash_bytes(kVersion),
+                "start the same build of caffe on all hosts (mpirun -x PATH -x LD_LIBRARY_PATH)");
 }
 
 uint64_t hash_of_nets(const SolverDef& def) {
@@ -31,13 +38,17 @@ uint64_t hash_of_nets(const SolverDef& def) {
 
 void check_same_program(Ranks& ranks, const SolverDef& def) {
   if (ranks.alone()) return;
-  const std::string same_files = "let all hosts read the same files: a shared folder, or equal copies";
-  require_equal(ranks, "the version of the program", hash_bytes(kVersion),
-                "start the same build of caffe on all hosts (mpirun -x PATH -x LD_LIBRARY_PATH)");
-  require_equal(ranks, "the solver " + def.file, hash_bytes(text_form(def.param)), same_files);
+  check_same_version(ranks);
+  require_equal(ranks, "the solver " + def.file, hash_bytes(text_form(def.param)), kSameFiles);
   uint64_t nets = 0;
   ranks.together([&] { nets = hash_of_nets(def); });
-  require_equal(ranks, "the net that " + def.file + " trains or tests", nets, same_files);
+  require_equal(ranks, "the net that " + def.file + " trains or tests", nets, kSameFiles);
+}
+
+void check_same_net(Ranks& ranks, const std::string& file, const NetDef& net) {
+  if (ranks.alone()) return;
+  check_same_version(ranks);
+  require_equal(ranks, "the net " + file, hash_bytes(text_form(net.param)), kSameFiles);
 }
 
 void check_same_flags(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& flags) {

@@ -13,6 +13,9 @@ namespace robusta {
 /// The program's version, the solver and the nets it names, byte for byte in their canonical text.
 void check_same_program(Ranks& ranks, const SolverDef& def);
 
+/// The program's version and the net of `file`, as it is built.
+void check_same_net(Ranks& ranks, const std::string& file, const NetDef& net);
+
 /// Names and values, in the same order on all ranks.
 void check_same_flags(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& flags);
 
