@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/dnn/context.h"
 #include "device/gpus.h"
 #include "robusta/error.h"
 
@@ -20,8 +21,21 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   check_cuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
   name_ = str("GPU ", ordinal, " (", properties.name, ")");
   total_ = properties.totalGlobalMem;
+  generation_ = properties.major;
   make_current();
   check_cuda(cudaFree(nullptr), "starting the GPU");
+}
+
+CudaDevice::~CudaDevice() {
+  if (dnn_) cudaSetDevice(ordinal_);
+}
+
+dnn::Context& CudaDevice::dnn() {
+  if (!dnn_) {
+    make_current();
+    dnn_ = std::make_unique<dnn::Context>();
+  }
+  return *dnn_;
 }
 
 void CudaDevice::make_current() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice"); }

@@ -1,14 +1,21 @@
 /// One NVIDIA GPU, by CUDA's runtime.
 #pragma once
 
+#include <memory>
+
 #include "device/device.h"
 
 namespace robusta {
+
+namespace dnn {
+class Context;
+}
 
 class CudaDevice : public Device {
  public:
   /// `ordinal` among those that CUDA_VISIBLE_DEVICES leaves. Throws Error{kDevice|kUnsupported}.
   explicit CudaDevice(int ordinal);
+  ~CudaDevice() override;
 
   std::string name() const override { return name_; }
   std::string kernel_kind() const override { return "cuda"; }
@@ -21,13 +28,18 @@ class CudaDevice : public Device {
   size_t free_memory() const override;
 
   int ordinal() const { return ordinal_; }
+  /// The first number of the compute capability: 9 for 9.0.
+  int generation() const { return generation_; }
   /// For the calling thread.
   void make_current() const;
+  /// Made when first asked for. Throws Error{kDevice|kUnsupported}.
+  dnn::Context& dnn();
 
  private:
-  int ordinal_;
+  int ordinal_, generation_ = 0;
   std::string name_;
   size_t total_ = 0;
+  std::unique_ptr<dnn::Context> dnn_;
 };
 
 }  // namespace robusta

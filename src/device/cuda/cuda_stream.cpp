@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_error.h"
+#include "device/cuda/dnn/context.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -20,6 +21,12 @@ class CudaEvent : public Event {
  private:
   cudaEvent_t event_ = nullptr;
 };
+
+void check_blas(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Error(ErrorKind::kDevice, str("cuBLAS cannot start: ", cublasGetStatusString(status)),
+              "free memory of the GPU, or use the cuBLAS of the toolkit that this program was built with");
+}
 
 }  // namespace
 
@@ -97,16 +104,28 @@ void CudaStream::synchronize() {
   check_cuda(cudaStreamSynchronize(stream_), "a kernel");
 }
 
+void CudaStream::start_blas() {
+  check_blas(cublasCreate(&blas_));
+  check_blas(cublasSetStream(blas_, stream_));
+  // With the workspaces of its own pool cuBLAS repeats its results only where a single stream is in use; and memory
+  // that it takes while working could not be part of a CUDA graph. Sizes as NVIDIA recommends them.
+  blas_workspace_ = DeviceBuffer(device_, device_.generation() >= 9 ? size_t{32} << 20 : size_t{4} << 20);
+  check_blas(cublasSetWorkspace(blas_, blas_workspace_.data(), blas_workspace_.bytes()));
+  check_blas(cublasSetMathMode(blas_, CUBLAS_DEFAULT_MATH));
+}
+
 cublasHandle_t CudaStream::blas() {
-  if (blas_) return blas_;
   device_.make_current();
-  cublasStatus_t status = cublasCreate(&blas_);
-  if (status == CUBLAS_STATUS_SUCCESS) status = cublasSetStream(blas_, stream_);
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    throw Error(ErrorKind::kDevice, str("cuBLAS cannot start: ", cublasGetStatusString(status)),
-                "free memory of the GPU, or use the cuBLAS of the toolkit that this program was built with");
-  }
+  if (!blas_) start_blas();
+  const bool tf32 = device_.math().tf32;
+  if (tf32 != blas_tf32_) check_blas(cublasSetMathMode(blas_, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
+  blas_tf32_ = tf32;
   return blas_;
+}
+
+cudnnHandle_t CudaStream::dnn() {
+  device_.make_current();
+  return device_.dnn().on(stream_);
 }
 
 void check_launch() { check_cuda(cudaGetLastError(), "launching a kernel"); }

@@ -6,6 +6,7 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <cudnn.h>
 
 #include <memory>
 #include <vector>
@@ -32,14 +33,21 @@ class CudaStream : public Stream {
 
   CudaDevice& device() { return device_; }
   cudaStream_t handle() const { return stream_; }
-  /// Made when first asked for. Throws Error{kDevice}.
+  /// cuBLAS, made when first asked for, as the device's MathOptions want it. With a workspace of the stream's own, so
+  /// that results repeat bit for bit. Throws Error{kDevice|kMemory}.
   cublasHandle_t blas();
+  /// The device's cuDNN, for work in this stream. Throws Error{kDevice|kUnsupported}.
+  cudnnHandle_t dnn();
 
  private:
   struct EventPool;
+  void start_blas();
+
   CudaDevice& device_;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
+  bool blas_tf32_ = false;
+  DeviceBuffer blas_workspace_;
   std::shared_ptr<EventPool> events_;  ///< events may outlive the stream
 };
 

@@ -8,6 +8,8 @@
 #include "device/gpu/target.h"
 #ifdef __CUDACC__
 #include "device/cuda/cuda_stream.h"
+#elif defined(ROBUSTA_CUDA_CALLER)
+#error "kernels are launched by files named *_gpu.cpp"
 #endif
 
 namespace robusta {

@@ -5,10 +5,16 @@
 /// compute is tested where there is no GPU. Only the few primitives below this folder, and kernels that call NVIDIA's
 /// libraries, differ. What such a file shares by a header lies in `inline namespace ROBUSTA_GPU_TARGET`: the two
 /// compilations meet in one program.
+///
+/// Files named *_cuda.cpp are compiled once, by the host's compiler with ROBUSTA_CUDA_CALLER defined: they call NVIDIA's
+/// libraries and what nvcc's compilation offers in such headers, and launch no kernels themselves.
 #pragma once
 
 #ifdef __CUDACC__
 #define ROBUSTA_GPU __host__ __device__
+#define ROBUSTA_GPU_TARGET cuda_target
+#elif defined(ROBUSTA_CUDA_CALLER)
+#define ROBUSTA_GPU
 #define ROBUSTA_GPU_TARGET cuda_target
 #else
 #define ROBUSTA_GPU
@@ -19,7 +25,7 @@ namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
 /// Of the kernels that this compilation makes (KernelCandidate::device).
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(ROBUSTA_CUDA_CALLER)
 inline constexpr const char* kGpuKind = "cuda";
 #else
 inline constexpr const char* kGpuKind = "emulated";

@@ -1,0 +1,17 @@
+#include "device/cuda/dnn/context.h"
+
+#include "device/cuda/dnn/dnn_error.h"
+
+namespace robusta::dnn {
+
+Context::Context() { check_dnn(cudnnCreate(&handle_), "cudnnCreate"); }
+
+Context::~Context() { cudnnDestroy(handle_); }
+
+cudnnHandle_t Context::on(cudaStream_t stream) {
+  if (stream != stream_) check_dnn(cudnnSetStream(handle_, stream), "cudnnSetStream");
+  stream_ = stream;
+  return handle_;
+}
+
+}  // namespace robusta::dnn

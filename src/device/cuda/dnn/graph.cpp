@@ -1,0 +1,109 @@
+#include "device/cuda/dnn/graph.h"
+
+namespace robusta::dnn {
+
+/// The three convolutions name the same things differently. x, w, y: the image, the filters, the result, or their
+/// gradients.
+struct Graph::ConvolutionNames {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t x, w, y, window, alpha, beta;
+};
+
+int Graph::tensor(const TensorSpec& spec) {
+  Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, spec.id);
+  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, spec.type);
+  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
+  tensor.set_all(CUDNN_ATTR_TENSOR_DIMENSIONS, spec.dims);
+  tensor.set_all(CUDNN_ATTR_TENSOR_STRIDES, spec.strides);
+  tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, spec.is_virtual);
+  tensor.finalize();
+  tensors_.push_back(std::move(tensor));
+  return static_cast<int>(tensors_.size()) - 1;
+}
+
+void Graph::convolve(int x, int w, int y, const WindowSpec& window) {
+  constexpr ConvolutionNames kNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+  add_convolution(kNames, x, w, y, window);
+}
+
+void Graph::data_gradient(int dy, int w, int dx, const WindowSpec& window) {
+  constexpr ConvolutionNames kNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+  add_convolution(kNames, dx, w, dy, window);
+}
+
+void Graph::filter_gradient(int x, int dy, int dw, const WindowSpec& window) {
+  constexpr ConvolutionNames kNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+  add_convolution(kNames, x, dw, dy, window);
+}
+
+void Graph::add(int a, int b, int sum) { add_pointwise(CUDNN_POINTWISE_ADD, a, b, sum); }
+
+void Graph::relu(int x, int y) { add_pointwise(CUDNN_POINTWISE_RELU_FWD, x, -1, y); }
+
+bool Graph::finish(const Target& target, std::string& why_not) {
+  std::vector<const Descriptor*> operations;
+  for (const Descriptor& operation : operations_) operations.push_back(&operation);
+  graph_.set_list(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
+  target.hand_to_graph(graph_);
+  return graph_.try_finalize(why_not);
+}
+
+void Graph::add_convolution(const ConvolutionNames& names, int x, int w, int y, const WindowSpec& window) {
+  Descriptor description(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  description.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+  description.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
+  description.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, static_cast<int64_t>(window.pads.size()));
+  description.set_all(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, window.pads);
+  description.set_all(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, window.pads);
+  description.set_all(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, window.strides);
+  description.set_all(CUDNN_ATTR_CONVOLUTION_DILATIONS, window.dilations);
+  description.finalize();
+
+  Descriptor operation(names.type);
+  operation.set(names.x, tensors_[static_cast<size_t>(x)]);
+  operation.set(names.w, tensors_[static_cast<size_t>(w)]);
+  operation.set(names.y, tensors_[static_cast<size_t>(y)]);
+  operation.set(names.window, description);
+  operation.set(names.alpha, 1.0f);
+  operation.set(names.beta, 0.0f);
+  operation.finalize();
+  descriptions_.push_back(std::move(description));
+  operations_.push_back(std::move(operation));
+}
+
+void Graph::add_pointwise(cudnnPointwiseMode_t mode, int x, int b, int y) {
+  Descriptor description(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  description.set(CUDNN_ATTR_POINTWISE_MODE, mode);
+  description.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+  description.finalize();
+
+  Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, description);
+  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensors_[static_cast<size_t>(x)]);
+  if (b >= 0) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensors_[static_cast<size_t>(b)]);
+  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensors_[static_cast<size_t>(y)]);
+  operation.finalize();
+  descriptions_.push_back(std::move(description));
+  operations_.push_back(std::move(operation));
+}
+
+}  // namespace robusta::dnn
