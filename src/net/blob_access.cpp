@@ -83,16 +83,30 @@ void Net::write_diff(const std::string& blob, const std::vector<float>& values) 
   executor_->write(value, values);
 }
 
-std::vector<float> Net::read_param(const Param& param) { return read_array(*stream_, param.desc, param.data); }
-std::vector<float> Net::read_param_diff(const Param& param) { return read_array(*stream_, param.desc, param.diff); }
+std::vector<float> Net::read(const Tensor& array) { return read_array(*stream_, array.desc, array.data); }
+
+void Net::write(const Tensor& array, const std::vector<float>& values) {
+  write_array(*stream_, array.desc, array.data, values);
+}
+
+std::vector<float> Net::read_param(const Param& param) { return read(param.tensor()); }
+std::vector<float> Net::read_param_diff(const Param& param) { return read(param.gradient()); }
 
 void Net::write_param(Param& param, const std::vector<float>& values) {
-  write_array(*stream_, param.desc, param.data, values);
+  write(param.tensor(), values);
   ++param.version;
 }
 
-void Net::write_param_diff(Param& param, const std::vector<float>& values) {
-  write_array(*stream_, param.desc, param.diff, values);
+void Net::write_param_diff(Param& param, const std::vector<float>& values) { write(param.gradient(), values); }
+
+void Net::fetch(const Tensor& array, void* to_host) {
+  if (array.desc.bytes() > 0) stream_->copy_to_host(to_host, array.data, array.desc.bytes());
+  stream_->synchronize();
+}
+
+void Net::store(const Tensor& array, const void* from_host) {
+  if (array.desc.bytes() > 0) stream_->copy_to_device(array.data, from_host, array.desc.bytes());
+  stream_->synchronize();
 }
 
 Shape Net::blob_shape(const std::string& blob) const { return graph_.versions[require(graph_, blob)].shape; }

@@ -60,6 +60,8 @@ class Net {
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return plan_; }
   const NetOptions& options() const { return options_; }
+  /// In which everything of this net is enqueued.
+  Stream& stream() { return *stream_; }
   /// Samples per batch: dim 0 of the first source's first top (1 without sources).
   int64_t batch() const { return graph_.batch(); }
 
@@ -88,6 +90,12 @@ class Net {
   void write_blob(const std::string& blob, const std::vector<float>& values);
   /// REQUIRES: options.seed_diffs names the blob.
   void write_diff(const std::string& blob, const std::vector<float>& values);
+  /// Plain arrays in the memory of the net's device, as floats.
+  std::vector<float> read(const Tensor& array);
+  void write(const Tensor& array, const std::vector<float>& values);
+  /// The same in their own element type, byte by byte.
+  void fetch(const Tensor& array, void* to_host);
+  void store(const Tensor& array, const void* from_host);
   std::vector<float> read_param(const Param& param);
   std::vector<float> read_param_diff(const Param& param);
   /// Raises the version. `values` has the parameter's count.

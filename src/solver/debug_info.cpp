@@ -39,6 +39,15 @@ void log_backward(Net& net, const Node& node) {
   }
 }
 
+Norms sum_of(const std::vector<Norms>& parts) {
+  Norms sum;
+  for (const Norms& part : parts) {
+    sum.l1 += part.l1;
+    sum.square_sum += part.square_sum;
+  }
+  return sum;
+}
+
 }  // namespace
 
 void set_debug_info(Net& net, bool on) {
@@ -47,15 +56,14 @@ void set_debug_info(Net& net, bool on) {
       [&net](const Node& node, bool backward) { backward ? log_backward(net, node) : log_forward(net, node); });
 }
 
-void log_param_norms(const Net& net) {
-  Norms data, diff;
+void log_param_norms(Net& net) {
+  std::vector<Tensor> values, gradients;
   for (const ParamPtr& param : net.params()) {
-    const Norms d = norms(param->tensor()), g = norms(param->gradient());
-    data.l1 += d.l1;
-    data.square_sum += d.square_sum;
-    diff.l1 += g.l1;
-    diff.square_sum += g.square_sum;
+    values.push_back(param->tensor());
+    gradients.push_back(param->gradient());
   }
+  NormReader reader(*net.options().device, net.stream());
+  const Norms data = sum_of(reader.read(values)), diff = sum_of(reader.read(gradients));
   LOG(ERROR) << "    [Backward] All net params (data, diff): L1 norm = (" << data.l1 << ", " << diff.l1
              << "); L2 norm = (" << std::sqrt(data.square_sum) << ", " << std::sqrt(diff.square_sum) << ")";
 }

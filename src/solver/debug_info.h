@@ -9,6 +9,6 @@ namespace robusta {
 void set_debug_info(Net& net, bool on);
 
 /// L1 and L2 norms of all parameters and their gradients.
-void log_param_norms(const Net& net);
+void log_param_norms(Net& net);
 
 }  // namespace robusta

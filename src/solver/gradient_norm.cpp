@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <map>
+#include <string>
 
 #include "base/parallel.h"
 #include "base/simd.h"
@@ -45,9 +46,58 @@ Norms norms(const Tensor& tensor) {
   return total;
 }
 
-bool all_finite(const Tensor& tensor) {
-  // A sum of finite floats cannot overflow a double, and one infinity or NaN stays in it.
-  return std::isfinite(norms(tensor).l1);
+bool all_finite(const Norms& norms) { return std::isfinite(norms.l1); }
+
+namespace {
+
+std::map<std::string, DeviceNorms>& launchers() {
+  static std::map<std::string, DeviceNorms> all;
+  return all;
+}
+
+}  // namespace
+
+bool register_device_norms(const std::string& kernel_kind, DeviceNorms launch) {
+  return launchers().emplace(kernel_kind, launch).second;
+}
+
+size_t norms_scratch(int64_t count) { return static_cast<size_t>((count >> 14) + 1) * sizeof(Norms); }
+
+std::vector<Norms> NormReader::read(std::span<const Tensor> tensors) {
+  std::vector<Norms> found(tensors.size());
+  if (device_.is_host()) {
+    std::transform(tensors.begin(), tensors.end(), found.begin(), norms);
+    return found;
+  }
+  const auto launch = launchers().find(device_.kernel_kind());
+  if (launch == launchers().end()) return read_on_host(tensors);
+  size_t scratch = 0;
+  for (const Tensor& tensor : tensors) scratch = std::max(scratch, norms_scratch(tensor.count()));
+  const size_t bytes = tensors.size() * sizeof(Norms);
+  if (scratch_.bytes() < scratch) scratch_ = DeviceBuffer(device_, scratch);
+  if (results_.bytes() < bytes) results_ = DeviceBuffer(device_, bytes);
+  auto* results = static_cast<Norms*>(results_.data());
+  stream_.run([&] {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      launch->second(&stream_, tensors[i].as<float>(), tensors[i].count(), scratch_.data(), results + i);
+    }
+  });
+  stream_.copy_to_host(found.data(), results, bytes);
+  stream_.synchronize();
+  return found;
+}
+
+/// For devices without a kernel of their own.
+std::vector<Norms> NormReader::read_on_host(std::span<const Tensor> tensors) {
+  std::vector<Norms> found;
+  std::vector<char> copy;
+  for (const Tensor& tensor : tensors) {
+    copy.resize(tensor.desc.bytes());
+    stream_.copy_to_host(copy.data(), tensor.data, copy.size());
+    stream_.synchronize();
+    found.push_back(norms({tensor.desc, copy.data()}));
+  }
+  return found;
 }
 
 }  // namespace robusta

@@ -24,7 +24,7 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int iter);
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater);
 
 /// Writes both files. Throws Error{kOutput}, and Error{kNumeric} rather than write weights that are not finite.
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, const Updater& updater, Net& net);
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net);
 
 /// A state with its weights, read and in itself sound.
 struct Snapshot {

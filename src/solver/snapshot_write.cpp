@@ -18,9 +18,13 @@ void require_small(const char* what, size_t bytes, const std::string& fix) {
               str("a ", what, " of ", bytes >> 20, " MiB cannot be written: the format ends at 2 GiB"), fix);
 }
 
-void require_finite(const Net& net) {
-  for (const ParamPtr& param : net.params()) {
-    if (all_finite(param->tensor())) continue;
+void require_finite(Net& net) {
+  std::vector<Tensor> values;
+  for (const ParamPtr& param : net.params()) values.push_back(param->tensor());
+  const std::vector<Norms> found = NormReader(*net.options().device, net.stream()).read(values);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (all_finite(found[i])) continue;
+    const ParamPtr& param = net.params()[i];
     throw Error(ErrorKind::kNumeric, str("parameter ", param->index, " is not finite: no snapshot is written"),
                 "go back to an older snapshot and lower base_lr, or set clip_gradients")
         .in_layer(param->layer);
@@ -51,7 +55,7 @@ void check_snapshots_possible(const SolverDef& solver, const Net& net, const Upd
   }
 }
 
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, const Updater& updater, Net& net) {
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net) {
   require_finite(net);
   const SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter);
   LOG(INFO) << "Snapshotting to binary proto file " << paths.model;

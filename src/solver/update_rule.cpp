@@ -1,12 +1,33 @@
 #include "solver/update_rule.h"
 
 #include <map>
+#include <utility>
 
 #include "base/nearest.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
 namespace robusta {
+namespace {
+
+using RuleKey = std::pair<std::string, std::string>;
+
+std::map<RuleKey, DeviceRule>& device_rules() {
+  static std::map<RuleKey, DeviceRule> all;
+  return all;
+}
+
+}  // namespace
+
+bool register_device_rule(const std::string& kernel_kind, const std::string& rule, DeviceRule apply) {
+  return device_rules().emplace(RuleKey{kernel_kind, rule}, apply).second;
+}
+
+DeviceRule device_rule(std::string_view kernel_kind, const std::string& rule) {
+  const auto found = device_rules().find({std::string(kernel_kind), rule});
+  if (found != device_rules().end()) return found->second;
+  throw Error(ErrorKind::kUnsupported, str("solver type ", rule, " does not run on this device (", kernel_kind, ")"));
+}
 
 std::unique_ptr<UpdateRule> make_update_rule(const SolverDef& solver) {
   static const std::map<std::string, std::unique_ptr<UpdateRule> (*)(const SolverDef&)> kRules = {

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "device/device.h"
 #include "schema/source.h"
 #include "tensor/dtype.h"
 
@@ -26,7 +28,15 @@ struct UpdateTask {
   double decay = 0;                       ///< weight_decay x decay_mult
   bool l1 = false;                        ///< decay by sign(w) instead of w
   double momentum = 0;
-  int64_t iteration = 0;  ///< finished iterations before this one
+  int64_t iteration = 0;                 ///< finished iterations before this one
+  Stream* stream = nullptr;              ///< of the device whose memory the arrays are in; null: the host
+  std::string_view kernel_kind = "cpu";  ///< of that device
+};
+
+/// What the solver's file says of a rule; each takes what it knows.
+struct RuleSettings {
+  double keep = 0;   ///< share of a running mean of squares that stays: rms_decay, momentum2
+  double delta = 0;  ///< keeps a quotient finite
 };
 
 class UpdateRule {
@@ -43,6 +53,12 @@ class UpdateRule {
 /// The rule named by `type`. Throws Error{kConfig} for an unknown name and for settings the rule cannot have,
 /// Error{kUnsupported} for rules of forks that are not in this build.
 std::unique_ptr<UpdateRule> make_update_rule(const SolverDef& solver);
+
+/// Applies a rule to arrays in the memory of a device.
+using DeviceRule = void (*)(const UpdateTask& task, const RuleSettings& settings);
+bool register_device_rule(const std::string& kernel_kind, const std::string& rule, DeviceRule apply);
+/// That of a kind of device. Throws Error{kUnsupported} where the device has none.
+DeviceRule device_rule(std::string_view kernel_kind, const std::string& rule);
 
 /// Makes one rule after checking its settings; one per file in rules/.
 std::unique_ptr<UpdateRule> make_sgd(const SolverDef& solver);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstring>
 
 #include <glog/logging.h>
 
@@ -31,21 +30,21 @@ bool wants_l1(const SolverDef& solver) {
 }  // namespace
 
 Updater::Updater(const SolverDef& solver, Net& net, int ranks)
-    : rule_(make_update_rule(solver)),
+    : net_(net),
+      device_(*net.options().device),
+      device_kind_(device_.kernel_kind()),
+      rule_(make_update_rule(solver)),
+      norms_(device_, net.stream()),
       clip_(solver.param.clip_gradients()),
       iter_size_(solver.param.iter_size()),
       ranks_(ranks),
       l1_(wants_l1(solver)) {
   if (solver.param.local_lr_auto()) trust_ = solver.param.local_gw_ratio();
-  Device& device = *net.options().device;
-  if (!device.is_host()) {
-    throw Error(ErrorKind::kUnsupported, "parameters on device " + device.name() + " cannot be updated in this build");
-  }
   const auto kinds = static_cast<size_t>(rule_->histories());
   size_t bytes = 0;
   for (const ParamPtr& param : net.params()) bytes += align_up(param->desc.bytes());
-  memory_ = DeviceBuffer(device, bytes * kinds);
-  if (memory_.bytes() > 0) std::memset(memory_.data(), 0, memory_.bytes());
+  memory_ = DeviceBuffer(device_, bytes * kinds);
+  if (memory_.bytes() > 0) net.stream().fill_zero(memory_.data(), memory_.bytes());
   size_t at = 0;
   for (const ParamPtr& param : net.params()) {
     Slot slot{param, {nullptr, nullptr}, false};
@@ -96,23 +95,29 @@ void Updater::update(Slot& slot, double gradient_scale) {
   task.l1 = l1_;
   task.momentum = now_.momentum;
   task.iteration = now_.number;
-  rule_->apply(task);
+  task.kernel_kind = device_kind_;
+  if (device_kind_ != "cpu") task.stream = &net_.stream();
+  net_.stream().run([this, task] { rule_->apply(task); });
   if (moves) ++param.version;
 }
 
 /// Layer-wise rates (LARS; You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks"), as Intel's
 /// local_lr_auto has them: trust * |w| / (|g| + decay * |w|), 1 when a norm is 0, in place of the parameter's lr_mult.
-double Updater::rate_of(const Param& param, double gradient_scale) const {
+double Updater::rate_of(const Param& param, double gradient_scale) {
   if (!trust_ || param.lr_mult == 0) return now_.rate * param.lr_mult;
-  const double weight = std::sqrt(norms(param.tensor()).square_sum);
-  const double gradient = std::sqrt(norms(param.gradient()).square_sum) * gradient_scale;
+  const Tensor arrays[] = {param.tensor(), param.gradient()};
+  const std::vector<Norms> found = norms_.read(arrays);
+  const double weight = std::sqrt(found[0].square_sum);
+  const double gradient = std::sqrt(found[1].square_sum) * gradient_scale;
   if (weight == 0 || gradient == 0) return now_.rate;
   return now_.rate * *trust_ * weight / (gradient + now_.weight_decay * weight);
 }
 
-double Updater::clip_scale() const {
+double Updater::clip_scale() {
+  std::vector<Tensor> gradients;
+  for (const Slot& slot : slots_) gradients.push_back(slot.param->gradient());
   double square_sum = 0;
-  for (const Slot& slot : slots_) square_sum += norms(slot.param->gradient()).square_sum;
+  for (const Norms& norms : norms_.read(gradients)) square_sum += norms.square_sum;
   const double norm = std::sqrt(square_sum) / ranks_;
   if (norm <= clip_) return 1;
   const double scale = clip_ / norm;
@@ -131,18 +136,8 @@ Tensor Updater::history_tensor(int index) const {
   return {slot.param->desc, slot.history[i / slots_.size()]};
 }
 
-std::vector<float> Updater::history(int index) const {
-  const Tensor tensor = history_tensor(index);
-  return dispatch(tensor.desc.dtype, [&](auto type) {
-    const auto* values = tensor.as<decltype(type)>();
-    return std::vector<float>(values, values + tensor.count());
-  });
-}
+std::vector<float> Updater::history(int index) { return net_.read(history_tensor(index)); }
 
-void Updater::set_history(int index, const std::vector<float>& values) {
-  const Tensor tensor = history_tensor(index);
-  assert(static_cast<int64_t>(values.size()) == tensor.count());
-  dispatch(tensor.desc.dtype, [&](auto type) { std::copy(values.begin(), values.end(), tensor.as<decltype(type)>()); });
-}
+void Updater::set_history(int index, const std::vector<float>& values) { net_.write(history_tensor(index), values); }
 
 }  // namespace robusta

@@ -3,6 +3,7 @@
 /// A parameter is updated as soon as its gradient is complete, while backward goes on. With several ranks their sum is
 /// made first (ranks/ranked_update.h), and `ready` is called when it is there. With clipping, all wait for `finish`, as
 /// the norm is that of all gradients. Order: average over ranks, clip by the L2 norm, 1/iter_size, decay, rule.
+/// Arrays lie in the memory of the net's device, and updates are enqueued in its stream.
 /// Owns the histories; keeps the parameters alive. One thread, that which drives the net.
 #pragma once
 
@@ -14,6 +15,7 @@
 
 #include "device/device.h"
 #include "net/net.h"
+#include "solver/gradient_norm.h"
 #include "solver/update_rule.h"
 
 namespace robusta {
@@ -39,7 +41,7 @@ class Updater : public GradientSink {
 
   /// Histories in the order of a .solverstate: all parameters' first arrays, then all second ones.
   int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
-  std::vector<float> history(int index) const;
+  std::vector<float> history(int index);
   void set_history(int index, const std::vector<float>& values);
   const Param& history_param(int index) const;
   size_t history_bytes() const { return memory_.bytes(); }
@@ -52,11 +54,15 @@ class Updater : public GradientSink {
   };
 
   void update(Slot& slot, double gradient_scale);
-  double clip_scale() const;
-  double rate_of(const Param& param, double gradient_scale) const;
+  double clip_scale();
+  double rate_of(const Param& param, double gradient_scale);
   Tensor history_tensor(int index) const;
 
+  Net& net_;
+  Device& device_;
+  const std::string device_kind_;  ///< whose kernels run there
   std::unique_ptr<UpdateRule> rule_;
+  NormReader norms_;
   double clip_;
   int iter_size_, ranks_;
   bool l1_;

@@ -36,7 +36,10 @@ void share_kernel_choices(Ranks& ranks, RecordingTuner& tuner) {
 void share_parameters(Ranks& ranks, Net& net) {
   if (ranks.alone()) return;
   for (const ParamPtr& param : net.params()) {
-    ranks.broadcast(param->data, param->desc.bytes());
+    std::vector<char> bytes(param->desc.bytes());
+    if (ranks.root()) net.fetch(param->tensor(), bytes.data());
+    ranks.broadcast(bytes.data(), bytes.size());
+    if (!ranks.root()) net.store(param->tensor(), bytes.data());
     ++param->version;
   }
 }
@@ -50,13 +53,15 @@ void share_histories(Ranks& ranks, Updater& updater) {
   }
 }
 
-AveragedStatistics::AveragedStatistics(Ranks& ranks, Net& net) {
+AveragedStatistics::AveragedStatistics(Ranks& ranks, Net& net) : net_(net) {
   if (ranks.alone()) return;
   for (const ParamPtr& param : net.params()) {
     if (!param->statistic) continue;
     params_.push_back(param.get());
+    std::vector<char> bytes(param->desc.bytes());
+    net.fetch(param->tensor(), bytes.data());
     dispatch(param->desc.dtype, [&](auto type) {
-      const auto* values = param->tensor().as<decltype(type)>();
+      const auto* values = reinterpret_cast<const decltype(type)*>(bytes.data());
       own_.insert(own_.end(), values, values + param->desc.count());
     });
   }
@@ -73,7 +78,10 @@ void AveragedStatistics::write(const std::vector<double>& values) {
   auto from = values.begin();
   for (Param* param : params_) {
     const auto end = from + param->desc.count();
-    dispatch(param->desc.dtype, [&](auto type) { std::copy(from, end, param->tensor().as<decltype(type)>()); });
+    std::vector<char> bytes(param->desc.bytes());
+    dispatch(param->desc.dtype,
+             [&](auto type) { std::copy(from, end, reinterpret_cast<decltype(type)*>(bytes.data())); });
+    net_.store(param->tensor(), bytes.data());
     from = end;
     ++param->version;
   }
@@ -81,20 +89,24 @@ void AveragedStatistics::write(const std::vector<double>& values) {
 
 namespace {
 
-uint64_t hash_of(const Param& param) { return hash_bytes({static_cast<const char*>(param.data), param.desc.bytes()}); }
+uint64_t hash_of(Net& net, const Param& param) {
+  std::string bytes(param.desc.bytes(), '\0');
+  net.fetch(param.tensor(), bytes.data());
+  return hash_bytes(bytes);
+}
 
 }  // namespace
 
-void check_parameters_agree(Ranks& ranks, const Net& net, int iteration) {
+void check_parameters_agree(Ranks& ranks, Net& net, int iteration) {
   if (ranks.alone()) return;
   uint64_t all = 0;
   for (const ParamPtr& param : net.params()) {
-    if (!param->statistic) all = all * 31 + hash_of(*param);
+    if (!param->statistic) all = all * 31 + hash_of(net, *param);
   }
   if (ranks.agree(all)) return;
   for (const ParamPtr& param : net.params()) {
     if (param->statistic) continue;
-    const uint64_t mine = hash_of(*param);
+    const uint64_t mine = hash_of(net, *param);
     if (ranks.agree(mine)) continue;
     const std::vector<uint64_t> values = ranks.gather(mine);
     ranks.together([&] {

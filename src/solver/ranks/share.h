@@ -28,12 +28,13 @@ class AveragedStatistics {
  private:
   void write(const std::vector<double>& values);
 
+  Net& net_;
   std::vector<Param*> params_;
   std::vector<double> own_;
 };
 
 /// Whether the learned parameters are the same on all ranks. Throws Error{kCommunication} on all ranks when they are
 /// not, naming the first parameter that differs and the ranks that stand alone.
-void check_parameters_agree(Ranks& ranks, const Net& net, int iteration);
+void check_parameters_agree(Ranks& ranks, Net& net, int iteration);
 
 }  // namespace robusta

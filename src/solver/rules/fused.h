@@ -3,18 +3,10 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
+#include "solver/rules/decayed_gradient.h"
 #include "solver/update_rule.h"
 
 namespace robusta {
-
-/// g = scale * gradient + l2 * w + l1 * sign(w), without a branch.
-template <typename T>
-struct DecayedGradient {
-  T scale, l2, l1;
-  T operator()(T gradient, T w) const {
-    return scale * gradient + l2 * w + l1 * (static_cast<T>(w > 0) - static_cast<T>(w < 0));
-  }
-};
 
 template <typename Element, typename T>
 ROBUSTA_SIMD void fused_one(Element element, DecayedGradient<T> decayed, const T* __restrict gradient, T* __restrict w,
@@ -30,17 +22,14 @@ ROBUSTA_SIMD void fused_two(Element element, DecayedGradient<T> decayed, const T
   for (int64_t i = 0; i < count; ++i) element(w[i], decayed(gradient[i], w[i]), h0[i], h1[i]);
 }
 
-/// Runs `Element<T>(task, settings...)` over all elements of a task. An element has kHistories and
-/// operator()(T& w, T g, T& h0[, T& h1]).
-template <template <typename> class Element, typename... Settings>
-void run_fused(const UpdateTask& task, const Settings&... settings) {
+/// Runs `Element<T>(task, settings)` over all elements of a task.
+template <template <typename> class Element>
+void run_fused(const UpdateTask& task, const RuleSettings& settings) {
   constexpr int64_t kGrain = 16384;  // 64 KiB of floats: less is not worth waking a thread for
   dispatch(task.dtype, [&](auto type) {
     using T = decltype(type);
-    const Element<T> element(task, settings...);
-    const T decay = static_cast<T>(task.decay);
-    const DecayedGradient<T> decayed{static_cast<T>(task.gradient_scale), task.l1 ? T(0) : decay,
-                                     task.l1 ? decay : T(0)};
+    const Element<T> element(task, settings);
+    const DecayedGradient<T> decayed(task);
     parallel_ranges(task.count, kGrain, [&](int64_t begin, int64_t end) {
       const T* gradient = static_cast<const T*>(task.gradient) + begin;
       T* w = static_cast<T*>(task.weights) + begin;
@@ -53,6 +42,26 @@ void run_fused(const UpdateTask& task, const Settings&... settings) {
     });
   });
 }
+
+/// The rule of an element: a struct with kName, kHistories, kMovesWithoutRate and operator()(T& w, T g, T& h0[, T&
+/// h1]).
+template <template <typename> class Element>
+class FusedRule : public UpdateRule {
+ public:
+  explicit FusedRule(const RuleSettings& settings) : settings_(settings) {}
+  int histories() const override { return Element<float>::kHistories; }
+  bool history_moves_without_rate() const override { return Element<float>::kMovesWithoutRate; }
+  void apply(const UpdateTask& task) const override {
+    if (task.stream) {
+      device_rule(task.kernel_kind, Element<float>::kName)(task, settings_);
+    } else {
+      run_fused<Element>(task, settings_);
+    }
+  }
+
+ private:
+  RuleSettings settings_;
+};
 
 /// Throws Error{kConfig} unless the momentum is 0.
 void require_no_momentum(const SolverDef& solver);
