@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "robusta/error.h"
 #include "support/files.h"
 
 namespace robusta::test {
@@ -53,6 +54,17 @@ TEST(Tuner, ObeysThePresetWhateverTheOptions) {
   tuner.preset({{"shape", "b"}});
   EXPECT_EQ(choose(tuner, {"a", "b", "c"}, 2, runs), 1);
   EXPECT_EQ(runs, 0);
+}
+
+TEST(Tuner, LeavesOutWhatDoesNotRun) {
+  RecordingTuner tuner("");
+  const auto run = [](int option) {
+    if (option == 0) throw Error(ErrorKind::kUnsupported, "not here");
+    if (option == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
+  EXPECT_EQ(tuner.choose("shape", {"a", "b", "c"}, run), 2);
+  const auto fail = [](int) { throw Error(ErrorKind::kMemory, "full"); };
+  EXPECT_THROW(tuner.choose("other", {"a", "b"}, fail), Error);
 }
 
 }  // namespace
