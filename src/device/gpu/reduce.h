@@ -47,16 +47,12 @@ struct ColumnPart {
   }
 };
 
+/// The parts of a column, as a row.
 template <typename Body>
-struct ColumnSum {
-  Body body;
+struct PartsOfColumn : Body {
   const typename Body::Sum* partial;
-  int64_t parts, cols;
-  ROBUSTA_GPU void operator()(int64_t col) const {
-    typename Body::Sum sum = body.zero();
-    for (int64_t part = 0; part < parts; ++part) sum = body.join(sum, partial[part * cols + col]);
-    body.store(col, sum);
-  }
+  int64_t cols;
+  ROBUSTA_GPU typename Body::Sum term(int64_t col, int64_t part) const { return partial[part * cols + col]; }
 };
 
 /// Enough threads to fill a GPU, as long as each still has some rows.
@@ -122,7 +118,7 @@ void reduce_columns(Stream* stream, int64_t rows, int64_t cols, void* scratch, c
   const int64_t parts = detail::column_parts(rows, cols), per_part = (rows + parts - 1) / parts;
   auto* partial = static_cast<typename Body::Sum*>(scratch);
   for_each(stream, parts * cols, detail::ColumnPart<Body>{body, partial, rows, cols, per_part});
-  for_each(stream, cols, detail::ColumnSum<Body>{body, partial, parts, cols});
+  reduce_rows(stream, cols, parts, detail::PartsOfColumn<Body>{body, partial, cols});
 }
 
 }  // namespace ROBUSTA_GPU_TARGET
