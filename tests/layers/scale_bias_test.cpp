@@ -48,6 +48,11 @@ TEST(ScaleBiasTest, Native) {
   for (const KernelCase& c : kCases) compare_with_reference("native", c);
 }
 
+TEST(ScaleBiasTest, Gpu) {
+  for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
+  compare_gpu_with_reference(scale("bias_term: true", {{1, 2, 95, 97}}));  // runs that are cut into pieces
+}
+
 TEST(ScaleBiasTest, FillsScaleWithOnes) {
   const KernelHarness plain(scale("bias_term: true"), {}), filled(scale("filler { value: 3 }"), {});
   EXPECT_EQ(plain.param_decls()[0].filler->value(), 1);
