@@ -18,6 +18,8 @@ class Event {
   virtual ~Event() = default;
   /// Blocks the caller until the point is reached.
   virtual void wait() = 0;
+  /// Milliseconds from an earlier point to this one, both reached and made by record_timed(); 0 where nothing is timed.
+  virtual double ms_since(const Event& earlier) const { return 0; }
 };
 
 class Stream {
@@ -33,6 +35,8 @@ class Stream {
   /// Appends the writing of zeros.
   virtual void fill_zero(void* to, size_t bytes) = 0;
   virtual std::shared_ptr<Event> record() = 0;
+  /// The same for Event::ms_since.
+  virtual std::shared_ptr<Event> record_timed() { return record(); }
   /// Work appended from now on runs after `event`.
   virtual void wait(const std::shared_ptr<Event>& event) = 0;
   /// Waits for all work; rethrows the first error of any of it.

@@ -42,6 +42,7 @@ inline const void* slope_argument(SlopeFrom from, const KernelRun& run) {
 inline void book_unary(SlopeFrom from, Booking& booking) {
   booking.reads_bottoms = {from == SlopeFrom::kBottom};
   booking.reads_tops = {from == SlopeFrom::kTop};
+  booking.repeatable = true;
   booking.forward_aliases = {{0, 0, false}};
   booking.backward_aliases = {{0, 0, false}};
 }

@@ -75,6 +75,7 @@ struct Booking {
   std::vector<Alias> backward_aliases;   ///< top gradient -> bottom gradient
   bool equal_bottom_diffs = false;       ///< all wanted bottom gradients are equal: they may lie in one memory
   bool takes_missing_top_diffs = false;  ///< true: a top gradient may be null, meaning zero; else the net fills zeros
+  bool repeatable = false;               ///< cheap, and forward may run once more in a pass (KernelRun::again)
 };
 
 /// The memory of one run. Unwanted gradients are null tensors.
@@ -87,6 +88,9 @@ struct KernelRun {
   void* saved = nullptr;
   void* scratch = nullptr;
   const Pass* pass = nullptr;
+  /// Forward of a `repeatable` kernel, once more: bottoms, parameters and `saved` are as the first run left them. Makes
+  /// the same tops, bit by bit, and changes nothing else.
+  bool again = false;
   Stream* stream = nullptr;  ///< where a GPU's kernels are enqueued; the host's need none
 };
 

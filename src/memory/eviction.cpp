@@ -159,12 +159,12 @@ bool Eviction::host_has(int index, size_t use) const {
 /// repeated for a later step.
 bool Eviction::may_repeat(const Gap& gap) const {
   if (!repeats_ || !block(gap.block).repeat) return false;
-  const auto unchanged = [](const Track& t, int from, int to) {
+  const auto unchanged = [](const Track& t, int after, int before) {
     return std::none_of(t.uses.begin(), t.uses.end(),
-                        [&](const BlockUse& use) { return use.writes && use.step > from && use.step <= to; });
+                        [&](const BlockUse& use) { return use.writes && use.step > after && use.step < before; });
   };
   const int made = track(gap.block).uses.front().step;
-  if (!unchanged(track(gap.block), made, gap.after)) return false;
+  if (!unchanged(track(gap.block), made, gap.before)) return false;
   for (const int need : block(gap.block).repeat->needs) {
     const Track& t = track(need);
     if (t.uses.back().step < gap.before || !unchanged(t, made, gap.before)) return false;

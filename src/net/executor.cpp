@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <chrono>
+#include <cstring>
 
 #include "net/net.h"
 
@@ -25,6 +26,8 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       bound_steps_(plan.steps.size()),
       step_ms_(plan.steps.size(), 0) {
   arena_.reserve(plan.arena_bytes);
+  if (plan.offloading.moved > 0) copies_ = std::make_unique<CopyStreams>(plan, options, stream);
+  if (options.poison) find_dead_memory();
   bind();
   write_constants();
   fill_constant_sources();
@@ -88,6 +91,7 @@ void Executor::fill_constant_sources() {
 
 void Executor::forward(const Pass& pass, ParamGate* gate) {
   if (bound_arena_ != arena_.data()) bind();
+  arena_.wait_in(stream_);
   pass_ = pass;
   run_steps(0, plan_.backward_begin, nullptr, gate);
 }
@@ -102,13 +106,18 @@ void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
 void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate) {
   const bool in_step = profiling_ || hook_;
   for (int s = begin; s < end; ++s) {
-    if (gate && plan_.steps[static_cast<size_t>(s)].kind == StepKind::kForward) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    if (copies_) copies_->wait_for_needs(s);
+    if (is_copy(step.kind)) {
+      run_step(s);
+      continue;
+    }
+    if (gate && step.kind == StepKind::kForward) {
       for (Param* param : bound_steps_[static_cast<size_t>(s)].params) gate->need(*param);
     }
     if (watch_) watch_(s);
     const double start = profiling_ ? now_ms() : 0;
     run_step(s);
-    const Step& step = plan_.steps[static_cast<size_t>(s)];
     const bool deliver = sink && !step.ready.empty();
     if (in_step || (deliver && !options_.device->is_host())) stream_.synchronize();
     if (profiling_) step_ms_[static_cast<size_t>(s)] += now_ms() - start;
@@ -117,6 +126,7 @@ void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate
     for (Param* param : step.ready) sink->ready(*param);
   }
   stream_.synchronize();
+  if (copies_) copies_->end_steps(arena_);
 }
 
 void Executor::run_step(int index) {
@@ -128,30 +138,42 @@ void Executor::run_step(int index) {
       break;
     }
     case StepKind::kReorder:
-      stream_.run([this, index] {
-        const Bound& bound = bound_steps_[static_cast<size_t>(index)];
-        plan_.steps[static_cast<size_t>(index)].reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch,
-                                                             &stream_);
-      });
-      break;
     case StepKind::kForward:
     case StepKind::kBackward:
+    case StepKind::kRepeat:
       stream_.run([this, index] { run_kernel(index); });
       break;
+    case StepKind::kOffload:
+    case StepKind::kPrefetch: {
+      const int value = step.kind == StepKind::kOffload ? step.bottoms[0] : step.tops[0];
+      copies_->copy(index, address(value), plan_.values[static_cast<size_t>(value)].bytes);
+      break;
+    }
   }
+  if (options_.poison) poison_dead_memory(index);
+  if (copies_) copies_->mark_done(index);
 }
 
 void Executor::run_kernel(int index) {
   const Step& step = plan_.steps[static_cast<size_t>(index)];
   const Unit& unit = plan_.units[static_cast<size_t>(step.unit)];
   Bound& bound = bound_steps_[static_cast<size_t>(index)];
+  if (step.reorder) return step.reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch, &stream_);
   if (step.kind == StepKind::kBackward) {
     for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate_ || !step.first_part[i];
   }
+  const bool again = step.kind == StepKind::kRepeat;
   const KernelRun run{bound.bottoms,    bound.tops,  bound.bottom_diffs, bound.top_diffs, bound.params,
-                      bound.accumulate, bound.saved, bound.scratch,      &pass_,             &stream_};
+                      bound.accumulate, bound.saved, bound.scratch,      &pass_,          again,
+                      &stream_};
+  naming_layer(unit,
+               [&] { step.kind == StepKind::kBackward ? unit.kernel->backward(run) : unit.kernel->forward(run); });
+}
+
+template <typename Work>
+void Executor::naming_layer(const Unit& unit, const Work& work) const {
   try {
-    step.kind == StepKind::kForward ? unit.kernel->forward(run) : unit.kernel->backward(run);
+    work();
   } catch (Error& error) {
     const Node& node = graph_.nodes[static_cast<size_t>(unit.nodes[0])];
     rethrow_at(std::move(error), node.layer->name(), node.where);
@@ -179,6 +201,29 @@ void Executor::fill_source(int index) {
   source.fill(host, pass_);
   for (size_t t = 0; t < host.size(); ++t) {
     stream_.copy_to_device(bound.tops[t].data, host[t].data, host[t].desc.bytes());
+  }
+}
+
+void Executor::find_dead_memory() {
+  dies_after_.resize(plan_.steps.size());
+  std::vector<int> last(plan_.values.size(), -1);
+  for (const Value& value : plan_.values) {
+    int& step = last[static_cast<size_t>(value.storage)];
+    step = std::max(step, value.last);
+  }
+  for (size_t v = 0; v < last.size(); ++v) {
+    if (last[v] >= 0 && !plan_.values[v].persistent)
+      dies_after_[static_cast<size_t>(last[v])].push_back(static_cast<int>(v));
+  }
+}
+
+void Executor::poison_dead_memory(int index) {
+  const Step& step = plan_.steps[static_cast<size_t>(index)];
+  Stream& stream = is_copy(step.kind) ? copies_->stream_of(step) : stream_;
+  for (const int value : dies_after_[static_cast<size_t>(index)]) {
+    void* memory = address(value);
+    const size_t bytes = plan_.values[static_cast<size_t>(value)].bytes;
+    stream.run([memory, bytes] { std::memset(memory, 0xff, bytes); });
   }
 }
 

@@ -1,13 +1,14 @@
 /// Runs the steps of a plan on a device.
 ///
 /// Everything a step needs - tensors, parameters, addresses - is bound once after planning; a pass then only calls
-/// kernels, in order, on one stream. One thread drives an executor.
+/// kernels, in order, on one stream, and issues copies on two others (copy_streams.h). One thread drives an executor.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "net/copy_streams.h"
 #include "net/graph.h"
 #include "net/options.h"
 #include "net/plan.h"
@@ -36,6 +37,9 @@ class Executor {
   const std::vector<double>& step_ms() const { return step_ms_; }
   void reset_times() { step_ms_.assign(step_ms_.size(), 0); }
 
+  /// What offloading has copied so far.
+  CopyTotals copies() const { return copies_ ? copies_->totals() : CopyTotals{}; }
+
   /// A value in plain order on the host, as floats.
   std::vector<float> read(int value);
   void write(int value, const std::vector<float>& numbers);
@@ -60,6 +64,11 @@ class Executor {
   void run_step(int index);
   void fill_source(int index);
   void run_kernel(int index);
+  /// Calls work(), a call of the unit's kernel; its errors then name the layer.
+  template <typename Work>
+  void naming_layer(const Unit& unit, const Work& work) const;
+  void find_dead_memory();
+  void poison_dead_memory(int index);
 
   Graph& graph_;
   Plan& plan_;
@@ -70,7 +79,9 @@ class Executor {
   std::vector<char> staging_;  ///< host side of source tops, for devices with memory of their own
   void* bound_arena_ = nullptr;
   bool bound_ = false;
+  std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   std::vector<Bound> bound_steps_;
+  std::vector<std::vector<int>> dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
   Pass pass_;
   bool accumulate_ = false;
   bool profiling_ = false;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "layers/filler.h"
 #include "net/executor.h"
+#include "net/memory_budget.h"
 
 namespace robusta {
 
@@ -18,6 +19,7 @@ Net::Net(NetDef def, NetOptions options) : options_(std::move(options)), graph_(
   plan_ = make_plan(graph_, options_);
   completion_ = plan_.completion;
   if (options_.plan_only) return;
+  take_from_budget();
   place_params();
   fill_params();
   executor_ = std::make_unique<Executor>(graph_, plan_, options_, *options_.arena, *stream_);
@@ -27,9 +29,19 @@ Net::~Net() = default;
 
 void Net::replan() {
   executor_.reset();
+  if (options_.budget) options_.budget->taken -= taken_;
   plan_ = make_plan(graph_, options_);
+  take_from_budget();
   executor_ = std::make_unique<Executor>(graph_, plan_, options_, *options_.arena, *stream_);
   watch_steps();
+}
+
+/// Here everything is known that this net will take, and nothing is taken yet.
+void Net::take_from_budget() {
+  if (!options_.budget) return;
+  if (!fits(plan_)) throw out_of_memory(graph_, plan_, options_);
+  taken_ = fixed_bytes(graph_, options_) + plan_.persistent_bytes;
+  options_.budget->taken += taken_;
 }
 
 void Net::place_params() {
@@ -156,7 +168,7 @@ NonFinite Net::find_non_finite(const Pass& pass) {
   }
   executor_->set_hook([&](int s) {
     const Step& step = plan_.steps[static_cast<size_t>(s)];
-    if (!found.layer.empty() || step.kind == StepKind::kReorder) return;
+    if (!found.layer.empty() || (step.kind != StepKind::kSource && step.kind != StepKind::kForward)) return;
     for (int top : step.tops) {
       if (top < 0 || finite(executor_->read(top))) continue;
       const int node = plan_.units[static_cast<size_t>(step.unit)].nodes.back();
@@ -169,6 +181,8 @@ NonFinite Net::find_non_finite(const Pass& pass) {
   executor_->set_hook(nullptr);
   return found;
 }
+
+CopyTotals Net::copies() const { return executor_ ? executor_->copies() : CopyTotals{}; }
 
 double Net::seconds_waited() const {
   double seconds = 0;
@@ -225,7 +239,7 @@ void Net::set_layer_hook(LayerHook hook) {
   if (!hook_) return executor_->set_hook(nullptr);
   executor_->set_hook([this](int s) {
     const Step& step = plan_.steps[static_cast<size_t>(s)];
-    if (step.kind == StepKind::kReorder) return;
+    if (step.kind == StepKind::kReorder || step.kind == StepKind::kRepeat) return;
     const std::vector<int>& nodes = plan_.units[static_cast<size_t>(step.unit)].nodes;
     for (size_t i = 0; i < nodes.size(); ++i) {
       hook_(graph_.nodes[static_cast<size_t>(step.in_backward ? nodes[nodes.size() - 1 - i] : nodes[i])],

@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "layers/kernel.h"
 #include "layers/param.h"
+#include "net/copy_streams.h"
 #include "net/graph.h"
 #include "net/options.h"
 #include "net/plan.h"
@@ -113,6 +114,8 @@ class Net {
 
   /// Runs the forward pass again, looking at every value as it is made.
   NonFinite find_non_finite(const Pass& pass);
+  /// What large model support has copied between device and host so far.
+  CopyTotals copies() const;
   /// Seconds the sources have waited for data so far.
   double seconds_waited() const;
   /// Names of the records behind this pass's samples, at most `most`.
@@ -133,6 +136,7 @@ class Net {
 
  private:
   void replan();
+  void take_from_budget();
   void watch_steps();
   void place_params();
   void place_gradients(const std::vector<Param*>& owned, size_t bytes);
@@ -146,6 +150,7 @@ class Net {
   DeviceBuffer param_data_, param_diff_;
   std::shared_ptr<void> lent_gradients_;  ///< in place of param_diff_
   void* gradient_tail_ = nullptr;
+  size_t taken_ = 0;  ///< of options.budget, by this net
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Executor> executor_;
   LayerHook hook_;

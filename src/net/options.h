@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "layers/kernel.h"
+#include "net/memory_options.h"
 
 namespace robusta {
 
@@ -21,15 +22,25 @@ class Arena {
   /// Makes the arena at least this large. What it held is lost, and its address may change.
   void reserve(size_t bytes) {
     if (bytes <= buffer_.bytes()) return;
+    for (const auto& copy : under_way_) copy->wait();
+    under_way_.clear();
     buffer_.reset();
     buffer_ = DeviceBuffer(device_, bytes);
   }
   void* data() const { return buffer_.data(); }
   size_t bytes() const { return buffer_.bytes(); }
 
+  /// A copy to or from the arena that is still under way when a pass ends: whoever uses the arena next waits for it.
+  void leave_under_way(std::shared_ptr<Event> copy) { under_way_.push_back(std::move(copy)); }
+  void wait_in(Stream& stream) {
+    for (const auto& copy : under_way_) stream.wait(copy);
+    under_way_.clear();
+  }
+
  private:
   Device& device_;
   DeviceBuffer buffer_;
+  std::vector<std::shared_ptr<Event>> under_way_;
 };
 
 struct NetOptions {
@@ -52,10 +63,16 @@ struct NetOptions {
   int rank = 0, ranks = 1;              ///< this one of those that train together: %# and %* in names of sources
   bool divide_batch = false;            ///< every source's batch is divided among the ranks; it must divide evenly
 
-  /// Takes the memory of all gradients, for whoever reduces them over ranks; null: the device does. `gradient_tail`
-  /// bytes stay free right behind the gradients that backward completes.
+  /// Takes the memory of all gradients, for whoever reduces them over ranks; null: nobody does. On the host they lie
+  /// there; for a net on a GPU it is memory of the same size for copies. `gradient_tail` bytes stay free right behind
+  /// the gradients that backward completes.
   std::function<std::shared_ptr<void>(size_t bytes)> gradient_memory;
   size_t gradient_tail = 0;
+
+  std::shared_ptr<MemoryBudget> budget;  ///< of all nets on this device; null: no limit is known
+  LmsOptions lms;                        ///< on a device with memory of its own
+  MachineRates rates;
+  bool poison = false;  ///< memory that nobody needs any more is overwritten (tests)
 };
 
 }  // namespace robusta

@@ -1,5 +1,7 @@
 #include "net/plan.h"
 
+#include "net/memory_budget.h"
+#include "net/offload.h"
 #include "net/options.h"
 #include "net/plan_builder.h"
 
@@ -15,6 +17,17 @@ size_t unshared_bytes(const Graph& graph, const NetOptions& options) {
   return bytes;
 }
 
+/// In an arena of what the budget leaves, if that is enough or can be made to be.
+void place_in_budget(Plan& plan, const Graph& graph, const NetOptions& options) {
+  const size_t fixed = fixed_bytes(graph, options) + plan.persistent_bytes;
+  plan.arena_budget = room_for_arena(options.budget.get(), fixed, 1);
+  const bool moves = options.lms.mode != LmsOptions::Mode::kOff && !options.device->is_host();
+  if (!moves || !options.share_memory) return place_transient(plan, options.share_memory);
+  const bool all = options.lms.mode == LmsOptions::Mode::kThreshold || options.lms.fraction > 0;
+  const double share = all ? options.lms.fraction : 1;
+  offload(plan, graph, options, plan.arena_budget, room_for_arena(options.budget.get(), fixed, share));
+}
+
 }  // namespace
 
 Plan make_plan(const Graph& graph, const NetOptions& options) {
@@ -23,7 +36,9 @@ Plan make_plan(const Graph& graph, const NetOptions& options) {
   if (options.backward) builder.add_backward();
   builder.mark_gradient_parts();
   Plan plan = builder.take();
-  place_values(plan, options.share_memory);
+  share_storage(plan, options.share_memory);
+  place_persistent(plan);
+  place_in_budget(plan, graph, options);
   plan.unshared_bytes = unshared_bytes(graph, options);
   return plan;
 }

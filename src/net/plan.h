@@ -42,7 +42,18 @@ struct Value {
   size_t offset = 0;          ///< within the arena, or within the persistent buffer
 };
 
-enum class StepKind { kSource, kForward, kBackward, kReorder };
+enum class StepKind {
+  kSource,
+  kForward,
+  kBackward,
+  kReorder,
+  kRepeat,    ///< a forward or reorder step once more, for a value that was given up meanwhile
+  kOffload,   ///< bottoms[0] to the host
+  kPrefetch,  ///< tops[0] back from there
+};
+
+/// Copies run in streams of their own, one each way; all other steps in one.
+constexpr bool is_copy(StepKind kind) { return kind == StepKind::kOffload || kind == StepKind::kPrefetch; }
 
 struct Step {
   StepKind kind;
@@ -50,9 +61,23 @@ struct Step {
   bool in_backward = false;
   std::vector<int> bottoms, tops, bottom_diffs, top_diffs;  ///< values, -1: absent
   int saved = -1, scratch = -1;
-  std::unique_ptr<Reorder> reorder;  ///< from bottoms[0] to tops[0]
+  std::shared_ptr<Reorder> reorder;  ///< from bottoms[0] to tops[0]
   std::vector<Param*> ready;         ///< parameters whose gradient this step completes
   std::vector<char> first_part;      ///< per parameter of the unit: the first gradient contribution of the pass
+  size_t host_offset = 0;            ///< of a copy: where its content lies on the host
+  std::vector<int> waits;            ///< earlier steps of other streams that have to be done before; one per stream
+  bool awaited = false;              ///< some step waits for this one
+};
+
+/// What large model support makes of a pass (offload.h). Times are predictions.
+struct Offloading {
+  bool planned = false;
+  int moved = 0, repeated = 0;         ///< values
+  size_t bytes_out = 0, bytes_in = 0;  ///< per pass
+  size_t host_bytes = 0;
+  size_t resident_arena_bytes = 0;  ///< the arena if nothing is moved
+  double step_seconds = 0;          ///< of the pass without any of it
+  double exposed_seconds = 0, repeat_seconds = 0;
 };
 
 struct Plan {
@@ -63,7 +88,9 @@ struct Plan {
   std::vector<int> data, diff;                   ///< per version: its value, -1: none (fused away, or no gradient)
   std::vector<std::pair<int, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
   size_t arena_bytes = 0, persistent_bytes = 0;
+  size_t arena_budget = 0;    ///< bytes that the arena should have at most
   size_t unshared_bytes = 0;  ///< every version's data and gradient in plain order, nothing shared
+  Offloading offloading;
 
   /// Parameters in the order in which backward completes their gradients; those without one last.
   std::vector<Param*> completion;

@@ -51,7 +51,13 @@ class PlanBuilder {
   std::vector<std::pair<int, int>> reordered_;  ///< (content, reordered value) of forward reorders
 };
 
-/// Lets values share memory where `aliases` of the kernels and the lifetimes allow it, and places all of them.
-void place_values(Plan& plan, bool share_memory);
+/// Lets values share memory where `aliases` of the kernels and the lifetimes allow it.
+void share_storage(Plan& plan, bool share_memory);
+
+/// Places what outlives the pass, one beside the other.
+void place_persistent(Plan& plan);
+
+/// Places all other values by their lifetimes, in `share_memory` or side by side.
+void place_transient(Plan& plan, bool share_memory);
 
 }  // namespace robusta

@@ -2,33 +2,14 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <map>
 
+#include "base/bytes.h"
 #include "base/str.h"
+#include "net/peak.h"
+#include "net/step_cost.h"
 
 namespace robusta {
 namespace {
-
-std::string human(double bytes) {
-  const char* units[] = {"B", "KiB", "MiB", "GiB"};
-  int unit = 0;
-  while (bytes >= 1024 && unit < 3) bytes /= 1024, ++unit;
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(unit == 0 ? 0 : 1) << bytes << " " << units[unit];
-  return out.str();
-}
-
-double unit_flops(const Graph& graph, const Unit& unit) {
-  double flops = 0;
-  for (int n : unit.nodes) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
-    std::vector<Shape> bottoms, tops;
-    for (int v : node.bottoms) bottoms.push_back(graph.versions[static_cast<size_t>(v)].shape);
-    for (int v : node.tops) tops.push_back(graph.versions[static_cast<size_t>(v)].shape);
-    if (!node.source) flops += node.layer->forward_flops(bottoms, tops);
-  }
-  return flops;
-}
 
 std::string unit_name(const Graph& graph, const Unit& unit) {
   std::string name;
@@ -48,13 +29,13 @@ void print_unit(std::ostream& out, const Net& net, size_t u) {
       const Value& from = plan.values[static_cast<size_t>(step.bottoms[0])];
       const Value& to = plan.values[static_cast<size_t>(step.tops[0])];
       out << "    reorder " << from.label << ": " << layout_name(from.desc.layout) << " -> "
-          << layout_name(to.desc.layout) << " (" << human(static_cast<double>(to.bytes)) << ")\n";
+          << layout_name(to.desc.layout) << " (" << bytes_text(to.bytes) << ")\n";
       continue;
     }
     for (int top : step.tops) {
       const Value& value = plan.values[static_cast<size_t>(top)];
       out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout)
-          << ", " << human(static_cast<double>(value.bytes))
+          << ", " << bytes_text(value.bytes)
           << (value.storage != top ? ", in the memory of " + plan.values[static_cast<size_t>(value.storage)].label : "")
           << "\n";
     }
@@ -63,10 +44,10 @@ void print_unit(std::ostream& out, const Net& net, size_t u) {
   const double flops = unit_flops(graph, unit);
   out << "    kernel " << (unit.kernel ? unit.kernel->describe() : "source");
   if (flops > 0) out << ", " << std::setprecision(4) << flops / 1e9 << " GFLOP forward";
-  if (saved > 0) out << ", saves " << human(static_cast<double>(saved)) << " for backward";
+  if (saved > 0) out << ", saves " << bytes_text(saved) << " for backward";
   size_t params = 0;
   for (const Param* param : unit.params) params += param->desc.bytes();
-  if (params > 0) out << ", parameters " << human(static_cast<double>(params));
+  if (params > 0) out << ", parameters " << bytes_text(params);
   out << "\n";
   for (const Declined& declined : unit.declined) {
     out << "    declined: " << declined.backend << " for " << declined.pattern << ": " << declined.reason << "\n";
@@ -75,34 +56,12 @@ void print_unit(std::ostream& out, const Net& net, size_t u) {
 
 /// The step at which most memory is alive, and the values alive then, largest first.
 void print_peak(std::ostream& out, const Plan& plan) {
-  std::vector<size_t> alive(plan.steps.size(), 0);
-  std::map<int, std::pair<int, int>> lives;  // storage -> first and last step
-  for (size_t v = 0; v < plan.values.size(); ++v) {
-    const Value& value = plan.values[v];
-    if (value.first < 0) continue;
-    auto [life, fresh] = lives.try_emplace(value.storage, value.first, value.last);
-    if (!fresh) {
-      life->second = {std::min(life->second.first, value.first), std::max(life->second.second, value.last)};
-    }
-  }
-  for (const auto& [storage, life] : lives) {
-    for (int s = life.first; s <= life.second; ++s) {
-      alive[static_cast<size_t>(s)] += plan.values[static_cast<size_t>(storage)].bytes;
-    }
-  }
-  if (alive.empty()) return;
-  const int peak = static_cast<int>(std::max_element(alive.begin(), alive.end()) - alive.begin());
-  std::vector<int> there;
-  for (const auto& [storage, life] : lives) {
-    if (life.first <= peak && peak <= life.second) there.push_back(storage);
-  }
-  std::sort(there.begin(), there.end(), [&](int a, int b) {
-    return plan.values[static_cast<size_t>(a)].bytes > plan.values[static_cast<size_t>(b)].bytes;
-  });
-  out << "Largest values alive at the peak (step " << peak << " of " << plan.steps.size() << "):\n";
-  for (size_t i = 0; i < std::min<size_t>(there.size(), 5); ++i) {
-    const Value& value = plan.values[static_cast<size_t>(there[i])];
-    out << "    " << std::setw(10) << human(static_cast<double>(value.bytes)) << "  " << value.label << "\n";
+  const Peak peak = peak_of(plan);
+  if (peak.step < 0) return;
+  out << "Largest values alive at the peak (step " << peak.step << " of " << plan.steps.size() << "):\n";
+  for (size_t i = 0; i < std::min<size_t>(peak.values.size(), 5); ++i) {
+    const Value& value = plan.values[static_cast<size_t>(peak.values[i])];
+    out << "    " << std::setw(10) << bytes_text(value.bytes) << "  " << value.label << "\n";
   }
 }
 
@@ -132,12 +91,11 @@ void print_plan(std::ostream& out, const Net& net, int history_per_param) {
   const MemoryUse use = memory_use(net, history_per_param);
   out << "FLOPs of one forward pass: " << std::setprecision(4) << flops / 1e9 << " GFLOP ("
       << flops / 1e9 / static_cast<double>(net.batch()) << " per sample)\n"
-      << "Memory: activations and scratch " << human(static_cast<double>(use.activations)) << ", parameters "
-      << human(static_cast<double>(use.params)) << ", gradients " << human(static_cast<double>(use.gradients))
-      << ", history " << human(static_cast<double>(use.history)) << "\n"
-      << "Peak: " << human(static_cast<double>(use.total())) << " (" << std::fixed << std::setprecision(1)
+      << "Memory: activations and scratch " << bytes_text(use.activations) << ", parameters " << bytes_text(use.params)
+      << ", gradients " << bytes_text(use.gradients) << ", history " << bytes_text(use.history) << "\n"
+      << "Peak: " << bytes_text(use.total()) << " (" << std::fixed << std::setprecision(1)
       << 100.0 * static_cast<double>(use.total()) / static_cast<double>(use.unshared) << " % of "
-      << human(static_cast<double>(use.unshared)) << " without sharing)\n"
+      << bytes_text(use.unshared) << " without sharing)\n"
       << std::defaultfloat;
 }
 

@@ -80,34 +80,47 @@ class Sharing {
   std::set<int> overwritten_;              ///< storages this step writes over
 };
 
-}  // namespace
-
-void place_values(Plan& plan, bool share_memory) {
-  Sharing sharing(plan);
-  if (share_memory) sharing.apply_aliases();
-
-  std::vector<Lifetime> transient(plan.values.size()), persistent(plan.values.size());
-  std::vector<bool> stays(plan.values.size(), false);
+/// Per value that others share the memory of: from the first to the last use of any of them.
+std::vector<Lifetime> lifetimes(const Plan& plan, bool persistent) {
+  std::vector<Lifetime> lives(plan.values.size());
   for (const Value& value : plan.values) {
-    if (value.persistent) stays[static_cast<size_t>(value.storage)] = true;
-  }
-  for (const Value& value : plan.values) {
-    if (value.first < 0 && !value.persistent) continue;
-    const auto root = static_cast<size_t>(value.storage);
-    Lifetime& life = stays[root] ? persistent[root] : transient[root];
+    if (value.persistent != persistent || (value.first < 0 && !persistent)) continue;
+    Lifetime& life = lives[static_cast<size_t>(value.storage)];
     const bool fresh = life.bytes == 0;
     life.bytes = std::max(life.bytes, value.bytes);
     life.first = fresh ? value.first : std::min(life.first, value.first);
     life.last = fresh ? value.last : std::max(life.last, value.last);
   }
-  const Placement shared = share_memory ? place(transient) : place_apart(transient);
-  const Placement kept = place_apart(persistent);
-  plan.arena_bytes = shared.bytes;
+  return lives;
+}
+
+}  // namespace
+
+void share_storage(Plan& plan, bool share_memory) {
+  Sharing sharing(plan);
+  if (share_memory) sharing.apply_aliases();
+  // What shares with a persistent value is persistent.
+  std::vector<bool> stays(plan.values.size(), false);
+  for (const Value& value : plan.values) {
+    if (value.persistent) stays[static_cast<size_t>(value.storage)] = true;
+  }
+  for (Value& value : plan.values) value.persistent = stays[static_cast<size_t>(value.storage)];
+}
+
+void place_persistent(Plan& plan) {
+  const Placement kept = place_apart(lifetimes(plan, true));
   plan.persistent_bytes = kept.bytes;
   for (Value& value : plan.values) {
-    const auto root = static_cast<size_t>(value.storage);
-    value.persistent = stays[root];
-    value.offset = stays[root] ? kept.offsets[root] : shared.offsets[root];
+    if (value.persistent) value.offset = kept.offsets[static_cast<size_t>(value.storage)];
+  }
+}
+
+void place_transient(Plan& plan, bool share_memory) {
+  const std::vector<Lifetime> lives = lifetimes(plan, false);
+  const Placement shared = share_memory ? place(lives) : place_apart(lives);
+  plan.arena_bytes = shared.bytes;
+  for (Value& value : plan.values) {
+    if (!value.persistent) value.offset = shared.offsets[static_cast<size_t>(value.storage)];
   }
 }
 

@@ -63,7 +63,7 @@ void expect_sound(const ResidencyProblem& problem, const Residency& residency) {
         for (const int need : block.repeat->needs) {
           EXPECT_TRUE(there(need, absence.before)) << "block " << b << " needs " << need << " at " << absence.before;
           for (const BlockUse& use : problem.blocks[static_cast<size_t>(need)].uses) {
-            EXPECT_FALSE(use.writes && use.step > block.uses.front().step && use.step <= absence.before);
+            EXPECT_FALSE(use.writes && use.step > block.uses.front().step && use.step < absence.before);
           }
         }
         continue;

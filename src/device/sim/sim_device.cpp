@@ -28,13 +28,18 @@ class SimEvent : public Event {
   void signal() {
     std::lock_guard lock(mutex_);
     done_ = true;
+    time_ = std::chrono::steady_clock::now();
     reached_.notify_all();
+  }
+  double ms_since(const Event& earlier) const override {
+    return std::chrono::duration<double, std::milli>(time_ - static_cast<const SimEvent&>(earlier).time_).count();
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable reached_;
   bool done_ = false;
+  std::chrono::steady_clock::time_point time_;
 };
 
 }  // namespace

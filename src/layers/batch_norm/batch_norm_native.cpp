@@ -52,6 +52,7 @@ class BatchNormNative : public Kernel {
     if (chain.relu) slope_ = chain.relu->slope();
     booking_.bottom_layouts = booking_.top_layouts = {request.bottoms[0].layout};
     booking_.reads_bottoms = {true};
+    booking_.repeatable = true;
     booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
     booking_.saved_bytes = kSavedArrays * width() * sizeof(float);
     booking_.forward_scratch = booking_.backward_scratch =
@@ -63,7 +64,9 @@ class BatchNormNative : public Kernel {
     const float* x = run.bottoms[0].as<float>();
     float* y = run.tops[0].as<float>();
     const Saved saved(run.saved, width());
-    if (global_) {
+    if (run.again) {
+      // What normalising needs is in `saved`.
+    } else if (global_) {
       settle_stored(run, saved);
     } else {
       const Sums sums(run.scratch, batch_, width());

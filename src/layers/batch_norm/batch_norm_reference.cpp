@@ -29,6 +29,7 @@ class BatchNormReference : public Kernel {
     sync_ = layer.synchronised();
     const bool learns_scale = scaled_ && request.backward && request.param_grads[3];
     booking_.reads_bottoms = {!global_ || learns_scale};
+    booking_.repeatable = !sync_;  // ranks would sum once more
     if (request.backward) booking_.saved_bytes = 2 * static_cast<size_t>(channels_) * sizeof(T);
     booking_.forward_scratch = booking_.backward_scratch = 2 * static_cast<size_t>(channels_) * sizeof(double);
   }
@@ -44,17 +45,18 @@ class BatchNormReference : public Kernel {
       means[c] = moments.mean, variances[c] = moments.variance;
     });
     if (sync_) share_moments(run.pass->ranks, per_channel_pair(means));
-    if (!global_) advance_count(run);
+    const bool counts = !global_ && !run.again;
+    if (counts) advance_count(run);
     for_channels([&, x, y, saved](int64_t c) {
       const Moments moments{means[c], variances[c]};
-      if (!global_) add_to_statistics(run, c, moments, elements_of_batch(run));
+      if (counts) add_to_statistics(run, c, moments, elements_of_batch(run));
       const double r = 1 / std::sqrt(moments.variance + eps_), scale = scale_of(run, c), shift = shift_of(run, c);
       for_elements(c, [&](int64_t i) { y[i] = static_cast<T>((x[i] - moments.mean) * r * scale + shift); });
       if (!saved) return;
       saved[2 * c] = static_cast<T>(moments.mean);
       saved[2 * c + 1] = static_cast<T>(r);
     });
-    for (size_t i = 0; !global_ && i < 3; ++i) ++run.params[i]->version;
+    for (size_t i = 0; counts && i < 3; ++i) ++run.params[i]->version;
   }
 
   void backward(const KernelRun& run) override {

@@ -43,6 +43,7 @@ class BiasReference : public Kernel {
     inner_ = layer.inner();
     second_bottom_ = layer.bias_is_bottom();
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, true}};
   }

@@ -14,6 +14,7 @@ class BiasNative : public Kernel {
     rows_ = {layer.outer(), layer.count(), layer.inner()};
     second_bottom_ = layer.bias_is_bottom();
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, true}};
   }

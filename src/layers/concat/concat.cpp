@@ -41,6 +41,7 @@ class ConcatKernel : public Kernel {
  public:
   explicit ConcatKernel(const KernelRequest& request)
       : pieces_(request.tops[0], request.bottoms, request.layer<ConcatLayer>().axis()) {
+    booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
     if (request.bottoms.size() == 1) {
       booking_.forward_aliases = {{0, 0, true}};

@@ -14,6 +14,7 @@ class BlockedConcat : public Kernel {
       : pieces_(request.tops[0], request.bottoms, 1) {
     booking_.bottom_layouts = std::move(layouts.pieces);
     booking_.top_layouts = {std::move(layouts.whole)};
+    booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
   }
   std::string describe() const override { return "onednn blocks"; }

@@ -35,6 +35,7 @@ class DropoutReference : public Kernel {
   explicit DropoutReference(const KernelRequest& request)
       : layer_(request.layer<DropoutLayer>()), scale_(1 / (1 - static_cast<T>(layer_.ratio()))) {
     booking_.reads_bottoms = {false};
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
   }

@@ -43,6 +43,7 @@ class DropoutNative : public Kernel {
   explicit DropoutNative(const KernelRequest& request)
       : layer_(request.layer<DropoutLayer>()), scale_(dropout_scale(layer_)) {
     booking_.reads_bottoms = {false};
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
   }

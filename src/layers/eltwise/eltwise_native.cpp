@@ -31,6 +31,7 @@ class PairwiseKernel : public Kernel {
  public:
   explicit PairwiseKernel(const KernelRequest& request) {
     count_ = book_shared_layout(request, true, booking_);
+    booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), true);
     booking_.forward_aliases = {{0, 0, false}, {1, 0, false}};
   }

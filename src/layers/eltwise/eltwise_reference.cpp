@@ -13,6 +13,7 @@ class EltwiseReference : public Kernel {
  public:
   explicit EltwiseReference(const KernelRequest& request)
       : layer_(request.layer<EltwiseLayer>()), op_(layer_.operation()) {
+    booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), op_ != Op::SUM);
     booking_.reads_tops = {op_ == Op::PROD && !layer_.stable_prod_grad()};
   }

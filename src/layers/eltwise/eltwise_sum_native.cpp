@@ -31,6 +31,7 @@ class SumKernel : public Kernel {
     for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer.coeff(b)});
     if (fused_) slope_ = request.layer<ReluLayer>(1).slope();
     count_ = book_shared_layout(request, true, booking_);
+    booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
     booking_.reads_tops = {fused_};
     // The first two terms of the sum: see weighted_sum.

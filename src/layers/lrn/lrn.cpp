@@ -49,6 +49,7 @@ class LrnReference : public Kernel {
     k_ = layer.k();
     beta_ = layer.beta();
     weight_ = double{layer.alpha()} / static_cast<double>(across_ ? size : size * size);
+    booking_.repeatable = true;
     booking_.backward_scratch = 2 * static_cast<size_t>(shape_.count()) * sizeof(T);
   }
   std::string describe() const override { return "reference"; }

@@ -135,6 +135,7 @@ class LrnNative : public Kernel {
     const float weight = layer.alpha() / static_cast<float>(layer.size());
     window_ = {layer.size(), layer.k(), weight, 2 * weight * layer.beta()};
     booking_.bottom_layouts = booking_.top_layouts = {layout};
+    booking_.repeatable = true;
     booking_.reads_bottoms = {true};
     booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
   }

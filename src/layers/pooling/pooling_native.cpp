@@ -200,6 +200,7 @@ class PoolingNative : public Kernel {
     images_ = stored_count({request.bottoms[0].shape, DType::kF32, bottom}) / in_size();
     booking_.bottom_layouts = {bottom};
     booking_.top_layouts = {top};
+    booking_.repeatable = true;
     booking_.reads_bottoms = {false};
     if (is_max_ && request.backward) booking_.saved_bytes = static_cast<size_t>(images_ * out_size());
   }

@@ -33,6 +33,7 @@ class PoolingReference : public Kernel {
     std::copy(layer.axes().begin(), layer.axes().end(), axes_ + 3 - layer.axes().size());
     in_ = elements_in(axes_);
     out_ = elements_out(axes_);
+    booking_.repeatable = true;
     booking_.reads_bottoms = {false};
     booking_.takes_missing_top_diffs = true;  // of the index top
     if (is_max_ && request.backward) booking_.saved_bytes = static_cast<size_t>(planes_ * out_) * sizeof(int64_t);

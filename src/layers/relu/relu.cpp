@@ -15,6 +15,7 @@ class ReluReference : public Kernel {
     const bool sign_survives = slope_ >= 0;
     booking_.reads_bottoms = {!sign_survives};
     booking_.reads_tops = {sign_survives};
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
   }

@@ -17,6 +17,7 @@ class ScaleNative : public Kernel {
     const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
     booking_.reads_bottoms = {scale_grad};
     if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
   }

@@ -1,0 +1,22 @@
+/// A plan as blocks of memory with their uses, for those who decide what lies where when.
+#pragma once
+
+#include <vector>
+
+#include "memory/residency.h"
+#include "net/graph.h"
+#include "net/options.h"
+#include "net/plan.h"
+
+namespace robusta {
+
+struct BlockTable {
+  std::vector<MemoryBlock> blocks;
+  std::vector<int> root;      ///< per block: the value whose memory it is
+  std::vector<int> block_of;  ///< per value; -1: persistent, or never used
+};
+
+/// REQUIRES: share_storage has run.
+BlockTable blocks_of(const Graph& graph, const Plan& plan, const MachineRates& rates);
+
+}  // namespace robusta

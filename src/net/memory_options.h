@@ -1,0 +1,43 @@
+/// How much memory nets may take of their device, and what is done when that is not enough.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+
+namespace robusta {
+
+/// Memory for everything that the nets of one training keep on their device.
+struct MemoryBudget {
+  static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+
+  size_t limit = kNoLimit;
+  std::string source;  ///< for messages: where the limit comes from, "-gpu_memory"
+  int histories = 0;   ///< arrays per parameter that the update will want
+  size_t taken =
+      0;  ///< by parameters, gradients, histories and persistent values of all nets so far: all but the arena
+
+  size_t left() const { return limit == kNoLimit ? kNoLimit : limit > taken ? limit - taken : 0; }
+};
+
+/// Large model support: contents that a pass does not need for a while move to the host (memory/residency.h).
+struct LmsOptions {
+  enum class Mode {
+    kOff,
+    kAuto,       ///< what has to move so that all fits
+    kThreshold,  ///< all of at least `min_bytes` that waits from forward to backward
+  };
+  Mode mode = Mode::kOff;
+  size_t min_bytes = 0;
+  double fraction = 0;  ///< of the budget: nothing more moves once all else fits in it
+  int processes = 1;    ///< of this host that will take memory of the host for it
+};
+
+/// What the machine does per second, for predictions.
+struct MachineRates {
+  double flops = 15e12;
+  double memory = 900e9;  ///< bytes read or written by kernels
+  double link = 12e9;     ///< bytes between host and device, each way
+};
+
+}  // namespace robusta

@@ -1,0 +1,42 @@
+#include "support/lms.h"
+
+#include <filesystem>
+
+#include "data/settings.h"
+#include "schema/filter.h"
+#include "schema/read_text.h"
+#include "schema/splits.h"
+
+namespace robusta::test {
+
+NetDef model_def(const std::string& model) {
+  data_settings().synthesize_missing = true;
+  const auto file = std::filesystem::path(ROBUSTA_SOURCE_DIR) / "models" / model / "train_val.prototxt";
+  caffe::NetState state;
+  state.set_phase(caffe::TRAIN);
+  return insert_splits(filter_net(read_net(file.string()), state));
+}
+
+NetOptions resident_options(Device& device, int64_t batch) {
+  NetOptions options;
+  options.device = &device;
+  options.batch = batch;
+  return options;
+}
+
+NetOptions with_budget(NetOptions options, const Net& resident, double share) {
+  const auto arena = static_cast<size_t>(static_cast<double>(resident.plan().arena_bytes) * share);
+  options.budget = std::make_shared<MemoryBudget>();
+  options.budget->limit = fixed_memory(resident) + arena;
+  options.budget->source = "a test";
+  options.lms.mode = LmsOptions::Mode::kAuto;
+  return options;
+}
+
+size_t fixed_memory(const Net& net) {
+  size_t params = 0;
+  for (const ParamPtr& param : net.params()) params += align_up(param->desc.bytes());
+  return params * (net.options().backward ? 2 : 1) + net.plan().persistent_bytes;
+}
+
+}  // namespace robusta::test
