@@ -43,6 +43,16 @@ TEST(PoolingTest, SinglePrecision) {
   for (const KernelCase& c : cases()) compare_with_reference("reference", c);
 }
 
+TEST(PoolingTest, Gpu) {
+  for (const KernelCase& c : cases()) compare_gpu_with_reference(c);
+  // Windows that want more than a byte to tell their taps apart.
+  compare_gpu_with_reference(pooling("pool: MAX kernel_size: 17 stride: 5 pad: 3", {{2, 3, 31, 24}}));
+  compare_gpu_with_reference(pooling("pool: MAX kernel_size: 1073741824 stride: 1073741824 pad: 2", {{2, 3, 5, 4}}));
+  KernelCase ties = pooling("pool: MAX kernel_size: 3 stride: 2", {{1, 4, 5, 5}});
+  ties.bottom_values = [](int, const Shape& shape) { return Array(static_cast<size_t>(shape.count()), 0.5); };
+  compare_gpu_with_reference(ties);
+}
+
 Shape top_of(const std::string& fields, const Shape& bottom) {
   return KernelHarness(pooling(fields, {bottom}), {}).top_shapes()[0];
 }
@@ -56,9 +66,15 @@ TEST(PoolingTest, RoundsAsCaffe) {
   EXPECT_EQ(top_of("kernel_size: 1 stride: 3", {1, 1, 6, 6}), (Shape{1, 1, 3, 3}));
 }
 
-TEST(PoolingTest, EmptyWindows) {
+/// Backend and kind of a kernel.
+class PoolingKernelTest : public testing::TestWithParam<std::pair<const char*, const char*>> {
+ protected:
+  const KernelOptions how{.backend = GetParam().first, .kind = GetParam().second, .dtype = DType::kF32};
+};
+
+TEST_P(PoolingKernelTest, EmptyWindows) {
   const Array pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-  KernelHarness max(pooling("pool: MAX kernel_size: 1 stride: 5", {{1, 1, 2, 8}}, 2), {.dtype = DType::kF32});
+  KernelHarness max(pooling("pool: MAX kernel_size: 1 stride: 5", {{1, 1, 2, 8}}, 2), how);
   max.forward({pixels});  // windows at column 0, 5 and 10; the last begins behind the image
   EXPECT_EQ(max.tops()[0], (Array{1, 6, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX}));
   EXPECT_EQ(max.tops()[1], (Array{0, 5, -1, -1, -1, -1}));
@@ -66,7 +82,7 @@ TEST(PoolingTest, EmptyWindows) {
   EXPECT_EQ(max.bottom_diffs()[0], (Array{1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(max.damage(), "");
 
-  KernelHarness average(pooling("pool: AVE kernel_size: 1 stride: 2", {{1, 1, 1, 4}}), {.dtype = DType::kF32});
+  KernelHarness average(pooling("pool: AVE kernel_size: 1 stride: 2", {{1, 1, 1, 4}}), how);
   average.forward({{1, 2, 3, 4}});  // the third window begins exactly behind the image: 0 / 0
   ASSERT_EQ(average.tops()[0].size(), 3u);
   EXPECT_TRUE(std::isnan(average.tops()[0][2]));
@@ -74,14 +90,17 @@ TEST(PoolingTest, EmptyWindows) {
   EXPECT_EQ(average.bottom_diffs()[0], (Array{1, 0, 2, 0}));
 }
 
-TEST(PoolingTest, MissingTopGradientMeansZero) {
-  KernelHarness harness(pooling("kernel_size: 2", {{1, 1, 2, 2}}, 2), {});
+TEST_P(PoolingKernelTest, MissingTopGradientMeansZero) {
+  KernelHarness harness(pooling("kernel_size: 2", {{1, 1, 2, 2}}, 2), how);
   harness.forward({{1, 4, 3, 2}});
   harness.backward({{5}, {}});
   EXPECT_EQ(harness.bottom_diffs()[0], (Array{0, 5, 0, 0}));
   harness.backward({{}, {}});
   EXPECT_EQ(harness.bottom_diffs()[0], (Array{0, 0, 0, 0}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Kernels, PoolingKernelTest,
+                         testing::Values(std::pair{"reference", "cpu"}, std::pair{"gpu", "emulated"}));
 
 TEST(PoolingTest, RefusesBadFields) {
   const auto bad = [](const std::string& fields, const std::string& cause, const std::string& field) {
