@@ -34,6 +34,65 @@ TEST(BatchNormTest, SinglePrecision) {
   for (const KernelCase& c : kCases) compare_with_reference("reference", c);
 }
 
+TEST(BatchNormTest, Gpu) {
+  for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
+}
+
+TEST(BatchNormTest, GpuWithScaleAndRelu) {
+  const std::string scale = "type: 'Scale' scale_param { bias_term: true }";
+  const std::vector<std::vector<std::string>> tails{{"type: 'Scale'"},
+                                                    {scale},
+                                                    {"type: 'ReLU'"},
+                                                    {scale, "type: 'ReLU'"},
+                                                    {scale, "type: 'ReLU' relu_param { negative_slope: -0.5 }"}};
+  for (const auto& tail : tails) {
+    for (const char* fields : {"", "eps: 0.01 moving_average_fraction: 0.5", "use_global_stats: true"}) {
+      for (const Shape& shape : {Shape{3, 4, 5, 2}, Shape{2, 2, 71, 83}, Shape{7, 5}}) {
+        KernelCase chain = batch_norm(fields, shape);
+        chain.layers.insert(chain.layers.end(), tail.begin(), tail.end());
+        compare_gpu_with_reference(chain);
+      }
+    }
+  }
+}
+
+TEST(BatchNormTest, GpuDeclinesOtherScales) {
+  const auto why_not = [](const std::string& norm, const std::string& scale) {
+    const KernelHarness harness({{"type: 'BatchNorm' batch_norm_param { " + norm + " }", scale}, {{2, 3, 4, 4}}},
+                                {.backend = "gpu", .kind = "emulated", .dtype = DType::kF32});
+    return harness.made() ? "" : harness.why_not();
+  };
+  EXPECT_NE(why_not("", "type: 'Scale' scale_param { axis: 0 num_axes: 2 }").find("by channel"), std::string::npos);
+  EXPECT_NE(why_not("scale_bias: true", "type: 'Scale'").find("of its own"), std::string::npos);
+}
+
+/// This rank and one whose means are 0.5 and whose second moments (and sums of gradients) are 0.5 and 1.5.
+class OtherRank : public StepReduce {
+ public:
+  int ranks() const override { return 2; }
+  void sum(std::span<double> values) override {
+    for (size_t i = 0; i < values.size(); ++i) values[i] += i < values.size() / 2 ? 0.5 : 1.5;
+  }
+};
+
+TEST(BatchNormTest, GpuOverRanks) {
+  OtherRank other;
+  const KernelOptions how{.pass = {.ranks = &other}};
+  for (const char* fields : {"sync: true", "sync: true scale_bias: true", ""}) {
+    compare_gpu_with_reference(batch_norm(fields), 1e-5, how);
+  }
+}
+
+TEST(BatchNormTest, GpuFarFromZero) {
+  KernelCase what = batch_norm("", {4, 16, 9, 9});
+  what.bottom_values = [](int, const Shape& s) {
+    Array values(static_cast<size_t>(s.count()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = 300 + static_cast<double>(i % 97) / 64;
+    return values;
+  };
+  compare_gpu_with_reference(what, 5e-5);  // as the native kernel: the mean is a float
+}
+
 TEST(BatchNormTest, KeepsStatisticsAsCaffe) {
   KernelHarness harness(batch_norm("moving_average_fraction: 0.5", {2, 1, 2}), {});
   harness.forward({{1, 2, 3, 6}}, {{10}, {20}, {4}});
