@@ -48,6 +48,9 @@ GpuInfo describe_fake(const FakeGpus& fake, int ordinal) {
   info.capability = "0.0";
   info.pci_id = str("sim:", ordinal);
   info.processors = 1;
+  for (int other = 0; other < fake.count; ++other) {
+    if (other != ordinal) info.peers.push_back({other, "PCIe"});
+  }
   return info;
 }
 
@@ -69,17 +72,25 @@ std::vector<GpuInfo> list_gpus() {
   return backend() ? backend()->list() : std::vector<GpuInfo>{};
 }
 
-std::shared_ptr<Device> open_gpu(int ordinal) {
+std::vector<GpuSoftware> gpu_software() { return backend() ? backend()->software() : std::vector<GpuSoftware>{}; }
+
+GpuInfo describe_gpu(int ordinal) {
   if (!gpus_supported()) {
     throw Error(ErrorKind::kUnsupported, "-gpu: this build has no GPU support",
                 "leave -gpu out: the CPU is used; or build where the CUDA toolkit is found");
   }
-  const auto count = static_cast<int>(list_gpus().size());
+  const std::vector<GpuInfo> gpus = list_gpus();
+  const auto count = static_cast<int>(gpus.size());
   if (ordinal < 0 || ordinal >= count) {
     throw Error(ErrorKind::kUsage, str("there is no GPU ", ordinal, ": this process sees ", count),
                 count == 0 ? "leave -gpu out to use the CPU; see nvidia-smi and CUDA_VISIBLE_DEVICES"
                            : str("give one of 0 to ", count - 1, ", or -gpu all"));
   }
+  return gpus[static_cast<size_t>(ordinal)];
+}
+
+std::shared_ptr<Device> open_gpu(int ordinal) {
+  describe_gpu(ordinal);  // throws where there is none
   if (const auto fake = fake_gpus()) return std::make_shared<SimDevice>(fake->memory, 0, fake->kernels);
   return backend()->open(ordinal);
 }

@@ -13,6 +13,12 @@
 
 namespace robusta {
 
+/// Another GPU that this one reads and writes directly.
+struct GpuPeer {
+  int ordinal = 0;
+  std::string link;  ///< "NVLink" or "PCIe"
+};
+
 struct GpuInfo {
   int ordinal = 0;
   std::string name;
@@ -20,12 +26,19 @@ struct GpuInfo {
   std::string capability;  ///< "9.0"
   std::string pci_id;      ///< "0000:3B:00.0": the same GPU for every process of a host
   int processors = 0;
+  std::vector<GpuPeer> peers;
+};
+
+/// A part of the machine's software and its version, "13.0"; "" where it is not there.
+struct GpuSoftware {
+  std::string name, version;
 };
 
 struct GpuBackend {
   std::string name;
   std::vector<GpuInfo> (*list)();
   std::shared_ptr<Device> (*open)(int ordinal);
+  std::vector<GpuSoftware> (*software)();
 };
 
 bool register_gpus(const GpuBackend& backend);
@@ -34,7 +47,10 @@ bool register_gpus(const GpuBackend& backend);
 bool gpus_supported();
 /// All that this process may use. Throws Error{kDevice|kUnsupported} when a driver is there and does not serve.
 std::vector<GpuInfo> list_gpus();
-/// Throws Error{kUnsupported} when this build has no GPU support, Error{kUsage} when there is no such GPU.
+/// Driver and libraries, as they are at run time; none without a backend.
+std::vector<GpuSoftware> gpu_software();
+/// Both throw Error{kUnsupported} when this build has no GPU support, Error{kUsage} when there is no such GPU.
+GpuInfo describe_gpu(int ordinal);
 std::shared_ptr<Device> open_gpu(int ordinal);
 
 }  // namespace robusta

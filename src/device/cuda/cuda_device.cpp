@@ -6,7 +6,6 @@
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/dnn/context.h"
-#include "device/gpus.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -19,7 +18,8 @@ std::string bytes_text(size_t bytes) { return str((bytes + (1 << 19)) >> 20, " M
 CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   cudaDeviceProp properties;
   check_cuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
-  name_ = str("GPU ", ordinal, " (", properties.name, ")");
+  model_ = properties.name;
+  name_ = str("GPU ", ordinal, " (", model_, ")");
   total_ = properties.totalGlobalMem;
   generation_ = properties.major;
   make_current();
@@ -76,6 +76,15 @@ std::shared_ptr<void> CudaDevice::host_memory(size_t bytes) {
   return {memory, [](void* p) { cudaFreeHost(p); }};
 }
 
+std::shared_ptr<void> CudaDevice::pin(void* memory, size_t bytes) {
+  make_current();
+  if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess) {
+    return {memory, [](void* p) { cudaHostUnregister(p); }};
+  }
+  cudaGetLastError();
+  return nullptr;
+}
+
 size_t CudaDevice::free_memory() const {
   make_current();
   size_t free = 0, total = 0;
@@ -83,45 +92,4 @@ size_t CudaDevice::free_memory() const {
   return free;
 }
 
-namespace {
-
-GpuInfo describe(int ordinal) {
-  cudaDeviceProp p;
-  check_cuda(cudaGetDeviceProperties(&p, ordinal), "cudaGetDeviceProperties");
-  GpuInfo info;
-  info.ordinal = ordinal;
-  info.name = p.name;
-  info.memory = p.totalGlobalMem;
-  info.capability = str(p.major, ".", p.minor);
-  char id[32] = "";
-  check_cuda(cudaDeviceGetPCIBusId(id, sizeof id, ordinal), "cudaDeviceGetPCIBusId");
-  info.pci_id = id;
-  info.processors = p.multiProcessorCount;
-  return info;
-}
-
-std::vector<GpuInfo> list_cuda() {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaErrorNoDevice) {
-    cudaGetLastError();
-    return {};
-  }
-  // Without any driver the runtime says that the driver is insufficient.
-  int driver = 0;
-  if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
-    cudaGetLastError();
-    return {};
-  }
-  check_cuda(status, "cudaGetDeviceCount");
-  std::vector<GpuInfo> gpus;
-  for (int i = 0; i < count; ++i) gpus.push_back(describe(i));
-  return gpus;
-}
-
-std::shared_ptr<Device> open_cuda(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
-
-const bool registered = register_gpus({"cuda", list_cuda, open_cuda});
-
-}  // namespace
 }  // namespace robusta

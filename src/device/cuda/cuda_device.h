@@ -24,10 +24,13 @@ class CudaDevice : public Device {
   void deallocate(void* memory) override;
   std::unique_ptr<Stream> make_stream() override;
   std::shared_ptr<void> host_memory(size_t bytes) override;
+  std::shared_ptr<void> pin(void* memory, size_t bytes) override;
   size_t total_memory() const override { return total_; }
   size_t free_memory() const override;
 
   int ordinal() const { return ordinal_; }
+  /// As NVIDIA calls it: "NVIDIA H100 80GB HBM3".
+  const std::string& model() const { return model_; }
   /// The first number of the compute capability: 9 for 9.0.
   int generation() const { return generation_; }
   /// For the calling thread.
@@ -37,7 +40,7 @@ class CudaDevice : public Device {
 
  private:
   int ordinal_, generation_ = 0;
-  std::string name_;
+  std::string name_, model_;
   size_t total_ = 0;
   std::unique_ptr<dnn::Context> dnn_;
 };

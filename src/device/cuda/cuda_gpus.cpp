@@ -1,0 +1,108 @@
+// The GPUs that CUDA sees, and what software serves them.
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+#ifdef ROBUSTA_HAS_NCCL
+#include <nccl.h>
+#endif
+
+#include "base/str.h"
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_error.h"
+#include "device/gpus.h"
+
+namespace robusta {
+namespace {
+
+int peer_attribute(cudaDeviceP2PAttr attribute, int from, int to) {
+  int value = 0;
+  if (cudaDeviceGetP2PAttribute(&value, attribute, from, to) == cudaSuccess) return value;
+  cudaGetLastError();
+  return 0;
+}
+
+std::vector<GpuPeer> peers_of(int ordinal, int count) {
+  std::vector<GpuPeer> peers;
+  for (int other = 0; other < count; ++other) {
+    if (other == ordinal || !peer_attribute(cudaDevP2PAttrAccessSupported, ordinal, other)) continue;
+    // Atomic operations on a peer's memory go through NVLink, not through PCIe.
+    const bool nvlink = peer_attribute(cudaDevP2PAttrNativeAtomicSupported, ordinal, other);
+    peers.push_back({other, nvlink ? "NVLink" : "PCIe"});
+  }
+  return peers;
+}
+
+GpuInfo describe(int ordinal, int count) {
+  cudaDeviceProp p;
+  check_cuda(cudaGetDeviceProperties(&p, ordinal), "cudaGetDeviceProperties");
+  GpuInfo info;
+  info.ordinal = ordinal;
+  info.name = p.name;
+  info.memory = p.totalGlobalMem;
+  info.capability = str(p.major, ".", p.minor);
+  char id[32] = "";
+  check_cuda(cudaDeviceGetPCIBusId(id, sizeof id, ordinal), "cudaDeviceGetPCIBusId");
+  info.pci_id = id;
+  info.processors = p.multiProcessorCount;
+  info.peers = peers_of(ordinal, count);
+  return info;
+}
+
+std::vector<GpuInfo> list_cuda() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorNoDevice) {
+    cudaGetLastError();
+    return {};
+  }
+  // Without any driver the runtime says that the driver is insufficient.
+  int driver = 0;
+  if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+    cudaGetLastError();
+    return {};
+  }
+  check_cuda(status, "cudaGetDeviceCount");
+  std::vector<GpuInfo> gpus;
+  for (int i = 0; i < count; ++i) gpus.push_back(describe(i, count));
+  return gpus;
+}
+
+std::shared_ptr<Device> open_cuda(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
+
+/// Both of CUDA's own: 13000 is 13.0.
+std::string cuda_version(int version) {
+  return version > 0 ? str(version / 1000, ".", version % 1000 / 10) : std::string();
+}
+
+template <typename Status>
+std::string library_version(Status (*property)(libraryPropertyType, int*)) {
+  int major = 0, minor = 0, patch = 0;
+  property(MAJOR_VERSION, &major);
+  property(MINOR_VERSION, &minor);
+  property(PATCH_LEVEL, &patch);
+  return str(major, ".", minor, ".", patch);
+}
+
+std::vector<GpuSoftware> cuda_software() {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  std::vector<GpuSoftware> all = {{"driver for CUDA", cuda_version(driver)},
+                                  {"CUDA runtime", cuda_version(runtime)},
+                                  {"cuDNN", library_version(cudnnGetProperty)},
+                                  {"cuBLAS", library_version(cublasGetProperty)}};
+#ifdef ROBUSTA_HAS_NCCL
+  int nccl = 0;
+  ncclGetVersion(&nccl);  // 22803 is 2.28.3
+  all.push_back({"NCCL", str(nccl / 10000, ".", nccl % 10000 / 100, ".", nccl % 100)});
+#else
+  all.push_back({"NCCL", ""});
+#endif
+  return all;
+}
+
+const bool registered = register_gpus({"cuda", list_cuda, open_cuda, cuda_software});
+
+}  // namespace
+}  // namespace robusta
