@@ -1,39 +1,16 @@
 #include <gtest/gtest.h>
 
+#include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test {
 namespace {
 
-KernelCase convolution(const std::string& fields, std::vector<Shape> bottoms = {{2, 4, 6, 5}},
-                       const std::string& type = "Convolution") {
-  const int tops = static_cast<int>(bottoms.size());
-  return {{"type: '" + type + "' convolution_param { " + fields + " }"}, bottoms, caffe::TRAIN, tops};
-}
-
 KernelCase deconvolution(const std::string& fields, std::vector<Shape> bottoms = {{2, 4, 4, 3}}) {
   return convolution(fields, bottoms, "Deconvolution");
 }
 
-const std::vector<KernelCase> kConvolutions = {
-    convolution("num_output: 3 kernel_size: 3"),
-    convolution("num_output: 3 kernel_size: 1"),
-    convolution("num_output: 3 kernel_size: 1 bias_term: false"),
-    convolution("num_output: 3 kernel_size: 1 stride: 2"),
-    convolution("num_output: 6 kernel_size: 3 pad: 1 group: 2"),
-    convolution("num_output: 4 kernel_size: 3 pad: 1 group: 4 stride: 2"),
-    convolution("num_output: 3 kernel_size: 2 dilation: 3 pad: 2"),
-    convolution("num_output: 3 kernel_h: 1 kernel_w: 4 stride_h: 3 stride_w: 1 pad_h: 0 pad_w: 2"),
-    convolution("num_output: 2 kernel_size: 3 pad: 7 stride: 4"),
-    convolution("num_output: 3 kernel_size: 3 pad: 1", {{2, 2, 4, 4}, {2, 2, 4, 4}}),
-    convolution("num_output: 3 kernel_size: 3", {{2, 2, 8}}),
-    convolution("num_output: 2 kernel_size: 2 kernel_size: 3 kernel_size: 2 pad: 1 pad: 0 pad: 2 stride: 2 group: 2",
-                {{1, 2, 3, 5, 4}}),
-    convolution("num_output: 2 kernel_size: 2 pad: 1", {{1, 2, 2, 3, 2, 3}}),
-    convolution("num_output: 3", {{4, 5}}),
-    convolution("num_output: 3 kernel_size: 3 axis: 2", {{2, 2, 2, 4, 4}}),
-    convolution("num_output: 3 kernel_size: 3 axis: 0", {{2, 4, 4}}),
-};
+const std::vector<KernelCase> kConvolutions = convolution_cases();
 
 const std::vector<KernelCase> kDeconvolutions = {
     deconvolution("num_output: 3 kernel_size: 3"),

@@ -281,7 +281,9 @@ void compare_gpu_with_reference(const KernelCase& what, double tolerance, Kernel
 Device* test_gpu() {
   static const std::shared_ptr<Device> gpu = [] {
     const bool real = !list_gpus().empty() && list_gpus()[0].name != "sim";
-    return real ? open_gpu(0) : nullptr;
+    auto device = real ? open_gpu(0) : nullptr;
+    if (device) device->set_math({.tf32 = false});
+    return device;
   }();
   return gpu.get();
 }

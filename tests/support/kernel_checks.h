@@ -40,7 +40,7 @@ void compare_with_reference(const std::string& backend, const KernelCase& what, 
 void compare_gpu_with_reference(const KernelCase& what, double tolerance = 1e-5, KernelOptions how = {},
                                 const std::string& backend = "gpu");
 
-/// The first real GPU of this machine; null without one.
+/// The first real GPU of this machine, without TF32; null without one.
 Device* test_gpu();
 
 /// Expects that the kernel of `backend` declines the case, giving a reason that contains `reason`.

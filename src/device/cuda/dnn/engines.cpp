@@ -40,9 +40,9 @@ bool allowed(const Descriptor& engine, const MathOptions& rules) {
 
 std::string name_of(const Descriptor& config, const Descriptor& engine) {
   std::string name = str("eng", engine.get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
-  const auto knobs = config.get_objects(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
-                                        CUDNN_KNOB_TYPE_COUNTS);
-  for (const Descriptor& knob : knobs) {
+  const auto names = CUDNN_ATTR_ENGINECFG_KNOB_CHOICES;
+  const int64_t count = config.count(names, CUDNN_TYPE_BACKEND_DESCRIPTOR);
+  for (const Descriptor& knob : config.get_objects(names, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, count)) {
     const auto type = knob.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE);
     name += str("_k", static_cast<int>(type), "=", knob.get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
   }
@@ -52,10 +52,12 @@ std::string name_of(const Descriptor& config, const Descriptor& engine) {
 }  // namespace
 
 std::vector<Engine> find_engines(const Target& target, const Graph& graph, const MathOptions& rules, size_t most) {
+  constexpr size_t kMostOfTheSafe = 3;
   std::vector<Engine> found;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    if (mode == CUDNN_HEUR_MODE_FALLBACK) most = found.size() + kMostOfTheSafe;
     for (Descriptor& config : ask_heuristics(target, graph, mode)) {
-      if (found.size() == most) return found;
+      if (found.size() == most) break;
       const Descriptor engine = config.get_object(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       if (!allowed(engine, rules)) continue;
       const std::string name = name_of(config, engine);

@@ -1,0 +1,35 @@
+/// What a convolution on the GPU does besides the convolution itself: bias, ReLU, and filters in another order. Written
+/// for cuDNN's kernels (convolution_cuda.cpp), which lack these steps for some shapes.
+#pragma once
+
+#include "device/device.h"
+#include "device/gpu/target.h"
+
+namespace robusta {
+
+/// The result of a convolution in memory: [batch, channels, pixels], or channels last.
+struct ResultView {
+  int64_t batch = 1, channels = 1, pixels = 1;
+  bool channels_last = false;
+  int64_t count() const { return batch * channels * pixels; }
+};
+
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// y = y + bias[channel], then, with `relu`, slope * y where that is negative. `bias` may be null.
+void add_bias_and_relu(Stream* stream, const ResultView& view, const float* bias, bool relu, float slope, float* y);
+
+/// masked = dy where y, what the ReLU gave, is positive, else slope * dy.
+void mask_gradient(Stream* stream, int64_t count, const float* y, const float* dy, float slope, float* masked);
+
+/// db[c] = (add ? db[c] : 0) + the sum of dy over channel c, with this much scratch.
+size_t bias_gradient_scratch(const ResultView& view);
+void bias_gradient(Stream* stream, const ResultView& view, const float* dy, bool add, void* scratch, float* db);
+
+/// Per output, a matrix of rows x cols in `from` becomes its transpose in `to`, or, with `add`, is added there. Filters
+/// are channels x taps in Caffe's order, taps x channels where channels come last.
+void transpose_filters(Stream* stream, int64_t outputs, int64_t rows, int64_t cols, const float* from, bool add,
+                       float* to);
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
