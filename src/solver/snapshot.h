@@ -23,7 +23,12 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int iter);
 /// and for files of 2 GiB and more. For before training starts.
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater);
 
-/// Writes both files. Throws Error{kOutput}, and Error{kNumeric} rather than write weights that are not finite.
+/// Removes what snapshots of this prefix left that were cut off by the end of their process, and logs it. (Those being
+/// written stay, also other processes'.)
+void remove_unfinished_snapshots(const std::string& prefix);
+
+/// Writes both files, after remove_unfinished_snapshots(). Throws Error{kOutput}, and Error{kNumeric} rather than write
+/// weights that are not finite.
 SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net);
 
 /// A state with its weights, read and in itself sound.

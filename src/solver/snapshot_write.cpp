@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <glog/logging.h>
 
 #include "base/atomic_file.h"
@@ -31,6 +33,16 @@ void require_finite(Net& net) {
   }
 }
 
+/// Whether `file` is "<stem>_iter_N" with one of the two endings.
+bool is_of_snapshot(const std::string& file, const std::string& stem) {
+  const std::string begin = stem + "_iter_";
+  const size_t dot = file.rfind('.');
+  if (!file.starts_with(begin) || dot == std::string::npos || dot <= begin.size()) return false;
+  const std::string iteration = file.substr(begin.size(), dot - begin.size()), ending = file.substr(dot);
+  return iteration.find_first_not_of("0123456789") == std::string::npos &&
+         (ending == ".caffemodel" || ending == ".solverstate");
+}
+
 }  // namespace
 
 SnapshotPaths snapshot_paths(const std::string& prefix, int iter) {
@@ -55,8 +67,19 @@ void check_snapshots_possible(const SolverDef& solver, const Net& net, const Upd
   }
 }
 
+void remove_unfinished_snapshots(const std::string& prefix) {
+  const std::filesystem::path where(prefix);
+  const std::string folder = where.has_parent_path() ? where.parent_path().string() : ".";
+  const std::string stem = where.filename().string();
+  for (const std::string& name :
+       remove_abandoned(folder, [&](const std::string& file) { return is_of_snapshot(file, stem); })) {
+    LOG(INFO) << "Removed " << name << " from " << folder << ": a snapshot that was never finished";
+  }
+}
+
 SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net) {
   require_finite(net);
+  remove_unfinished_snapshots(solver.param.snapshot_prefix());  // a full disk may need their room
   const SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter);
   LOG(INFO) << "Snapshotting to binary proto file " << paths.model;
   write_weights(paths.model, net_to_proto(net, solver.param.snapshot_diff()));

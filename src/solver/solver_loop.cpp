@@ -12,7 +12,10 @@ namespace robusta {
 
 TrainingResult Solver::solve() {
   const caffe::SolverParameter& p = def_.param;
-  ranks_.root_only([&] { check_snapshots_possible(def_, *train_net_, *updater_); });
+  ranks_.root_only([&] {
+    check_snapshots_possible(def_, *train_net_, *updater_);
+    remove_unfinished_snapshots(p.snapshot_prefix());
+  });
   log_.start(describe_start());
   step(p.max_iter() - state_.iter);
   finish_training();

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -111,6 +112,38 @@ TEST(AtomicFile, AFailureLeavesTheOldOneAndNothingElse) {
   EXPECT_TRUE(contains(error.what(), "the disk is full"));
   EXPECT_EQ(read_file(folder / "file"), "old");
   EXPECT_EQ(files_in(folder / ""), 1u);
+}
+
+/// As a writer leaves it that died, the given time ago.
+void leave_temporary(const std::string& path, std::chrono::minutes ago) {
+  write_file(path, "half");
+  fs::last_write_time(path, fs::file_time_type::clock::now() - ago);
+}
+
+TEST(AtomicFile, WhatADeadWriterLeftIsRemoved) {
+  using std::chrono::minutes;
+  const TempDir folder;
+  for (const char* name : {"a.tmp.77", "b.tmp.77", "a.tmp.77x", "a.tmp.", ".tmp.77", "a"}) {
+    leave_temporary(folder / name, minutes(5));
+  }
+  leave_temporary(folder / "a.tmp.78", minutes(0));
+  const auto is_ours = [](const std::string& name) { return name != "b"; };
+  EXPECT_EQ(remove_abandoned(folder / "", is_ours), std::vector<std::string>{"a.tmp.77"});
+  EXPECT_FALSE(fs::exists(folder / "a.tmp.77"));
+  EXPECT_EQ(files_in(folder / ""), 6u);
+  EXPECT_TRUE(remove_abandoned(folder / "not/there", is_ours).empty());
+}
+
+TEST(AtomicFile, WhatIsBeingWrittenIsNotRemoved) {
+  const TempDir folder;
+  write_file_atomically(folder / "a", [&](int fd) {
+    write_all(fd, "new", 3);
+    const std::string temporary = folder / ("a.tmp." + std::to_string(::getpid()));
+    ASSERT_TRUE(fs::exists(temporary));
+    fs::last_write_time(temporary, fs::file_time_type::clock::now() - std::chrono::hours(1));
+    EXPECT_TRUE(remove_abandoned(folder / "", [](const std::string&) { return true; }).empty());
+  });
+  EXPECT_EQ(read_file(folder / "a"), "new");
 }
 
 TEST(AtomicFile, NamesTheFolderThatIsNotThere) {

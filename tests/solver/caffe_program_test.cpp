@@ -125,6 +125,25 @@ TEST_F(CaffeProgram, SnapshotAutoBeginsAndGoesOn) {
   EXPECT_TRUE(has(again.log, "resuming from toy_iter_3.solverstate")) << again.log;
 }
 
+TEST_F(CaffeProgram, RemovesWhatACrashLeftOfASnapshot) {
+  const std::vector<std::string> left = {"toy_iter_9.caffemodel.tmp.7", "toy_iter_9.solverstate.tmp.7"};
+  const std::vector<std::string> others = {"toy2_iter_9.caffemodel.tmp.7", "toy_iter_.caffemodel.tmp.7",
+                                           "toy_iter_9.prototxt.tmp.7", "toy_iter_9.caffemodel.tmp"};
+  const auto leave = [&](const std::string& name) {
+    write_file(path(name), "half");
+    fs::last_write_time(path(name), fs::file_time_type::clock::now() - std::chrono::minutes(5));
+  };
+  for (const auto& name : left) leave(name);
+  for (const auto& name : others) leave(name);
+  const Finished done = run({"train", "-solver", "solver.prototxt"});
+  ASSERT_EQ(done.code, 0) << done.log;
+  for (const auto& name : left) {
+    EXPECT_FALSE(fs::exists(path(name))) << name;
+    EXPECT_EQ(count_of(done.log, "Removed " + name), 1u) << done.log;
+  }
+  for (const auto& name : others) EXPECT_TRUE(fs::exists(path(name))) << name;
+}
+
 TEST_F(CaffeProgram, TestsASnapshot) {
   run({"train", "-solver", "solver.prototxt"});
   const Finished done =
