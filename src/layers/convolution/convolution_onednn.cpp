@@ -65,7 +65,7 @@ class FoldedWeights {
   uint64_t version() const { return version_; }
 
  private:
-  ChannelAffine affine_;
+  onednn::ChannelAffine affine_;
   bool has_bias_;
   int64_t outputs_, taps_;
   AlignedMemory weights_, bias_;
