@@ -142,9 +142,10 @@ TEST(CudnnErrors, HaveKindAndFix) {
       EXPECT_NE(error.cause().find("a test"), std::string::npos);
       return error.kind();
     }
-    return ErrorKind::kInternal;
+    return ErrorKind::kUsage;
   };
-  EXPECT_EQ(kind_of(CUDNN_STATUS_SUCCESS), ErrorKind::kInternal);
+  EXPECT_EQ(kind_of(CUDNN_STATUS_SUCCESS), ErrorKind::kUsage);
+  EXPECT_EQ(kind_of(CUDNN_STATUS_BAD_PARAM_NULL_POINTER), ErrorKind::kInternal);
   EXPECT_EQ(kind_of(CUDNN_STATUS_NOT_SUPPORTED_SHAPE), ErrorKind::kUnsupported);
   EXPECT_EQ(kind_of(CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH), ErrorKind::kUnsupported);
   EXPECT_EQ(kind_of(CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED), ErrorKind::kMemory);

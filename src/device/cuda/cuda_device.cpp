@@ -38,6 +38,10 @@ dnn::Context& CudaDevice::dnn() {
   return *dnn_;
 }
 
+void CudaDevice::end_stream(cudaStream_t stream) {
+  if (dnn_) dnn_->leave(stream);
+}
+
 void CudaDevice::make_current() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice"); }
 
 void* CudaDevice::allocate(size_t bytes) {

@@ -1,6 +1,8 @@
 /// One NVIDIA GPU, by CUDA's runtime.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <memory>
 
 #include "device/device.h"
@@ -37,6 +39,8 @@ class CudaDevice : public Device {
   void make_current() const;
   /// Made when first asked for. Throws Error{kDevice|kUnsupported}.
   dnn::Context& dnn();
+  /// Before a stream of this device ends.
+  void end_stream(cudaStream_t stream);
 
  private:
   int ordinal_, generation_ = 0;

@@ -53,6 +53,7 @@ CudaStream::~CudaStream() {
   // Nothing is checked here: an error has been, or will be, reported by the call that met it first.
   cudaSetDevice(device_.ordinal());
   cudaStreamSynchronize(stream_);
+  device_.end_stream(stream_);
   if (blas_) cublasDestroy(blas_);
   cudaStreamDestroy(stream_);
 }

@@ -14,4 +14,10 @@ cudnnHandle_t Context::on(cudaStream_t stream) {
   return handle_;
 }
 
+void Context::leave(cudaStream_t stream) {
+  if (stream != stream_) return;
+  cudnnSetStream(handle_, nullptr);
+  stream_ = nullptr;
+}
+
 }  // namespace robusta::dnn

@@ -20,6 +20,8 @@ class Context {
 
   /// For work that `stream` is to run.
   cudnnHandle_t on(cudaStream_t stream);
+  /// Before a stream ends.
+  void leave(cudaStream_t stream);
   Target target() const { return Target(handle_); }
   PlanCache& plans() { return plans_; }
 

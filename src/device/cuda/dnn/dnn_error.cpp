@@ -7,7 +7,7 @@ namespace robusta {
 namespace {
 
 /// cuDNN numbers its statuses in thousands by what went wrong; the rest says why.
-constexpr int kNotSupported = 3, kInternal = 4;
+constexpr int kBadParam = 2, kNotSupported = 3, kInternal = 4;
 
 bool ran_out_of_memory(cudnnStatus_t status) {
   return status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
@@ -21,8 +21,9 @@ bool do_not_fit_together(cudnnStatus_t status) {
 
 ErrorKind kind_of(cudnnStatus_t status) {
   if (ran_out_of_memory(status)) return ErrorKind::kMemory;
-  const bool unsupported = static_cast<int>(status) / 1000 == kNotSupported || do_not_fit_together(status);
-  return unsupported ? ErrorKind::kUnsupported : ErrorKind::kDevice;
+  const int family = static_cast<int>(status) / 1000;
+  if (family == kNotSupported || do_not_fit_together(status)) return ErrorKind::kUnsupported;
+  return family == kBadParam ? ErrorKind::kInternal : ErrorKind::kDevice;
 }
 
 std::string fix_of(cudnnStatus_t status) {
@@ -34,8 +35,9 @@ std::string fix_of(cudnnStatus_t status) {
   const int family = static_cast<int>(status) / 1000;
   if (family == kNotSupported) return "use a newer cuDNN 9, or -kernels to name other kernels";
   if (status == CUDNN_STATUS_NOT_INITIALIZED) return "see nvidia-smi whether the GPU and its driver answer";
-  return family == kInternal ? "set CUDNN_LOGLEVEL_DBG=2 and CUDNN_LOGDEST_DBG=stderr to have cuDNN say more"
-                             : "see dmesg for Xid messages; go on from the last snapshot (-snapshot auto)";
+  return family == kBadParam || family == kInternal
+             ? "set CUDNN_LOGLEVEL_DBG=2 and CUDNN_LOGDEST_DBG=stderr to have cuDNN say more"
+             : "see dmesg for Xid messages; go on from the last snapshot (-snapshot auto)";
 }
 
 }  // namespace
