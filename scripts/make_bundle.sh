@@ -28,8 +28,8 @@ done
 output=${output:-$folder}
 most=60000000 # bytes: small enough to be carried to a machine for a short visit
 
-# The folders of tests/ whose programs need no file of the source tree and no other program.
-test_programs=(base_test device_test memory_test tensor_test ops_test layers_test golden_test)
+# Those of GPUs and kernels: they need no file of the source tree and no other program.
+test_programs=(device_test ops_test layers_test golden_test)
 programs=(caffe compute_image_mean convert_cifar_data convert_imageset convert_mnist_data make_digits
   upgrade_net_proto_binary upgrade_net_proto_text upgrade_solver_proto_text)
 
@@ -39,7 +39,7 @@ name=robusta-$version-linux-$(uname -m)
 phase "1/3 build in $folder"
 configure "$folder" -DCMAKE_BUILD_TYPE=Release -DROBUSTA_MPI=OFF -DROBUSTA_UNITY=ON -DROBUSTA_TESTS=$tests \
   "-DROBUSTA_CUDA_ARCHITECTURES=$arch"
-has_cuda=$(grep -q '^CMAKE_CUDA_COMPILER:' "$folder/CMakeCache.txt" && echo yes || echo no)
+has_cuda=$(grep -q '^-- CUDA: toolkit' "$folder/configure.log" && echo yes || echo no)
 targets=("${programs[@]}")
 [ "$has_cuda" = no ] || targets+=(caffe_host)
 [ "$tests" = OFF ] || targets+=("${test_programs[@]}")
@@ -80,6 +80,8 @@ for library in $missing; do is_cuda "$library" || fail "the library $library is 
 # What the launcher has to look for, and what glibc is the oldest that serves.
 objdump -p "$bundle"/libexec/* | awk '$1 == "NEEDED" { print $2 }' | sort -u | while read -r library; do
   ! is_cuda "$library" || echo "$library"
+  # The rest of cuDNN lies beside it, and without that it ends the program.
+  case $library in libcudnn.so.*) echo "libcudnn_graph${library#libcudnn}" ;; esac
 done > "$bundle/lib/cuda_needed"
 toolkit=$(sed -n 's/^libcublas\.so\.//p' "$bundle/lib/cuda_needed")
 # cuDNN compiles some kernels when they are first used.
@@ -92,7 +94,7 @@ objdump -T "$bundle"/libexec/* "$bundle"/lib/*.so* | grep -o 'GLIBC_[0-9.]*' | s
 
 cp LICENSE README.md "$bundle"
 # What git does not know has been made here: data sets, snapshots.
-mapfile -t files < <(git ls-files models scripts data docs 2> /dev/null || true)
+mapfile -t files < <(git ls-files models scripts data docs 2> /dev/null | grep -v '\.\(cpp\|h\)$' || true)
 [ "${#files[@]}" -gt 0 ] || fail "this is no git checkout: the files to bundle are not known"
 tar -c "${files[@]}" | tar -x -C "$bundle"
 ln -s ../bin "$bundle/build/tools" # where scripts and docs/ expect the programs
