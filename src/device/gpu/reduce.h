@@ -1,4 +1,5 @@
-/// Sums (and maxima, and the like) over rows or columns of a matrix of terms, on a stream. For files named *_gpu.cpp.
+/// Sums (and maxima, and the like) over rows or columns of a matrix of terms, or over all terms of an array, on a
+/// stream. For files named *_gpu.cpp.
 ///
 /// The body says what is summed:
 ///   using Sum                             small and trivially copyable
@@ -106,6 +107,12 @@ void reduce_rows(Stream* stream, int64_t rows, int64_t cols, const Body& body) {
 
 #endif
 
+/// The same by a thread for each row: for many rows, whose neighbours are neighbours in memory.
+template <typename Body>
+void reduce_rows_by_threads(Stream* stream, int64_t rows, int64_t cols, const Body& body) {
+  for_each(stream, rows, detail::RowByThread<Body>{body, cols});
+}
+
 /// Bytes of scratch that reduce_columns wants.
 template <typename Body>
 size_t reduce_columns_scratch(int64_t rows, int64_t cols) {
@@ -119,6 +126,61 @@ void reduce_columns(Stream* stream, int64_t rows, int64_t cols, void* scratch, c
   auto* partial = static_cast<typename Body::Sum*>(scratch);
   for_each(stream, parts * cols, detail::ColumnPart<Body>{body, partial, rows, cols, per_part});
   reduce_rows(stream, cols, parts, detail::PartsOfColumn<Body>{body, partial, cols});
+}
+
+namespace detail {
+
+/// How `count` terms are cut into the rows of a matrix; the last row may be short.
+struct AllParts {
+  int64_t parts, length;
+  explicit AllParts(int64_t count) {
+    constexpr int64_t kLeast = 4096, kMost = 1024;
+    parts = std::clamp<int64_t>((count + kLeast - 1) / kLeast, 1, kMost);
+    length = (count + parts - 1) / parts;
+  }
+};
+
+/// One part, into partial[part]; a single part is the result.
+template <typename Body>
+struct PartOfAll : Body {
+  using Sum = typename Body::Sum;
+  Sum* partial;
+  int64_t count, length;
+  ROBUSTA_GPU Sum term(int64_t part, int64_t col) const {
+    const int64_t i = part * length + col;
+    return i < count ? Body::term(i) : Body::zero();
+  }
+  ROBUSTA_GPU void store(int64_t part, Sum sum) const {
+    if (partial) {
+      partial[part] = sum;
+    } else {
+      Body::store(sum);
+    }
+  }
+};
+
+template <typename Body>
+struct SumOfParts : Body {
+  const typename Body::Sum* partial;
+  ROBUSTA_GPU typename Body::Sum term(int64_t, int64_t part) const { return partial[part]; }
+  ROBUSTA_GPU void store(int64_t, typename Body::Sum sum) const { Body::store(sum); }
+};
+
+}  // namespace detail
+
+/// Bytes of scratch that reduce_all wants.
+template <typename Body>
+size_t reduce_all_scratch(int64_t count) {
+  return static_cast<size_t>(detail::AllParts(count).parts) * sizeof(typename Body::Sum);
+}
+
+/// store(join over all i < count of term(i)). Here `Body` has `Sum term(int64_t i) const` and `void store(Sum) const`.
+template <typename Body>
+void reduce_all(Stream* stream, int64_t count, void* scratch, const Body& body) {
+  const detail::AllParts cut(count);
+  auto* partial = cut.parts > 1 ? static_cast<typename Body::Sum*>(scratch) : nullptr;
+  reduce_rows(stream, cut.parts, cut.length, detail::PartOfAll<Body>{body, partial, count, cut.length});
+  if (partial) reduce_rows(stream, 1, cut.parts, detail::SumOfParts<Body>{body, partial});
 }
 
 }  // namespace ROBUSTA_GPU_TARGET
