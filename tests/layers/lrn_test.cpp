@@ -28,6 +28,10 @@ TEST(LrnTest, SinglePrecision) {
   for (const KernelCase& c : kCases) compare_with_reference("reference", c);
 }
 
+TEST(LrnTest, Gpu) {
+  for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
+}
+
 TEST(LrnTest, RefusesBadInput) {
   expect_config_error(lrn("local_size: 4"), "local_size 4 is even", "lrn_param.local_size");
   expect_config_error(lrn("local_size: 0"), "local_size 0 is even", "lrn_param.local_size");

@@ -1,0 +1,175 @@
+// LRN on the GPU, across and within channels, plain or channels last.
+//
+// Backward computes the brackets again rather than keep them: the window's elements are in the cache. The gradient is
+// that of lrn.cpp, in two passes: the first leaves dy s^-beta in place of the result, the second adds the window sums.
+
+#include <cmath>
+
+#include "device/gpu/divisor.h"
+#include "layers/gpu_elementwise.h"
+#include "layers/lrn/lrn.h"
+#include "tensor/channels_last.h"
+
+namespace robusta {
+namespace {
+
+/// Elements first, first + step, ..., of `count` along an axis.
+struct LrnRun {
+  int64_t first, step, count;
+};
+
+/// The neighbours within `reach` of the element whose coordinate along an axis is `at`; neighbours are `step` apart.
+ROBUSTA_GPU inline LrnRun lrn_run(int64_t i, int64_t at, int64_t extent, int64_t step, int64_t reach) {
+  const int64_t begin = at < reach ? -at : -reach, end = extent - at <= reach ? extent - at : reach + 1;
+  return {i + begin * step, step, end - begin};
+}
+
+template <typename Value>
+ROBUSTA_GPU float lrn_run_sum(const LrnRun& run, const Value& value) {
+  float sum = 0;
+  for (int64_t n = 0; n < run.count; ++n) sum += value(run.first + n * run.step);
+  return sum;
+}
+
+/// Windows along one axis, stored as [..., extent, step].
+struct LrnAcross {
+  Divisor by_step, by_extent;
+  int64_t step, extent, reach;
+  template <typename Value>
+  ROBUSTA_GPU float sum(int64_t i, const Value& value) const {
+    return lrn_run_sum(lrn_run(i, by_extent.remainder(by_step.quotient(i)), extent, step, reach), value);
+  }
+};
+
+/// Square windows, stored as [..., height, width, step].
+struct LrnWithin {
+  Divisor by_step, by_width, by_height;
+  int64_t step, width, height, reach;
+  template <typename Value>
+  ROBUSTA_GPU float sum(int64_t i, const Value& value) const {
+    int64_t rest = by_step.quotient(i);
+    const int64_t w = by_width.take_off(rest), h = by_height.remainder(rest);
+    const LrnRun rows = lrn_run(i, h, height, width * step, reach);
+    float total = 0;
+    for (int64_t n = 0; n < rows.count; ++n) {
+      total += lrn_run_sum(lrn_run(rows.first + n * rows.step, w, width, step, reach), value);
+    }
+    return total;
+  }
+};
+
+template <typename T>
+struct LrnSquare {
+  const T* x;
+  ROBUSTA_GPU float operator()(int64_t i) const { return static_cast<float>(x[i]) * static_cast<float>(x[i]); }
+};
+
+struct LrnValue {
+  const float* x;
+  ROBUSTA_GPU float operator()(int64_t i) const { return x[i]; }
+};
+
+/// s = k + weight * (sum of squares), and its powers.
+template <typename T, typename Window>
+struct LrnBracket {
+  Window window;
+  float k, weight, beta;
+  ROBUSTA_GPU float bracket(const T* x, int64_t i) const { return k + weight * window.sum(i, LrnSquare<T>{x}); }
+  /// s^-beta; nearly all nets have 0.75.
+  ROBUSTA_GPU float power(float s) const {
+    if (beta != 0.75f) return ::powf(s, -beta);
+    const float root = 1 / ::sqrtf(s);
+    return root * ::sqrtf(root);
+  }
+};
+
+template <typename T, typename Window>
+struct LrnEach {
+  LrnBracket<T, Window> lrn;
+  const T* x;
+  T* y;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    y[i] = static_cast<T>(static_cast<float>(x[i]) * lrn.power(lrn.bracket(x, i)));
+  }
+};
+
+/// dx may be dy.
+template <typename T, typename Window>
+struct LrnDirect {
+  LrnBracket<T, Window> lrn;
+  const T *x, *dy;
+  T* dx;
+  float* ratio;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    const float s = lrn.bracket(x, i), direct = static_cast<float>(dy[i]) * lrn.power(s);
+    dx[i] = static_cast<T>(direct);
+    ratio[i] = direct * static_cast<float>(x[i]) / s;
+  }
+};
+
+template <typename T, typename Window>
+struct LrnAround {
+  Window window;
+  float pull;  ///< 2 * weight * beta
+  const T* x;
+  const float* ratio;
+  T* dx;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    const float around = window.sum(i, LrnValue{ratio});
+    dx[i] = static_cast<T>(static_cast<float>(dx[i]) - pull * static_cast<float>(x[i]) * around);
+  }
+};
+
+template <typename T, typename Window>
+class LrnGpu : public Kernel {
+ public:
+  LrnGpu(const KernelRequest& request, const Window& window, float weight) : count_(request.bottoms[0].count()) {
+    const auto& layer = request.layer<LrnLayer>();
+    lrn_ = {window, layer.k(), weight, layer.beta()};
+    const Layout& offered = request.bottoms[0].layout;
+    booking_.bottom_layouts = booking_.top_layouts = {is_channels_last(offered) ? offered : nullptr};
+    booking_.repeatable = true;
+    booking_.backward_aliases = {{0, 0, false}};
+    booking_.backward_scratch = static_cast<size_t>(count_) * sizeof(float);
+  }
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override {
+    for_each(run.stream, count_, LrnEach<T, Window>{lrn_, run.bottoms[0].as<T>(), run.tops[0].as<T>()});
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const T *x = run.bottoms[0].as<T>(), *dy = run.top_diffs[0].as<T>();
+    T* dx = run.bottom_diffs[0].as<T>();
+    float* ratio = static_cast<float*>(run.scratch);
+    for_each(run.stream, count_, LrnDirect<T, Window>{lrn_, x, dy, dx, ratio});
+    for_each(run.stream, count_, LrnAround<T, Window>{lrn_.window, 2 * lrn_.weight * lrn_.beta, x, ratio, dx});
+  }
+
+ private:
+  int64_t count_;
+  LrnBracket<T, Window> lrn_;
+};
+
+std::unique_ptr<Kernel> make_lrn_gpu(const KernelRequest& request, std::string& why_not) {
+  if (!gpu_takes(request, why_not)) return nullptr;
+  const auto& layer = request.layer<LrnLayer>();
+  const Shape& shape = request.bottoms[0].shape;
+  const bool last = is_channels_last(request.bottoms[0].layout);
+  const int64_t size = layer.size(), reach = size / 2;
+  if (layer.across_channels()) {
+    const int64_t step = last ? 1 : shape.count(2);
+    const LrnAcross window{Divisor(step), Divisor(shape[1]), step, shape[1], reach};
+    return std::make_unique<LrnGpu<float, LrnAcross>>(request, window, layer.alpha() / static_cast<float>(size));
+  }
+  const int64_t step = last ? shape[1] : 1;
+  const LrnWithin window{Divisor(step), Divisor(shape[3]), Divisor(shape[2]), step, shape[3], shape[2], reach};
+  return std::make_unique<LrnGpu<float, LrnWithin>>(request, window, layer.alpha() / static_cast<float>(size * size));
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("LRN", "gpu", 10, make_lrn_gpu);
+
+}  // namespace robusta
