@@ -104,6 +104,9 @@ class Kernel {
   virtual void forward(const KernelRun& run) = 0;
   /// Writes the wanted bottom_diffs and the gradients of learning parameters from top_diffs.
   virtual void backward(const KernelRun& run) = 0;
+  /// Called when the work of a forward pass is done: throws what was wrong with its data, where forward could not
+  /// because a GPU found it.
+  virtual void check(const Pass& pass) {}
 
  protected:
   Booking booking_;

@@ -94,6 +94,9 @@ void Executor::forward(const Pass& pass, ParamGate* gate) {
   arena_.wait_in(stream_);
   pass_ = pass;
   run_steps(0, plan_.backward_begin, nullptr, gate);
+  for (const Unit& unit : plan_.units) {
+    if (unit.kernel) naming_layer(unit, [&] { unit.kernel->check(pass_); });
+  }
 }
 
 void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {

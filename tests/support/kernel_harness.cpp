@@ -67,6 +67,7 @@ KernelHarness::KernelHarness(const KernelCase& what, const KernelOptions& how)
   if (how_.pass.batch == 0) {
     how_.pass.batch = bottom_shapes_.empty() || bottom_shapes_[0].axes() == 0 ? 1 : bottom_shapes_[0][0];
   }
+  if (how_.kind.empty()) how_.kind = how_.backend == "gpu" ? "emulated" : "cpu";
   if (how_.device) stream_ = how_.device->make_stream();
   make_layers(what);
   make_kernel();
@@ -258,6 +259,7 @@ void KernelHarness::forward(const Arrays& bottoms, const Arrays& params) {
   run.scratch = forward_scratch_.data();
   kernel_->forward(run);
   finish();
+  kernel_->check(how_.pass);
   inspect(tops_, "top");
   inspect(param_data_, "parameter");
   if (!saved_.intact() || !forward_scratch_.intact()) damage_ += "write outside of saved or forward scratch; ";

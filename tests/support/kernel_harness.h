@@ -32,7 +32,7 @@ struct KernelCase {
 /// How it is run.
 struct KernelOptions {
   std::string backend = "reference";
-  std::string kind = "cpu";  ///< of the kernel (KernelCandidate::device)
+  std::string kind = "";     ///< of the kernel (KernelCandidate::device); "": "emulated" for "gpu", else "cpu"
   Device* device = nullptr;  ///< where it runs, on host memory that it can reach; null: the host
   DType dtype = DType::kF64;
   bool backward = true;
