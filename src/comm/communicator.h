@@ -43,6 +43,10 @@ class Channel {
   static constexpr size_t kLargest = size_t{1} << 30;
 };
 
+/// What a channel carries. Somebody is about to answer a short message, and waiting spins a little before it leaves the
+/// core to those who compute; for bulk data it leaves it at once.
+enum class Traffic { kShort, kBulk };
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -58,7 +62,7 @@ class Communicator {
   virtual void exchange(const void* out, size_t out_bytes, int to, void* in, size_t in_bytes, int from) = 0;
 
   /// Transfers in `slots` slots; not collective.
-  virtual std::unique_ptr<Channel> open_channel(int slots) = 0;
+  virtual std::unique_ptr<Channel> open_channel(int slots, Traffic traffic) = 0;
 
   virtual void barrier() = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;

@@ -59,7 +59,7 @@ class SelfCommunicator : public Communicator {
   void exchange(const void* out, size_t out_bytes, int to, void* in, size_t, int from) override {
     if (to == 0 && from == 0) move_bytes(in, out, out_bytes);
   }
-  std::unique_ptr<Channel> open_channel(int) override { return std::make_unique<SelfChannel>(); }
+  std::unique_ptr<Channel> open_channel(int, Traffic) override { return std::make_unique<SelfChannel>(); }
   void barrier() override {}
   void broadcast(void*, size_t, int) override {}
   void all_gather(const void* mine, size_t bytes, void* all) override { move_bytes(all, mine, bytes); }

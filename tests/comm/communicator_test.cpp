@@ -50,11 +50,11 @@ void check_one_way(Communicator& comm) {
   }
 }
 
-void check_channel(Communicator& comm) {
+void check_channel(Communicator& comm, Traffic traffic) {
   if (comm.size() == 1) return;
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
   constexpr int kTransfers = 6;
-  const auto channel = comm.open_channel(2 * kTransfers);
+  const auto channel = comm.open_channel(2 * kTransfers, traffic);
   std::vector<std::vector<uint8_t>> out, in;
   for (int i = 0; i < kTransfers; ++i) {
     out.push_back(bytes_of(comm.rank() + i, 1000u * static_cast<unsigned>(i)));
@@ -147,7 +147,8 @@ void check_shared_memory(Communicator& comm) {
 void check_all(Communicator& comm) {
   check_exchange(comm);
   check_one_way(comm);
-  check_channel(comm);
+  check_channel(comm, Traffic::kShort);
+  check_channel(comm, Traffic::kBulk);
   check_broadcast(comm);
   check_all_gather(comm);
   check_library_sum<float>(comm);

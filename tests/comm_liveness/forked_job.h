@@ -82,7 +82,7 @@ class PageCommunicator : public Communicator {
   }
 
   void exchange(const void*, size_t, int, void*, size_t, int) override { refuse(); }
-  std::unique_ptr<Channel> open_channel(int) override { refuse(); }
+  std::unique_ptr<Channel> open_channel(int, Traffic) override { refuse(); }
   void all_reduce(void*, int64_t, DType) override { refuse(); }
   std::unique_ptr<Communicator> split(int, int) override { refuse(); }
   std::shared_ptr<SharedMemory> allocate(size_t) override { refuse(); }

@@ -9,6 +9,7 @@ namespace robusta {
 namespace {
 
 constexpr int kTag = 1;
+constexpr int kSpins = 100;
 
 }  // namespace
 
@@ -42,9 +43,10 @@ void MpiChannel::wait(int slot) {
   std::vector<MPI_Request>& requests = slots_.at(static_cast<size_t>(slot));
   // MPI_Wait would spin on a core that computes, and no call but one of ours moves the data on. Naps, not yields: the
   // scheduler lets a thread that wakes up run at once, but one that yields only after the slice of the one that
-  // computes.
+  // computes. Each look is such a yield: Open MPI offers the core whenever it finds nothing to do (mpi_yield_when_idle,
+  // which it sets itself on crowded hosts).
   int done = requests.empty();
-  for (Patience patience(100, 0); !done; patience.pause()) {
+  for (Patience patience(traffic_ == Traffic::kBulk ? 0 : kSpins, 0); !done; patience.pause()) {
     const int count = static_cast<int>(requests.size());
     check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
     if (done) break;

@@ -10,7 +10,8 @@ namespace robusta {
 
 class MpiChannel : public Channel {
  public:
-  MpiChannel(MPI_Comm comm, int slots) : comm_(comm), slots_(static_cast<size_t>(slots)) {}
+  MpiChannel(MPI_Comm comm, int slots, Traffic traffic)
+      : comm_(comm), traffic_(traffic), slots_(static_cast<size_t>(slots)) {}
   void send(int slot, const void* data, size_t bytes, int to) override;
   void receive(int slot, void* data, size_t bytes, int from) override;
   void wait(int slot) override;
@@ -21,6 +22,7 @@ class MpiChannel : public Channel {
   void start(int slot, std::byte* data, size_t bytes, const Start& start);
 
   MPI_Comm comm_;
+  Traffic traffic_;
   std::vector<std::vector<MPI_Request>> slots_;
 };
 

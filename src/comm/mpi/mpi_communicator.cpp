@@ -11,7 +11,8 @@
 
 namespace robusta {
 
-MpiCommunicator::MpiCommunicator(MPI_Comm comm) : comm_(comm), host_(host_name()), exchanges_(comm, 2) {
+MpiCommunicator::MpiCommunicator(MPI_Comm comm)
+    : comm_(comm), host_(host_name()), exchanges_(comm, 2, Traffic::kShort) {
   free_comm_at_end(comm);
   check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
@@ -25,7 +26,9 @@ void MpiCommunicator::exchange(const void* out, size_t out_bytes, int to, void* 
   exchanges_.wait(1);
 }
 
-std::unique_ptr<Channel> MpiCommunicator::open_channel(int slots) { return std::make_unique<MpiChannel>(comm_, slots); }
+std::unique_ptr<Channel> MpiCommunicator::open_channel(int slots, Traffic traffic) {
+  return std::make_unique<MpiChannel>(comm_, slots, traffic);
+}
 
 void MpiCommunicator::barrier() { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
 

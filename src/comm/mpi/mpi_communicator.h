@@ -19,7 +19,7 @@ class MpiCommunicator : public Communicator {
   std::string kind() const override { return "mpi"; }
   std::string host() const override { return host_; }
   void exchange(const void* out, size_t out_bytes, int to, void* in, size_t in_bytes, int from) override;
-  std::unique_ptr<Channel> open_channel(int slots) override;
+  std::unique_ptr<Channel> open_channel(int slots, Traffic traffic) override;
   void barrier() override;
   void broadcast(void* data, size_t bytes, int root) override;
   void all_gather(const void* mine, size_t bytes, void* all) override;

@@ -20,7 +20,7 @@ DirectStage::DirectStage(Communicator& world, Group group, Compression compress)
       compress_(compress),
       round_(round_bytes(others())),
       buffers_(2 * static_cast<size_t>(others()) * round_),
-      channel_(world.open_channel(2 * others())) {}
+      channel_(world.open_channel(2 * others(), Traffic::kShort)) {}
 
 template <typename Round>
 void DirectStage::in_rounds(const Span& span, const Round& round) {

@@ -82,7 +82,7 @@ RingStage::RingStage(Communicator& world, Group group, Compression compress)
     : group_(std::move(group)),
       compress_(compress),
       buffers_(2 * kSlots * kSegment),
-      channel_(world.open_channel(2 * kSlots)) {}
+      channel_(world.open_channel(2 * kSlots, Traffic::kBulk)) {}
 
 // The piece that a member ends with is the one before which it starts, so that member i ends with piece i.
 void RingStage::reduce_scatter(const Span& span) { Pass(*this, span, group_.position - 1, true).run(); }

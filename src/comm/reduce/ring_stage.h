@@ -23,10 +23,10 @@ class RingStage : public Stage {
  private:
   class Pass;
 
-  static constexpr int kSlots = 8;  // transfers under way in each direction
-  /// Sends before the receive of the same number is waited for: enough that a rank may be late by some milliseconds,
-  /// and less than the queues of a slow link hold.
-  static constexpr int kAhead = 4;
+  static constexpr int kSlots = 16;  // transfers under way in each direction
+  /// Sends before the receive of the same number is waited for: a link of 1.5 Gbit/s is busy with them for 4 ms, the
+  /// slice for which a thread that computes may keep the core.
+  static constexpr int kAhead = 14;
   /// Short enough for Open MPI over TCP to send it at once (up to 64 KB with its header) rather than ask first: the
   /// answer would wait behind the data in the queues of the link.
   static constexpr size_t kSegment = size_t{60} << 10;

@@ -58,7 +58,7 @@ void ThreadCommunicator::exchange(const void* out, size_t out_bytes, int to, voi
   exchanges_.wait(1);
 }
 
-std::unique_ptr<Channel> ThreadCommunicator::open_channel(int slots) {
+std::unique_ptr<Channel> ThreadCommunicator::open_channel(int slots, Traffic) {
   return std::make_unique<ThreadChannel>(group_, rank_, slots);
 }
 
