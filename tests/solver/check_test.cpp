@@ -147,7 +147,7 @@ class CheckProgram : public testing::Test {
  protected:
   void SetUp() override {
     write_database(folder_ / "db", 30, [&](int i) {
-      const caffe::Datum datum = raw_datum({1, 4, 4}, i % 2, static_cast<uint64_t>(i));
+      const caffe::Datum datum = raw_datum({1, 4, 4}, i == 17 ? odd_label_ : i % 2, static_cast<uint64_t>(i));
       return i == broken_ ? cut_off(datum) : datum;
     });
     solver("");
@@ -169,7 +169,7 @@ net_param { name: 'toy'
   }
 
   TempDir folder_;
-  int broken_ = -1;
+  int broken_ = -1, odd_label_ = 0;
 };
 
 class CheckProgramWithABrokenRecord : public CheckProgram {
@@ -214,6 +214,41 @@ TEST_F(CheckProgramWithABrokenRecord, TheLastRecordIsRead) {
   const Finished done = check();
   EXPECT_EQ(done.code, 3);
   EXPECT_TRUE(matches(done.out, "FAILED   data .*00000029")) << done.out;
+}
+
+TEST_F(CheckProgram, LabelsOfTheClassesPass) {
+  EXPECT_TRUE(contains(check().out, "ok       labels         0..1 in 30 records of db, for 2 classes"));
+}
+
+class CheckProgramWithAnOddLabel : public CheckProgram {
+ protected:
+  CheckProgramWithAnOddLabel() { odd_label_ = 5; }
+};
+
+TEST_F(CheckProgramWithAnOddLabel, ALabelBeyondNumOutputIsNamed) {
+  const std::string want =
+      "FAILED   labels         .*solver\\.prototxt: layer \"loss\": label 5 of record 00000017 in db \\(layer "
+      "\"data\"\\) is "
+      "out "
+      "of range 0\\.\\.1: num_output of layer \"ip\" is 2";
+  const Finished done = check();
+  EXPECT_EQ(done.code, 3);
+  EXPECT_TRUE(matches(done.out, want)) << done.out;
+  EXPECT_TRUE(contains(done.out, "give layer \"ip\" num_output: 6 or more (labels count from 0)")) << done.out;
+  if (no_processes_as_ranks().empty()) {
+    const Finished ranks = run(3, "check -solver solver.prototxt");
+    EXPECT_EQ(ranks.code, 3);
+    EXPECT_TRUE(matches(ranks.out, want)) << ranks.out;
+  }
+}
+
+TEST_F(CheckProgramWithAnOddLabel, AnIgnoredOneIsNoFault) {
+  const std::string text = read_file(folder_ / "solver.prototxt");
+  write_file(folder_ / "solver.prototxt",
+             std::regex_replace(text, std::regex("top: 'loss'"), "top: 'loss' loss_param { ignore_label: 5 }"));
+  const Finished done = check();
+  EXPECT_EQ(done.code, 0) << done.out;
+  EXPECT_TRUE(contains(done.out, "0..5 in 30 records of db, for 2 classes")) << done.out;
 }
 
 TEST_F(CheckProgram, OfSeveralRanksNamesTheOneWithAnotherSolver) {

@@ -7,6 +7,7 @@
 #include "solver/checks/check_report.h"
 #include "solver/checks/fabric.h"
 #include "solver/checks/input_checks.h"
+#include "solver/checks/label_checks.h"
 #include "solver/commands/commands.h"
 #include "solver/commands/flags.h"
 #include "solver/commands/training_flags.h"
@@ -95,9 +96,11 @@ int check(Ranks& ranks) {
   const std::unique_ptr<Solver> solver = check_definitions(ranks, report);
   if (solver) {
     report.run("data", [&] { return check_data(ranks, *solver); });
+    report.run("labels", [&] { return check_labels_fit(ranks, *solver); });
     report.run("snapshots", [&] { return check_disk(ranks, *solver); });
   } else {
     report.skip("data", "not looked at: there are no nets");
+    report.skip("labels", "not looked at: there are no nets");
     report.skip("snapshots", "not looked at: there are no nets");
   }
   check_fabric(ranks, report);
