@@ -152,6 +152,16 @@ TEST(CudnnErrors, HaveKindAndFix) {
   EXPECT_EQ(kind_of(CUDNN_STATUS_EXECUTION_FAILED_CUDART), ErrorKind::kDevice);
 }
 
+/// The GPU's rules for math, while it lives.
+class MathScope {
+ public:
+  explicit MathScope(const MathOptions& math) : before_(test_gpu()->math()) { test_gpu()->set_math(math); }
+  ~MathScope() { test_gpu()->set_math(before_); }
+
+ private:
+  MathOptions before_;
+};
+
 /// With a real GPU.
 class CudnnConvolutionTest : public ::testing::Test {
  protected:
@@ -159,9 +169,9 @@ class CudnnConvolutionTest : public ::testing::Test {
     if (!test_gpu()) GTEST_SKIP() << "no GPU";
     how_ = {.kind = "cuda", .device = test_gpu()};
   }
-  void compare(const KernelCase& what) {
+  void compare(const KernelCase& what, double tolerance = kTolerance) {
     if (problem_axes(what) > 3) return;
-    compare_with_reference("cudnn", what, kTolerance, how_);
+    compare_with_reference("cudnn", what, tolerance, how_);
   }
   static int problem_axes(const KernelCase& what) {
     const auto layer = make_layer([&] {
@@ -228,8 +238,7 @@ TEST_F(CudnnConvolutionTest, EveryOptionIsRight) {
 TEST_F(CudnnConvolutionTest, DeterministicRunsRepeat) {
   const KernelCase what = convolution("num_output: 64 kernel_size: 3 pad: 1", {{16, 64, 28, 28}});
   const KernelInputs inputs = make_inputs(what);
-  const MathOptions before = test_gpu()->math();
-  test_gpu()->set_math({.tf32 = true, .deterministic = true});
+  const MathScope rules({.tf32 = true, .deterministic = true});
   how_.backend = "cudnn";
   how_.dtype = DType::kF32;
   KernelHarness harness(what, how_);
@@ -241,7 +250,16 @@ TEST_F(CudnnConvolutionTest, DeterministicRunsRepeat) {
     if (repeat == 0) first = harness.param_diffs();
     EXPECT_EQ(harness.param_diffs(), first) << repeat;
   }
-  test_gpu()->set_math(before);
+}
+
+TEST_F(CudnnConvolutionTest, Tf32IsCloseToIt) {
+  const MathScope rules({.tf32 = true});
+  constexpr double kRounded = 4e-3;  // factors of 10 bits of mantissa
+  for (KernelCase c : blocked_convolution_cases()) {
+    compare(c, kRounded);
+    c.layers.push_back("type: 'ReLU'");
+    compare(c, kRounded);
+  }
 }
 
 }  // namespace

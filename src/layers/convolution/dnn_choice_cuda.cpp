@@ -1,5 +1,7 @@
 #include "layers/convolution/dnn_choice_cuda.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -122,6 +124,14 @@ class Trial {
   DeviceBuffer image_, filters_, result_, bias_, workspace_;
 };
 
+/// Runs a way once. Whatever else goes wrong rules this way out: an error that stays will be met by the next call.
+void try_way(Trial& trial, const std::shared_ptr<const Plan>& plan, bool forward, bool fused) try {
+  trial.run(plan, forward, fused);
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kMemory) throw;
+  throw Error(ErrorKind::kUnsupported, error.cause(), error.fix());
+}
+
 /// The way that the tuner picks; -1 when there is no memory to try them in.
 int tuned(Direction direction, const Problem& problem, const Site& site, const std::string& key, size_t limit,
           std::vector<Way>& ways) {
@@ -134,10 +144,11 @@ int tuned(Direction direction, const Problem& problem, const Site& site, const s
       const auto plan = way.plan(site, key, limit);
       if (!plan) throw Error(ErrorKind::kUnsupported, way.name() + ": " + way.why_not());
       if (!trial) trial.emplace(problem, *site.device);
-      trial->run(plan, direction == Direction::kForward, way.fused());
+      try_way(*trial, plan, direction == Direction::kForward, way.fused());
     });
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kMemory) throw;
+    LOG(WARNING) << "no memory to time convolutions in, so cuDNN's first choice is taken: " << error.cause();
     return -1;
   }
 }

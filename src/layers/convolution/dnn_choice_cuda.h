@@ -1,7 +1,8 @@
 /// Which of cuDNN's engines computes a convolution.
 ///
 /// Several plans are timed by the Tuner, on memory of their own, or the first that serves is taken, as cuDNN's
-/// heuristics rank them. The choice depends on shapes, rules and versions, never on the memory that happens to be free.
+/// heuristics rank them. The choice depends on shapes, rules and versions, not on the memory that happens to be free,
+/// unless there is too little to time anything in.
 #pragma once
 
 #include "device/cuda/dnn/plan.h"
