@@ -10,30 +10,12 @@
 #include "base/parallel.h"
 #include "layers/batch_norm/batch_norm.h"
 #include "layers/batch_norm/channel_blocks.h"
+#include "layers/batch_norm/norm_chain.h"
 #include "layers/elementwise.h"
 #include "layers/onednn/layout.h"
-#include "layers/relu/relu.h"
-#include "layers/scale/scale.h"
 
 namespace robusta {
 namespace {
-
-/// The layers of a chain and where the parameters of each begin.
-struct NormChain {
-  const BatchNormLayer* norm;
-  const ScaleLayer* scale = nullptr;
-  const ReluLayer* relu = nullptr;
-  int scale_param = -1, shift_param = -1;
-
-  explicit NormChain(const KernelRequest& request) : norm(&request.layer<BatchNormLayer>()) {
-    for (size_t i = 1; i < request.layers.size(); ++i) {
-      if (request.layers[i]->type() == "Scale") scale = &request.layer<ScaleLayer>(i);
-      if (request.layers[i]->type() == "ReLU") relu = &request.layer<ReluLayer>(i);
-    }
-    if (scale || norm->has_scale()) scale_param = 3;
-    if (norm->has_scale() || (scale && scale->has_bias())) shift_param = 4;
-  }
-};
 
 template <int N>
 class BatchNormNative : public Kernel {
@@ -244,12 +226,8 @@ std::unique_ptr<Kernel> make_batch_norm_native(const KernelRequest& request, std
   const NormChain chain(request);
   if (!is_f32(request, why_not)) return nullptr;
   const int block = onednn::channel_block(request.bottoms[0].layout);
-  if (chain.scale && chain.norm->has_scale()) {
-    why_not = "the BatchNorm has a scale of its own";
-  } else if (chain.scale && (chain.scale->scale_is_bottom() || chain.scale->outer() != chain.norm->batch() ||
-                             chain.scale->count() != chain.norm->channels())) {
-    why_not = "the Scale is not by channel";
-  } else if (block != 16 && block != 8) {
+  why_not = chain.obstacle();
+  if (why_not.empty() && block != 16 && block != 8) {
     why_not = "wants channels in blocks of 8 or 16, as convolutions leave them";
   }
   if (!why_not.empty()) return nullptr;
