@@ -170,6 +170,7 @@ class BatchNormGpu : public Kernel {
         shift_(chain.shift_param) {
     view_ = book_channel_view(request, {chain.norm->batch(), chain.norm->channels(), chain.norm->plane()}, booking_);
     const bool learns_scale = scale_ >= 0 && request.backward && request.param_grads[static_cast<size_t>(scale_)];
+    booking_.repeatable = true;
     booking_.reads_bottoms = {!global_ || learns_scale || slope_ != 1};
     booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
     booking_.saved_bytes = kSavedArrays * channels() * sizeof(float);
@@ -184,7 +185,7 @@ class BatchNormGpu : public Kernel {
 
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();
-    settle(run, global_ ? nullptr : moments_of_batch(run, x));
+    if (!run.again) settle(run, global_ ? nullptr : moments_of_batch(run, x));
     for_each(run.stream, view_.elements(),
              NormEach<T>{view_.channel_of(), arrays(run), x, run.tops[0].template as<T>()});
   }

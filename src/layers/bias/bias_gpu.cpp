@@ -13,6 +13,7 @@ class BiasGpu : public Kernel {
     const auto& layer = request.layer<BiasLayer>();
     view_ = book_channel_view(request, {layer.outer(), layer.count(), layer.inner()}, booking_);
     second_bottom_ = layer.bias_is_bottom();
+    booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, true}};

@@ -227,6 +227,7 @@ class PoolingGpu : public Kernel {
     for (const TensorDesc& top : request.tops) {
       booking_.top_layouts.push_back(pool_top_layout(top, booking_.bottom_layouts[0]));
     }
+    booking_.repeatable = true;
     booking_.reads_bottoms = {false};
     booking_.takes_missing_top_diffs = true;  // of the index top
     if (is_max_ && request.backward) {

@@ -15,6 +15,7 @@ class ScaleGpu : public Kernel {
     second_bottom_ = layer.scale_is_bottom();
     if (layer.has_bias()) bias_ = second_bottom_ ? 0 : 1;
     const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
+    booking_.repeatable = true;
     booking_.reads_bottoms = {scale_grad};
     if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
     booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
