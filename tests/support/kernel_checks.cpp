@@ -158,6 +158,14 @@ constexpr Variant kVariants[] = {
     {"parameter gradients only", true, false, true, false, false},
 };
 
+/// What is made once more is the same, bit by bit, and nothing else changes.
+void check_repeat(KernelHarness& harness) {
+  const Arrays tops = harness.tops(), params = harness.params();
+  harness.repeat();
+  EXPECT_EQ(harness.tops(), tops) << "repeated";
+  EXPECT_EQ(harness.params(), params) << "repeated";
+}
+
 void compare_variant(const std::string& backend, const KernelCase& what, const KernelInputs& inputs,
                      const KernelOutputs& want, const Variant& variant, KernelOptions how, double tolerance) {
   SCOPED_TRACE(variant.name);
@@ -174,6 +182,7 @@ void compare_variant(const std::string& backend, const KernelCase& what, const K
     harness.forward(inputs.bottoms, inputs.params);
     expect_all_near(harness.tops(), want.tops, tolerance, "top");
     expect_all_near(harness.params(), want.params, tolerance, "parameter after forward");
+    if (harness.kernel().booking().repeatable && !variant.share_memory) check_repeat(harness);
     if (!variant.backward) continue;
     Arrays before, expected = want.param_diffs;
     for (size_t i = 0; variant.accumulate && i < expected.size(); ++i) {

@@ -265,6 +265,19 @@ void KernelHarness::forward(const Arrays& bottoms, const Arrays& params) {
   if (!saved_.intact() || !forward_scratch_.intact()) damage_ += "write outside of saved or forward scratch; ";
 }
 
+void KernelHarness::repeat() {
+  require(made() && kernel_->booking().repeatable && !how_.share_memory, "the kernel does not repeat its work");
+  for (Slot& top : tops_) top.memory->poison();
+  forward_scratch_.poison();
+  std::vector<char> accumulate(params_.size(), 0);
+  KernelRun run = run_of(accumulate);
+  run.bottom_diffs = run.top_diffs = {};
+  run.scratch = forward_scratch_.data();
+  run.again = true;
+  kernel_->forward(run);
+  finish();
+}
+
 void KernelHarness::backward(const Arrays& top_diffs, const Arrays& before) {
   require(made() && how_.backward && top_diffs.size() == tops_.size(), "no backward, or wrong number of top gradients");
   const Booking& booking = kernel_->booking();

@@ -62,6 +62,8 @@ class KernelHarness {
 
   /// `params` may be empty when the layer has none.
   void forward(const Arrays& bottoms, const Arrays& params = {});
+  /// Forward once more, as `repeatable` kernels may be run (KernelRun::again).
+  void repeat();
   /// `before`: gradients that are there already, to be added to; empty: overwrite.
   void backward(const Arrays& top_diffs, const Arrays& before = {});
 
