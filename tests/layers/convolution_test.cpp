@@ -39,6 +39,14 @@ TEST(DeconvolutionTest, SinglePrecision) {
   for (const KernelCase& c : kDeconvolutions) compare_with_reference("reference", c);
 }
 
+TEST(ConvolutionTest, Gpu) {
+  for (const KernelCase& c : kConvolutions) compare_gpu_with_reference(c);
+}
+
+TEST(DeconvolutionTest, Gpu) {
+  for (const KernelCase& c : kDeconvolutions) compare_gpu_with_reference(c);
+}
+
 /// The defining sum, written without im2col: one output channel at a time, two spatial axes.
 TEST(ConvolutionTest, EqualsTheDefinition) {
   const KernelCase c = convolution(
