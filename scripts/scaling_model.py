@@ -46,9 +46,9 @@ def count(text):
     return int(text)
 
 
-def share(text):
-    if not re.fullmatch(r"[0-9]*\.?[0-9]+", text) or float(text) > 1:
-        raise argparse.ArgumentTypeError(f'"{text}" is not between 0 and 1')
+def at_least_0(text):
+    if not re.fullmatch(r"[0-9]*\.?[0-9]+", text):
+        raise argparse.ArgumentTypeError(f'"{text}" is no number from 0 on')
     return float(text)
 
 
@@ -83,7 +83,8 @@ def arguments():
     how.add_argument("--compress", action="store_true", help="16 bits between hosts")
     how.add_argument("--direct", action="store_true", help="pieces straight to their owners instead of rings")
     how.add_argument("--wait", action="store_true", help="wait for all buckets before the next forward")
-    how.add_argument("--stolen", type=share, default=0, help="share of a core that communication takes (0 to 1)")
+    how.add_argument("--core", type=at_least_0, default=0,
+                     help="seconds of a rank's core for each second of its links, where it has none to spare")
     how.add_argument("--table", action="store_true", help=f"the best grid for 1, 2, 4 ... {MOST_RANKS} ranks")
     how.add_argument("--buckets", action="store_true", help="print the buckets")
     return parser.parse_args()
@@ -136,7 +137,7 @@ def profile_of(options, cluster):
 
 def prediction(options, cluster, what, dims):
     tiers = cluster.tiers(dims, 0.5 if options.compress else 1)
-    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.stolen)
+    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core)
 
 
 def print_one(options, cluster, what):

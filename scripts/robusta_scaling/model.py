@@ -1,14 +1,16 @@
 """One iteration of N ranks in time.
 
-Compute and communication are two lanes. Backward runs layer by layer and posts a bucket when the last of its gradients is
-there; one channel reduces the buckets in that order; the next forward waits, layer by layer, for the buckets of the
-parameters it reads, and updates them first unless backward already has. A bucket is reduce-scattered over each dimension in
-turn, the innermost first, and gathered back (Cho et al., BlueConnect, MLSys 2019). All ranks are alike: stragglers are
-not in the model.
+Compute and communication are two lanes (lanes.py). Backward runs layer by layer and posts a bucket when the last of its
+gradients is there; one channel reduces the buckets in that order; the next forward waits, layer by layer, for the
+buckets of the parameters it reads, and updates them first unless backward already has. A bucket is reduce-scattered
+over each dimension in turn, the innermost first, and gathered back (Cho et al., BlueConnect, MLSys 2019). All ranks are
+alike: stragglers are not in the model.
 """
 
 import dataclasses
 import math
+
+from .lanes import Lanes
 
 # A step repeats itself from the second iteration on; one more shows that it does.
 ITERATIONS = 4
@@ -89,18 +91,18 @@ class Prediction:
         return self.compute / self.step
 
 
-def predict(profile, tiers, bucket_bytes, wait_after_backward=False, stolen=0.0):
+def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0):
     """The step of `profile` on the ranks of `tiers`.
 
-    `wait_after_backward`: all buckets are waited for before the next forward begins. `stolen`: the share of a core-second
-    that each second of communication takes from computing at the same time.
+    `wait_after_backward`: all buckets are waited for before the next forward begins. `core`: the seconds of its core
+    that a rank needs for each second of its links.
     """
     buckets = make_buckets(profile, bucket_bytes)
     per_dimension = [dimension_seconds(tiers, b.bytes) for b in buckets]
     costs = [sum(seconds) for seconds in per_dimension]
     if math.prod(t.size for t in tiers) == 1:
         costs = [0.0] * len(buckets)
-    run = _Run(profile, buckets, costs, wait_after_backward, stolen)
+    run = _Run(profile, buckets, costs, wait_after_backward, core)
     ends = [run.iteration() for _ in range(ITERATIONS)]
     ranks = math.prod(t.size for t in tiers)
     step = ends[-1] - ends[-2]
@@ -109,13 +111,12 @@ def predict(profile, tiers, bucket_bytes, wait_after_backward=False, stolen=0.0)
 
 
 class _Run:
-    """The two lanes: `now` of computing, `free` of the channel."""
+    """The order of things in an iteration, on its two lanes."""
 
-    def __init__(self, profile, buckets, costs, wait_after_backward, stolen):
-        self.profile, self.buckets, self.costs = profile, buckets, costs
-        self.wait_after_backward, self.stolen = wait_after_backward, stolen
-        self.now = self.free = 0.0
-        self.done = [0.0] * len(buckets)
+    def __init__(self, profile, buckets, costs, wait_after_backward, core):
+        self.profile, self.buckets = profile, buckets
+        self.wait_after_backward = wait_after_backward
+        self.lanes = Lanes(costs, core)
         self.updated = [True] * len(buckets)
         total = profile.bytes or 1
         self.update_seconds = [profile.update * b.bytes / total for b in buckets]
@@ -126,32 +127,27 @@ class _Run:
         for index, layer in enumerate(self.profile.layers):
             for bucket in self.needs[index]:
                 self.take(bucket)
-            self.work(layer.forward)
-        posted, missing = 0, [len(b.layers) for b in self.buckets]
+            self.lanes.work(layer.forward)
+        self.lanes.begin()
+        missing = [len(b.layers) for b in self.buckets]
         self.updated = [False] * len(self.buckets)
         for index in reversed(range(len(self.profile.layers))):
-            self.work(self.profile.layers[index].backward)
+            self.lanes.work(self.profile.layers[index].backward)
             for bucket in self.needs[index]:
                 missing[bucket] -= 1
-            while posted < len(self.buckets) and missing[posted] == 0:
-                self.free = self.done[posted] = max(self.free, self.now) + self.costs[posted]
-                posted += 1
-            for bucket in range(posted):
-                if self.done[bucket] <= self.now:
-                    self.take(bucket)
+            while self.lanes.posted < len(self.buckets) and missing[self.lanes.posted] == 0:
+                self.lanes.post()
+            for bucket in range(self.lanes.reduced):
+                self.take(bucket)
         if self.wait_after_backward:
             for bucket in range(len(self.buckets)):
                 self.take(bucket)
-        return self.now
-
-    def work(self, seconds):
-        """Computes; the channel, busy without a gap as long as it is ahead, takes its share of the core."""
-        beside = max(0.0, min(self.free - self.now, seconds))
-        self.now += seconds + self.stolen * beside
+        return self.lanes.now
 
     def take(self, bucket):
         """Waits until the bucket is reduced and updates its parameters."""
         if self.updated[bucket]:
             return
-        self.now = max(self.now, self.done[bucket]) + self.update_seconds[bucket]
+        self.lanes.wait(bucket)
         self.updated[bucket] = True
+        self.lanes.work(self.update_seconds[bucket])

@@ -116,7 +116,19 @@ class Step(unittest.TestCase):
 
     def test_communication_takes_from_the_core(self):
         # Of b's bucket, 4..5, half a second is added to a's backward, 4..6.5; a's bucket 6.5..7.5.
-        self.assertEqual(self.step([A, B], one_second_per_bucket(), stolen=0.5).step, 7.5)
+        self.assertEqual(self.step([A, B], one_second_per_bucket(), core=0.5).step, 7.5)
+        # b is updated 6.5..8, of which half belongs to a's bucket until 7.5; a 8..9.
+        self.assertEqual(self.step([A, B], one_second_per_bucket(), update=2, core=0.5).step, 9)
+
+    def test_computing_takes_from_communication(self):
+        # Half a core each: b's bucket 4..6, a's backward 4..7; a's bucket has the core to itself, 7..8.
+        self.assertEqual(self.step([A, B], one_second_per_bucket(), core=1).step, 8)
+        # Two seconds of the core for each bucket: b's 4..8 beside half of the core, a's 8..10 with all of it.
+        self.assertEqual(self.step([A, B], one_second_per_bucket(), core=2).step, 10)
+
+    def test_a_slow_link_leaves_the_core_alone(self):
+        # Buckets 4..8 and 8..12, a quarter of the core in all of them: a's backward ends at 6.67, before it is needed.
+        self.assertAlmostEqual(self.step([A, B], [Tier(2, 2)], core=0.25).step, 12, 12)
 
     def test_a_fast_network_costs_nothing_but_the_end(self):
         layers = [Layer(str(i), 1, 2, (8,)) for i in range(10)]
@@ -264,7 +276,7 @@ class Program(unittest.TestCase):
                               (("--preset=4x64-p100", "--dims=8x32x32"), "8192 ranks"),
                               (("--dims=2xtwo", "--gbit=8"), "are no dimensions"),
                               (("--preset=4x64-p100", "--gbit=0"), "no number above 0"),
-                              (("--preset=4x64-p100", "--stolen=2"), "not between 0 and 1"),
+                              (("--preset=4x64-p100", "--core=much"), "no number from 0 on"),
                               (("--preset=4x64-p100", "--log=x"), "--log without --model")]:
             code, _, err = self.run_with(*options)
             self.assertEqual(code, 1, err)
