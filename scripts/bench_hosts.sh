@@ -1,20 +1,24 @@
-# Sourced by the benchmarks of training on 2 hosts x 1 rank x 1 thread, after lib.sh.
+# Sourced by the benchmarks of training on 2 hosts, a thread to a rank, after lib.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # what is set here is for those who source this
 #
-#   two_hosts NET BATCH ITERATIONS   finds programs and hosts, writes $work/solver.prototxt
-#   train_alone                      sets alone and backward, the seconds of an iteration without communication and of
-#                                    its backward, and bytes, of all gradients
-#   train_both                       sets with, the seconds of an iteration of both ranks
-#   sum_both                         sets communication, the seconds of a sum of all gradients
+#   two_hosts NET BATCH ITERATIONS [RANKS]  finds programs and hosts, writes $work/solver.prototxt; RANKS of a host: 1
+#   train_alone    sets alone and backward, the seconds of an iteration without communication and of its backward, and
+#                  bytes, of all gradients
+#   train_both     sets with, the seconds of an iteration of all ranks
+#   sum_both       sets communication, the seconds of a sum of all gradients, and busy, how much of its core, or of its
+#                  share of one, a rank uses for it, the kernel's part included
+#   sum_within     sets within, the seconds of a sum over the ranks of one host
 #
 # CLUSTER_SH is a script with the commands `mpirun ARGS...`, `hostfile SLOTS`, `exec HOST CMD...` and `link all rate
-# RATE`; its two hosts, node1 and node2, must be up. "Alone" is two ranks that train at the same time and know nothing
-# of each other, so that both sides share the processors and the memory of this machine alike.
+# RATE`; its two hosts, node1 and node2, must be up. They are taken to share the two cores of this machine. "Alone" is
+# as many ranks that train at the same time and know nothing of each other, so that all share processors and memory
+# alike.
 
 two_hosts() {
   cluster=${CLUSTER_SH:?set CLUSTER_SH to the script of the hosts}
   caffe=$(tool caffe) bench=$(tool bench_allreduce)
+  per_host=${4:-1}
   export OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   work=$(mktemp -d)
   trap 'rm -rf "$work"; "$cluster" link all clear' EXIT
@@ -24,8 +28,9 @@ net: "$work/net.prototxt"
 base_lr: 0.0001 lr_policy: "fixed" momentum: 0.9 display: 1 max_iter: $3 random_seed: 1 snapshot_after_train: false
 END
   train=("$caffe" train -solver "$work/solver.prototxt" -autotune=false)
-  "$cluster" hostfile 1 > "$work/hosts"
-  both=("$cluster" mpirun -x OMP_NUM_THREADS --hostfile "$work/hosts" -np 2 --map-by node)
+  "$cluster" hostfile "$per_host" > "$work/hosts"
+  both=("$cluster" mpirun -x OMP_NUM_THREADS --hostfile "$work/hosts" -np $((2 * per_host)))
+  grid="-mode b:${per_host}x2"
 }
 
 # random_input NET BATCH: the net with constant input in place of its data, so that no rank waits for a disk.
@@ -53,22 +58,48 @@ median() {
 }
 
 train_alone() {
-  "$cluster" exec node2 taskset -c 1 "${train[@]}" > "$work/other.log" 2>&1 &
-  "$cluster" exec node1 taskset -c 0 "${train[@]}" > "$work/alone.log" 2>&1
+  local i
+  for ((i = 0; i < per_host; ++i)); do
+    "$cluster" exec node2 taskset -c 1 "${train[@]}" > "$work/other$i.log" 2>&1 &
+    "$cluster" exec node1 taskset -c 0 "${train[@]}" > "$work/alone$i.log" 2>&1 &
+  done
   wait
-  alone=$(median < "$work/alone.log")
+  alone=$(median < "$work/alone0.log")
   "$caffe" time -model "$work/net.prototxt" -autotune=false -iterations 3 > "$work/time.log" 2>&1
   backward=$(sed -n 's/.*Average Backward pass: \([0-9.]*\) ms.*/\1/p' "$work/time.log" | awk '{ print $1 / 1000 }')
-  bytes=$(sed -n 's/.* \([0-9]*\) learnable parameters.*/\1/p' "$work/alone.log" | awk '{ print 4 * $1 }')
+  bytes=$(sed -n 's/.* \([0-9]*\) learnable parameters.*/\1/p' "$work/alone0.log" | awk '{ print 4 * $1 }')
 }
 
 train_both() {
-  "${both[@]}" "${train[@]}" -ddl "-mode b:1x2" > "$work/with.log" 2>&1 || fail "$(tail -n 20 "$work/with.log")"
+  "${both[@]}" "${train[@]}" -ddl "$grid" > "$work/with.log" 2>&1 || fail "$(tail -n 20 "$work/with.log")"
   with=$(median < "$work/with.log")
 }
 
-sum_both() {
-  "${both[@]}" "$bench" -kilobytes $((bytes / 1024)) -seconds 3 -ddl "-mode b:1x2" > "$work/bench.log" ||
+# sum_of LAUNCHER... -- DDL: prints the seconds of a sum of all gradients.
+sum_of() {
+  local launcher=()
+  while [ "$1" != -- ]; do launcher+=("$1") && shift; done
+  "${launcher[@]}" "$bench" -kilobytes $((bytes / 1024)) -seconds 4 -library=false -ddl "$2" > "$work/bench.log" ||
     fail "$(tail -n 20 "$work/bench.log")"
-  communication=$(awk '/ratio/ { print $4 / 1e6 }' "$work/bench.log")
+  awk '/ours .* us/ { print $4 / 1e6 }' "$work/bench.log"
+}
+
+sum_both() {
+  sum_of "${both[@]}" -- "$grid" > "$work/sum" &
+  sleep 2
+  busy=$(cores_used 2 |
+    awk -v cores="$(nproc)" -v ranks=$((2 * per_host)) '{ print $1 / (cores < ranks ? cores : ranks) }')
+  wait
+  communication=$(cat "$work/sum")
+}
+
+sum_within() {
+  within=$(sum_of "$cluster" mpirun --host "node1:$per_host" -np "$per_host" -- "-mode b:${per_host}x1")
+}
+
+# cores_used SECONDS: how many cores of this machine were not idle meanwhile.
+cores_used() {
+  { head -n 1 /proc/stat && sleep "$1" && head -n 1 /proc/stat; } |
+    awk -v cores="$(nproc)" '{ idle = $5 + $6 - idle; all = -all; for (i = 2; i <= 9; ++i) all += $i; }
+                             END { print cores * (1 - idle / all) }'
 }
