@@ -40,7 +40,7 @@ inline ChannelView book_channel_view(const KernelRequest& request, const Channel
 
 /// y = x * factor[channel] + shift[channel]; either array may be null, meaning 1 and 0. x may be y.
 template <typename T>
-struct ChannelAffine {
+struct AffineByChannel {
   ChannelOf channel;
   const T* x;
   const float *factor, *shift;
@@ -55,7 +55,7 @@ struct ChannelAffine {
 template <typename T>
 void channel_affine(Stream* stream, const ChannelView& view, const T* x, const float* factor, const float* shift,
                     T* y) {
-  for_each(stream, view.elements(), ChannelAffine<T>{view.channel_of(), x, factor, shift, y});
+  for_each(stream, view.elements(), AffineByChannel<T>{view.channel_of(), x, factor, shift, y});
 }
 
 namespace detail {
