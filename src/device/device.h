@@ -66,6 +66,9 @@ class Device {
   /// Host memory that copies to and from this device are fastest with (page-locked), aligned to kMemoryAlignment, not
   /// initialised; null for no bytes. Throws Error{kMemory}.
   virtual std::shared_ptr<void> host_memory(size_t bytes);
+  /// Makes host memory that others own as fast for copies as host_memory(), until the handle is gone. Null where that
+  /// cannot be had or changes nothing.
+  virtual std::shared_ptr<void> pin(void* memory, size_t bytes) { return nullptr; }
   /// Bytes of the device, and those that are free now.
   virtual size_t total_memory() const = 0;
   virtual size_t free_memory() const = 0;

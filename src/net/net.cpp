@@ -64,12 +64,12 @@ void Net::place_params() {
 }
 
 void Net::place_gradients(const std::vector<Param*>& owned, size_t bytes) {
-  if (options_.gradient_memory) {
-    lent_gradients_ = options_.gradient_memory(bytes);
-  } else {
-    param_diff_ = DeviceBuffer(*options_.device, bytes);
-  }
-  char* at = static_cast<char*>(lent_gradients_ ? lent_gradients_.get() : param_diff_.data());
+  if (options_.gradient_memory) lent_gradients_ = options_.gradient_memory(bytes);
+  const bool lives_there = lent_gradients_ && options_.device->is_host();
+  if (!lives_there) param_diff_ = DeviceBuffer(*options_.device, bytes);
+  gradients_ = lives_there ? lent_gradients_.get() : param_diff_.data();
+  gradient_bytes_ = bytes;
+  char* at = static_cast<char*>(gradients_);
   clear(at, bytes);
   size_t delivered = 0;
   for (const Step& step : plan_.steps) delivered += step.ready.size();

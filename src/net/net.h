@@ -83,6 +83,11 @@ class Net {
   const std::vector<Param*>& params_by_completion() const { return completion_; }
   /// The options.gradient_tail bytes behind the last of them.
   void* gradient_tail() const { return gradient_tail_; }
+  /// The block of all gradients in the device's memory, tail included, and its bytes.
+  void* device_gradients() const { return gradients_; }
+  size_t gradient_bytes() const { return gradient_bytes_; }
+  /// options.gradient_memory, where it is not that block itself: host memory for copies of it. Else null.
+  void* staged_gradients() const { return param_diff_.data() ? lent_gradients_.get() : nullptr; }
 
   /// Values and gradients by blob name, in plain order, as doubles' worth of T. The last write of the name counts.
   /// Readable: net outputs and inputs; every blob with options.keep_blobs. Others throw Error{kUsage}.
@@ -148,8 +153,9 @@ class Net {
   Plan plan_;
   std::vector<Param*> completion_;
   DeviceBuffer param_data_, param_diff_;
-  std::shared_ptr<void> lent_gradients_;  ///< in place of param_diff_
-  void* gradient_tail_ = nullptr;
+  std::shared_ptr<void> lent_gradients_;  ///< in place of param_diff_, on the host; else besides
+  void *gradients_ = nullptr, *gradient_tail_ = nullptr;
+  size_t gradient_bytes_ = 0;
   size_t taken_ = 0;  ///< of options.budget, by this net
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Executor> executor_;

@@ -36,6 +36,7 @@ namespace robusta {
 /// What the command line decides beyond the solver's file. Pointers outlive the solver and may be null.
 struct SolverOptions {
   DType dtype = DType::kF32;
+  Device* device = &cpu_device();
   std::string kernels = "auto";  ///< as in NetOptions
   bool share_memory = true;
   int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size

@@ -43,10 +43,6 @@ void check_solver(const SolverDef& solver) {
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
     LOG(WARNING) << solver.file << ": base_lr is not set: the net will not learn";
   }
-  if (p.has_solver_mode() && p.solver_mode() == caffe::SolverParameter::GPU) {
-    LOG(WARNING) << solver.where("solver_mode") << ": solver_mode is GPU, but this build has no GPU support: "
-                 << "training on the CPU";
-  }
 }
 
 /// Intel's placeholders in the names of files.
@@ -157,6 +153,7 @@ NetOptions Solver::net_options(caffe::Phase phase) const {
   NetOptions options;
   options.phase = phase;
   options.dtype = options_.dtype;
+  options.device = options_.device;
   options.seed = state_.seed;
   options.backward = phase == caffe::TRAIN;
   options.kernels = options_.kernels;

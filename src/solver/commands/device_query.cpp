@@ -7,7 +7,11 @@
 #include <string>
 
 #include "device/cpu/host_memory.h"
+#include "device/gpus.h"
+#include "robusta/error.h"
 #include "solver/commands/commands.h"
+#include "solver/commands/devices.h"
+#include "solver/commands/flags.h"
 
 namespace robusta {
 namespace {
@@ -39,17 +43,53 @@ int allowed_cores() {
 
 double gib(double bytes) { return bytes / (1024.0 * 1024 * 1024); }
 
-}  // namespace
+void print_gpu(const GpuInfo& gpu) {
+  std::cout << "GPU " << gpu.ordinal << ": " << gpu.name << '\n'
+            << "  memory: " << gib(static_cast<double>(gpu.memory)) << " GiB\n"
+            << "  compute capability: " << gpu.capability << ", " << gpu.processors << " processors\n"
+            << "  PCI id: " << gpu.pci_id << '\n'
+            << "  peers:";
+  for (const GpuPeer& peer : gpu.peers) std::cout << ' ' << peer.ordinal << " (" << peer.link << ')';
+  std::cout << (gpu.peers.empty() ? " none\n" : "\n");
+}
 
-int device_query_command() {
+/// All GPUs, or those of -gpu.
+void print_gpus() {
+  if (!FLAGS_gpu.empty()) {
+    for (const int ordinal : gpus_flag()) print_gpu(describe_gpu(ordinal));
+    return;
+  }
+  try {
+    const std::vector<GpuInfo> gpus = list_gpus();
+    for (const GpuInfo& gpu : gpus) print_gpu(gpu);
+    if (gpus.empty()) std::cout << "GPUs: none" << (gpus_supported() ? "\n" : " (this build has no GPU support)\n");
+  } catch (const Error& error) {
+    std::cout << "GPUs: none that can be used: " << error.cause() << "; " << error.fix() << '\n';
+  }
+}
+
+void print_software() {
+  for (const GpuSoftware& part : gpu_software()) {
+    std::cout << part.name << ": " << (part.version.empty() ? "none" : part.version) << '\n';
+  }
+}
+
+void print_processor() {
   const double total = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  std::cout << "GPUs: none (this build has no GPU support)\n"
-            << "CPU: " << processor_model() << '\n'
+  std::cout << "CPU: " << processor_model() << '\n'
             << "  cores: " << sysconf(_SC_NPROCESSORS_ONLN) << " online, " << allowed_cores() << " for this process, "
             << omp_get_max_threads() << " threads will be used\n"
             << "  vector instructions: " << vector_instructions() << '\n'
             << "  memory: " << gib(total) << " GiB, " << gib(static_cast<double>(available_host_memory()))
             << " GiB available\n";
+}
+
+}  // namespace
+
+int device_query_command() {
+  print_gpus();
+  print_software();
+  print_processor();
   return 0;
 }
 

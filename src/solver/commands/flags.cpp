@@ -50,6 +50,7 @@ DEFINE_string(lms, "", "large model support: alone, or with a size in KB");
 DEFINE_double(lms_frac, 0, "share of the GPU's memory at which large model support sets in");
 
 // Robusta's.
+DEFINE_bool(share_gpu, false, "let ranks of one host use the same GPU");
 DEFINE_bool(share_memory, true,
             "let values that are not alive at the same time share memory; the results are the same");
 DEFINE_bool(autotune, true, "time kernels when planning and take the fastest");
@@ -128,12 +129,6 @@ void require_flag(const std::string& action, const std::string& flag, const std:
 void refuse_gpu() {
   if (FLAGS_gpu.empty()) return;
   throw Error(ErrorKind::kUnsupported, "-gpu: this build has no GPU support", "leave -gpu out: the CPU is used");
-}
-
-void settle_device(bool alone) {
-  if (alone) refuse_gpu();
-  LOG(INFO) << (FLAGS_gpu.empty() ? "Use CPU."
-                                  : "This build has no GPU support: -gpu is accepted, and all ranks train on the CPU.");
 }
 
 int64_t batch_flag() {

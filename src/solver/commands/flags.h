@@ -30,6 +30,7 @@ DECLARE_bool(accept_batch_change);
 DECLARE_string(lr_scaling);
 DECLARE_string(ddl);
 DECLARE_string(gpu);
+DECLARE_bool(share_gpu);
 DECLARE_string(kernels);
 DECLARE_string(tune_cache);
 DECLARE_string(memory);
@@ -59,9 +60,6 @@ void refuse_flags_of_later_parts();
 
 /// Throws Error{kUnsupported} when -gpu is given.
 void refuse_gpu();
-
-/// For ranks of a job, which take -gpu and use the CPU; `alone` refuses it. Logs what is used.
-void settle_device(bool alone);
 
 /// Whether refuse_flags_of_later_parts would refuse this flag.
 bool is_of_later_part(const std::string& flag);

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "solver/commands/commands.h"
+#include "solver/commands/devices.h"
 #include "solver/commands/flags.h"
 #include "solver/debug_info.h"
 #include "solver/net_defs.h"
@@ -24,7 +25,7 @@ void check_flags() {
 }
 
 /// With rank 0's kernels and weights, so that all ranks score the same net.
-std::unique_ptr<Net> build_net(Ranks& ranks) {
+std::unique_ptr<Net> build_net(Ranks& ranks, Device& device) {
   std::unique_ptr<RecordingTuner> tuner;
   NetDef def;
   NetOptions options;
@@ -35,6 +36,7 @@ std::unique_ptr<Net> build_net(Ranks& ranks) {
   });
   check_same_net(ranks, FLAGS_model, def);
   check_same_flags(ranks, flags_of_the_job());
+  options.device = &device;
   options.backward = false;
   options.keep_blobs = def.param.debug_info();
   options.rank = ranks.rank();
@@ -109,8 +111,8 @@ std::vector<double> score(Ranks& ranks, Net& net) {
 
 int test(Ranks& ranks) {
   ranks.together(check_flags);
-  ranks.together([&] { settle_device(ranks.alone()); });
-  const std::unique_ptr<Net> net = build_net(ranks);
+  const std::shared_ptr<Device> device = device_of_rank(ranks);
+  const std::unique_ptr<Net> net = build_net(ranks, *device);
   if (FLAGS_sampling) return 0;
   if (!ranks.alone()) {
     net->set_step_watch([&](const std::string& layer, bool) { ranks.doing("forward of layer " + layer); });

@@ -7,6 +7,7 @@
 #include "data/settings.h"
 #include "robusta/error.h"
 #include "solver/commands/commands.h"
+#include "solver/commands/devices.h"
 #include "solver/commands/flags.h"
 #include "solver/commands/subject.h"
 #include "solver/updater.h"
@@ -89,14 +90,14 @@ void warm_up(Net& net, Updater* updater) {
 }  // namespace
 
 int time_command() {
-  refuse_gpu();
   warn_of_others();
   if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
   data_settings().synthesize_missing = true;
-  LOG(INFO) << "Use CPU.";
+  const std::shared_ptr<Device> device = device_from_flags();
   const std::unique_ptr<RecordingTuner> tuner = tuner_from_flags();
   Subject subject = subject_from_flags("time");
   NetOptions options = net_options_from_flags(subject.phase, tuner.get());
+  options.device = device.get();
   options.backward = !FLAGS_forward_only;
   Net net(std::move(subject.net), options);
   std::unique_ptr<Updater> updater;

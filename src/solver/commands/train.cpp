@@ -1,10 +1,14 @@
 #include <signal.h>
 
+#include <optional>
+
 #include <glog/logging.h>
 
 #include "base/str.h"
+#include "comm/launch.h"
 #include "solver/checks/host_facts.h"
 #include "solver/commands/commands.h"
+#include "solver/commands/devices.h"
 #include "solver/commands/flags.h"
 #include "solver/commands/training_flags.h"
 #include "solver/ranks/job.h"
@@ -16,8 +20,12 @@ namespace {
 
 int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   check_training_flags("train");
-  SignalWatch signals(parse_effect("sigint_effect", FLAGS_sigint_effect),
-                      parse_effect("sighup_effect", FLAGS_sighup_effect));
+  // Of several learners in this process one looks for signals.
+  std::optional<SignalWatch> signals;
+  if (ranks.root() || !ranks.in_threads()) {
+    signals.emplace(parse_effect("sigint_effect", FLAGS_sigint_effect),
+                    parse_effect("sighup_effect", FLAGS_sighup_effect));
+  }
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
   const std::unique_ptr<RecordingTuner> tuner = tuner_from_flags();
   SolverOptions options = solver_options_from_flags(ranks);
@@ -25,12 +33,14 @@ int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   options.json = &json;
   options.walltime = &walltime;
   options.timeline = parse_timeline(FLAGS_timeline);
-  options.poll = [&] { return signals.poll(); };
+  if (signals) options.poll = [&] { return signals->poll(); };
   SolverDef def;
   ranks.together([&] { def = solver_from_flags(ranks.count()); });
   check_same_program(ranks, def);
   check_same_flags(ranks, flags_of_the_job());
-  settle_device(ranks.alone());
+  heed_solver_mode(def);
+  const std::shared_ptr<Device> device = device_of_rank(ranks);
+  options.device = device.get();
   warn_of_hosts(ranks);
   ranks.root_only([&] { options.snapshot = snapshot_from_flags(def, ranks.count()); });
   ranks.broadcast(options.snapshot);
@@ -53,7 +63,7 @@ int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
 
 int train_command() {
   const Walltime walltime(parse_walltime(FLAGS_max_walltime));
-  return run_job(FLAGS_ddl, [&](Ranks& ranks) {
+  const auto body = [&](Ranks& ranks) {
     JsonLog json(ranks.root() ? FLAGS_log_json : "");
     try {
       return train(ranks, walltime, json);
@@ -61,7 +71,10 @@ int train_command() {
       log_error_event(json, error);
       throw;
     }
-  });
+  };
+  // Under MPI a rank has one GPU, and ranks find theirs together.
+  const int learners = own_launch().ranks > 1 ? 1 : static_cast<int>(std::max<size_t>(gpus_flag().size(), 1));
+  return run_job(FLAGS_ddl, body, learners);
 }
 
 }  // namespace robusta

@@ -12,8 +12,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-BucketReducer::BucketReducer(std::unique_ptr<AllReduce> all_reduce, std::vector<Bucket> buckets, DType type)
-    : all_reduce_(std::move(all_reduce)), buckets_(std::move(buckets)), type_(type), thread_([this] { run(); }) {}
+BucketReducer::BucketReducer(std::unique_ptr<AllReduce> all_reduce, std::vector<Bucket> buckets, DType type,
+                             std::function<void(size_t bucket)> before)
+    : all_reduce_(std::move(all_reduce)),
+      buckets_(std::move(buckets)),
+      type_(type),
+      before_(std::move(before)),
+      thread_([this] { run(); }) {}
 
 BucketReducer::~BucketReducer() {
   {
@@ -78,6 +83,7 @@ void BucketReducer::run() {
     const auto start = std::chrono::steady_clock::now();
     std::exception_ptr error;
     try {
+      before_(static_cast<size_t>(index));
       const TraceSpan span(ring, TraceKind::kReducing, index);
       all_reduce_->sum(bucket.data, bucket.count, type_, bucket.tail);
     } catch (...) {

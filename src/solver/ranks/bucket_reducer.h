@@ -20,7 +20,10 @@ namespace robusta {
 
 class BucketReducer {
  public:
-  BucketReducer(std::unique_ptr<AllReduce> all_reduce, std::vector<Bucket> buckets, DType type);
+  /// `before`: called by the thread before it reduces a bucket; waits for its gradients to have arrived.
+  BucketReducer(
+      std::unique_ptr<AllReduce> all_reduce, std::vector<Bucket> buckets, DType type,
+      std::function<void(size_t bucket)> before = [](size_t) {});
   /// Leaves buckets that are posted and not begun.
   ~BucketReducer();
 
@@ -51,6 +54,7 @@ class BucketReducer {
   std::unique_ptr<AllReduce> all_reduce_;
   std::vector<Bucket> buckets_;
   DType type_;
+  std::function<void(size_t)> before_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t posted_ = 0, reduced_ = 0;

@@ -15,6 +15,7 @@
 #include "comm/liveness/exit_file.h"
 #include "comm/world.h"
 #include "robusta/error.h"
+#include "solver/ranks/learners.h"
 #include "solver/ranks/rank_map.h"
 
 namespace robusta {
@@ -115,14 +116,18 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
 
 DdlOptions ddl_options_of(const std::string& flag) { return parse_ddl_options(ddl_text(flag)); }
 
-int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body) {
+int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body, int learners) {
   std::unique_ptr<Communicator> world = join_world();
   int code = 0;
   if (world->size() == 1) {
     const DdlOptions options = ddl_options_of(ddl_flag);
-    if (!options.dims.empty()) check_dims(options, 1);
-    Ranks alone;
-    code = body(alone);
+    if (!options.dims.empty()) check_dims(options, learners);
+    if (learners > 1) {
+      code = run_learners(learners, options, body);
+    } else {
+      Ranks alone;
+      code = body(alone);
+    }
   } else {
     code = run_ranks(*world, ddl_flag, body);
   }

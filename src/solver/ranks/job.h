@@ -13,8 +13,9 @@ DdlOptions ddl_options_of(const std::string& flag);
 
 /// Joins the ranks that this process was started with, runs `body` and returns its exit code.
 ///
+/// A process that is alone may have several `learners`: ranks in threads (learners.h).
 /// Alone, errors pass through. Of several ranks, the one at fault prints its error and all return its code; an error
 /// that the others do not know of (outside of Ranks::together) ends the process, and the job, by way of the watch.
-int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body);
+int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body, int learners = 1);
 
 }  // namespace robusta

@@ -10,6 +10,7 @@
 
 #include "net/net.h"
 #include "solver/ranks/bucket_reducer.h"
+#include "solver/ranks/gradient_stage.h"
 #include "solver/ranks/ranks.h"
 #include "solver/timeline/timeline.h"
 #include "solver/updater.h"
@@ -28,7 +29,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
   /// Bytes that a net must leave behind its gradients for the votes.
   static constexpr size_t kTailBytes = sizeof(Votes);
 
-  /// Collective. The net has its gradients in ranks.allocate_gradients. References are kept.
+  /// Collective. The net has options.gradient_memory of `ranks`. References are kept.
   RankedUpdate(Ranks& ranks, Net& net, Updater& updater);
 
   /// The last backward of an iteration begins; updater.begin was called. With `hold` nothing is updated before finish.
@@ -54,6 +55,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
   Ranks& ranks_;
   Updater& updater_;
   DType type_;
+  GradientStage stage_;
   void* tail_;
   BucketReducer reducer_;
   std::unordered_map<const Param*, size_t> bucket_of_;

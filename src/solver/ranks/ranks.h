@@ -46,6 +46,8 @@ class Ranks {
   int count() const { return world_ ? world_->size() : 1; }
   bool alone() const { return count() == 1; }
   bool root() const { return rank() == 0; }
+  /// The ranks are threads of this process.
+  bool in_threads() const { return world_ && world_->kind() == "threads"; }
   const Topology& topology() const { return topology_; }
   const DdlOptions& options() const { return options_; }
 

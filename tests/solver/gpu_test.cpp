@@ -1,0 +1,104 @@
+// Training with parameters in the memory of a device: the sim device, with the CPU's kernels (then bits are equal) and
+// with the GPU's, emulated.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "comm/thread_ranks.h"
+#include "device/sim/sim_device.h"
+#include "solver/toy_solver.h"
+#include "support/files.h"
+
+namespace robusta::test {
+namespace {
+
+constexpr size_t kMemory = size_t{16} << 20;
+constexpr int kDelay = 20;  // microseconds before each piece of work, to bring out missing waits
+
+void expect_close(const std::vector<float>& got, const std::vector<float>& want, double tolerance) {
+  ASSERT_EQ(got.size(), want.size());
+  double largest = 0, apart = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(want[i])));
+    apart = std::max(apart, std::abs(static_cast<double>(got[i]) - want[i]));
+  }
+  EXPECT_LE(apart, tolerance * largest);
+}
+
+std::vector<float> trained(const std::string& settings, Device& device, int iterations = 6) {
+  SolverOptions options;
+  options.device = &device;
+  const auto solver = toy(settings, options);
+  solver->step(iterations);
+  solver->finish_updates();
+  return everything(*solver);
+}
+
+class Rules : public testing::TestWithParam<const char*> {};
+
+TEST_P(Rules, OnADeviceWithTheCpusKernelsGiveTheSameBits) {
+  SimDevice device(kMemory, kDelay);
+  EXPECT_EQ(trained(GetParam(), device), trained(GetParam(), cpu_device()));
+}
+
+TEST_P(Rules, OnAnEmulatedGpuAreClose) {
+  SimDevice device(kMemory, kDelay, "emulated");
+  expect_close(trained(GetParam(), device), trained(GetParam(), cpu_device()), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, Rules,
+                         testing::Values("momentum: 0.9 weight_decay: 0.01",
+                                         "type: 'Nesterov' momentum: 0.9 weight_decay: 0.01 regularization_type: 'L1'",
+                                         "type: 'AdaGrad' delta: 1e-3", "type: 'RMSProp' rms_decay: 0.95 delta: 1e-3",
+                                         "type: 'AdaDelta' momentum: 0.9 delta: 1e-3",
+                                         "type: 'Adam' momentum: 0.9 momentum2: 0.99 delta: 1e-3",
+                                         "momentum: 0.9 clip_gradients: 0.1", "momentum: 0.9 iter_size: 3",
+                                         "momentum: 0.9 weight_decay: 0.01 local_lr_auto: true local_gw_ratio: 0.1"));
+
+TEST(Gpu, ASnapshotGoesOnOnTheCpu) {
+  const TempDir folder;
+  const std::string settings = "momentum: 0.9 snapshot_prefix: '" + (folder / "s") + "'";
+  SimDevice device(kMemory, kDelay, "emulated");
+  SolverOptions on_device;
+  on_device.device = &device;
+  SolverOptions resumed;
+  {
+    const auto first = toy(settings, on_device);
+    first->step(3);
+    first->finish_updates();
+    resumed.snapshot = first->snapshot().state;
+  }
+  const auto second = toy(settings, resumed);
+  second->step(3);
+  second->finish_updates();
+  expect_close(everything(*second), trained(settings, cpu_device()), 1e-5);
+}
+
+/// `kernels`: of the device that each rank has; "": the host.
+std::vector<float> trained_by_ranks(int ranks, const std::string& kernels) {
+  std::vector<float> result;
+  run_thread_ranks(ranks, [&](Communicator& world) {
+    SimDevice device(kMemory, kDelay, kernels);
+    Ranks group(world, parse_ddl_options("-mode b:" + std::to_string(ranks) + " -bucket_mb 0.0001 -check_iter 2"));
+    SolverOptions options;
+    if (!kernels.empty()) options.device = &device;
+    options.ranks = &group;
+    options.batch = 8 / ranks;
+    const auto solver = toy("momentum: 0.9 weight_decay: 0.01", options);
+    solver->step(6);
+    solver->finish_updates();
+    if (world.rank() == 0) result = everything(*solver);
+  });
+  return result;
+}
+
+TEST(Gpu, RanksStageTheirGradientsThroughTheHost) {
+  for (const int ranks : {2, 4}) {
+    const std::vector<float> on_host = trained_by_ranks(ranks, "");
+    EXPECT_EQ(trained_by_ranks(ranks, "cpu"), on_host) << ranks << " ranks";
+    expect_close(trained_by_ranks(ranks, "emulated"), on_host, 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace robusta::test
