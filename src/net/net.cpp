@@ -14,7 +14,8 @@
 namespace robusta {
 
 Net::Net(NetDef def, NetOptions options) : options_(std::move(options)), graph_(build_graph(std::move(def), options_)) {
-  stream_ = options_.device->make_stream();
+  // Nets that share parameters read them after each other's updates.
+  stream_ = options_.share_params ? options_.share_params->stream_ : options_.device->make_stream();
   if (!options_.arena) options_.arena = std::make_shared<Arena>(*options_.device);
   plan_ = make_plan(graph_, options_);
   completion_ = plan_.completion;

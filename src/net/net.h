@@ -157,7 +157,7 @@ class Net {
   void *gradients_ = nullptr, *gradient_tail_ = nullptr;
   size_t gradient_bytes_ = 0;
   size_t taken_ = 0;  ///< of options.budget, by this net
-  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<Stream> stream_;
   std::unique_ptr<Executor> executor_;
   LayerHook hook_;
   StepWatch step_watch_;

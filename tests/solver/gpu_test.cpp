@@ -55,6 +55,15 @@ INSTANTIATE_TEST_SUITE_P(Gpu, Rules,
                                          "momentum: 0.9 clip_gradients: 0.1", "momentum: 0.9 iter_size: 3",
                                          "momentum: 0.9 weight_decay: 0.01 local_lr_auto: true local_gw_ratio: 0.1"));
 
+// Updates are enqueued in the train net's stream.
+TEST(Gpu, ATestNetWaitsForTheUpdatesOfItsParameters) {
+  SimDevice device(kMemory);
+  SolverOptions options;
+  options.device = &device;
+  const auto solver = toy("test_iter: 1 test_interval: 1", options);
+  EXPECT_EQ(&solver->test_nets().at(0)->stream(), &solver->train_net().stream());
+}
+
 TEST(Gpu, ASnapshotGoesOnOnTheCpu) {
   const TempDir folder;
   const std::string settings = "momentum: 0.9 snapshot_prefix: '" + (folder / "s") + "'";
