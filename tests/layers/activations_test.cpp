@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/str.h"
 #include "support/blocked.h"
 
 namespace robusta::test {
@@ -65,28 +66,39 @@ TEST(ActivationsTest, NativeTakesBlockedLayouts) {
   }
 }
 
+TEST(ActivationsTest, Gpu) {
+  for (const Function& f : kFunctions) {
+    for (const Shape& shape : {Shape{1}, Shape{2, 3, 4}, Shape{2, 20, 3, 5}, Shape{3, 11003}}) {
+      compare_gpu_with_reference({{f.layer}, {shape}}, 2e-6);
+    }
+  }
+}
+
 TEST(ActivationsTest, NativeDeclinesDoubles) {
   const KernelHarness harness({{"type: 'TanH'"}, {{4}}}, {.backend = "native", .dtype = DType::kF64});
   EXPECT_FALSE(harness.made());
   EXPECT_NE(harness.why_not().find("f32"), std::string::npos);
 }
 
-TEST(ActivationsTest, NativeKeepsExtremesAndNaN) {
+TEST(ActivationsTest, FastKernelsKeepExtremesAndNaN) {
   const double inf = INFINITY, nan = NAN;
   const Array x{-inf, -1e30, -100, -1e-20, 0, 1e-20, 100, 1e30, inf, nan};
   for (const char* type : {"type: 'Sigmoid'", "type: 'TanH'", "type: 'ELU'", "type: 'ReLU'"}) {
     const KernelCase what{{type}, {{static_cast<int64_t>(x.size())}}};
-    KernelHarness native(what, {.backend = "native", .dtype = DType::kF32, .backward = false});
     KernelHarness reference(what, {.backward = false});
-    native.forward({x});
     reference.forward({x});
-    for (size_t i = 0; i < x.size(); ++i) {
-      const double got = native.tops()[0][i], want = reference.tops()[0][i];
-      if (std::isnan(want) || std::isinf(want)) {
-        EXPECT_EQ(std::isnan(got), std::isnan(want)) << type << " of " << x[i] << ": " << got;
-        EXPECT_EQ(std::isinf(got), std::isinf(want)) << type << " of " << x[i] << ": " << got;
-      } else {
-        EXPECT_NEAR(got, want, 4e-7 * std::abs(want) + 1e-37) << type << " of " << x[i];
+    for (const char* backend : {"native", "gpu"}) {
+      KernelHarness fast(what, {.backend = backend, .dtype = DType::kF32, .backward = false});
+      fast.forward({x});
+      for (size_t i = 0; i < x.size(); ++i) {
+        SCOPED_TRACE(str(backend, ": ", type, " of ", x[i]));
+        const double got = fast.tops()[0][i], want = reference.tops()[0][i];
+        if (std::isnan(want) || std::isinf(want)) {
+          EXPECT_EQ(std::isnan(got), std::isnan(want)) << got;
+          EXPECT_EQ(std::isinf(got), std::isinf(want)) << got;
+        } else {
+          EXPECT_NEAR(got, want, 4e-7 * std::abs(want) + 1e-37);
+        }
       }
     }
   }
