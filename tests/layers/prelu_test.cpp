@@ -22,6 +22,11 @@ TEST(PreluTest, SinglePrecision) {
   for (const KernelCase& c : kCases) compare_with_reference("reference", c);
 }
 
+TEST(PreluTest, Gpu) {
+  for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
+  compare_gpu_with_reference({{"type: 'PReLU' prelu_param { channel_shared: true }"}, {{3, 7, 41, 39}}});
+}
+
 TEST(PreluTest, SlopesStartAtAQuarter) {
   const KernelHarness own({{"type: 'PReLU'"}, {{2, 3}}}, {});
   EXPECT_EQ(own.param_decls()[0].shape, Shape{3});

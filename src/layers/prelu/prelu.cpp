@@ -1,26 +1,16 @@
-// PReLU: y = max(0, x) + a * min(0, x) with learned slopes a, one per channel or one for all (He et al. 2015).
+// PReLU: meaning and reference kernel.
+
+#include "layers/prelu/prelu.h"
 
 #include "base/str.h"
 #include "layers/elementwise.h"
 #include "layers/filler.h"
 
 namespace robusta {
-namespace {
 
-class PreluLayer : public Layer {
- public:
-  explicit PreluLayer(const caffe::LayerParameter& param) : Layer(param), filler_(param.prelu_param().filler()) {
-    if (!param.prelu_param().has_filler()) filler_.set_value(0.25f);
-  }
-  Arity arity() const override { return {}; }
-  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
-  std::vector<ParamDecl> params() const override { return {{shared() ? Shape{} : Shape{channels_}, &filler_, false}}; }
-  bool shared() const { return param().prelu_param().channel_shared(); }
-
- private:
-  caffe::FillerParameter filler_;
-  int64_t channels_ = 0;
-};
+PreluLayer::PreluLayer(const caffe::LayerParameter& param) : Layer(param), filler_(param.prelu_param().filler()) {
+  if (!param.prelu_param().has_filler()) filler_.set_value(0.25f);
+}
 
 std::vector<Shape> PreluLayer::infer_tops(const std::vector<Shape>& bottoms) {
   if (bottoms[0].axes() < 2) {
@@ -38,6 +28,8 @@ std::vector<Shape> PreluLayer::infer_tops(const std::vector<Shape>& bottoms) {
   return bottoms;
 }
 
+namespace {
+
 /// Loops over planes: the elements of one sample and one channel.
 template <typename T>
 class PreluReference : public Kernel {
@@ -48,6 +40,7 @@ class PreluReference : public Kernel {
         channels_(request.bottoms[0].shape[1]),
         plane_(request.bottoms[0].shape.count(2)) {
     booking_.reads_bottoms = {true};
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
     booking_.backward_scratch = static_cast<size_t>(channels_) * sizeof(double);
