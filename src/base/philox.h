@@ -13,8 +13,8 @@ namespace robusta {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
-/// Four independent uniform 32-bit words for this counter under this key.
-inline PhiloxBlock philox(uint64_t key, uint64_t counter_high, uint64_t counter_low) {
+/// Four independent uniform 32-bit words for this counter under this key. constexpr: GPU kernels may call it, too.
+constexpr PhiloxBlock philox(uint64_t key, uint64_t counter_high, uint64_t counter_low) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   PhiloxBlock c{static_cast<uint32_t>(counter_low), static_cast<uint32_t>(counter_low >> 32),
                 static_cast<uint32_t>(counter_high), static_cast<uint32_t>(counter_high >> 32)};

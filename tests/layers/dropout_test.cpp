@@ -5,6 +5,7 @@
 
 #include "base/philox.h"
 #include "support/blocked.h"
+#include "tensor/channels_last.h"
 
 namespace robusta::test {
 namespace {
@@ -17,11 +18,14 @@ const KernelCase kCases[] = {
     {{"type: 'Dropout'"}, {{2, 7}}, caffe::TEST},
 };
 
+const char* const kDrop = "name: 'drop' type: 'Dropout' dropout_param { dropout_ratio: 0.3 }";
+
 /// The survivors (scaled) of a batch of ones.
-Array mask_of(const std::string& backend, const Shape& shape, const Pass& pass,
-              const std::string& layer = "name: 'drop' type: 'Dropout' dropout_param { dropout_ratio: 0.3 }") {
-  KernelHarness harness({{layer}, {shape}},
-                        {.backend = backend, .dtype = DType::kF32, .backward = false, .pass = pass});
+Array mask_of(const std::string& backend, const Shape& shape, const Pass& pass, const std::string& layer = kDrop,
+              const Layout& layout = nullptr) {
+  KernelHarness harness(
+      {{layer}, {shape}},
+      {.backend = backend, .dtype = DType::kF32, .backward = false, .bottom_layouts = {layout}, .pass = pass});
   harness.forward({Array(static_cast<size_t>(shape.count()), 1.0)});
   return harness.tops()[0];
 }
@@ -36,6 +40,20 @@ TEST(DropoutTest, KernelsAgree) {
   for (const KernelCase& c : kCases) {
     compare_with_reference("reference", c, 1e-6);
     compare_with_reference("native", c, 1e-6);
+  }
+}
+
+TEST(DropoutTest, Gpu) {
+  for (const KernelCase& c : kCases) compare_gpu_with_reference(c, 1e-6);
+  compare_gpu_with_reference({{"type: 'Dropout'"}, {{2, 20, 3, 7}}}, 1e-6);
+}
+
+TEST(DropoutTest, GpuHasTheMasksOfTheCpu) {
+  const Pass pass{.seed = 3, .first_sample = 1ull << 40, .next_sample = (1ull << 40) + 3, .batch = 3};
+  for (const Shape& shape : {Shape{3, 7}, Shape{3, 4096}, Shape{3, 5, 11, 3}}) {
+    for (const Layout& layout : {Layout{}, channels_last({shape, DType::kF32, nullptr})}) {
+      EXPECT_EQ(mask_of("gpu", shape, pass, kDrop, layout), mask_of("reference", shape, pass)) << shape.str();
+    }
   }
 }
 

@@ -34,6 +34,11 @@ TEST(ReshapeTest, PassesValuesAndGradientsOn) {
   compare_with_reference("reference", reshape("shape { dim: -1 dim: 3 }", {2, 3, 20000}));
 }
 
+TEST(ReshapeTest, Gpu) {
+  compare_gpu_with_reference(reshape("shape { dim: -1 dim: 3 }", {2, 3, 4}));
+  compare_gpu_with_reference(reshape("shape { dim: 0 dim: 0 dim: 4 dim: 5 }", {2, 3, 20}));
+}
+
 TEST(ReshapeTest, Errors) {
   const Shape bottom{2, 3, 4};
   expect_config_error(reshape("shape { dim: -1 dim: -1 }", bottom), "only one dim", "reshape_param.shape");
@@ -60,6 +65,8 @@ TEST(FlattenTest, PassesValuesAndGradientsOn) {
   compare_with_reference("reference", flatten("", {2, 3, 4}));
 }
 
+TEST(FlattenTest, Gpu) { compare_gpu_with_reference(flatten("", {2, 3, 4})); }
+
 TEST(FlattenTest, Errors) {
   expect_config_error(flatten("axis: 2 end_axis: 1", {2, 3, 4}), "before axis", "flatten_param.end_axis");
   expect_config_error(flatten("axis: 3", {2, 3, 4}), "axis 3", "flatten_param.axis");
@@ -69,11 +76,13 @@ TEST(FlattenTest, Errors) {
 TEST(SilenceTest, GradientIsZero) {
   KernelCase what{{"type: 'Silence'"}, {{2, 3}, {4}}};
   what.tops = 0;
-  KernelHarness harness(what, {});
-  EXPECT_TRUE(harness.top_shapes().empty());
-  harness.forward({{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4}});
-  harness.backward({});
-  EXPECT_EQ(harness.bottom_diffs(), (Arrays{Array(6, 0.0), Array(4, 0.0)}));
+  for (const char* backend : {"reference", "gpu"}) {
+    KernelHarness harness(what, {.backend = backend});
+    EXPECT_TRUE(harness.top_shapes().empty());
+    harness.forward({{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4}});
+    harness.backward({});
+    EXPECT_EQ(harness.bottom_diffs(), (Arrays{Array(6, 0.0), Array(4, 0.0)}));
+  }
 }
 
 }  // namespace
