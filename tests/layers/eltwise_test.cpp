@@ -50,6 +50,17 @@ TEST(EltwiseTest, NativeAgreesOverManySizes) {
   }
 }
 
+TEST(EltwiseTest, Gpu) {
+  for (const Shape& shape : {Shape{1}, Shape{2, 3, 5}, Shape{2, 20, 3, 5}, Shape{3, 11003}}) {
+    for (const KernelCase& c : cases(shape)) compare_gpu_with_reference(c, 2e-6);
+    for (const KernelCase& c : fused_cases(shape)) compare_gpu_with_reference(c, 2e-6);
+  }
+  compare_gpu_with_reference(kDividing);
+  // More terms than one kernel adds.
+  compare_gpu_with_reference({{"type: 'Eltwise'"}, copies(19, {3, 5})});
+  compare_gpu_with_reference({{"type: 'Eltwise'", "type: 'ReLU'"}, copies(19, {3, 5})});
+}
+
 TEST(EltwiseTest, NativeTakesBlockedLayouts) {
   for (const Shape& shape : {Shape{2, 32, 3, 5}, Shape{2, 20, 3, 5}}) {
     for (const KernelCase& c : cases(shape)) compare_blocked("native", c, 2e-6);
@@ -70,7 +81,7 @@ TEST(EltwiseTest, TheFirstLayoutThatIsNotPlainWins) {
 TEST(EltwiseTest, MaximumTies) {
   // Bottom 1 beats an equal bottom 0; bottom 2 must be larger than both.
   const Arrays bottoms{{5, 1, 4, 2}, {5, 1, 3, 2}, {5, 2, 4, 2}};
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     KernelHarness harness({{"type: 'Eltwise' eltwise_param { operation: MAX }"}, copies(3, {4})},
                           {.backend = backend, .dtype = DType::kF32});
     harness.forward(bottoms);
@@ -81,7 +92,7 @@ TEST(EltwiseTest, MaximumTies) {
 }
 
 TEST(EltwiseTest, StableProductGradientIsFiniteAtZero) {
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     KernelHarness harness({{"type: 'Eltwise' eltwise_param { operation: PROD }"}, copies(2, {2})},
                           {.backend = backend, .dtype = DType::kF32});
     harness.forward({{0, 3}, {2, 0}});

@@ -25,8 +25,16 @@ TEST(SplitTest, KernelsAgree) {
   }
 }
 
+TEST(SplitTest, Gpu) {
+  for (int tops : {1, 2, 3, 5, 17}) {
+    for (const Shape& shape : {Shape{1}, Shape{2, 20, 3, 5}, Shape{3, 11003}}) {
+      compare_gpu_with_reference(split(shape, tops), 1e-6);
+    }
+  }
+}
+
 TEST(SplitTest, MissingGradientsAreZero) {
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     for (bool share : {false, true}) {
       KernelHarness harness(split({2}, 3), {.backend = backend, .dtype = DType::kF32, .share_memory = share});
       const auto gradient = [&](const Arrays& top_diffs) {
