@@ -44,6 +44,16 @@ TEST(ConcatTest, SinglePrecision) {
   for (const KernelCase& c : kConcats) compare_with_reference("reference", c);
 }
 
+TEST(ConcatTest, Gpu) {
+  for (const KernelCase& c : kConcats) compare_gpu_with_reference(c);
+  const std::vector<Shape> many(37, Shape{2, 3, 4, 5});  // more than one kernel copies
+  for (const char* axis : {"0", "1", "2", "3"}) {
+    compare_gpu_with_reference({{std::string("type: 'Concat' concat_param { axis: ") + axis + " }"}, many});
+  }
+  compare_gpu_with_reference({{"type: 'Concat'"}, {{2, 1, 3, 4}, {2, 5, 3, 4}}});
+  compare_gpu_with_reference({{"type: 'Concat'"}, {{2, 16, 3, 4}, {2, 32, 3, 4}, {2, 8, 3, 4}}});
+}
+
 TEST(ConcatTest, Errors) {
   expect_config_error({{"type: 'Concat'"}, {{2, 3, 4}, {2, 3, 5}}}, "axis 1 only", "bottom");
   expect_config_error({{"type: 'Concat'"}, {{2, 3, 4}, {2, 3}}}, "axis 1 only", "bottom");
@@ -64,12 +74,21 @@ TEST(SliceTest, SinglePrecision) {
   for (const KernelCase& c : kSlices) compare_with_reference("reference", c);
 }
 
+TEST(SliceTest, Gpu) {
+  for (const KernelCase& c : kSlices) compare_gpu_with_reference(c);
+  for (const char* axis : {"0", "1", "2", "3"}) {
+    compare_gpu_with_reference(slice(std::string("axis: ") + axis, {4, 8, 2, 6}, 2));
+  }
+}
+
 TEST(SliceTest, MissingGradientsAreZero) {
-  KernelHarness harness(kSlices[2], {});
-  harness.forward({{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}});
-  EXPECT_EQ(harness.tops()[1], (Array{7, 8, 9, 10, 11, 12}));
-  harness.backward({{}, {1, 2, 3, 4, 5, 6}});
-  EXPECT_EQ(harness.bottom_diffs()[0], (Array{0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}));
+  for (const char* backend : {"reference", "gpu"}) {
+    KernelHarness harness(kSlices[2], {.backend = backend, .dtype = DType::kF32});
+    harness.forward({{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}});
+    EXPECT_EQ(harness.tops()[1], (Array{7, 8, 9, 10, 11, 12}));
+    harness.backward({{}, {1, 2, 3, 4, 5, 6}});
+    EXPECT_EQ(harness.bottom_diffs()[0], (Array{0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}));
+  }
 }
 
 TEST(SliceTest, Errors) {

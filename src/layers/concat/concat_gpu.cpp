@@ -1,0 +1,39 @@
+// Concat on the GPU, plain or channels last.
+
+#include "layers/concat/concat.h"
+#include "layers/gpu_pieces.h"
+#include "layers/kernel.h"
+
+namespace robusta {
+namespace {
+
+class ConcatGpu : public Kernel {
+ public:
+  explicit ConcatGpu(const KernelRequest& request)
+      : pieces_(request.tops[0], request.bottoms, request.layer<ConcatLayer>().axis(), request.bottoms) {
+    for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(pieces_.layout_of(bottom));
+    booking_.top_layouts = {pieces_.layout_of(request.tops[0])};
+    booking_.repeatable = true;
+    booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    if (request.bottoms.size() == 1) {
+      booking_.forward_aliases = {{0, 0, true}};
+      booking_.backward_aliases = {{0, 0, true}};
+    }
+  }
+  std::string describe() const override { return "gpu"; }
+  void forward(const KernelRun& run) override { pieces_.join(run.stream, run.bottoms, run.tops[0]); }
+  void backward(const KernelRun& run) override { pieces_.cut(run.stream, run.top_diffs[0], run.bottom_diffs); }
+
+ private:
+  GpuPieces pieces_;
+};
+
+std::unique_ptr<Kernel> make_concat_gpu(const KernelRequest& request, std::string&) {
+  return std::make_unique<ConcatGpu>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("Concat", "gpu", 10, make_concat_gpu);
+
+}  // namespace robusta
