@@ -29,13 +29,21 @@ TEST(SoftmaxTest, KernelsAgree) {
   }
 }
 
+TEST(SoftmaxTest, Gpu) {
+  // The last two have positions enough for a thread each.
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 17}, Shape{5, 1000}, Shape{2, 3, 5, 7}, Shape{3, 33, 257},
+                             Shape{2, 21, 91, 97}, Shape{2, 3, 16500}}) {
+    for (const char* axis : {"", "axis: -1", "axis: 0"}) compare_gpu_with_reference(softmax(shape, axis), 2e-6);
+  }
+}
+
 TEST(SoftmaxTest, AsksForPlainTensors) {
   compare_blocked("native", softmax({2, 20, 3, 3}));
   EXPECT_TRUE(layouts_taken("native", softmax({2, 20, 3, 3})).empty());
 }
 
 TEST(SoftmaxTest, HugeScoresAndNaN) {
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     for (const Shape& shape : {Shape{3, 3}, Shape{1, 3, 3}}) {  // classes side by side, and apart
       KernelHarness harness(softmax(shape), {.backend = backend, .dtype = DType::kF32, .backward = false});
       const Array rows{1e30, 0, -1e30, -1e30, -1e30, -1e30, 0, NAN, 0};
@@ -49,6 +57,17 @@ TEST(SoftmaxTest, HugeScoresAndNaN) {
       EXPECT_NEAR(at(1, 2), 1.0 / 3, 1e-7) << backend;
       EXPECT_TRUE(std::isnan(at(2, 0))) << backend;
     }
+  }
+}
+
+TEST(SoftmaxTest, Infinities) {
+  const double inf = INFINITY;
+  for (const char* backend : {"reference", "native", "gpu"}) {
+    KernelHarness harness(softmax({3, 3}), {.backend = backend, .dtype = DType::kF32, .backward = false});
+    harness.forward({{-inf, 1, 1, inf, 1, 1, -inf, -inf, -inf}});
+    const Array top = harness.tops()[0];
+    EXPECT_EQ(Array(top.begin(), top.begin() + 3), (Array{0, 0.5, 0.5})) << backend;
+    for (size_t i = 3; i < 9; ++i) EXPECT_TRUE(std::isnan(top[i])) << backend << ' ' << i;
   }
 }
 

@@ -1,28 +1,19 @@
-// Softmax along one axis.
+// Softmax: meaning, and the kernels of the CPU.
+
+#include "layers/softmax/softmax.h"
 
 #include "layers/axis.h"
 #include "layers/elementwise.h"
 #include "layers/softmax/softmax_math.h"
 
 namespace robusta {
+
+std::vector<Shape> SoftmaxLayer::infer_tops(const std::vector<Shape>& bottoms) {
+  axis_ = canonical_axis(bottoms[0], param().softmax_param().axis(), "softmax_param.axis");
+  return bottoms;
+}
+
 namespace {
-
-class SoftmaxLayer : public Layer {
- public:
-  using Layer::Layer;
-  Arity arity() const override { return {}; }
-  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override {
-    axis_ = canonical_axis(bottoms[0], param().softmax_param().axis(), "softmax_param.axis");
-    return bottoms;
-  }
-  double forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const override {
-    return 5 * static_cast<double>(tops[0].count());  // maximum, difference, exponential, sum, quotient
-  }
-  int axis() const { return axis_; }
-
- private:
-  int axis_ = 1;
-};
 
 /// The booking of all kernels: plain tensors, backward from the result alone.
 class SoftmaxKernel : public Kernel {
@@ -31,6 +22,7 @@ class SoftmaxKernel : public Kernel {
       : view_(request.bottoms[0].shape, request.layer<SoftmaxLayer>().axis()) {
     booking_.reads_bottoms = {false};
     booking_.reads_tops = {true};
+    booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
   }
