@@ -1,7 +1,6 @@
 /// Class labels, which nets carry as floating-point numbers.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,23 +12,30 @@
 namespace robusta {
 
 /// The label as an integer: cut towards zero, as Caffe does. What is no number or does not fit: the smallest int.
+/// constexpr: GPU kernels may call it, too.
 template <typename T>
-int to_label(T value) {
-  return std::abs(value) < T{2147483648.0} ? static_cast<int>(value) : std::numeric_limits<int>::min();
+constexpr int to_label(T value) {
+  const bool fits = value > T{-2147483648.0} && value < T{2147483648.0};
+  return fits ? static_cast<int>(value) : std::numeric_limits<int>::min();
 }
 
-/// Throws Error{kData} naming label and sample unless every label is 0..classes-1 or `ignored`. `per_sample` labels
-/// belong to each sample.
+/// Throws the Error{kData} of a label that is not 0..classes-1.
+template <typename T>
+[[noreturn]] void throw_bad_label(T label, uint64_t sample, int64_t classes) {
+  throw Error(ErrorKind::kData, str("label ", label, " at sample ", sample, " is out of range 0..", classes - 1),
+              str("labels count from 0, and the scores have ", classes,
+                  " classes: raise num_output of the layer that makes them, or correct the data"));
+}
+
+/// Throws it, naming label and sample, unless every label is 0..classes-1 or `ignored`. `per_sample` labels belong to
+/// each sample.
 template <typename T>
 void check_labels(const T* labels, int64_t count, int64_t per_sample, int64_t classes, std::optional<int> ignored,
                   const Pass& pass) {
   for (int64_t i = 0; i < count; ++i) {
     const int label = to_label(labels[i]);
     if ((label >= 0 && label < classes) || label == ignored) continue;
-    const uint64_t sample = pass.first_sample + static_cast<uint64_t>(i / per_sample);
-    throw Error(ErrorKind::kData, str("label ", labels[i], " at sample ", sample, " is out of range 0..", classes - 1),
-                str("labels count from 0, and the scores have ", classes,
-                    " classes: raise num_output of the layer that makes them, or correct the data"));
+    throw_bad_label(labels[i], pass.first_sample + static_cast<uint64_t>(i / per_sample), classes);
   }
 }
 

@@ -20,6 +20,8 @@ class LossNormalizer {
 
   /// Labels that count neither for the loss nor for VALID.
   std::optional<int> ignored() const { return ignored_; }
+  /// True when divisor() depends on `valid`: GPUs, where the labels are, then count for themselves.
+  bool counts_labels() const { return mode_ == caffe::LossParameter::VALID && ignored_; }
 
   /// `valid` of `all` labels of this rank are not ignored; `batch`: its samples. Losses and gradients are averaged over
   /// the `ranks` (null: one): the result is Caffe's divisor for the batch of all of them, never below 1, divided by

@@ -22,9 +22,9 @@ KernelCase cross_entropy(const Shape& shape, const std::string& param, bool igno
   return what;
 }
 
-double loss_of(const std::string& param, const Array& scores, const Array& targets) {
+double loss_of(const std::string& param, const Array& scores, const Array& targets, const KernelOptions& how = {}) {
   const auto n = static_cast<int64_t>(scores.size());
-  KernelHarness harness({{"type: 'SigmoidCrossEntropyLoss' loss_param { " + param + " }"}, {{1, n}, {1, n}}}, {});
+  KernelHarness harness({{"type: 'SigmoidCrossEntropyLoss' loss_param { " + param + " }"}, {{1, n}, {1, n}}}, how);
   harness.forward({scores, targets});
   return harness.tops()[0][0];
 }
@@ -37,7 +37,9 @@ TEST(SigmoidCrossEntropyLossTest, GradientsAndSinglePrecision) {
   for (const KernelCase& c : cases) {
     check_gradients(c);
     compare_with_reference("reference", c);
+    compare_gpu_with_reference(c, 2e-6);
   }
+  compare_gpu_with_reference(cross_entropy({7, 5003}, "ignore_label: -1 normalization: VALID"), 2e-6);
 }
 
 TEST(SigmoidCrossEntropyLossTest, DefaultsToTheBatchSize) {
@@ -51,9 +53,13 @@ TEST(SigmoidCrossEntropyLossTest, TargetsAreCutBeforeTheyAreIgnored) {
   EXPECT_NEAR(loss_of("ignore_label: 0", {0, 0, 0}, {0, 0.9, 1}), std::log(2.0), 1e-12);
 }
 
-TEST(SigmoidCrossEntropyLossTest, LargeScores) {
-  EXPECT_NEAR(loss_of("", {1000, -1000}, {0, 0}), 1000, 1e-9);
-  EXPECT_NEAR(loss_of("", {1000, -1000}, {1, 0}), 0, 1e-9);
+TEST(SigmoidCrossEntropyLossTest, LargeScoresAndNaN) {
+  for (const char* backend : {"reference", "gpu"}) {
+    const KernelOptions how{.backend = backend, .dtype = DType::kF32};
+    EXPECT_NEAR(loss_of("", {1000, -1000}, {0, 0}, how), 1000, 1e-9) << backend;
+    EXPECT_NEAR(loss_of("", {1000, -1000}, {1, 0}, how), 0, 1e-9) << backend;
+    EXPECT_TRUE(std::isnan(loss_of("", {NAN, 1}, {1, 0}, how))) << backend;
+  }
 }
 
 TEST(SigmoidCrossEntropyLossTest, Errors) {
@@ -65,7 +71,9 @@ TEST(EuclideanLossTest, GradientsAndSinglePrecision) {
     const KernelCase what{{"type: 'EuclideanLoss'"}, {{4, 3}, other}};
     check_gradients(what);
     compare_with_reference("reference", what);
+    compare_gpu_with_reference(what, 2e-6);
   }
+  compare_gpu_with_reference({{"type: 'EuclideanLoss'"}, {{7, 5003}, {7, 5003}}}, 2e-6);
 }
 
 TEST(EuclideanLossTest, DividesByTwiceTheBatch) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/str.h"
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
@@ -60,10 +61,43 @@ TEST(SoftmaxLossTest, KernelsAgree) {
   }
 }
 
+TEST(SoftmaxLossTest, Gpu) {
+  for (const KernelCase& c : cases()) compare_gpu_with_reference(c, 3e-6);
+  compare_gpu_with_reference(loss({64, 1000}, {64}, 999), 3e-6);
+  compare_gpu_with_reference(loss({64, 10}, {64}, 9, "loss_param { label_smoothing: 0.1 }"), 3e-6);
+  compare_gpu_with_reference(loss({2, 6, 3, 5}, {2, 3, 5}, 5, "loss_param { label_smoothing: 0.1 }"), 3e-6);
+  compare_gpu_with_reference(loss({3, 21, 37, 41}, {3, 37, 41}, 21, "loss_param { ignore_label: 21 }", 2), 3e-6);
+  // Positions enough for a thread each, and for a sum in parts.
+  compare_gpu_with_reference(loss({2, 3, 91, 97}, {2, 91, 97}, 2), 3e-6);
+}
+
+/// This rank and one whose values are 5.
+class TwoRanks : public StepReduce {
+ public:
+  int ranks() const override { return 2; }
+  void sum(std::span<double> values) override {
+    for (double& value : values) value += 5;
+    ++sums;
+  }
+  int sums = 0;
+};
+
+TEST(SoftmaxLossTest, RanksShareADivisor) {
+  for (const char* mode : {"FULL", "VALID", "BATCH_SIZE", "NONE"}) {
+    const std::string param = std::string("loss_param { ignore_label: 2 normalization: ") + mode + " }";
+    TwoRanks ranks;
+    const KernelOptions how{.pass = {.first_sample = 5, .next_sample = 9, .batch = 2, .ranks = &ranks}};
+    compare_with_reference("native", loss({2, 4, 3, 2}, {2, 3, 2}, 3, param), 3e-6, how);
+    const int sums = ranks.sums;
+    compare_gpu_with_reference(loss({2, 4, 3, 2}, {2, 3, 2}, 3, param), 3e-6, how);
+    EXPECT_EQ(ranks.sums > sums, mode == std::string("VALID"));
+  }
+}
+
 TEST(SoftmaxLossTest, Normalisers) {
   // Equal scores: each label costs log 2.
   const Array scores(8, 0.0), labels{0, 1, 7, 7};
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     const auto in_logs = [&](const std::string& param) {
       return loss_of("loss_param { ignore_label: 7 " + param + " }", scores, labels, backend) / std::log(2.0);
     };
@@ -81,7 +115,7 @@ TEST(SoftmaxLossTest, Normalisers) {
 }
 
 TEST(SoftmaxLossTest, ProbabilityHasAFloor) {
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     EXPECT_NEAR(loss_of("", {1000, 0}, {1}, backend), 87.3365, 1e-4);
     EXPECT_TRUE(std::isnan(loss_of("", {NAN, 0}, {1}, backend)));
   }
@@ -89,7 +123,7 @@ TEST(SoftmaxLossTest, ProbabilityHasAFloor) {
 
 TEST(SoftmaxLossTest, SmoothingShapesTheGradientOnly) {
   const double e = 0.3, spread = e / 4, mass = 1 - e + 3 * spread;
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     KernelHarness harness({{"type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.3 }"}, {{1, 4}, {1}}},
                           {.backend = backend, .dtype = DType::kF32});
     harness.forward({{0, 0, 0, 0}, {2}});
@@ -102,18 +136,20 @@ TEST(SoftmaxLossTest, SmoothingShapesTheGradientOnly) {
 }
 
 TEST(SoftmaxLossTest, MissingGradientsAreZero) {
-  KernelHarness harness(loss({2, 3}, {2}, 1, "", 2), {});
-  harness.forward({{1, 2, 3, 4, 5, 6}, {0, 1}});
-  harness.backward({{}, {}});
-  EXPECT_EQ(harness.bottom_diffs()[0], Array(6, 0.0));
-  harness.backward({{1}, {}});
-  const Array alone = harness.bottom_diffs()[0];
-  harness.backward({{1}, Array(6, 1.0)});  // the probabilities of a sample always add up to 1
-  expect_near(harness.bottom_diffs()[0], alone, 1e-12, "gradient");
+  for (const char* backend : {"reference", "native", "gpu"}) {
+    KernelHarness harness(loss({2, 3}, {2}, 1, "", 2), {.backend = backend, .dtype = DType::kF32});
+    harness.forward({{1, 2, 3, 4, 5, 6}, {0, 1}});
+    harness.backward({{}, {}});
+    EXPECT_EQ(harness.bottom_diffs()[0], Array(6, 0.0)) << backend;
+    harness.backward({{1}, {}});
+    const Array alone = harness.bottom_diffs()[0];
+    harness.backward({{1}, Array(6, 1.0)});  // the probabilities of a sample always add up to 1
+    expect_near(harness.bottom_diffs()[0], alone, 1e-6, backend);
+  }
 }
 
 TEST(SoftmaxLossTest, LabelsAreCutToIntegers) {
-  for (const char* backend : {"reference", "native"}) {
+  for (const char* backend : {"reference", "native", "gpu"}) {
     const Array scores{1, 2, 3};
     EXPECT_EQ(loss_of("", scores, {1.9}, backend), loss_of("", scores, {1}, backend));
     EXPECT_EQ(loss_of("", scores, {-0.9}, backend), loss_of("", scores, {0}, backend));
@@ -121,12 +157,19 @@ TEST(SoftmaxLossTest, LabelsAreCutToIntegers) {
 }
 
 TEST(SoftmaxLossTest, LabelOutOfRange) {
-  for (double label : {10.0, -1.0, 1e20, static_cast<double>(NAN)}) {
+  const Pass pass{.seed = 0, .first_sample = 344, .next_sample = 346, .batch = 2};
+  for (const char* backend : {"reference", "native", "gpu"}) {
     KernelHarness harness({{"type: 'SoftmaxWithLoss'"}, {{2, 10, 2}, {2, 2}}},
-                          {.pass = {.seed = 0, .first_sample = 344, .next_sample = 346, .batch = 2}});
-    const Error error = error_of([&] { harness.forward({Array(40, 0.0), {0, 1, 2, label}}); });
-    EXPECT_EQ(error.kind(), ErrorKind::kData);
-    EXPECT_TRUE(contains(error.cause(), "at sample 345 is out of range 0..9"));
+                          {.backend = backend, .dtype = DType::kF32, .pass = pass});
+    for (double label : {10.0, -1.0, 1e20, static_cast<double>(NAN)}) {
+      const Error error = error_of([&] { harness.forward({Array(40, 0.0), {0, 1, 2, label}}); });
+      EXPECT_EQ(error.kind(), ErrorKind::kData) << backend;
+      EXPECT_EQ(error.cause(), str("label ", label, " at sample 345 is out of range 0..9")) << backend;
+    }
+    // The first of several; and the next pass starts afresh.
+    const Error error = error_of([&] { harness.forward({Array(40, 0.0), {0, 10, 11, 12}}); });
+    EXPECT_EQ(error.cause(), "label 10 at sample 344 is out of range 0..9") << backend;
+    EXPECT_NO_THROW(harness.forward({Array(40, 0.0), {0, 1, 2, 3}}));
   }
 }
 

@@ -1,4 +1,6 @@
-// SigmoidCrossEntropyLoss: -sum(t log p + (1 - t) log(1 - p)) with p = sigmoid(x), for scores x and targets t.
+// SigmoidCrossEntropyLoss: meaning and reference kernel.
+
+#include "layers/sigmoid_cross_entropy_loss/sigmoid_cross_entropy_loss.h"
 
 #include <cmath>
 
@@ -6,24 +8,8 @@
 #include "base/str.h"
 #include "layers/kernel.h"
 #include "layers/labels.h"
-#include "layers/loss_normalizer.h"
 
 namespace robusta {
-namespace {
-
-class SigmoidCrossEntropyLossLayer : public Layer {
- public:
-  explicit SigmoidCrossEntropyLossLayer(const caffe::LayerParameter& param)
-      : Layer(param), normalizer_(param.loss_param(), caffe::LossParameter::BATCH_SIZE) {}
-  Arity arity() const override { return {2, 2, 1, 1}; }
-  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
-  bool is_loss() const override { return true; }
-  bool allows_gradient(int bottom) const override { return bottom == 0; }
-  const LossNormalizer& normalizer() const { return normalizer_; }
-
- private:
-  LossNormalizer normalizer_;
-};
 
 std::vector<Shape> SigmoidCrossEntropyLossLayer::infer_tops(const std::vector<Shape>& bottoms) {
   if (bottoms[0].axes() == 0 || bottoms[0].count() != bottoms[1].count()) {
@@ -33,6 +19,8 @@ std::vector<Shape> SigmoidCrossEntropyLossLayer::infer_tops(const std::vector<Sh
   }
   return {Shape{}};
 }
+
+namespace {
 
 template <typename T>
 class SigmoidCrossEntropyLossReference : public Kernel {
