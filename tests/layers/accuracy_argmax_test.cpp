@@ -10,14 +10,43 @@
 namespace robusta::test {
 namespace {
 
-Arrays forward(const std::string& layer, const std::vector<Shape>& bottoms, const Arrays& values, int tops = 1,
-               DType dtype = DType::kF32) {
+/// By the reference kernel, and by the GPU's with equal results.
+Arrays forward(const std::string& layer, const std::vector<Shape>& bottoms, const Arrays& values, int tops = 1) {
   KernelCase what{{layer}, bottoms};
   what.tops = tops;
-  KernelHarness harness(what, {.dtype = dtype, .backward = false});
-  harness.forward(values);
-  EXPECT_EQ(harness.damage(), "");
-  return harness.tops();
+  Arrays results;
+  for (const char* backend : {"gpu", "reference"}) {
+    KernelHarness harness(what, {.backend = backend, .dtype = DType::kF32, .backward = false});
+    harness.forward(values);
+    EXPECT_EQ(harness.damage(), "") << backend;
+    if (!results.empty()) {
+      EXPECT_EQ(harness.tops(), results) << layer;
+    }
+    results = harness.tops();
+  }
+  return results;
+}
+
+/// Labels 0, 1, ..., last, 0, ... as bottom 1.
+KernelCase scores_and_labels(const std::string& param, const Shape& scores, const Shape& labels, int last, int tops) {
+  KernelCase what{{"type: 'Accuracy' accuracy_param { " + param + " }"}, {scores, labels}};
+  what.tops = tops;
+  what.bottom_values = [last](int bottom, const Shape& shape) {
+    Array values;
+    for (int64_t i = 0; bottom == 1 && i < shape.count(); ++i) values.push_back(static_cast<double>(i % (last + 1)));
+    return values;
+  };
+  return what;
+}
+
+TEST(AccuracyTest, Gpu) {
+  for (int tops : {1, 2}) {
+    compare_gpu_with_reference(scores_and_labels("top_k: 5", {64, 1000}, {64}, 999, tops), 1e-7);
+    compare_gpu_with_reference(scores_and_labels("ignore_label: 3", {3, 3, 5, 7}, {3, 5, 7}, 3, tops), 1e-7);
+    compare_gpu_with_reference(scores_and_labels("axis: -1 top_k: 2", {3, 5, 7}, {3, 5}, 6, tops), 1e-7);
+    // Positions enough for a thread each, and for a sum in parts.
+    compare_gpu_with_reference(scores_and_labels("", {2, 3, 91, 97}, {2, 91, 97}, 2, tops), 1e-7);
+  }
 }
 
 Arrays accuracy(const std::string& param, const std::vector<Shape>& bottoms, const Arrays& values, int tops = 1) {
@@ -55,9 +84,13 @@ TEST(AccuracyTest, ClassesAlongAnyAxis) {
 }
 
 TEST(AccuracyTest, LabelOutOfRange) {
-  const Error error = error_of([] { accuracy("", {{2, 3}, {2}}, {Array(6, 0.0), {0, 3}}); });
-  EXPECT_EQ(error.kind(), ErrorKind::kData);
-  EXPECT_TRUE(contains(error.cause(), "label 3 at sample 6 is out of range 0..2"));
+  for (const char* backend : {"reference", "gpu"}) {
+    KernelCase what{{"type: 'Accuracy'"}, {{2, 3}, {2}}};
+    KernelHarness harness(what, {.backend = backend, .dtype = DType::kF32, .backward = false});
+    const Error error = error_of([&] { harness.forward({Array(6, 0.0), {0, 3}}); });
+    EXPECT_EQ(error.kind(), ErrorKind::kData) << backend;
+    EXPECT_EQ(error.cause(), "label 3 at sample 6 is out of range 0..2") << backend;
+  }
 }
 
 TEST(AccuracyTest, Errors) {
@@ -99,6 +132,15 @@ TEST(ArgMaxTest, AlongAnAxis) {
 TEST(ArgMaxTest, TiesAndNaN) {
   EXPECT_EQ(argmax("top_k: 2", {1, 3}, {4, 4, 4}), (Array{2, 1}));
   EXPECT_EQ(argmax("top_k: 3", {1, 3}, {NAN, 4, NAN}), (Array{1, 2, 0}));
+}
+
+TEST(ArgMaxTest, Gpu) {
+  for (const char* param : {"", "top_k: 5 out_max_val: true", "axis: 1 top_k: 3", "axis: -1 out_max_val: true"}) {
+    const std::string layer = std::string("type: 'ArgMax' argmax_param { ") + param + " }";
+    for (const Shape& shape : {Shape{3, 5, 7}, Shape{2, 6, 4, 5}, Shape{2, 3, 9001}}) {
+      compare_gpu_with_reference({{layer}, {shape}}, 1e-7);
+    }
+  }
 }
 
 TEST(ArgMaxTest, Errors) {

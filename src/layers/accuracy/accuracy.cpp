@@ -1,4 +1,6 @@
-// Accuracy: the share of positions whose true class is among the top_k scores.
+// Accuracy: meaning and reference kernel.
+
+#include "layers/accuracy/accuracy.h"
 
 #include "base/str.h"
 #include "layers/axis.h"
@@ -7,29 +9,6 @@
 #include "layers/softmax/softmax_math.h"
 
 namespace robusta {
-namespace {
-
-class AccuracyLayer : public Layer {
- public:
-  using Layer::Layer;
-  Arity arity() const override { return {2, 2, 1, 2}; }
-  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
-  bool allows_gradient(int) const override { return false; }
-  bool has_backward() const override { return false; }
-  double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>&) const override {
-    return static_cast<double>(bottoms[0].count());
-  }
-
-  int axis() const { return axis_; }
-  int64_t top_k() const { return param().accuracy_param().top_k(); }
-  std::optional<int> ignored() const {
-    if (!param().accuracy_param().has_ignore_label()) return std::nullopt;
-    return param().accuracy_param().ignore_label();
-  }
-
- private:
-  int axis_ = 1;
-};
 
 std::vector<Shape> AccuracyLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const Shape& scores = bottoms[0];
@@ -49,6 +28,8 @@ std::vector<Shape> AccuracyLayer::infer_tops(const std::vector<Shape>& bottoms) 
   if (param().top_size() < 2) return {Shape{}};
   return {Shape{}, Shape{classes}};
 }
+
+namespace {
 
 template <typename T>
 class AccuracyReference : public Kernel {

@@ -1,4 +1,6 @@
-// ArgMax: the places, or the values, of the largest elements along one axis or over a whole sample.
+// ArgMax: meaning and reference kernel.
+
+#include "layers/argmax/argmax.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,28 +8,8 @@
 #include "base/str.h"
 #include "layers/axis.h"
 #include "layers/kernel.h"
-#include "layers/softmax/softmax_math.h"
 
 namespace robusta {
-namespace {
-
-class ArgMaxLayer : public Layer {
- public:
-  using Layer::Layer;
-  Arity arity() const override { return {}; }
-  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
-  bool allows_gradient(int) const override { return false; }
-  bool has_backward() const override { return false; }
-
-  bool has_axis() const { return param().argmax_param().has_axis(); }
-  bool values() const { return param().argmax_param().out_max_val(); }
-  int64_t top_k() const { return param().argmax_param().top_k(); }
-  /// The axis that is searched; without one a sample counts as a single axis.
-  AxisView view(const Shape& bottom) const {
-    return has_axis() ? AxisView(bottom, bottom.canonical_axis(param().argmax_param().axis()))
-                      : AxisView(Shape{bottom[0], bottom.count(1)}, 1);
-  }
-};
 
 std::vector<Shape> ArgMaxLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
@@ -50,6 +32,8 @@ std::vector<Shape> ArgMaxLayer::infer_tops(const std::vector<Shape>& bottoms) {
   top[2] = top_k();
   return {top};
 }
+
+namespace {
 
 template <typename T>
 class ArgMaxReference : public Kernel {
