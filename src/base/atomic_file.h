@@ -12,9 +12,9 @@ namespace robusta {
 /// temporary is left.
 void write_file_atomically(const std::string& path, const std::function<void(int fd)>& write);
 
-/// Removes the temporaries that writers of files in `folder` left when they died, where `is_ours` accepts the file's own
-/// name. A writer locks its temporary: one that is locked, or was written to within the last minute, stays, and so do
-/// all where the file system has no locks. Returns the names of those removed; throws nothing.
+/// Removes the temporaries that writers of files in `folder` left when they died, where `is_ours` accepts the file's
+/// own name. A writer locks its temporary: one that is locked, or was written to within the last minute, stays, and so
+/// do all where the file system has no locks. Returns the names of those removed; throws nothing.
 std::vector<std::string> remove_abandoned(const std::string& folder,
                                           const std::function<bool(const std::string& name)>& is_ours);
 

@@ -45,7 +45,7 @@ class Stream {
 
 /// What kernels may do for speed.
 struct MathOptions {
-  bool tf32 = true;            ///< round the factors of f32 products to 10 bits of mantissa where there are units for it
+  bool tf32 = true;  ///< round the factors of f32 products to 10 bits of mantissa where there are units for it
   bool deterministic = false;  ///< only what gives the same bits each time
 };
 

@@ -34,8 +34,8 @@ struct Pass {
 class Tuner {
  public:
   virtual ~Tuner() = default;
-  /// `run(i)` runs option i once, on memory of its own; an Error{kUnsupported} from it rules the option out. Returns the
-  /// index of the chosen option.
+  /// `run(i)` runs option i once, on memory of its own; an Error{kUnsupported} from it rules the option out. Returns
+  /// the index of the chosen option.
   virtual int choose(const std::string& key, const std::vector<std::string>& options,
                      const std::function<void(int)>& run) = 0;
 };

@@ -6,8 +6,8 @@
 /// libraries, differ. What such a file shares by a header lies in `inline namespace ROBUSTA_GPU_TARGET`: the two
 /// compilations meet in one program.
 ///
-/// Files named *_cuda.cpp are compiled once, by the host's compiler with ROBUSTA_CUDA_CALLER defined: they call NVIDIA's
-/// libraries and what nvcc's compilation offers in such headers, and launch no kernels themselves.
+/// Files named *_cuda.cpp are compiled once, by the host's compiler with ROBUSTA_CUDA_CALLER defined: they call
+/// NVIDIA's libraries and what nvcc's compilation offers in such headers, and launch no kernels themselves.
 #pragma once
 
 #ifdef __CUDACC__
