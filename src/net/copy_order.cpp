@@ -51,15 +51,10 @@ class CopyOrder {
  private:
   template <typename Body>
   void for_storages(const Step& step, const Body& body) const {
-    const auto visit = [&](int value) {
-      if (value < 0 || plan_.values[static_cast<size_t>(value)].persistent) return;
-      body(static_cast<size_t>(plan_.values[static_cast<size_t>(value)].storage));
-    };
-    for (const auto* values : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
-      for (const int value : *values) visit(value);
-    }
-    visit(step.saved);
-    visit(step.scratch);
+    for_values(step, [&](int index) {
+      const Value& value = plan_.values[static_cast<size_t>(index)];
+      if (!value.persistent) body(static_cast<size_t>(value.storage));
+    });
   }
 
   void collect_lives() {

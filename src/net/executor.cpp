@@ -207,16 +207,18 @@ void Executor::fill_source(int index) {
   }
 }
 
+/// After the last step that uses it, not when the plan gives it up: until then a copy may be under way.
 void Executor::find_dead_memory() {
-  dies_after_.resize(plan_.steps.size());
   std::vector<int> last(plan_.values.size(), -1);
-  for (const Value& value : plan_.values) {
-    int& step = last[static_cast<size_t>(value.storage)];
-    step = std::max(step, value.last);
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    for_values(plan_.steps[s], [&](int value) {
+      const Value& used = plan_.values[static_cast<size_t>(value)];
+      if (!used.persistent) last[static_cast<size_t>(used.storage)] = static_cast<int>(s);
+    });
   }
+  dies_after_.resize(plan_.steps.size());
   for (size_t v = 0; v < last.size(); ++v) {
-    if (last[v] >= 0 && !plan_.values[v].persistent)
-      dies_after_[static_cast<size_t>(last[v])].push_back(static_cast<int>(v));
+    if (last[v] >= 0) dies_after_[static_cast<size_t>(last[v])].push_back(static_cast<int>(v));
   }
 }
 

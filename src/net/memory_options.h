@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <string>
 
 namespace robusta {
@@ -38,6 +39,13 @@ struct MachineRates {
   double flops = 15e12;
   double memory = 900e9;  ///< bytes read or written by kernels
   double link = 12e9;     ///< bytes between host and device, each way
+};
+
+/// All of it, for the nets of one training.
+struct MemoryOptions {
+  std::shared_ptr<MemoryBudget> budget;  ///< null: no limit is known
+  LmsOptions lms;
+  MachineRates rates;
 };
 
 }  // namespace robusta

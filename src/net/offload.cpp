@@ -200,18 +200,12 @@ class Rewriter {
   void settle_lifetimes() {
     for (Value& value : plan_.values) value.first = value.last = -1;
     const auto touch = [&](int index, int step) {
-      if (index < 0) return;
       Value& value = plan_.values[static_cast<size_t>(index)];
       if (value.first < 0) value.first = step;
       value.last = std::max(value.last, step);
     };
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      const Step& step = plan_.steps[s];
-      for (const auto* values : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
-        for (const int value : *values) touch(value, static_cast<int>(s));
-      }
-      touch(step.saved, static_cast<int>(s));
-      touch(step.scratch, static_cast<int>(s));
+      for_values(plan_.steps[s], [&](int value) { touch(value, static_cast<int>(s)); });
     }
     // Memory that a copy out holds for some steps more.
     for (const Absence& absence : residency_.absences) {

@@ -75,4 +75,10 @@ struct NetOptions {
   bool poison = false;  ///< memory that nobody needs any more is overwritten (tests)
 };
 
+inline void set_memory(NetOptions& options, const MemoryOptions& memory) {
+  options.budget = memory.budget;
+  options.lms = memory.lms;
+  options.rates = memory.rates;
+}
+
 }  // namespace robusta

@@ -69,6 +69,18 @@ struct Step {
   bool awaited = false;              ///< some step waits for this one
 };
 
+/// Calls visit(int value) for every value that the step reads or writes.
+template <typename Visit>
+void for_values(const Step& step, const Visit& visit) {
+  for (const auto* values : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
+    for (const int value : *values) {
+      if (value >= 0) visit(value);
+    }
+  }
+  if (step.saved >= 0) visit(step.saved);
+  if (step.scratch >= 0) visit(step.scratch);
+}
+
 /// What large model support makes of a pass (offload.h). Times are predictions.
 struct Offloading {
   bool planned = false;

@@ -24,13 +24,24 @@ NetOptions resident_options(Device& device, int64_t batch) {
   return options;
 }
 
-NetOptions with_budget(NetOptions options, const Net& resident, double share) {
-  const auto arena = static_cast<size_t>(static_cast<double>(resident.plan().arena_bytes) * share);
+NetOptions with_arena(NetOptions options, const Net& resident, size_t bytes) {
   options.budget = std::make_shared<MemoryBudget>();
-  options.budget->limit = fixed_memory(resident) + arena;
+  options.budget->limit = fixed_memory(resident) + bytes;
   options.budget->source = "a test";
   options.lms.mode = LmsOptions::Mode::kAuto;
   return options;
+}
+
+size_t least_arena(const Net& resident) {
+  NetOptions options = with_arena(resident.options(), resident, 0);
+  options.plan_only = true;
+  options.arena = nullptr;
+  return Net(resident.graph().def, options).plan().arena_bytes;
+}
+
+NetOptions with_share(const NetOptions& options, const Net& resident, double share) {
+  const size_t least = least_arena(resident), all = resident.plan().arena_bytes;
+  return with_arena(options, resident, least + static_cast<size_t>(static_cast<double>(all - least) * share));
 }
 
 size_t fixed_memory(const Net& net) {

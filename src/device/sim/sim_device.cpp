@@ -57,22 +57,23 @@ class SimStream : public Stream {
   }
 
   void run(std::function<void()> work) override {
-    {
-      std::lock_guard lock(mutex_);
-      queue_.push_back(std::move(work));
-    }
-    changed_.notify_all();
+    push([this, work = std::move(work)] {
+      pause(device_.late_work_us_);
+      work();
+    });
   }
   void copy_to_device(void* to, const void* from_host, size_t bytes) override {
     device_.check(to, bytes);
-    run([this, to, from_host, bytes] {
+    push([this, to, from_host, bytes] {
+      pause(device_.late_copies_us_);
       std::memcpy(to, from_host, bytes);
       device_.to_device_ += bytes;
     });
   }
   void copy_to_host(void* to_host, const void* from, size_t bytes) override {
     device_.check(from, bytes);
-    run([this, to_host, from, bytes] {
+    push([this, to_host, from, bytes] {
+      pause(device_.late_copies_us_);
       std::memcpy(to_host, from, bytes);
       device_.to_host_ += bytes;
     });
@@ -80,19 +81,19 @@ class SimStream : public Stream {
   void copy(void* to, const void* from, size_t bytes) override {
     device_.check(to, bytes);
     device_.check(from, bytes);
-    run([to, from, bytes] { std::memmove(to, from, bytes); });
+    push([to, from, bytes] { std::memmove(to, from, bytes); });
   }
   void fill_zero(void* to, size_t bytes) override {
     device_.check(to, bytes);
-    run([to, bytes] { std::memset(to, 0, bytes); });
+    push([to, bytes] { std::memset(to, 0, bytes); });
   }
   std::shared_ptr<Event> record() override {
     auto event = std::make_shared<SimEvent>();
-    run([event] { event->signal(); });
+    push([event] { event->signal(); });
     return event;
   }
   void wait(const std::shared_ptr<Event>& event) override {
-    run([event] { event->wait(); });
+    push([event] { event->wait(); });
   }
   void synchronize() override {
     std::unique_lock lock(mutex_);
@@ -101,6 +102,18 @@ class SimStream : public Stream {
   }
 
  private:
+  static void pause(int us) {
+    if (us > 0) std::this_thread::sleep_for(std::chrono::microseconds(us));
+  }
+
+  void push(std::function<void()> work) {
+    {
+      std::lock_guard lock(mutex_);
+      queue_.push_back(std::move(work));
+    }
+    changed_.notify_all();
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -110,7 +123,7 @@ class SimStream : public Stream {
       queue_.pop_front();
       busy_ = true;
       lock.unlock();
-      if (device_.delay_us_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(device_.delay_us_));
+      pause(device_.delay_us_);
       std::exception_ptr failure;
       try {
         next();

@@ -19,6 +19,8 @@ class SimDevice : public Device {
   /// `kernels`: whose run here, the CPU's ("cpu") or the GPU's ("emulated", device/gpu/target.h).
   explicit SimDevice(size_t budget, int delay_us = 0, std::string kernels = "cpu");
   ~SimDevice() override;
+  /// Further pauses before each copy and before each other piece of work: one kind of stream falls behind the other.
+  void set_lateness(int copies_us, int work_us) { late_copies_us_ = copies_us, late_work_us_ = work_us; }
 
   std::string name() const override { return "sim"; }
   std::string kernel_kind() const override { return kernels_; }
@@ -40,6 +42,7 @@ class SimDevice : public Device {
   friend class SimStream;
   size_t budget_;
   int delay_us_;
+  std::atomic<int> late_copies_us_{0}, late_work_us_{0};
   std::string kernels_;
   mutable std::mutex mutex_;
   std::map<const char*, size_t> blocks_;  ///< guarded by mutex_
