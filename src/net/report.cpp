@@ -4,6 +4,7 @@
 #include <iomanip>
 
 #include "base/bytes.h"
+#include "base/counted.h"
 #include "base/str.h"
 #include "net/peak.h"
 #include "net/step_cost.h"
@@ -17,29 +18,76 @@ std::string unit_name(const Graph& graph, const Unit& unit) {
   return name;
 }
 
+std::string step_name(const Graph& graph, const Plan& plan, size_t s) {
+  const Step& step = plan.steps[s];
+  return str(s, " (", unit_name(graph, plan.units[static_cast<size_t>(step.unit)]),
+             step.in_backward ? ", backward)" : ")");
+}
+
+/// The first step after `s` that uses what it brings back.
+size_t first_use(const Plan& plan, size_t s) {
+  const int wanted = plan.steps[s].tops[0];
+  for (size_t next = s + 1; next < plan.steps.size(); ++next) {
+    bool uses = false;
+    for_values(plan.steps[next],
+               [&](int value) { uses = uses || plan.values[static_cast<size_t>(value)].storage == wanted; });
+    if (uses) return next;
+  }
+  return s;
+}
+
+/// Lines for what large model support does with a unit's values.
+void print_moves(std::ostream& out, const Graph& graph, const Plan& plan, size_t s) {
+  const Step& step = plan.steps[s];
+  const bool leaves = step.kind == StepKind::kOffload;
+  const Value& value = plan.values[static_cast<size_t>(leaves ? step.bottoms[0] : step.tops[0])];
+  out << "    "
+      << (leaves                             ? "offload "
+          : step.kind == StepKind::kPrefetch ? "prefetch "
+                                             : "repeat for ")
+      << value.label << " (" << bytes_text(value.bytes) << ")";
+  if (leaves) {
+    out << " after step " << step_name(graph, plan, static_cast<size_t>(step.waits.empty() ? 0 : step.waits[0]));
+  } else {
+    out << " before step " << s + 1 << ", for step " << step_name(graph, plan, first_use(plan, s));
+  }
+  out << "\n";
+}
+
+void print_reorder(std::ostream& out, const Plan& plan, const Step& step) {
+  const Value& from = plan.values[static_cast<size_t>(step.bottoms[0])];
+  const Value& to = plan.values[static_cast<size_t>(step.tops[0])];
+  out << "    reorder " << from.label << ": " << layout_name(from.desc.layout) << " -> " << layout_name(to.desc.layout)
+      << " (" << bytes_text(to.bytes) << ")\n";
+}
+
+void print_tops(std::ostream& out, const Plan& plan, const Step& step) {
+  for (int top : step.tops) {
+    const Value& value = plan.values[static_cast<size_t>(top)];
+    out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout) << ", "
+        << bytes_text(value.bytes)
+        << (value.storage != top ? ", in the memory of " + plan.values[static_cast<size_t>(value.storage)].label : "")
+        << "\n";
+  }
+}
+
 void print_unit(std::ostream& out, const Net& net, size_t u) {
   const Graph& graph = net.graph();
   const Plan& plan = net.plan();
   const Unit& unit = plan.units[u];
   out << unit_name(graph, unit) << "\n";
   size_t saved = 0;
-  for (const Step& step : plan.steps) {
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
     if (step.unit != static_cast<int>(u) || step.kind == StepKind::kBackward) continue;
-    if (step.kind == StepKind::kReorder) {
-      const Value& from = plan.values[static_cast<size_t>(step.bottoms[0])];
-      const Value& to = plan.values[static_cast<size_t>(step.tops[0])];
-      out << "    reorder " << from.label << ": " << layout_name(from.desc.layout) << " -> "
-          << layout_name(to.desc.layout) << " (" << bytes_text(to.bytes) << ")\n";
-      continue;
+    if (is_copy(step.kind) || step.kind == StepKind::kRepeat) {
+      print_moves(out, graph, plan, s);
+    } else if (step.kind == StepKind::kReorder) {
+      print_reorder(out, plan, step);
+    } else {
+      print_tops(out, plan, step);
+      if (step.saved >= 0) saved = plan.values[static_cast<size_t>(step.saved)].bytes;
     }
-    for (int top : step.tops) {
-      const Value& value = plan.values[static_cast<size_t>(top)];
-      out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout)
-          << ", " << bytes_text(value.bytes)
-          << (value.storage != top ? ", in the memory of " + plan.values[static_cast<size_t>(value.storage)].label : "")
-          << "\n";
-    }
-    if (step.saved >= 0) saved = plan.values[static_cast<size_t>(step.saved)].bytes;
   }
   const double flops = unit_flops(graph, unit);
   out << "    kernel " << (unit.kernel ? unit.kernel->describe() : "source");
@@ -79,6 +127,19 @@ MemoryUse memory_use(const Net& net, int history_per_param) {
   return use;
 }
 
+std::string describe_offloading(const Plan& plan) {
+  const Offloading& o = plan.offloading;
+  if (o.moved + o.repeated == 0) return "all values stay: what a pass keeps takes " + bytes_text(plan.arena_bytes);
+  const double cost = o.exposed_seconds + o.repeat_seconds;
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << counted(o.moved, "value") << " to the host and back, " << o.repeated
+      << " computed again: " << bytes_text(o.bytes_out) << " out and " << bytes_text(o.bytes_in)
+      << " in per pass; what a pass keeps takes " << bytes_text(plan.arena_bytes) << " instead of "
+      << bytes_text(o.resident_arena_bytes) << "; predicted to take " << 1e3 * cost << " ms longer ("
+      << 100 * cost / o.step_seconds << " %)";
+  return out.str();
+}
+
 void print_plan(std::ostream& out, const Net& net, int history_per_param) {
   const Graph& graph = net.graph();
   out << "Plan of " << net.name() << " for a batch of " << net.batch() << ":\n";
@@ -88,6 +149,7 @@ void print_plan(std::ostream& out, const Net& net, int history_per_param) {
     flops += unit_flops(graph, net.plan().units[u]);
   }
   print_peak(out, net.plan());
+  if (net.plan().offloading.planned) out << "Large model support: " << describe_offloading(net.plan()) << "\n";
   const MemoryUse use = memory_use(net, history_per_param);
   out << "FLOPs of one forward pass: " << std::setprecision(4) << flops / 1e9 << " GFLOP ("
       << flops / 1e9 / static_cast<double>(net.batch()) << " per sample)\n"

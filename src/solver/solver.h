@@ -39,6 +39,7 @@ struct SolverOptions {
   Device* device = &cpu_device();
   std::string kernels = "auto";  ///< as in NetOptions
   bool share_memory = true;
+  MemoryOptions memory = {};         ///< of all nets together
   int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
   Ranks* ranks = nullptr;            ///< those that train together; null: one
   bool batch_is_global = false;      ///< the batch sizes of training are divided among the ranks
@@ -123,6 +124,7 @@ class Solver {
   void average_over_ranks(std::vector<OutputBlob>& outputs);
   void heed(const Votes& votes);
   void look_after_ranks();
+  void report_copies();
   void display(bool due);
   TrainingLog::Start describe_start() const;
   TrainingLog::Train describe(const Speed& speed) const;
@@ -156,7 +158,9 @@ class Solver {
   std::optional<Error> not_finite_;       ///< this rank's loss is
   bool snapshot_asked_ = false;
   SpeedMeter speed_;
-  double rate_ = 0;  ///< of the running iteration
+  CopyTotals copied_;    ///< when they were reported last
+  int copied_iter_ = 0;  ///< the iteration of that
+  double rate_ = 0;      ///< of the running iteration
   bool stopping_ = false;
   std::string stop_reason_;
   int last_snapshot_iter_ = -1;

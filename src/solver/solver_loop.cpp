@@ -17,6 +17,7 @@ TrainingResult Solver::solve() {
     remove_unfinished_snapshots(p.snapshot_prefix());
   });
   log_.start(describe_start());
+  copied_iter_ = state_.iter;
   step(p.max_iter() - state_.iter);
   finish_training();
   if (timeline_) timeline_->write();
@@ -265,12 +266,24 @@ void Solver::heed(const Votes& votes) {
 
 /// After an iteration: what the options of -ddl want to know of all ranks.
 void Solver::look_after_ranks() {
+  report_copies();
   if (!ranked_) return;
   reports_->after_iteration(state_.iter, speed_.total());
   const int every = ranks_.options().check_iter;
   if (every <= 0 || state_.iter % every != 0) return;
   finish_updates();
   check_parameters_agree(ranks_, *train_net_, state_.iter);
+}
+
+/// With -dump_iter: what large model support has done since the last report, of rank 0.
+void Solver::report_copies() {
+  const int every = ranks_.options().dump_iter;
+  if (!train_net_->plan().offloading.planned || every <= 0 || state_.iter % every != 0) return;
+  const CopyTotals total = train_net_->copies();
+  log_.copies({state_.iter, state_.iter - copied_iter_, static_cast<double>(total.bytes_out - copied_.bytes_out),
+               static_cast<double>(total.bytes_in - copied_.bytes_in), total.exposed_ms - copied_.exposed_ms});
+  copied_ = total;
+  copied_iter_ = state_.iter;
 }
 
 bool Solver::out_of_time() const {

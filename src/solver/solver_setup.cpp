@@ -5,6 +5,7 @@
 
 #include "base/quiet_log.h"
 #include "base/str.h"
+#include "net/report.h"
 #include "schema/placeholders.h"
 #include "schema/print.h"
 #include "solver/debug_info.h"
@@ -73,6 +74,7 @@ Solver::Solver(SolverDef def, SolverOptions options)
   LOG(INFO) << "Initializing solver from parameters: \n" << text_form(def_.param);
   const std::unique_ptr<Snapshot> snapshot = read_state_to_resume();
   settle_seed();
+  if (options_.memory.budget) options_.memory.budget->histories = make_update_rule(def_)->histories();
   build_nets();
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count()); });
   LOG(INFO) << "Solver scaffolding done.";
@@ -158,6 +160,7 @@ NetOptions Solver::net_options(caffe::Phase phase) const {
   options.backward = phase == caffe::TRAIN;
   options.kernels = options_.kernels;
   options.share_memory = options_.share_memory;
+  set_memory(options, options_.memory);
   options.keep_blobs = def_.param.debug_info();
   options.batch = options_.batch;
   options.tuner = options_.tuner;
@@ -205,6 +208,8 @@ void Solver::build_train_net(const std::vector<std::string>& weights) {
       build();
     });
   }
+  const Plan& plan = train_net_->plan();
+  if (plan.offloading.planned) LOG(INFO) << "Large model support: " << describe_offloading(plan);
   ranks_.root_only([&] { load_weights(weights, *train_net_, "Finetuning"); });
 }
 

@@ -130,6 +130,19 @@ void TrainingLog::test(int iter, int net, bool with_loss, double loss, const std
   event("test", object.add("seconds", seconds).add("outputs", outputs_object(means)));
 }
 
+void TrainingLog::copies(const Copies& c) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%.4g MB out, %.4g MB in per iteration, exposed %.3g ms",
+                c.bytes_out / 1e6 / c.iterations, c.bytes_in / 1e6 / c.iterations, c.exposed_ms / c.iterations);
+  LOG(INFO) << "Iteration " << c.iter << ", large model support of " << c.iterations << " iterations: " << text;
+  event("lms", JsonObject()
+                   .add("iter", c.iter)
+                   .add("iterations", c.iterations)
+                   .add("bytes_out", c.bytes_out)
+                   .add("bytes_in", c.bytes_in)
+                   .add("exposed_ms", c.exposed_ms));
+}
+
 void TrainingLog::snapshot(int iter, const SnapshotPaths& paths, double seconds) {
   event("snapshot",
         JsonObject().add("iter", iter).add("model", paths.model).add("state", paths.state).add("seconds", seconds));

@@ -71,6 +71,14 @@ class TrainingLog {
   };
   void communication(const Communication& communication);
 
+  /// What large model support has copied between GPU and host since the last report.
+  struct Copies {
+    int iter;        ///< finished
+    int iterations;  ///< since then
+    double bytes_out, bytes_in, exposed_ms;
+  };
+  void copies(const Copies& copies);
+
   void snapshot(int iter, const SnapshotPaths& paths, double seconds);
   void snapshot_failed(int iter, const Error& error);
   void final_loss(int iter, double loss);

@@ -46,10 +46,15 @@ DEFINE_bool(show_per_class_result, true, "test_detection: the AP of each class t
 DEFINE_string(ddl, "", "topology and options of training on several hosts");
 DEFINE_bool(bvlc, false, "changes nothing: accepted for IBM's command lines");
 DEFINE_int32(threshold, 0, "changes nothing: accepted for IBM's command lines");
-DEFINE_string(lms, "", "large model support: alone, or with a size in KB");
-DEFINE_double(lms_frac, 0, "share of the GPU's memory at which large model support sets in");
+DEFINE_string(
+    lms, "",
+    "large model support: alone or auto moves to the host what the GPU has no room for; a size in KB moves all "
+    "values from that on");
+DEFINE_double(lms_frac, 0, "share of the GPU's memory that is filled before large model support moves anything");
 
 // Robusta's.
+DEFINE_string(gpu_memory, "", "memory of the GPU that may be used, such as 16G (default: what is free)");
+DEFINE_double(link_gbs, 0, "GB per second between host and GPU, each way, to predict by; 0: a usual value");
 DEFINE_bool(share_gpu, false, "let ranks of one host use the same GPU");
 DEFINE_bool(share_memory, true,
             "let values that are not alive at the same time share memory; the results are the same");
@@ -85,8 +90,6 @@ constexpr const char* kNoDetection = "detection is not built in yet";
 constexpr const char* kNoAsync = "asynchronous training is not built in";
 
 constexpr LaterFlag kLater[] = {
-    {"lms", "large model support is not built in yet: it is for GPUs", "leave -lms out"},
-    {"lms_frac", "large model support is not built in yet: it is for GPUs", "leave -lms_frac out"},
     {"n_group", kNoAsync, "leave -n_group out"},
     {"n_server", kNoAsync, "leave -n_server out"},
     {"detection", kNoDetection, "leave -detection out"},

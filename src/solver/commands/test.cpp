@@ -7,6 +7,7 @@
 #include "solver/commands/commands.h"
 #include "solver/commands/devices.h"
 #include "solver/commands/flags.h"
+#include "solver/commands/memory_flags.h"
 #include "solver/debug_info.h"
 #include "solver/net_defs.h"
 #include "solver/ranks/job.h"
@@ -37,6 +38,7 @@ std::unique_ptr<Net> build_net(Ranks& ranks, Device& device) {
   check_same_net(ranks, FLAGS_model, def);
   check_same_flags(ranks, flags_of_the_job());
   options.device = &device;
+  ranks.together([&] { set_memory(options, memory_options_from_flags(device, processes_of_host(ranks))); });
   options.backward = false;
   options.keep_blobs = def.param.debug_info();
   options.rank = ranks.rank();

@@ -5,10 +5,12 @@
 
 #include "comm/launch.h"
 #include "data/settings.h"
+#include "net/report.h"
 #include "robusta/error.h"
 #include "solver/commands/commands.h"
 #include "solver/commands/devices.h"
 #include "solver/commands/flags.h"
+#include "solver/commands/memory_flags.h"
 #include "solver/commands/subject.h"
 #include "solver/updater.h"
 
@@ -79,6 +81,14 @@ void log_layers(const Net& net, int iterations) {
   }
 }
 
+/// What large model support has copied since `before`.
+void log_copies(const Net& net, const CopyTotals& before) {
+  if (!net.plan().offloading.planned) return;
+  const CopyTotals now = net.copies();
+  LOG(INFO) << "Large model support: " << describe_offloading(net.plan());
+  LOG(INFO) << "Average wait for copies: " << (now.exposed_ms - before.exposed_ms) / FLAGS_iterations << " ms.";
+}
+
 void warm_up(Net& net, Updater* updater) {
   LOG(INFO) << "Performing Forward";
   const auto batch = static_cast<uint64_t>(net.batch());
@@ -98,16 +108,19 @@ int time_command() {
   Subject subject = subject_from_flags("time");
   NetOptions options = net_options_from_flags(subject.phase, tuner.get());
   options.device = device.get();
+  set_memory(options, memory_options_from_flags(*device, 1));
   options.backward = !FLAGS_forward_only;
+  const bool updates = options.backward && subject.phase == caffe::TRAIN;
+  if (options.budget && updates) options.budget->histories = make_update_rule(subject.solver)->histories();
   Net net(std::move(subject.net), options);
   std::unique_ptr<Updater> updater;
-  const bool trains = options.backward && subject.phase == caffe::TRAIN && learns(net);
-  if (trains) updater = std::make_unique<Updater>(subject.solver, net);
+  if (updates && learns(net)) updater = std::make_unique<Updater>(subject.solver, net);
 
   warm_up(net, updater.get());
   LOG(INFO) << "*** Benchmark begins ***";
   LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
   net.set_profiling(true);
+  const CopyTotals copied = net.copies();
   Times total;
   for (int i = 0; i < FLAGS_iterations; ++i) {
     const Times times = run_pass(net, updater.get(), kWarmUpPasses + i);
@@ -121,6 +134,7 @@ int time_command() {
   if (options.backward) LOG(INFO) << "Average Backward pass: " << total.backward / FLAGS_iterations << " ms.";
   LOG(INFO) << "Average Forward-Backward: " << (total.forward + total.backward) / FLAGS_iterations << " ms.";
   if (updater) LOG(INFO) << "Average Update: " << total.update / FLAGS_iterations << " ms.";
+  log_copies(net, copied);
   LOG(INFO) << "Total Time: " << total.forward + total.backward << " ms.";
   LOG(INFO) << "*** Benchmark ends ***";
   return 0;

@@ -10,6 +10,7 @@
 #include "solver/commands/commands.h"
 #include "solver/commands/devices.h"
 #include "solver/commands/flags.h"
+#include "solver/commands/memory_flags.h"
 #include "solver/commands/training_flags.h"
 #include "solver/ranks/job.h"
 #include "solver/ranks/start_checks.h"
@@ -41,6 +42,7 @@ int train(Ranks& ranks, const Walltime& walltime, JsonLog& json) {
   heed_solver_mode(def);
   const std::shared_ptr<Device> device = device_of_rank(ranks);
   options.device = device.get();
+  ranks.together([&] { options.memory = memory_options_from_flags(*device, processes_of_host(ranks)); });
   warn_of_hosts(ranks);
   ranks.root_only([&] { options.snapshot = snapshot_from_flags(def, ranks.count()); });
   ranks.broadcast(options.snapshot);

@@ -125,7 +125,7 @@ int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body,
     if (learners > 1) {
       code = run_learners(learners, options, body);
     } else {
-      Ranks alone;
+      Ranks alone(options);
       code = body(alone);
     }
   } else {

@@ -38,6 +38,7 @@ class Ranks {
  public:
   /// One rank.
   Ranks() = default;
+  explicit Ranks(DdlOptions options) : options_(std::move(options)) {}
   /// Collective; keeps a reference to `world`. Throws Error{kUsage} when the dims of the options are not its size.
   Ranks(Communicator& world, DdlOptions options);
   ~Ranks();
