@@ -6,7 +6,6 @@
 #include "device/gpu/for_each.h"
 
 namespace robusta {
-inline namespace ROBUSTA_GPU_TARGET {
 namespace {
 
 struct ColumnAxis {
@@ -91,6 +90,8 @@ struct Col2imEach {
 };
 
 }  // namespace
+
+inline namespace ROBUSTA_GPU_TARGET {
 
 void gpu_im2col(Stream* stream, const float* images, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
                 float* columns) {

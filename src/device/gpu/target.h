@@ -4,7 +4,8 @@
 /// compiles the same files into kernels of kind "emulated", which run on host memory in plain loops, so that what they
 /// compute is tested where there is no GPU. Only the few primitives below this folder, and kernels that call NVIDIA's
 /// libraries, differ. What such a file shares by a header lies in `inline namespace ROBUSTA_GPU_TARGET`: the two
-/// compilations meet in one program.
+/// compilations meet in one program. An unnamed namespace lies beside that, never within: files are also compiled in
+/// groups, and nvcc then takes the two unnamed ones for one.
 ///
 /// Files named *_cuda.cpp are compiled once, by the host's compiler with ROBUSTA_CUDA_CALLER defined: they call
 /// NVIDIA's libraries and what nvcc's compilation offers in such headers, and launch no kernels themselves.

@@ -3,7 +3,6 @@
 #include "layers/gpu_channels.h"
 
 namespace robusta {
-inline namespace ROBUSTA_GPU_TARGET {
 namespace {
 
 ChannelView channel_view(const ResultView& view) {
@@ -45,6 +44,8 @@ struct TransposeFilters {
 };
 
 }  // namespace
+
+inline namespace ROBUSTA_GPU_TARGET {
 
 void add_bias_and_relu(Stream* stream, const ResultView& view, const float* bias, bool relu, float slope, float* y) {
   if (!bias && !relu) return;
