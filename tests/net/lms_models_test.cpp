@@ -12,8 +12,6 @@
 namespace robusta::test {
 namespace {
 
-constexpr size_t kPlenty = size_t{1} << 36;
-
 struct Case {
   const char* model;
   int64_t batch;

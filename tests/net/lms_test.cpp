@@ -12,8 +12,6 @@
 namespace robusta::test {
 namespace {
 
-constexpr size_t kPlenty = size_t{1} << 36;
-
 /// Loss, outputs, parameters and gradients of the second of two passes: what the first leaves behind must not matter.
 std::vector<float> two_passes(Net& net) {
   fill_inputs(net, 1);

@@ -7,6 +7,9 @@
 
 namespace robusta::test {
 
+/// Device memory that every test net fits in.
+constexpr size_t kPlenty = size_t{1} << 36;
+
 /// The training net of a folder of models/, with made-up data.
 NetDef model_def(const std::string& model);
 
