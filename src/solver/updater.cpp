@@ -57,6 +57,14 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
   }
 }
 
+Updater::~Updater() {
+  try {
+    net_.stream().synchronize();
+  } catch (const std::exception& error) {
+    LOG(ERROR) << "an update failed: " << error.what();
+  }
+}
+
 void Updater::begin(const Iteration& iteration) {
   now_ = iteration;
   for (Slot& slot : slots_) slot.done = false;

@@ -25,6 +25,8 @@ class Updater : public GradientSink {
   /// Histories are zero. Gradients are sums over `ranks`. Throws Error{kConfig} for settings that the rule cannot have,
   /// Error{kMemory}.
   Updater(const SolverDef& solver, Net& net, int ranks = 1);
+  /// Waits for updates that are enqueued: they use its memory.
+  ~Updater() override;
 
   /// What holds for one iteration.
   struct Iteration {
