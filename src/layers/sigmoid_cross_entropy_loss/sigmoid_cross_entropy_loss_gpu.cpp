@@ -28,8 +28,8 @@ struct CrossEntropySum : JoinLosses {
   ROBUSTA_GPU Sum term(int64_t i) const {
     if (target.is_ignored(i)) return zero();
     const float x = static_cast<float>(scores[i]);
-    // log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|). Not fmaxf, which would hide a NaN.
-    return {(x < 0 ? 0 : x) - x * target[i] + ::log1pf(::expf(-::fabsf(x))), 1, kNoPlace};
+    // log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|).
+    return {(x > 0 ? x : 0) - x * target[i] + ::log1pf(::expf(-::fabsf(x))), 1, kNoPlace};
   }
   ROBUSTA_GPU void store(Sum sum) const { end.store(sum); }
 };
