@@ -82,7 +82,9 @@ GpuInfo describe_gpu(int ordinal) {
   const std::vector<GpuInfo> gpus = list_gpus();
   const auto count = static_cast<int>(gpus.size());
   if (ordinal < 0 || ordinal >= count) {
-    throw Error(ErrorKind::kUsage, str("there is no GPU ", ordinal, ": this process sees ", count),
+    // Without any, the command line is right and the machine lacks what it asks for.
+    throw Error(count == 0 ? ErrorKind::kUnsupported : ErrorKind::kUsage,
+                str("there is no GPU ", ordinal, ": this process sees ", count),
                 count == 0 ? "leave -gpu out to use the CPU; see nvidia-smi and CUDA_VISIBLE_DEVICES"
                            : str("give one of 0 to ", count - 1, ", or -gpu all"));
   }

@@ -33,6 +33,14 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
   fill_constant_sources();
 }
 
+Executor::~Executor() {
+  try {
+    stream_.synchronize();
+  } catch (const std::exception&) {
+    // Whoever enqueued it was told, or is ending for a cause of its own.
+  }
+}
+
 void* Executor::address(int index) {
   if (index < 0) return nullptr;
   const Value& value = plan_.values[static_cast<size_t>(index)];

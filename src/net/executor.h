@@ -22,6 +22,8 @@ class Executor {
  public:
   /// Keeps references: graph, plan and stream outlive it. Takes the persistent memory and reserves the arena.
   Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& arena, Stream& stream);
+  /// Waits for what is enqueued: it uses the executor's memory.
+  ~Executor();
 
   /// REQUIRES: the sources have prepared this pass.
   void forward(const Pass& pass, ParamGate* gate = nullptr);
