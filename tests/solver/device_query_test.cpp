@@ -49,7 +49,7 @@ TEST(DeviceQuery, SaysWhenThereIsNone) {
   const Finished done = query("0:64M");
   EXPECT_EQ(done.code, 0) << done.log;
   EXPECT_TRUE(matches(done.out, "^GPUs: none\n")) << done.out;
-  EXPECT_EQ(query("0:64M", {"-gpu", "0"}).code, static_cast<int>(ErrorKind::kUsage));
+  EXPECT_EQ(query("0:64M", {"-gpu", "0"}).code, static_cast<int>(ErrorKind::kUnsupported));
 }
 
 }  // namespace
