@@ -49,7 +49,8 @@ bool gpus_supported();
 std::vector<GpuInfo> list_gpus();
 /// Driver and libraries, as they are at run time; none without a backend.
 std::vector<GpuSoftware> gpu_software();
-/// Both throw Error{kUnsupported} when this build has no GPU support, Error{kUsage} when there is no such GPU.
+/// Both throw Error{kUnsupported} when this build has no GPU support, Error{kUsage} when there is no such GPU,
+/// and Error{kUnsupported} when there is none at all.
 GpuInfo describe_gpu(int ordinal);
 std::shared_ptr<Device> open_gpu(int ordinal);
 
