@@ -4,7 +4,10 @@
 
 namespace robusta::dnn {
 
-Context::Context() { check_dnn(cudnnCreate(&handle_), "cudnnCreate"); }
+Context::Context() {
+  keep_compiler_loaded();
+  check_dnn(cudnnCreate(&handle_), "cudnnCreate");
+}
 
 Context::~Context() { cudnnDestroy(handle_); }
 

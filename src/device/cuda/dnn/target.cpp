@@ -1,8 +1,19 @@
 #include "device/cuda/dnn/target.h"
 
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include "base/str.h"
+
 namespace robusta::dnn {
 
+void keep_compiler_loaded() {
+  [[maybe_unused]] static void* const compiler =
+      dlopen(str("libnvrtc.so.", CUDART_VERSION / 1000).c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
 Target Target::described(const std::string& json) {
+  keep_compiler_loaded();
   auto description = std::make_shared<Descriptor>(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   description->set_all(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, std::vector<char>(json.begin(), json.end()));
   description->finalize();

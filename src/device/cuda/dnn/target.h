@@ -11,6 +11,10 @@
 
 namespace robusta::dnn {
 
+/// Keeps CUDA's compiler loaded from now on. For each graph that may end in a compiled kernel cuDNN opens its library
+/// and closes it again: 10 ms each time. Does nothing where it is not installed.
+void keep_compiler_loaded();
+
 class Target {
  public:
   explicit Target(cudnnHandle_t handle) : handle_(handle) {}
