@@ -84,8 +84,8 @@ objdump -p "$bundle"/libexec/* | awk '$1 == "NEEDED" { print $2 }' | sort -u | w
   case $library in libcudnn.so.*) echo "libcudnn_graph${library#libcudnn}" ;; esac
 done > "$bundle/lib/cuda_needed"
 toolkit=$(sed -n 's/^libcublas\.so\.//p' "$bundle/lib/cuda_needed")
-# cuDNN compiles some kernels when they are first used.
-printf 'libnvrtc.so.%s\nlibnvrtc.so\n' "$toolkit" > "$bundle/lib/cuda_helpful"
+# cuDNN compiles some kernels when they are first used; NCCL is for several GPUs.
+printf 'libnvrtc.so.%s\nlibnvrtc.so\nlibnccl.so.2\n' "$toolkit" > "$bundle/lib/cuda_helpful"
 for program in "$bundle"/libexec/*; do
   ! objdump -p "$program" | grep -q 'NEEDED *libcudnn' || basename "$program"
 done > "$bundle/lib/cuda_programs"

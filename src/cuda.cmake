@@ -1,7 +1,6 @@
-# Finds what the GPU backend needs and sets ROBUSTA_HAS_CUDA: the toolkit with cuBLAS, and cuDNN 9. NCCL is used where it
-# is found (ROBUSTA_HAS_NCCL).
+# Finds what the GPU backend needs and sets ROBUSTA_HAS_CUDA: the toolkit with cuBLAS, and cuDNN 9. NCCL is found when the
+# program runs.
 set(ROBUSTA_HAS_CUDA OFF)
-set(ROBUSTA_HAS_NCCL OFF)
 
 function(robusta_need_cuda what)
   if(ROBUSTA_CUDA STREQUAL "AUTO")
@@ -25,17 +24,12 @@ macro(robusta_find_cuda)
   find_package(CUDAToolkit QUIET)
   find_path(ROBUSTA_CUDNN_INCLUDE cudnn_backend.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_library(ROBUSTA_CUDNN cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
-  find_path(ROBUSTA_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-  find_library(ROBUSTA_NCCL nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
   if(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)
     robusta_need_cuda("the CUDA toolkit")
   elseif(NOT ROBUSTA_CUDNN OR NOT ROBUSTA_CUDNN_INCLUDE)
     robusta_need_cuda("cuDNN 9")
   else()
     set(ROBUSTA_HAS_CUDA ON)
-    if(ROBUSTA_NCCL AND ROBUSTA_NCCL_INCLUDE)
-      set(ROBUSTA_HAS_NCCL ON)
-    endif()
     if(NOT ROBUSTA_CUDA_ARCHITECTURES)
       robusta_default_architectures(ROBUSTA_CUDA_ARCHITECTURES)
     endif()
@@ -51,7 +45,7 @@ macro(robusta_find_cuda)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
     set(CMAKE_CUDA_STANDARD 20)
-    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION}, code for ${ROBUSTA_CUDA_ARCHITECTURES}, NCCL ${ROBUSTA_HAS_NCCL}")
+    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION}, code for ${ROBUSTA_CUDA_ARCHITECTURES}")
   endif()
 endmacro()
 

@@ -18,6 +18,8 @@ class Event {
   virtual ~Event() = default;
   /// Blocks the caller until the point is reached.
   virtual void wait() = 0;
+  /// Whether it is; throws what the device has met since.
+  virtual bool reached() = 0;
   /// Milliseconds from an earlier point to this one, both reached and made by record_timed(); 0 where nothing is timed.
   virtual double ms_since(const Event& earlier) const { return 0; }
 };
@@ -41,6 +43,8 @@ class Stream {
   virtual void wait(const std::shared_ptr<Event>& event) = 0;
   /// Waits for all work; rethrows the first error of any of it.
   virtual void synchronize() = 0;
+  /// What a library takes that appends work of its own: a cudaStream_t on a GPU, elsewhere the stream itself.
+  virtual void* native() { return this; }
 };
 
 /// What kernels may do for speed.
@@ -57,6 +61,10 @@ class Device {
   virtual std::string kernel_kind() const = 0;
   /// True when the host may read and write device memory directly.
   virtual bool is_host() const = 0;
+  /// Tells the devices of a host apart, for every process alike (a GPU's PCI id); "" where that is not known.
+  virtual std::string place() const { return ""; }
+  /// For the calling thread's calls into libraries that work on "the current device".
+  virtual void make_current() const {}
   /// Memory aligned to kMemoryAlignment, not initialised. Throws Error{kMemory} saying how much there is.
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void* memory) = 0;

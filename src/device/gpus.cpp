@@ -74,6 +74,12 @@ std::vector<GpuInfo> list_gpus() {
 
 std::vector<GpuSoftware> gpu_software() { return backend() ? backend()->software() : std::vector<GpuSoftware>{}; }
 
+std::vector<std::string> nccl_files() {
+  if (!fake_gpus()) return backend() ? backend()->nccl_files() : std::vector<std::string>{};
+  const char* file = std::getenv("ROBUSTA_SIM_NCCL");
+  return file && *file ? std::vector<std::string>{file} : std::vector<std::string>{};
+}
+
 GpuInfo describe_gpu(int ordinal) {
   if (!gpus_supported()) {
     throw Error(ErrorKind::kUnsupported, "-gpu: this build has no GPU support",
@@ -93,7 +99,9 @@ GpuInfo describe_gpu(int ordinal) {
 
 std::shared_ptr<Device> open_gpu(int ordinal) {
   describe_gpu(ordinal);  // throws where there is none
-  if (const auto fake = fake_gpus()) return std::make_shared<SimDevice>(fake->memory, 0, fake->kernels);
+  if (const auto fake = fake_gpus()) {
+    return std::make_shared<SimDevice>(fake->memory, 0, fake->kernels, describe_fake(*fake, ordinal).pci_id);
+  }
   return backend()->open(ordinal);
 }
 

@@ -2,7 +2,8 @@
 ///
 /// A backend registers how its devices are listed and opened; a build without it has an absent file. ROBUSTA_SIM_GPUS
 /// makes fake ones (`2:64M`: two with 64 MiB each) in place of the real ones, for tests of the whole program where
-/// there is no GPU; `2:64M:emulated` lets them run the GPU's own kernels, emulated on the host.
+/// there is no GPU; `2:64M:emulated` lets them run the GPU's own kernels, emulated on the host. ROBUSTA_SIM_NCCL names
+/// a library with NCCL's functions for them.
 #pragma once
 
 #include <memory>
@@ -39,6 +40,7 @@ struct GpuBackend {
   std::vector<GpuInfo> (*list)();
   std::shared_ptr<Device> (*open)(int ordinal);
   std::vector<GpuSoftware> (*software)();
+  std::vector<std::string> (*nccl_files)();
 };
 
 bool register_gpus(const GpuBackend& backend);
@@ -49,6 +51,8 @@ bool gpus_supported();
 std::vector<GpuInfo> list_gpus();
 /// Driver and libraries, as they are at run time; none without a backend.
 std::vector<GpuSoftware> gpu_software();
+/// Where the NCCL that serves these GPUs may be, for find_nccl(); none where it cannot be.
+std::vector<std::string> nccl_files();
 /// Both throw Error{kUnsupported} when this build has no GPU support, Error{kUsage} when there is no such GPU,
 /// and Error{kUnsupported} when there is none at all.
 GpuInfo describe_gpu(int ordinal);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <mutex>
 #include <vector>
 
 #include "robusta/error.h"
@@ -64,6 +65,19 @@ TEST(SimDevice, EventsOrderStreams) {
   EXPECT_EQ(received, 42);
   EXPECT_EQ(device.bytes_to_device(), 4u);
   EXPECT_EQ(device.bytes_to_host(), 4u);
+}
+
+TEST(SimDevice, AnEventTellsWhetherItIsReached) {
+  SimDevice device(1 << 20);
+  auto stream = device.make_stream();
+  std::mutex closed;
+  std::unique_lock lock(closed);
+  stream->run([&closed] { const std::lock_guard opened(closed); });
+  const auto event = stream->record();
+  EXPECT_FALSE(event->reached());
+  lock.unlock();
+  event->wait();
+  EXPECT_TRUE(event->reached());
 }
 
 TEST(SimDevice, ErrorsOfWorkComeOutOfSynchronize) {

@@ -28,6 +28,7 @@ void* allocate_pages(size_t bytes) {
 
 struct DoneEvent : Event {
   void wait() override {}
+  bool reached() override { return true; }
 };
 
 /// Work is done when run() returns.

@@ -22,6 +22,9 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   name_ = str("GPU ", ordinal, " (", model_, ")");
   total_ = properties.totalGlobalMem;
   generation_ = properties.major;
+  char id[32] = "";
+  check_cuda(cudaDeviceGetPCIBusId(id, sizeof id, ordinal), "cudaDeviceGetPCIBusId");
+  place_ = id;
   make_current();
   check_cuda(cudaFree(nullptr), "starting the GPU");
 }

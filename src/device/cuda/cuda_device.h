@@ -22,6 +22,8 @@ class CudaDevice : public Device {
   std::string name() const override { return name_; }
   std::string kernel_kind() const override { return "cuda"; }
   bool is_host() const override { return false; }
+  std::string place() const override { return place_; }
+  void make_current() const override;
   void* allocate(size_t bytes) override;
   void deallocate(void* memory) override;
   std::unique_ptr<Stream> make_stream() override;
@@ -35,8 +37,6 @@ class CudaDevice : public Device {
   const std::string& model() const { return model_; }
   /// The first number of the compute capability: 9 for 9.0.
   int generation() const { return generation_; }
-  /// For the calling thread.
-  void make_current() const;
   /// Made when first asked for. Throws Error{kDevice|kUnsupported}.
   dnn::Context& dnn();
   /// Before a stream of this device ends.
@@ -44,7 +44,7 @@ class CudaDevice : public Device {
 
  private:
   int ordinal_, generation_ = 0;
-  std::string name_, model_;
+  std::string name_, model_, place_;
   size_t total_ = 0;
   std::unique_ptr<dnn::Context> dnn_;
 };

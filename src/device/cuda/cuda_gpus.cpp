@@ -3,14 +3,17 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
-#ifdef ROBUSTA_HAS_NCCL
-#include <nccl.h>
-#endif
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
 
 #include "base/str.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_error.h"
 #include "device/gpus.h"
+#include "device/nccl/nccl_api.h"
 
 namespace robusta {
 namespace {
@@ -70,6 +73,25 @@ std::vector<GpuInfo> list_cuda() {
 
 std::shared_ptr<Device> open_cuda(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
 
+/// Beside the libraries that this program was linked with: in the same folder of a toolkit, and where Python's packages
+/// have NCCL (nvidia/nccl/lib beside nvidia/cublas/lib, or nvidia/cu13/lib).
+std::vector<std::string> cuda_nccl_files() {
+  const std::string name = "libnccl.so.2";
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& file) {
+    if (access(file.c_str(), R_OK) == 0) files.push_back(file);
+  };
+  const char* const variable = std::getenv("ROBUSTA_CUDA_LIBS");
+  std::istringstream folders(variable ? variable : "");
+  for (std::string folder; std::getline(folders, folder, ':');) add(folder + "/" + name);
+  files.push_back(name);  // where the dynamic linker looks
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&cublasCreate), &info) == 0) return files;
+  const std::string library = info.dli_fname, folder = library.substr(0, library.rfind('/'));
+  for (const char* place : {"/", "/../../nccl/lib/"}) add(folder + place + name);
+  return files;
+}
+
 /// Both of CUDA's own: 13000 is 13.0.
 std::string cuda_version(int version) {
   return version > 0 ? str(version / 1000, ".", version % 1000 / 10) : std::string();
@@ -92,17 +114,13 @@ std::vector<GpuSoftware> cuda_software() {
                                   {"CUDA runtime", cuda_version(runtime)},
                                   {"cuDNN", library_version(cudnnGetProperty)},
                                   {"cuBLAS", library_version(cublasGetProperty)}};
-#ifdef ROBUSTA_HAS_NCCL
-  int nccl = 0;
-  ncclGetVersion(&nccl);  // 22803 is 2.28.3
-  all.push_back({"NCCL", str(nccl / 10000, ".", nccl % 10000 / 100, ".", nccl % 100)});
-#else
-  all.push_back({"NCCL", ""});
-#endif
+  std::string why;
+  const NcclApi* const nccl = find_nccl(cuda_nccl_files(), why);
+  all.push_back({"NCCL", nccl ? nccl->version_text() : ""});
   return all;
 }
 
-const bool registered = register_gpus({"cuda", list_cuda, open_cuda, cuda_software});
+const bool registered = register_gpus({"cuda", list_cuda, open_cuda, cuda_software, cuda_nccl_files});
 
 }  // namespace
 }  // namespace robusta

@@ -16,6 +16,12 @@ class CudaEvent : public Event {
   CudaEvent() { check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
   ~CudaEvent() override { cudaEventDestroy(event_); }
   void wait() override { check_cuda(cudaEventSynchronize(event_), "a kernel"); }
+  bool reached() override {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status != cudaErrorNotReady) check_cuda(status, "a kernel");
+    if (status != cudaSuccess) cudaGetLastError();  // "not ready" counts as one, and the next launch would report it
+    return status == cudaSuccess;
+  }
   cudaEvent_t handle() const { return event_; }
 
  private:

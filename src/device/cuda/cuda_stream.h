@@ -30,6 +30,7 @@ class CudaStream : public Stream {
   std::shared_ptr<Event> record() override;
   void wait(const std::shared_ptr<Event>& event) override;
   void synchronize() override;
+  void* native() override { return stream_; }
 
   CudaDevice& device() { return device_; }
   cudaStream_t handle() const { return stream_; }

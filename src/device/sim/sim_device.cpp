@@ -25,6 +25,10 @@ class SimEvent : public Event {
     std::unique_lock lock(mutex_);
     reached_.wait(lock, [this] { return done_; });
   }
+  bool reached() override {
+    std::lock_guard lock(mutex_);
+    return done_;
+  }
   void signal() {
     std::lock_guard lock(mutex_);
     done_ = true;
@@ -146,8 +150,8 @@ class SimStream : public Stream {
   std::thread thread_;
 };
 
-SimDevice::SimDevice(size_t budget, int delay_us, std::string kernels)
-    : budget_(budget), delay_us_(delay_us), kernels_(std::move(kernels)) {}
+SimDevice::SimDevice(size_t budget, int delay_us, std::string kernels, std::string place)
+    : budget_(budget), delay_us_(delay_us), kernels_(std::move(kernels)), place_(std::move(place)) {}
 
 SimDevice::~SimDevice() { assert(blocks_.empty() && "device memory outlives the device"); }
 

@@ -17,7 +17,7 @@ class SimDevice : public Device {
  public:
   /// `budget`: bytes of memory. `delay_us`: pause before each piece of work, to bring out missing waits.
   /// `kernels`: whose run here, the CPU's ("cpu") or the GPU's ("emulated", device/gpu/target.h).
-  explicit SimDevice(size_t budget, int delay_us = 0, std::string kernels = "cpu");
+  explicit SimDevice(size_t budget, int delay_us = 0, std::string kernels = "cpu", std::string place = "");
   ~SimDevice() override;
   /// Further pauses before each copy and before each other piece of work: one kind of stream falls behind the other.
   void set_lateness(int copies_us, int work_us) { late_copies_us_ = copies_us, late_work_us_ = work_us; }
@@ -25,6 +25,7 @@ class SimDevice : public Device {
   std::string name() const override { return "sim"; }
   std::string kernel_kind() const override { return kernels_; }
   bool is_host() const override { return false; }
+  std::string place() const override { return place_; }
   void* allocate(size_t bytes) override;
   void deallocate(void* memory) override;
   /// Throws Error{kInternal} for memory that is not, or no longer, the device's own.
@@ -43,7 +44,7 @@ class SimDevice : public Device {
   size_t budget_;
   int delay_us_;
   std::atomic<int> late_copies_us_{0}, late_work_us_{0};
-  std::string kernels_;
+  std::string kernels_, place_;
   mutable std::mutex mutex_;
   std::map<const char*, size_t> blocks_;  ///< guarded by mutex_
   size_t in_use_ = 0, peak_ = 0;
