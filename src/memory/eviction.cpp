@@ -1,14 +1,22 @@
 #include "memory/eviction.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 namespace robusta {
 namespace {
 
 constexpr double kLeastSeconds = 1e-9;  // of a cost: nothing is free
+constexpr int kDeepest = 3;             // of repeated steps that want others repeated for them
 
 size_t excess(size_t bytes, size_t goal) { return bytes > goal ? bytes - goal : 0; }
+
+/// Nobody writes between the two steps.
+bool unchanged(const std::vector<BlockUse>& uses, int after, int before) {
+  return std::none_of(uses.begin(), uses.end(),
+                      [&](const BlockUse& use) { return use.writes && use.step > after && use.step < before; });
+}
 
 }  // namespace
 
@@ -30,9 +38,11 @@ Eviction::Eviction(const ResidencyProblem& problem, bool may_repeat) : problem_(
 
 void Eviction::count_alive() {
   alive_.assign(problem_.step_seconds.size(), 0);
+  used_ = alive_;
   for (size_t b = 0; b < tracks_.size(); ++b) {
     const auto& uses = tracks_[b].uses;
     change(problem_.blocks[b].bytes, uses.front().step - 1, uses.back().step + 1, true);
+    for (const BlockUse& use : uses) used_[static_cast<size_t>(use.step)] += problem_.blocks[b].bytes;
   }
 }
 
@@ -102,9 +112,12 @@ Eviction::Gap Eviction::rated(int index, int after, int before) const {
   const double relieved = relief(gap);
   if (relieved <= 0) return gap;
   gap.score = relieved / std::max(copy_seconds(gap), kLeastSeconds);
-  if (!may_repeat(gap)) return gap;
-  const double net = relieved - burden(gap);
-  const double repeated = net / std::max(block(index).repeat->seconds, kLeastSeconds);
+  if (!repeats_ || !block(index).repeat || block(index).repeat->made > after) return gap;
+  if (!repeatable(index, before, 0)) return gap;
+  const Extra more = extra(index, before);
+  if (used_[static_cast<size_t>(before)] + bytes_of(more) > goal_) return gap;
+  const double net = relieved - burden(more, before);
+  const double repeated = net / std::max(repeat_seconds(index, before), kLeastSeconds);
   if (repeated > gap.score) gap.score = repeated, gap.repeated = true;
   return gap;
 }
@@ -115,23 +128,6 @@ double Eviction::relief(const Gap& gap) const {
   double sum = 0;
   for (int s = gap.after + 1; s < gap.before; ++s) {
     sum += static_cast<double>(std::min(bytes, excess(alive_[static_cast<size_t>(s)], goal_)));
-  }
-  return sum;
-}
-
-/// The same of what a repeated step wants there earlier than it would be.
-double Eviction::burden(const Gap& gap) const {
-  const MemoryBlock::Repeat& repeat = *block(gap.block).repeat;
-  const auto added = [&](size_t bytes, int step) {
-    const size_t alive = alive_[static_cast<size_t>(step)];
-    return static_cast<double>(excess(alive + bytes, goal_) - excess(alive, goal_));
-  };
-  double sum = added(repeat.scratch, gap.before);
-  for (const int need : repeat.needs) {
-    const Track& t = track(need);
-    const size_t use = use_at_or_before(need, gap.before);
-    if (t.away[use] == Away::kNo || t.uses[use].step == gap.before) continue;
-    for (int s = gap.before; s < t.uses[use + 1].step; ++s) sum += added(block(need).bytes, s);
   }
   return sum;
 }
@@ -155,23 +151,80 @@ bool Eviction::host_has(int index, size_t use) const {
   return false;
 }
 
-/// The content must still be that of the first use, and what that use read must be there, unchanged, and not itself
-/// repeated for a later step.
-bool Eviction::may_repeat(const Gap& gap) const {
-  if (!repeats_ || !block(gap.block).repeat) return false;
-  const auto unchanged = [](const Track& t, int after, int before) {
-    return std::none_of(t.uses.begin(), t.uses.end(),
-                        [&](const BlockUse& use) { return use.writes && use.step > after && use.step < before; });
-  };
-  const int made = track(gap.block).uses.front().step;
-  if (!unchanged(track(gap.block), made, gap.before)) return false;
-  for (const int need : block(gap.block).repeat->needs) {
-    const Track& t = track(need);
-    if (t.uses.back().step < gap.before || !unchanged(t, made, gap.before)) return false;
-    const size_t use = use_at_or_before(need, gap.before);
-    if (t.uses[use].step < gap.before && t.away[use] == Away::kRepeated) return false;
+/// The content must still be that of its steps, and what these read must be there, unchanged.
+bool Eviction::repeatable(int index, int before, int depth) const {
+  const auto& repeat = block(index).repeat;
+  if (!repeat || depth > kDeepest || !unchanged(track(index).uses, repeat->made, before)) return false;
+  return std::all_of(repeat->needs.begin(), repeat->needs.end(),
+                     [&](const MemoryBlock::Need& need) { return available(need, before, depth); });
+}
+
+/// There at `before`, or away and to be copied back for it, or gone for good and to be made again for it, too.
+bool Eviction::available(const MemoryBlock::Need& need, int before, int depth) const {
+  const Track& t = track(need.block);
+  if (!unchanged(t.uses, need.step, before)) return false;
+  if (!alive_after_all(need.block, before)) {
+    const auto& repeat = block(need.block).repeat;
+    return repeat && block(need.block).movable && repeat->made <= need.step &&
+           repeatable(need.block, before, depth + 1);
   }
-  return true;
+  const size_t use = use_at_or_before(need.block, before);
+  return t.uses[use].step == before || t.away[use] != Away::kRepeated;
+}
+
+/// Whether a block has a use at this step or later.
+bool Eviction::alive_after_all(int index, int step) const { return track(index).uses.back().step >= step; }
+
+double Eviction::repeat_seconds(int index, int before) const {
+  const MemoryBlock::Repeat& repeat = *block(index).repeat;
+  double seconds = repeat.seconds;
+  for (const MemoryBlock::Need& need : repeat.needs) {
+    if (!alive_after_all(need.block, before)) seconds += repeat_seconds(need.block, before);
+  }
+  return seconds;
+}
+
+/// What the step would use besides if the block were repeated for it: other blocks, each once, and scratch.
+Eviction::Extra Eviction::extra(int index, int before) const {
+  Extra extra;
+  add_extra(index, before, extra);
+  return extra;
+}
+
+void Eviction::add_extra(int index, int before, Extra& extra) const {
+  extra.scratch += block(index).repeat->scratch;
+  for (const MemoryBlock::Need& need : block(index).repeat->needs) {
+    if (track(need.block).uses[use_at_or_before(need.block, before)].step == before) continue;
+    if (std::find(extra.blocks.begin(), extra.blocks.end(), need.block) != extra.blocks.end()) continue;
+    extra.blocks.push_back(need.block);
+    if (!alive_after_all(need.block, before)) add_extra(need.block, before, extra);
+  }
+}
+
+size_t Eviction::bytes_of(const Extra& extra) const {
+  return std::accumulate(extra.blocks.begin(), extra.blocks.end(), extra.scratch,
+                         [&](size_t sum, int index) { return sum + block(index).bytes; });
+}
+
+/// What relief() counts, of what repeating wants in memory earlier than it would be, or once more.
+double Eviction::burden(const Extra& extra, int before) const {
+  const auto added = [&](size_t bytes, int step) {
+    const size_t alive = alive_[static_cast<size_t>(step)];
+    return static_cast<double>(excess(alive + bytes, goal_) - excess(alive, goal_));
+  };
+  double sum = added(extra.scratch, before);
+  for (const int index : extra.blocks) {
+    const size_t bytes = block(index).bytes;
+    if (!alive_after_all(index, before)) {
+      sum += added(bytes, before);
+      continue;
+    }
+    const Track& t = track(index);
+    const size_t use = use_at_or_before(index, before);
+    if (t.away[use] == Away::kNo) continue;
+    for (int s = before; s < t.uses[use + 1].step; ++s) sum += added(bytes, s);
+  }
+  return sum;
 }
 
 void Eviction::accept(const Gap& gap, std::vector<Gap>& news) {
@@ -179,9 +232,14 @@ void Eviction::accept(const Gap& gap, std::vector<Gap>& news) {
   track(gap.block).away[use] = gap.repeated ? Away::kRepeated : Away::kCopied;
   change(block(gap.block).bytes, gap.after, gap.before, false);
   accepted_.push_back(gap);
-  if (!gap.repeated) return;
-  change(block(gap.block).repeat->scratch, gap.before - 1, gap.before + 1, true);
-  for (const int need : block(gap.block).repeat->needs) need_at(need, gap.before, news);
+  if (gap.repeated) repeat_at(gap.block, gap.before, news);
+}
+
+/// Sees to what a block's steps want when they run once more before this step.
+void Eviction::repeat_at(int index, int step, std::vector<Gap>& news) {
+  change(block(index).repeat->scratch, step - 1, step + 1, true);
+  used_[static_cast<size_t>(step)] += block(index).repeat->scratch;
+  for (const MemoryBlock::Need& need : block(index).repeat->needs) need_at(need.block, step, news);
 }
 
 /// One more use of a block. Where it was away until later, it now comes back for this step.
@@ -189,26 +247,30 @@ void Eviction::need_at(int index, int step, std::vector<Gap>& news) {
   Track& t = track(index);
   const size_t use = use_at_or_before(index, step);
   if (t.uses[use].step == step) return;
-  const bool was_away = t.away[use] != Away::kNo;
-  if (was_away) change(block(index).bytes, step - 1, t.uses[use + 1].step, true);
+  const size_t bytes = block(index).bytes;
+  used_[static_cast<size_t>(step)] += bytes;
+  const bool gone = use + 1 == t.uses.size(), was_away = t.away[use] != Away::kNo;
   t.uses.insert(t.uses.begin() + static_cast<std::ptrdiff_t>(use) + 1, {step, false});
   t.away.insert(t.away.begin() + static_cast<std::ptrdiff_t>(use) + 1, Away::kNo);
+  if (gone) {
+    t.away[use] = Away::kRepeated;
+    change(bytes, step - 1, step + 1, true);
+    return repeat_at(index, step, news);
+  }
+  if (was_away) change(bytes, step - 1, t.uses[use + 2].step, true);
   if (!was_away) collect(index, use, news);
   collect(index, use + 1, news);
 }
 
-/// The last choices may have made earlier ones needless.
+/// The last choices may have made earlier ones needless. (Repeated steps are cheap, and may serve one another.)
 void Eviction::take_back_needless() {
   for (auto gap = accepted_.rbegin(); gap != accepted_.rend(); ++gap) {
     Track& t = track(gap->block);
     const size_t use = use_at_or_before(gap->block, gap->after);
-    if (t.uses[use].step != gap->after || t.away[use] == Away::kNo) continue;
+    if (t.uses[use].step != gap->after || t.away[use] != Away::kCopied) continue;
     const size_t bytes = block(gap->block).bytes;
     const auto from = alive_.begin() + gap->after + 1, to = alive_.begin() + t.uses[use + 1].step;
     if (std::any_of(from, to, [&](size_t alive) { return alive + bytes > goal_; })) continue;
-    if (t.away[use] == Away::kRepeated) {
-      change(block(gap->block).repeat->scratch, gap->before - 1, gap->before + 1, false);
-    }
     change(bytes, gap->after, t.uses[use + 1].step, true);
     t.away[use] = Away::kNo;
   }

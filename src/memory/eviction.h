@@ -34,6 +34,11 @@ class Eviction {
     std::vector<BlockUse> uses;
     std::vector<Away> away;
   };
+  /// What a repeated step adds to what the step after it uses.
+  struct Extra {
+    std::vector<int> blocks;
+    size_t scratch = 0;
+  };
 
   void count_alive();
   void change(size_t bytes, int after, int before, bool add);
@@ -43,11 +48,18 @@ class Eviction {
   bool still_there(const Gap& gap) const;
   Gap rated(int block, int after, int before) const;
   double relief(const Gap& gap) const;
-  double burden(const Gap& gap) const;
   double copy_seconds(const Gap& gap) const;
   bool host_has(int block, size_t use) const;
-  bool may_repeat(const Gap& gap) const;
+  bool repeatable(int block, int before, int depth) const;
+  bool available(const MemoryBlock::Need& need, int before, int depth) const;
+  bool alive_after_all(int block, int step) const;
+  double repeat_seconds(int block, int before) const;
+  Extra extra(int block, int before) const;
+  void add_extra(int block, int before, Extra& extra) const;
+  size_t bytes_of(const Extra& extra) const;
+  double burden(const Extra& extra, int before) const;
   void accept(const Gap& gap, std::vector<Gap>& news);
+  void repeat_at(int block, int step, std::vector<Gap>& news);
   void need_at(int block, int step, std::vector<Gap>& news);
   void take_back_needless();
   size_t use_at_or_before(int block, int step) const;
@@ -61,6 +73,7 @@ class Eviction {
   std::vector<double> start_;  ///< of each step, in seconds; the end of the last behind them
   std::vector<Track> tracks_;
   std::vector<size_t> alive_;
+  std::vector<size_t> used_;  ///< bytes that each step itself uses: these cannot be away
   std::vector<Gap> accepted_;
 };
 

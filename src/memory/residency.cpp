@@ -15,12 +15,13 @@ std::vector<Stay> stays_of(const ResidencyProblem& problem, const std::vector<Ab
   size_t next = 0;
   for (size_t b = 0; b < problem.blocks.size(); ++b) {
     const auto& uses = problem.blocks[b].uses;
-    int first = uses.front().step;
+    int first = uses.front().step, last = uses.back().step;
     for (; next < absences.size() && absences[next].block == static_cast<int>(b); ++next) {
       stays.push_back({static_cast<int>(b), first, absences[next].released, 0});
       first = absences[next].fetched;
+      last = std::max(last, absences[next].before);
     }
-    stays.push_back({static_cast<int>(b), first, uses.back().step, 0});
+    stays.push_back({static_cast<int>(b), first, last, 0});
   }
   return stays;
 }

@@ -21,11 +21,16 @@ struct BlockUse {
 
 /// A piece of memory with one content after the other, from its first use to its last.
 struct MemoryBlock {
-  /// What running the first use again takes.
+  struct Need {
+    int block = 0;
+    int step = 0;  ///< at which it is read
+  };
+  /// What making the content again takes: running all steps once more that wrote it, up to `made`.
   struct Repeat {
+    int made = 0;
     double seconds = 0;
-    size_t scratch = 0;      ///< bytes
-    std::vector<int> needs;  ///< blocks that it reads
+    size_t scratch = 0;       ///< bytes
+    std::vector<Need> needs;  ///< what these steps read besides
   };
 
   size_t bytes = 0;
@@ -46,11 +51,12 @@ struct ResidencyProblem {
   int across = -1;                   ///< >= 0: only from a use before this step to one at or after it
 };
 
-/// The time between two uses of a block during which its content is not in the device's memory.
+/// The time between two uses of a block during which its content is not in the device's memory. `before` may lie behind
+/// its last use: a repeated step of another block then wants it once more.
 struct Absence {
   int block = 0;
   int after = 0, before = 0;  ///< steps of the two uses
-  bool repeated = false;      ///< comes back by running the block's first use again, right before `before`
+  bool repeated = false;      ///< comes back by running its steps again, right before `before`
   bool copied_out = false;    ///< false: repeated, or the host still has this content
   int released = 0;           ///< last step at which the copy out still holds the memory, >= after
   int fetched = 0;            ///< the copy in is issued before this step, which is > released and <= before

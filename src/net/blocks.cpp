@@ -15,7 +15,8 @@ class BlockBuilder {
   BlockTable build() {
     number_blocks();
     for (size_t s = 0; s < plan_.steps.size(); ++s) add_uses(static_cast<int>(s), plan_.steps[s]);
-    for (size_t s = 0; s < plan_.steps.size(); ++s) mark_repeatable(static_cast<int>(s), plan_.steps[s]);
+    table_.repeat_steps.resize(table_.blocks.size());
+    for (size_t b = 0; b < table_.blocks.size(); ++b) mark_repeatable(static_cast<int>(b));
     return std::move(table_);
   }
 
@@ -66,7 +67,7 @@ class BlockBuilder {
       return a >= 0 && b >= 0 && storage(a) == storage(b);
     });
   }
-  int storage(int value) const { return plan_.values[static_cast<size_t>(value)].storage; }
+  int storage(int v) const { return value(v).storage; }
 
   void use(int s, int value, bool writes) {
     const int block = block_of(value);
@@ -76,25 +77,43 @@ class BlockBuilder {
     uses.back().writes = uses.back().writes || writes;
   }
 
-  /// A step with one result that a kernel can make again, from operands that lie elsewhere.
-  void mark_repeatable(int s, const Step& step) {
-    const Booking* booked = step.kind == StepKind::kForward ? booking(step) : nullptr;
-    const bool again = step.kind == StepKind::kReorder || (booked && booked->repeatable);
-    if (!again || step.tops.size() != 1 || block_of(step.tops[0]) < 0) return;
-    MemoryBlock& block = table_.blocks[static_cast<size_t>(block_of(step.tops[0]))];
-    if (block.uses.front().step != s) return;
+  /// The first steps that write a block, as long as each can run again: its results lie in this block alone, and what
+  /// it reads elsewhere may still be there.
+  void mark_repeatable(int index) {
+    MemoryBlock& block = table_.blocks[static_cast<size_t>(index)];
     MemoryBlock::Repeat repeat;
-    repeat.seconds = step_seconds(graph_, plan_, step, rates_);
-    if (step.scratch >= 0) repeat.scratch = plan_.values[static_cast<size_t>(step.scratch)].bytes;
-    std::vector<int> needs = step.bottoms;
-    needs.push_back(step.saved);
-    for (const int value : needs) {
-      if (block_of(value) >= 0) repeat.needs.push_back(block_of(value));
+    std::vector<int>& steps = table_.repeat_steps[static_cast<size_t>(index)];
+    for (const BlockUse& use : block.uses) {
+      const Step& step = plan_.steps[static_cast<size_t>(use.step)];
+      if (!use.writes) continue;
+      if (!can_run_again(step, index)) break;
+      steps.push_back(use.step);
+      repeat.made = use.step;
+      repeat.seconds += step_seconds(graph_, plan_, step, rates_);
+      if (step.scratch >= 0) repeat.scratch = std::max(repeat.scratch, value(step.scratch).bytes);
+      add_needs(index, use.step, step, repeat);
     }
-    std::sort(repeat.needs.begin(), repeat.needs.end());
-    repeat.needs.erase(std::unique(repeat.needs.begin(), repeat.needs.end()), repeat.needs.end());
-    block.repeat = std::move(repeat);
+    if (!steps.empty()) block.repeat = std::move(repeat);
   }
+
+  bool can_run_again(const Step& step, int index) const {
+    const Booking* booked = step.kind == StepKind::kForward ? booking(step) : nullptr;
+    const bool cheap = step.kind == StepKind::kReorder || (booked && booked->repeatable);
+    return cheap && step.tops.size() == 1 && block_of(step.tops[0]) == index && block_of(step.saved) != index;
+  }
+
+  void add_needs(int index, int s, const Step& step, MemoryBlock::Repeat& repeat) const {
+    std::vector<int> values = step.bottoms;
+    values.push_back(step.saved);
+    for (const int v : values) {
+      const int need = block_of(v);
+      const auto known = [&](const MemoryBlock::Need& other) { return other.block == need && other.step == s; };
+      if (need < 0 || need == index || std::any_of(repeat.needs.begin(), repeat.needs.end(), known)) continue;
+      repeat.needs.push_back({need, s});
+    }
+  }
+
+  const Value& value(int v) const { return plan_.values[static_cast<size_t>(v)]; }
 
   const Graph& graph_;
   const Plan& plan_;

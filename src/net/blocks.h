@@ -12,8 +12,9 @@ namespace robusta {
 
 struct BlockTable {
   std::vector<MemoryBlock> blocks;
-  std::vector<int> root;      ///< per block: the value whose memory it is
-  std::vector<int> block_of;  ///< per value; -1: persistent, or never used
+  std::vector<int> root;                       ///< per block: the value whose memory it is
+  std::vector<int> block_of;                   ///< per value; -1: persistent, or never used
+  std::vector<std::vector<int>> repeat_steps;  ///< per block: what its Repeat runs, in order; empty: it has none
 };
 
 /// REQUIRES: share_storage has run.

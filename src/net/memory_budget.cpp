@@ -1,5 +1,6 @@
 #include "net/memory_budget.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -32,6 +33,11 @@ std::string batch_hint(int64_t largest, const char* flags) {
   return largest > 0 ? str("a batch of at most ", largest, " (-batch ", largest, flags, ")") : "a smaller batch";
 }
 
+/// For a batch that does not fit. Other batches are planned without timing kernels: by itself the answer may be off.
+int64_t largest_below(const Graph& graph, const NetOptions& options) {
+  return std::min(largest_fitting_batch(graph.def, options), graph.batch() - 1);
+}
+
 /// What large model support would make of this batch, and of the largest one.
 std::string way_out(const Graph& graph, const NetOptions& options, int64_t largest) {
   if (options.device->is_host()) return "use " + batch_hint(largest, "");
@@ -46,7 +52,7 @@ std::string way_out(const Graph& graph, const NetOptions& options, int64_t large
                bytes_text(o.bytes_in), " back per iteration, predicted to take ", std::lround(cost),
                " % longer; or use ", batch_hint(largest, ""));
   }
-  const int64_t largest_moved = largest_fitting_batch(graph.def, with);
+  const int64_t largest_moved = largest_below(graph, with);
   return str("not even -lms auto makes it fit: layer ", layer_of(graph, plan, peak_of(plan).step),
              " needs its values at the same time, and the least arena is ", bytes_text(plan.arena_bytes), "; use ",
              batch_hint(largest_moved, " -lms auto"));
@@ -82,7 +88,7 @@ Error out_of_memory(const Graph& graph, const Plan& plan, const NetOptions& opti
       largest_values(plan, peak_of(plan)));
   NetOptions plain = options;
   plain.lms = {};
-  const int64_t largest = largest_fitting_batch(graph.def, plain);
+  const int64_t largest = largest_below(graph, plain);
   return Error(ErrorKind::kMemory, cause, way_out(graph, options, largest)).at(graph.def.file);
 }
 

@@ -35,14 +35,14 @@ class Rewriter {
       if (absence.repeated) repeating_[absence.before].push_back(&absence);
       place_on_host(absence);
     }
-    // In the order in which they are needed; repeated steps in that of their first run, as one may need the other.
+    // In the order in which they are needed; repeated steps in that of their first runs, as one may need the other.
     for (auto& [step, absences] : arriving_) {
       std::stable_sort(absences.begin(), absences.end(),
                        [](const Absence* a, const Absence* b) { return a->before < b->before; });
     }
     for (auto& [step, absences] : repeating_) {
       std::stable_sort(absences.begin(), absences.end(),
-                       [&](const Absence* a, const Absence* b) { return first_use(*a) < first_use(*b); });
+                       [&](const Absence* a, const Absence* b) { return made(*a) < made(*b); });
     }
   }
 
@@ -89,6 +89,8 @@ class Rewriter {
     return table_.blocks[static_cast<size_t>(absence.block)].uses.front().step;
   }
 
+  int made(const Absence& absence) const { return table_.blocks[static_cast<size_t>(absence.block)].repeat->made; }
+
   /// One place per block: contents that are out at the same time are nearly all of them, halfway through a pass.
   void place_on_host(const Absence& absence) {
     if (absence.repeated || host_offset_.contains(absence.block)) return;
@@ -123,9 +125,14 @@ class Rewriter {
 
   void repeat(const Absence& absence, bool backward) {
     begin_life(absence.block);
-    const auto first = static_cast<size_t>(first_use(absence));
-    const Step& made = plan_.steps[static_cast<size_t>(new_index_[first])];
-    const Operands& operands = first_run_[first];
+    for (const int first_run : table_.repeat_steps[static_cast<size_t>(absence.block)]) {
+      run_again(static_cast<size_t>(first_run), absence.scratch_offset, backward);
+    }
+  }
+
+  void run_again(size_t first_run, size_t scratch_offset, bool backward) {
+    const Step& made = plan_.steps[static_cast<size_t>(new_index_[first_run])];
+    const Operands& operands = first_run_[first_run];
     Step step;
     step.kind = StepKind::kRepeat;
     step.unit = made.unit;
@@ -136,7 +143,7 @@ class Rewriter {
     step.saved = operands.saved;
     if (operands.scratch >= 0) {
       step.scratch = clone(operands.scratch);
-      scratch_.emplace_back(step.scratch, absence.scratch_offset);
+      scratch_.emplace_back(step.scratch, scratch_offset);
     }
     use_lives(step);
     plan_.steps.push_back(std::move(step));

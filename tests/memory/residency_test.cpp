@@ -47,7 +47,8 @@ void expect_sound(const ResidencyProblem& problem, const Residency& residency) {
     const MemoryBlock& block = problem.blocks[index];
     ASSERT_EQ(stays[b].size(), absences[b].size() + 1);
     EXPECT_EQ(stays[b].front().first, block.uses.front().step);
-    EXPECT_EQ(stays[b].back().last, block.uses.back().step);
+    const int last_wanted = absences[b].empty() ? 0 : absences[b].back().before;
+    EXPECT_EQ(stays[b].back().last, std::max(block.uses.back().step, last_wanted));
     for (const BlockUse& use : block.uses) EXPECT_TRUE(there(b, use.step)) << "block " << b << " at " << use.step;
     int host_has_since = -1;  // the last step whose content the host holds
     for (size_t i = 0; i < absences[b].size(); ++i) {
@@ -60,10 +61,11 @@ void expect_sound(const ResidencyProblem& problem, const Residency& residency) {
       EXPECT_LE(absence.fetched, absence.before);
       if (absence.repeated) {
         ASSERT_TRUE(block.repeat.has_value());
-        for (const int need : block.repeat->needs) {
+        EXPECT_LE(block.repeat->made, absence.after);
+        for (const auto& [need, read] : block.repeat->needs) {
           EXPECT_TRUE(there(need, absence.before)) << "block " << b << " needs " << need << " at " << absence.before;
           for (const BlockUse& use : problem.blocks[static_cast<size_t>(need)].uses) {
-            EXPECT_FALSE(use.writes && use.step > block.uses.front().step && use.step < absence.before);
+            EXPECT_FALSE(use.writes && use.step > read && use.step < absence.before);
           }
         }
         continue;
@@ -160,7 +162,7 @@ ResidencyProblem repeatable() {
   problem.step_seconds.assign(8, 1);
   problem.blocks = {block(64, {{0, true}, {1, false}, {7, false}}), block(64, {{1, true}, {2, false}, {6, false}}),
                     block(64, {{3, true}, {4, false}})};
-  problem.blocks[1].repeat = MemoryBlock::Repeat{0.1, 0, {0}};
+  problem.blocks[1].repeat = MemoryBlock::Repeat{1, 0.1, 0, {{0, 1}}};
   problem.budget = 128;
   problem.out_rate = problem.in_rate = 16;
   return problem;
@@ -194,6 +196,28 @@ TEST(Residency, RepeatsNothingWhoseInputIsOverwritten) {
   const Residency residency = plan_residency(problem);
   expect_sound(problem, residency);
   for (const Absence& absence : residency.absences) EXPECT_FALSE(absence.repeated);
+}
+
+// Value 2 is made from values 0 and 1, and 1 from 0, which alone is wanted afterwards: 1 is made again for 2's sake.
+TEST(Residency, RepeatsWhatARepeatedStepReads) {
+  ResidencyProblem problem;
+  problem.step_seconds.assign(9, 1);
+  problem.blocks = {block(64, {{0, true}, {1, false}, {2, false}, {8, false}}), block(64, {{1, true}, {2, false}}),
+                    block(64, {{2, true}, {3, false}, {7, false}}), block(128, {{4, true}, {5, false}})};
+  problem.blocks[1].repeat = MemoryBlock::Repeat{1, 0.1, 0, {{0, 1}}};
+  problem.blocks[2].repeat = MemoryBlock::Repeat{2, 0.2, 0, {{0, 2}, {1, 2}}};
+  problem.budget = 192;
+  problem.out_rate = problem.in_rate = 8;
+  const Residency residency = plan_residency(problem);
+  expect_sound(problem, residency);
+  EXPECT_LE(residency.arena_bytes, 192u);
+  ASSERT_EQ(residency.absences.size(), 2u);
+  EXPECT_EQ(residency.absences[0].block, 1);
+  EXPECT_EQ(residency.absences[0].before, 7);
+  EXPECT_EQ(residency.absences[1].block, 2);
+  EXPECT_TRUE(residency.absences[0].repeated && residency.absences[1].repeated);
+  EXPECT_EQ(residency.bytes_out + residency.bytes_in, 0u);
+  EXPECT_NEAR(residency.cost(), 0.3, 1e-12);
 }
 
 // The second time the content leaves, the host still has it.
@@ -252,7 +276,7 @@ ResidencyProblem random_problem(uint64_t seed) {
     if (below(2)) use(uses.back().step + 1 + below(3));
     problem.blocks.push_back(block(static_cast<size_t>(64 * (1 + below(40))), uses));
     if (s > 0 && below(3) == 0) {
-      problem.blocks.back().repeat = MemoryBlock::Repeat{1e-4, static_cast<size_t>(64 * below(3)), {s - 1}};
+      problem.blocks.back().repeat = MemoryBlock::Repeat{s, 1e-4, static_cast<size_t>(64 * below(3)), {{s - 1, s}}};
     }
     if (below(10) == 0) problem.blocks.back().movable = false;
   }

@@ -1,6 +1,7 @@
 #include "solver/commands/memory_flags.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 
@@ -48,6 +49,22 @@ LmsOptions lms_flags() {
   return lms;
 }
 
+/// Bytes per second of copies from page-locked memory to the device.
+double measured_link(Device& device) {
+  constexpr size_t kBytes = size_t{32} << 20;
+  constexpr int kCopies = 4;
+  const DeviceBuffer there(device, kBytes);
+  const std::shared_ptr<void> here = device.host_memory(kBytes);
+  const std::unique_ptr<Stream> stream = device.make_stream();
+  stream->copy_to_device(there.data(), here.get(), kBytes);  // the first one wakes the link up
+  stream->synchronize();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kCopies; ++i) stream->copy_to_device(there.data(), here.get(), kBytes);
+  stream->synchronize();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  return kCopies * static_cast<double>(kBytes) / std::max(seconds.count(), 1e-9);
+}
+
 std::shared_ptr<MemoryBudget> budget_of(const Device& device) {
   // For what libraries and drivers take besides, and for the outputs of test nets.
   constexpr size_t kLeftOver = 32;
@@ -65,7 +82,7 @@ std::shared_ptr<MemoryBudget> budget_of(const Device& device) {
 
 }  // namespace
 
-MemoryOptions memory_options_from_flags(const Device& device, int processes) {
+MemoryOptions memory_options_from_flags(Device& device, int processes) {
   MemoryOptions options;
   options.lms = lms_flags();
   options.lms.processes = processes;
@@ -80,7 +97,13 @@ MemoryOptions memory_options_from_flags(const Device& device, int processes) {
   if (!(FLAGS_link_gbs >= 0)) {
     throw Error(ErrorKind::kUsage, str("-link_gbs ", FLAGS_link_gbs, " is no speed"), "give GB per second");
   }
-  if (FLAGS_link_gbs > 0) options.rates.link = 1e9 * FLAGS_link_gbs;
+  const bool moves = options.lms.mode != LmsOptions::Mode::kOff;
+  if (FLAGS_link_gbs > 0) {
+    options.rates.link = 1e9 * FLAGS_link_gbs;
+  } else if (moves && device.kernel_kind() == "cuda") {
+    options.rates.link = measured_link(device);
+    LOG(INFO) << "Link to the host: " << options.rates.link / 1e9 << " GB/s";
+  }
   return options;
 }
 

@@ -10,7 +10,7 @@ namespace robusta {
 /// For all nets on `device` together, from what is free there now. On the CPU: no limit and nothing moved, and a line
 /// says so where something was asked for. `processes`: of this host that take memory of the host at the same time.
 /// Throws Error{kUsage} for values that make no sense.
-MemoryOptions memory_options_from_flags(const Device& device, int processes);
+MemoryOptions memory_options_from_flags(Device& device, int processes);
 
 /// The ranks of this one's host, itself among them.
 int processes_of_host(const Ranks& ranks);

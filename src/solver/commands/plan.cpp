@@ -34,8 +34,7 @@ std::shared_ptr<Device> absent_gpu() {
 std::shared_ptr<Device> device_to_plan_for() {
   if (FLAGS_gpu.empty()) return {&cpu_device(), [](Device*) {}};
   try {
-    const std::vector<int> ordinals = gpus_flag();
-    if (gpus_supported() && !list_gpus().empty()) return open_gpu(ordinals[0]);
+    if (gpus_supported() && !list_gpus().empty()) return device_from_flags();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) throw;
   }
