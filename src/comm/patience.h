@@ -13,7 +13,9 @@ namespace robusta {
 class Patience {
  public:
   /// `spins`: looks before the core is offered; `yields`: offers before the first nap.
-  explicit Patience(int spins, int yields = kYields) : spins_(spins), yields_(yields) {}
+  /// `nap`: the first one; the others are longer.
+  explicit Patience(int spins, int yields = kYields, std::chrono::microseconds nap = std::chrono::microseconds(50))
+      : spins_(spins), yields_(yields), nap_(nap) {}
 
   void pause() {
     if (looks_ < spins_) {
@@ -41,7 +43,7 @@ class Patience {
 
   int spins_, yields_;
   int looks_ = 0;
-  std::chrono::microseconds nap_{50};
+  std::chrono::microseconds nap_;
 };
 
 }  // namespace robusta

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kTag = 1;
 constexpr int kSpins = 100;
+constexpr std::chrono::microseconds kShortNap{50}, kBulkNap{200};
 
 }  // namespace
 
@@ -46,7 +47,8 @@ void MpiChannel::wait(int slot) {
   // computes. Each look is such a yield: Open MPI offers the core whenever it finds nothing to do (mpi_yield_when_idle,
   // which it sets itself on crowded hosts).
   int done = requests.empty();
-  for (Patience patience(traffic_ == Traffic::kBulk ? 0 : kSpins, 0); !done; patience.pause()) {
+  const bool bulk = traffic_ == Traffic::kBulk;
+  for (Patience patience(bulk ? 0 : kSpins, 0, bulk ? kBulkNap : kShortNap); !done; patience.pause()) {
     const int count = static_cast<int>(requests.size());
     check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
     if (done) break;
