@@ -97,9 +97,17 @@ sum_within() {
   within=$(sum_of "$cluster" mpirun --host "node1:$per_host" -np "$per_host" -- "-mode b:${per_host}x1")
 }
 
-# cores_used SECONDS: how many cores of this machine were not idle meanwhile.
+# cores_used SECONDS: how many cores the running sum and all interrupts, which do the receiving, need meanwhile.
 cores_used() {
-  { head -n 1 /proc/stat && sleep "$1" && head -n 1 /proc/stat; } |
-    awk -v cores="$(nproc)" '{ idle = $5 + $6 - idle; all = -all; for (i = 2; i <= 9; ++i) all += $i; }
-                             END { print cores * (1 - idle / all) }'
+  { ticks && sleep "$1" && ticks; } | awk -v seconds="$1" -v hertz="$(getconf CLK_TCK)" '{ used = $1 - used }
+                                                                          END { print used / hertz / seconds }'
+}
+
+# ticks: of processor time, all in all.
+ticks() {
+  local pid
+  {
+    awk '$1 == "cpu" { print $7 + $8 }' /proc/stat
+    for pid in $(pgrep -x bench_allreduce); do cut -d ' ' -f 14,15 "/proc/$pid/stat"; done
+  } | awk '{ all += $1 + $2 } END { print all }'
 }
