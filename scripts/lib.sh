@@ -112,8 +112,8 @@ build() {
   run "building $folder" cmake --build "$folder" -j "$(jobs_for_build)" ${1:+--target "$@"}
 }
 
-# run_tests FOLDER OPTION...: ctest with these options; adds to the counts.
-TESTS_PASSED=0 TESTS_FAILED=0 TESTS_SKIPPED=0
+# run_tests FOLDER OPTION...: ctest with these options; adds to the counts, and to the names of those that failed.
+TESTS_PASSED=0 TESTS_FAILED=0 TESTS_SKIPPED=0 FAILED_TESTS=()
 run_tests() {
   local folder=$1 report
   report=$(realpath "$1")/tests.xml
@@ -122,7 +122,7 @@ run_tests() {
   # Two programs at a time with two threads each: the threads of a program that waits must not spin.
   local status=0
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} \
-    ctest --test-dir "$folder" -j 2 --timeout 900 --output-on-failure --output-junit "$report" "$@" || status=$?
+    ctest --test-dir "$folder" -j 2 --timeout 300 --output-on-failure --output-junit "$report" "$@" || status=$?
   [ -s "$report" ] || fail "ctest left no report of $folder (exit code $status)"
   local total failed skipped absent
   total=$(junit_count "$report" tests) failed=$(junit_count "$report" failures)
@@ -132,6 +132,7 @@ run_tests() {
   failed=$((failed + absent)) skipped=$((skipped - absent))
   [ "$total" -gt 0 ] || fail "no test was found in $folder"
   [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || fail "ctest failed in $folder (exit code $status)"
+  mapfile -t -O ${#FAILED_TESTS[@]} FAILED_TESTS < <(junit_failures "$report")
   TESTS_PASSED=$((TESTS_PASSED + total - failed - skipped))
   TESTS_FAILED=$((TESTS_FAILED + failed))
   TESTS_SKIPPED=$((TESTS_SKIPPED + skipped))
@@ -140,8 +141,14 @@ run_tests() {
 # junit_count FILE ATTRIBUTE: a number in the head of ctest's report.
 junit_count() { sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1; }
 
-# report_tests: the closing line; false when a test failed.
+# junit_failures FILE: a line for each test of ctest's report that failed: its name and how long it took.
+junit_failures() {
+  sed -n 's/.*<testcase name="\([^" ]*\)[^>]* time="\([0-9]*\)[^>]* status="fail".*/\1 (\2 s)/p' "$1"
+}
+
+# report_tests: which tests failed, and the closing line; false when one did.
 report_tests() {
+  [ ${#FAILED_TESTS[@]} -eq 0 ] || printf 'FAILED: %s\n' "${FAILED_TESTS[@]}"
   printf '\n%d passed, %d failed, %d skipped\n' "$TESTS_PASSED" "$TESTS_FAILED" "$TESTS_SKIPPED"
   [ "$TESTS_FAILED" -eq 0 ]
 }
