@@ -24,6 +24,12 @@ class Event {
   virtual double ms_since(const Event& earlier) const { return 0; }
 };
 
+/// Work that was recorded once and is launched as a whole, as often as wanted: the host's part of it is then one call.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -45,6 +51,18 @@ class Stream {
   virtual void synchronize() = 0;
   /// What a library takes that appends work of its own: a cudaStream_t on a GPU, elsewhere the stream itself.
   virtual void* native() { return this; }
+
+  /// From here to end_recording what is appended is recorded and not run. What the recorded work reads later - memory,
+  /// but no value of the host - it finds as it is at each launch. Nothing may wait for this stream meanwhile, or have
+  /// it wait, and the thread takes no device memory: that throws, and spoils the recording.
+  /// REQUIRES: Device::records_graphs().
+  virtual void begin_recording();
+  /// Throws what spoiled the recording; null is never returned.
+  virtual std::unique_ptr<Recording> end_recording();
+  /// Leaves what was recorded so far.
+  virtual void abandon_recording() noexcept {}
+  /// Appends what was recorded in this stream. It may be given up before it has run.
+  virtual void launch(Recording& recording);
 };
 
 /// What kernels may do for speed.
@@ -81,12 +99,19 @@ class Device {
   virtual size_t total_memory() const = 0;
   virtual size_t free_memory() const = 0;
 
+  /// Whether streams can record.
+  virtual bool records_graphs() const { return false; }
+  /// Whether they are asked to where they can.
+  void set_graphs(bool wanted) { graphs_ = wanted; }
+  bool graphs() const { return graphs_; }
+
   /// Set before kernels are made for this device.
   void set_math(const MathOptions& math) { math_ = math; }
   const MathOptions& math() const { return math_; }
 
  private:
   MathOptions math_;
+  bool graphs_ = true;
 };
 
 /// A block of device memory, freed with its owner.

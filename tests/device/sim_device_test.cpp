@@ -88,5 +88,64 @@ TEST(SimDevice, ErrorsOfWorkComeOutOfSynchronize) {
   EXPECT_NO_THROW(stream->synchronize());
 }
 
+TEST(SimDevice, AFailureStopsTheStreamAndShowsInEvents) {
+  SimDevice device(1000);
+  auto stream = device.make_stream();
+  bool ran = false;
+  const auto before = stream->record();
+  stream->run([] { throw Error(ErrorKind::kData, "bad label"); });
+  stream->run([&] { ran = true; });
+  const auto after = stream->record();
+  EXPECT_NO_THROW(before->wait());
+  EXPECT_THROW(after->wait(), Error);
+  EXPECT_THROW(stream->synchronize(), Error);
+  EXPECT_FALSE(ran);
+  stream->run([&] { ran = true; });
+  stream->synchronize();
+  EXPECT_TRUE(ran);
+}
+
+TEST(SimDevice, ARecordingRunsWhenItIsLaunched) {
+  SimDevice device(1000, 100);
+  auto stream = device.make_stream();
+  DeviceBuffer buffer(device, 4);
+  int number = 0, sent = 7, received = 0;
+  stream->begin_recording();
+  stream->run([&] { ++number; });
+  stream->copy_to_device(buffer.data(), &sent, 4);
+  stream->copy_to_host(&received, buffer.data(), 4);
+  std::unique_ptr<Recording> graph = stream->end_recording();
+  stream->synchronize();
+  EXPECT_EQ(number, 0);
+  const uint64_t launches = device.launches();
+  stream->launch(*graph);
+  stream->launch(*graph);
+  graph.reset();
+  stream->synchronize();
+  EXPECT_EQ(number, 2);
+  EXPECT_EQ(received, 7);
+  EXPECT_EQ(device.launches() - launches, 2u);
+}
+
+TEST(SimDevice, ARecordingRefusesWhatCudaRefuses) {
+  SimDevice device(1000);
+  auto stream = device.make_stream(), other = device.make_stream();
+  const auto event = other->record();
+  const std::function<void()> refused[] = {
+      [&] { stream->synchronize(); }, [&] { other->synchronize(); }, [&] { event->wait(); },
+      [&] { stream->wait(event); },   [&] { stream->record(); },     [&] { DeviceBuffer(device, 4); },
+  };
+  for (const auto& act : refused) {
+    stream->begin_recording();
+    EXPECT_THROW(act(), Error);
+    EXPECT_THROW(stream->end_recording(), Error);
+    EXPECT_NO_THROW(act());
+  }
+  stream->begin_recording();
+  stream->run([] { FAIL() << "abandoned work ran"; });
+  stream->abandon_recording();
+  stream->synchronize();
+}
+
 }  // namespace
 }  // namespace robusta

@@ -24,6 +24,7 @@ class CudaDevice : public Device {
   bool is_host() const override { return false; }
   std::string place() const override { return place_; }
   void make_current() const override;
+  bool records_graphs() const override { return true; }
   void* allocate(size_t bytes) override;
   void deallocate(void* memory) override;
   std::unique_ptr<Stream> make_stream() override;

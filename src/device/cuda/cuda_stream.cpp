@@ -28,6 +28,19 @@ class CudaEvent : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
+/// Ready to be launched. CUDA keeps it until launches under way have run.
+class CudaGraph : public Recording {
+ public:
+  explicit CudaGraph(cudaGraph_t recorded) {
+    check_cuda(cudaGraphInstantiateWithFlags(&ready_, recorded, 0), "cudaGraphInstantiate");
+  }
+  ~CudaGraph() override { cudaGraphExecDestroy(ready_); }
+  cudaGraphExec_t handle() const { return ready_; }
+
+ private:
+  cudaGraphExec_t ready_ = nullptr;
+};
+
 void check_blas(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw Error(ErrorKind::kDevice, str("cuBLAS cannot start: ", cublasGetStatusString(status)),
@@ -109,6 +122,31 @@ void CudaStream::wait(const std::shared_ptr<Event>& event) {
 void CudaStream::synchronize() {
   device_.make_current();
   check_cuda(cudaStreamSynchronize(stream_), "a kernel");
+}
+
+/// Of the calling thread alone: other threads may take memory and wait meanwhile.
+void CudaStream::begin_recording() {
+  device_.make_current();
+  check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+}
+
+std::unique_ptr<Recording> CudaStream::end_recording() {
+  cudaGraph_t recorded = nullptr;
+  check_cuda(cudaStreamEndCapture(stream_, &recorded), "cudaStreamEndCapture");
+  const std::unique_ptr<CUgraph_st, cudaError_t (*)(cudaGraph_t)> owner(recorded, cudaGraphDestroy);
+  return std::make_unique<CudaGraph>(recorded);
+}
+
+void CudaStream::abandon_recording() noexcept {
+  cudaGraph_t recorded = nullptr;
+  cudaStreamEndCapture(stream_, &recorded);
+  if (recorded) cudaGraphDestroy(recorded);
+  cudaGetLastError();  // the next launch would report it
+}
+
+void CudaStream::launch(Recording& recording) {
+  device_.make_current();
+  check_cuda(cudaGraphLaunch(static_cast<CudaGraph&>(recording).handle(), stream_), "cudaGraphLaunch");
 }
 
 void CudaStream::start_blas() {

@@ -32,6 +32,11 @@ class CudaStream : public Stream {
   void synchronize() override;
   void* native() override { return stream_; }
 
+  void begin_recording() override;
+  std::unique_ptr<Recording> end_recording() override;
+  void abandon_recording() noexcept override;
+  void launch(Recording& recording) override;
+
   CudaDevice& device() { return device_; }
   cudaStream_t handle() const { return stream_; }
   /// cuBLAS, made when first asked for, as the device's MathOptions want it. With a workspace of the stream's own, so
