@@ -14,7 +14,7 @@
 
 namespace robusta::test {
 
-Case::Case(std::string name) : name_(std::move(name)) {
+Case::Case(std::string name, const Mode& mode) : name_(std::move(name)), bounds_{.rel = mode.rel} {
   if (std::filesystem::exists(name_ + ".bin")) arrays_ = read_golden(name_ + ".bin");
   if (std::filesystem::exists(name_ + ".prototxt")) text_ = read_file(name_ + ".prototxt");
 }
@@ -61,7 +61,8 @@ NetOptions golden_options(const Case& golden, const Mode& mode) {
   const bool test = golden.has("phase") ? golden.number("phase") != 0 : golden.header("phase") != "TRAIN";
   options.phase = test ? caffe::TEST : caffe::TRAIN;
   options.kernels = mode.kernels;
-  options.keep_blobs = mode.keep_blobs;
+  options.keep_blobs = true;
+  if (mode.device) options.device = mode.device;
   return options;
 }
 

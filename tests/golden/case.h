@@ -12,8 +12,9 @@ namespace robusta::test {
 /// How a case is replayed.
 struct Mode {
   std::string name;
-  std::string kernels;  ///< NetOptions::kernels
-  bool keep_blobs = true;
+  std::string kernels;       ///< NetOptions::kernels
+  Device* device = nullptr;  ///< null: the host
+  double rel = 1e-5;         ///< bound of a single pass, as a share of an array's largest value
 };
 
 enum class Outcome { kPassed, kFailed, kUnsupported };
@@ -31,7 +32,7 @@ struct Bounds {
 class Case {
  public:
   /// `name` without extension, in the current folder.
-  explicit Case(std::string name);
+  Case(std::string name, const Mode& mode);
 
   const std::string& name() const { return name_; }
   std::string kind() const { return name_.substr(0, name_.find("__")); }
@@ -44,6 +45,8 @@ class Case {
   /// The text of the case's prototxt.
   const std::string& text() const { return text_; }
 
+  /// Within the mode's bounds, unless told.
+  void compare(const std::string& key, const std::vector<float>& got) { compare(key, got, bounds_); }
   void compare(const std::string& key, const std::vector<float>& got, const Bounds& bounds);
   void compare_shape(const std::string& key, const Shape& got);
   void fail(const std::string& what) { failures_ += (failures_.empty() ? "" : "; ") + what; }
@@ -52,6 +55,7 @@ class Case {
  private:
   std::string name_, text_, failures_;
   GoldenFile arrays_;
+  Bounds bounds_;
 };
 
 /// The layer type, source or solver outside what is built, "" if there is none.

@@ -1,6 +1,7 @@
 // golden_test [substring]: replays the recorded cases of the real Caffe in the folder ROBUSTA_GOLDEN_DIR (default
-// ../shared/golden beside the source tree), each with the reference kernels and again with every fast backend forced.
-// Prints what failed and what is unsupported, then "N passed, N failed, N unsupported". Exits 1 if anything failed.
+// ../shared/golden beside the source tree), each with the reference kernels and again with every fast backend forced;
+// with the GPU's kernels emulated; and on the first GPU, if there is one, without TF32. Prints what failed and what is
+// unsupported, then "N passed, N failed, N unsupported". Exits 1 if anything failed.
 
 #include <glog/logging.h>
 
@@ -9,13 +10,24 @@
 #include <iostream>
 #include <set>
 
+#include "device/sim/sim_device.h"
 #include "golden/case.h"
+#include "support/kernel_checks.h"
 
 namespace robusta::test {
 namespace {
 
-const std::vector<Mode> kModes = {
-    {"reference", "reference"}, {"native", "native"}, {"onednn", "onednn"}, {"fused", "auto"}};
+std::vector<Mode> modes() {
+  static SimDevice emulated(size_t{4} << 30, 0, "emulated");
+  std::vector<Mode> modes = {{"reference", "reference"},
+                             {"native", "native"},
+                             {"onednn", "onednn"},
+                             {"fused", "auto"},
+                             {"emulated GPU", "auto", &emulated}};
+  // Sums of other orders than the recordings'.
+  if (test_gpu()) modes.push_back({"GPU", "auto", test_gpu(), 1e-4});
+  return modes;
+}
 
 std::vector<std::string> case_names(const std::string& filter) {
   std::set<std::string> names;
@@ -28,7 +40,7 @@ std::vector<std::string> case_names(const std::string& filter) {
 
 Result replay(const std::string& name, const Mode& mode) {
   try {
-    const Case golden(name);
+    const Case golden(name, mode);
     if (const std::string part = unsupported_part(golden); !part.empty()) return {Outcome::kUnsupported, part};
     const std::string kind = golden.kind();
     if (kind == "solver") return replay_solver(name, mode);
@@ -50,9 +62,10 @@ int run_golden(const std::string& filter) {
     return 0;
   }
   std::filesystem::current_path(folder);
+  const std::vector<Mode> all = modes();
   int passed = 0, failed = 0, unsupported = 0;
   for (const std::string& name : case_names(filter)) {
-    for (const Mode& mode : kModes) {
+    for (const Mode& mode : all) {
       const Result result = replay(name, mode);
       const char* word = result.outcome == Outcome::kFailed ? "FAILED " : "unsupported ";
       if (result.outcome == Outcome::kPassed) ++passed;

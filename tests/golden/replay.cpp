@@ -44,7 +44,7 @@ void load(Net& net, const std::string& path) {
 }  // namespace
 
 Result replay_layer(const std::string& name, const Mode& mode) {
-  Case golden(name);
+  Case golden(name, mode);
   NetOptions options = golden_options(golden, mode);
   for (const auto& [key, array] : golden.arrays()) {
     if (const int t = index_in(key, "top_diff_"); t >= 0) options.seed_diffs.push_back(str("top_", t));
@@ -61,10 +61,10 @@ Result replay_layer(const std::string& name, const Mode& mode) {
   for (const auto& [key, array] : golden.arrays()) {
     if (index_in(key, "top_") >= 0) {
       golden.compare_shape(key, net.blob_shape(key));
-      golden.compare(key, net.read_blob(key), {});
+      golden.compare(key, net.read_blob(key));
     }
     if (const int p = index_in(key, "param_after_"); p >= 0) {
-      golden.compare(key, net.read_param(param_of(net, "layer", p)), {});
+      golden.compare(key, net.read_param(param_of(net, "layer", p)));
     }
   }
   if (options.seed_diffs.empty()) return golden.result();
@@ -74,17 +74,17 @@ Result replay_layer(const std::string& name, const Mode& mode) {
   net.backward(pass, false);
   for (const auto& [key, array] : golden.arrays()) {
     if (const int b = index_in(key, "bottom_diff_"); b >= 0) {
-      golden.compare(key, net.read_diff(str("bottom_", b)), {});
+      golden.compare(key, net.read_diff(str("bottom_", b)));
     }
     if (const int p = index_in(key, "param_diff_"); p >= 0) {
-      golden.compare(key, net.read_param_diff(param_of(net, "layer", p)), {});
+      golden.compare(key, net.read_param_diff(param_of(net, "layer", p)));
     }
   }
   return golden.result();
 }
 
 Result replay_data(const std::string& name, const Mode& mode) {
-  Case golden(name);
+  Case golden(name, mode);
   Net net(golden_net(golden), golden_options(golden, mode));
   const int forwards = std::stoi(golden.header("forwards").empty() ? "1" : golden.header("forwards"));
   uint64_t sample = 0;
@@ -94,14 +94,14 @@ Result replay_data(const std::string& name, const Mode& mode) {
     sample += batch;
     for (const auto& [key, array] : golden.arrays()) {
       const std::string prefix = str("s", k, ":out:");
-      if (key.rfind(prefix, 0) == 0) golden.compare(key, net.read_blob(key.substr(prefix.size())), {});
+      if (key.rfind(prefix, 0) == 0) golden.compare(key, net.read_blob(key.substr(prefix.size())));
     }
   }
   return golden.result();
 }
 
 Result replay_net(const std::string& name, const Mode& mode) {
-  Case golden(name);
+  Case golden(name, mode);
   Net net(golden_net(golden), golden_options(golden, mode));
   if (const std::string wanted = golden.header("expect_layers"); !wanted.empty()) {
     std::string layers;
@@ -128,19 +128,19 @@ Result replay_net(const std::string& name, const Mode& mode) {
     const Pass pass{.batch = net.batch()};
     const double loss = net.forward(pass);
     for (const auto& [key, array] : golden.arrays()) {
-      if (key == step + "total_loss") golden.compare(key, {static_cast<float>(loss)}, {});
-      if (key.rfind(step + "out:", 0) == 0) golden.compare(key, net.read_blob(key.substr(step.size() + 4)), {});
+      if (key == step + "total_loss") golden.compare(key, {static_cast<float>(loss)});
+      if (key.rfind(step + "out:", 0) == 0) golden.compare(key, net.read_blob(key.substr(step.size() + 4)));
       if (parse_param_key(key, step + "param_after:", layer, index)) {
-        golden.compare(key, net.read_param(param_of(net, layer, index)), {});
+        golden.compare(key, net.read_param(param_of(net, layer, index)));
       }
     }
     if (k + 1 < forwards || !net.options().backward) continue;
     net.backward(pass, false);
     if (golden.header("backward_twice") == "true") net.backward(pass, true);
     for (const auto& [key, array] : golden.arrays()) {
-      if (key.rfind("indiff:", 0) == 0) golden.compare(key, net.read_diff(key.substr(7)), {});
+      if (key.rfind("indiff:", 0) == 0) golden.compare(key, net.read_diff(key.substr(7)));
       if (parse_param_key(key, "paramdiff:", layer, index)) {
-        golden.compare(key, net.read_param_diff(param_of(net, layer, index)), {});
+        golden.compare(key, net.read_param_diff(param_of(net, layer, index)));
       }
     }
   }
@@ -148,10 +148,10 @@ Result replay_net(const std::string& name, const Mode& mode) {
 }
 
 Result replay_io(const std::string& name, const Mode& mode) {
-  Case golden(name);
+  Case golden(name, mode);
   if (name == "io__mean_binaryproto") {
     for (const auto& [key, array] : golden.arrays())
-      golden.compare(key, read_mean_file("samples/mean.binaryproto").data, {});
+      golden.compare(key, read_mean_file("samples/mean.binaryproto").data);
     return golden.result();
   }
   const std::string weights = golden.header("weights").empty() ? name + ".caffemodel" : golden.header("weights");
@@ -162,8 +162,7 @@ Result replay_io(const std::string& name, const Mode& mode) {
   std::string layer;
   int index = 0;
   for (const auto& [key, array] : golden.arrays()) {
-    if (parse_param_key(key, "expect:", layer, index))
-      golden.compare(key, net.read_param(param_of(net, layer, index)), {});
+    if (parse_param_key(key, "expect:", layer, index)) golden.compare(key, net.read_param(param_of(net, layer, index)));
   }
   return golden.result();
 }

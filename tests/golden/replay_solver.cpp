@@ -51,12 +51,13 @@ void replay_resumed(const SolverDef& def, const SolverOptions& options, const st
 }  // namespace
 
 Result replay_solver(const std::string& name, const Mode& mode) {
-  Case golden(name);
+  Case golden(name, mode);
   const std::string text = read_file(name + ".solver.prototxt");
   if (text.find("HDF5") != std::string::npos) return {Outcome::kUnsupported, "HDF5 snapshots"};
   const SolverDef def = read_solver(name + ".solver.prototxt");
   SolverOptions options;
   options.kernels = mode.kernels;
+  if (mode.device) options.device = mode.device;
   Solver solver(def, options);
   for (const auto& [key, array] : golden.arrays()) {
     if (key.rfind("param:", 0) == 0) {
