@@ -1,9 +1,9 @@
 #include "schema/blob_proto.h"
 
 #include <bit>
-#include <cmath>
 #include <cstring>
 
+#include "base/half.h"
 #include "base/str.h"
 
 namespace robusta {
@@ -11,15 +11,6 @@ namespace robusta {
 static_assert(std::endian::native == std::endian::little, "arrays in files are little-endian");
 
 namespace {
-
-/// IEEE 754 binary16.
-float half_to_float(uint16_t half) {
-  const int exponent = (half >> 10) & 31, fraction = half & 1023;
-  const float sign = half & 0x8000 ? -1.0f : 1.0f;
-  if (exponent == 31) return sign * (fraction ? std::nanf("") : INFINITY);
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-}
 
 template <typename Element, typename Convert>
 void append_elements(const std::string& bytes, std::vector<float>* values, const Convert& convert) {
@@ -67,7 +58,7 @@ void append_raw(caffe::Type type, const std::string& bytes, std::vector<float>* 
     case caffe::FLOAT:
       return append_elements<float>(bytes, values, [](float x) { return x; });
     case caffe::FLOAT16:
-      return append_elements<uint16_t>(bytes, values, half_to_float);
+      return append_elements<uint16_t>(bytes, values, from_fp16);
     default:
       break;
   }

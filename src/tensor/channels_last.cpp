@@ -12,6 +12,7 @@ class Transpose : public Reorder {
   Transpose(int64_t batch, int64_t rows, int64_t cols, size_t size)
       : batch_(batch), rows_(rows), cols_(cols), size_(size) {}
   void run(const void* from, void* to, void*, Stream*) override {
+    if (size_ == 2) return move(static_cast<const uint16_t*>(from), static_cast<uint16_t*>(to));
     if (size_ == 4) return move(static_cast<const uint32_t*>(from), static_cast<uint32_t*>(to));
     assert(size_ == 8);
     move(static_cast<const uint64_t*>(from), static_cast<uint64_t*>(to));
@@ -34,8 +35,8 @@ class Transpose : public Reorder {
 
 class ChannelsLast : public StoredLayout {
  public:
-  explicit ChannelsLast(size_t bytes) : bytes_(bytes) {}
-  size_t bytes() const override { return bytes_; }
+  explicit ChannelsLast(int64_t elements) : elements_(elements) {}
+  int64_t elements() const override { return elements_; }
   std::string name() const override { return "channels last"; }
   bool padded() const override { return false; }
   bool same_as(const StoredLayout& other) const override { return dynamic_cast<const ChannelsLast*>(&other); }
@@ -48,7 +49,7 @@ class ChannelsLast : public StoredLayout {
   }
 
  private:
-  size_t bytes_;
+  int64_t elements_;
 };
 
 }  // namespace
@@ -64,7 +65,7 @@ Layout channels_last(const TensorDesc& desc) {
   if (desc.shape.axes() < 3) return nullptr;
   const ChannelExtents extents = channel_extents(desc.shape);
   if (extents.channels == 1 || extents.pixels == 1) return nullptr;
-  return std::make_shared<ChannelsLast>(desc.plain().bytes());
+  return std::make_shared<ChannelsLast>(desc.count());
 }
 
 bool is_channels_last(const Layout& layout) { return dynamic_cast<const ChannelsLast*>(layout.get()); }

@@ -5,7 +5,7 @@
 
 namespace robusta {
 
-size_t TensorDesc::bytes() const { return layout ? layout->bytes() : static_cast<size_t>(count()) * size_of(dtype); }
+size_t TensorDesc::bytes() const { return static_cast<size_t>(layout ? layout->elements() : count()) * size_of(dtype); }
 
 bool same_layout(const Layout& a, const Layout& b) {
   if (!a || !b) return !a && !b;

@@ -30,8 +30,8 @@ struct TensorDesc {
   TensorDesc plain() const { return {shape, dtype, nullptr}; }
 };
 
-/// Copies one tensor into another of the same shape and another layout. Prepared once, run many times, allocates
-/// nothing when run.
+/// Copies one tensor into another of the same shape and another layout or, in a GPU's memory, another element type.
+/// Prepared once, run many times, allocates nothing when run.
 class Reorder {
  public:
   virtual ~Reorder() = default;
@@ -44,7 +44,8 @@ class Reorder {
 class StoredLayout {
  public:
   virtual ~StoredLayout() = default;
-  virtual size_t bytes() const = 0;
+  /// Of storage, padding included.
+  virtual int64_t elements() const = 0;
   virtual std::string name() const = 0;
   /// True when some stored elements belong to no logical element. They are zero and must stay zero.
   virtual bool padded() const = 0;
@@ -63,7 +64,7 @@ std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& 
 /// Makes reorders for memory that kernels of one kind work on (KernelCandidate::device).
 using ReorderFactory = std::unique_ptr<Reorder> (*)(const TensorDesc& from, const TensorDesc& to);
 bool register_reorder(const std::string& kernel_kind, ReorderFactory factory);
-/// The same for memory of such a device; kind "cpu" is the host's.
+/// The same for memory of such a device, whose types may differ; kind "cpu" is the host's.
 std::unique_ptr<Reorder> make_reorder(const std::string& kernel_kind, const TensorDesc& from, const TensorDesc& to);
 
 /// A tensor: descriptor and a view of memory that somebody else owns. Null data: the tensor is not there (an unwanted

@@ -78,7 +78,7 @@ class OnednnLayout : public StoredLayout {
  public:
   explicit OnednnLayout(const Desc& desc) : desc_(desc) {}
 
-  size_t bytes() const override { return desc_.get_size(); }
+  int64_t elements() const override { return static_cast<int64_t>(desc_.get_size() / sizeof(float)); }
   std::string name() const override { return format_name(desc_.data); }
   bool padded() const override { return is_padded(desc_.data); }
   bool same_as(const StoredLayout& other) const override {
