@@ -20,6 +20,7 @@ class AliasGpu : public Kernel {
     assert(request.bottoms.size() == 1 && request.tops.size() == 1);
     assert(request.bottoms[0].count() == request.tops[0].count());
     if (any_layout) book_shared_layout(request, true, booking_);
+    booking_.bottom_types = booking_.top_types = {request.bottoms[0].dtype};
     booking_.reads_bottoms = {false};
     booking_.reads_tops = {false};
     booking_.forward_aliases = {{0, 0, true}};

@@ -8,7 +8,17 @@ namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
 /// False, with a reason, for element types that GPU kernels do not take.
-inline bool gpu_takes(const KernelRequest& request, std::string& why_not) { return is_f32(request, why_not); }
+inline bool gpu_takes(const KernelRequest& request, std::string& why_not) {
+  return request.dtype() != DType::kF64 || is_f32(request, why_not);
+}
+
+/// Makes `Stored<T>(request, more...)`, T being the type that activations are stored as.
+template <template <typename> class Stored, typename... More>
+std::unique_ptr<Kernel> make_stored(const KernelRequest& request, const More&... more) {
+  return with_storage(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    return std::make_unique<Stored<decltype(t)>>(request, more...);
+  });
+}
 
 template <typename T, typename Function>
 struct MapValues {
@@ -58,7 +68,9 @@ class UnaryGpu : public Kernel {
 template <typename Function>
 std::unique_ptr<Kernel> make_unary_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<UnaryGpu<float, Function>>(request);
+  return with_storage(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    return std::make_unique<UnaryGpu<decltype(t), Function>>(request);
+  });
 }
 
 }  // namespace ROBUSTA_GPU_TARGET

@@ -23,10 +23,9 @@ struct BadLabel {
 
 inline constexpr int64_t kNoPlace = INT64_MAX;
 
-/// Labels as a kernel reads them.
-template <typename T>
+/// Labels as a kernel reads them: f32, since 16 bits do not hold all numbers of classes.
 struct LabelReader {
-  const T* labels;
+  const float* labels;
   int64_t classes;
   bool ignores;
   int ignored;
@@ -35,13 +34,13 @@ struct LabelReader {
   /// 0..classes-1, or kIgnored, or kBad.
   static constexpr int kIgnored = -1, kBad = -2;
   ROBUSTA_GPU int operator()(int64_t place) const {
-    const int label = to_label(static_cast<float>(labels[place]));
+    const int label = to_label(labels[place]);
     if (ignores && label == ignored) return kIgnored;
     return label >= 0 && label < classes ? label : kBad;
   }
   /// Called once in a pass, with the first place that holds a bad label, or kNoPlace.
   ROBUSTA_GPU void report(int64_t place) const {
-    if (place != kNoPlace) *bad = {place, static_cast<double>(static_cast<float>(labels[place])), true};
+    if (place != kNoPlace) *bad = {place, static_cast<double>(labels[place]), true};
   }
 };
 
@@ -56,8 +55,7 @@ class LabelWatch {
     *bad_ = {};
   }
 
-  template <typename T>
-  LabelReader<T> reader(const T* labels) const {
+  LabelReader reader(const float* labels) const {
     return {labels, classes_, ignored_.has_value(), ignored_.value_or(0), bad_.get()};
   }
 

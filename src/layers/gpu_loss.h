@@ -1,5 +1,5 @@
-/// The ends of losses on the GPU: sums over all labels, divided by what loss_normalizer.h says. For files named
-/// *_gpu.cpp.
+/// The ends of losses on the GPU: sums over all labels, divided by what loss_normalizer.h says. Losses and their
+/// weights are f32, whatever the scores are. For files named *_gpu.cpp.
 ///
 /// The divisor may depend on labels, so it stays in the GPU's memory, where backward finds it. The host takes part only
 /// where ranks must agree on it.
@@ -36,17 +36,13 @@ struct LossResult {
   double sum, divisor;
   float inverse;  ///< of the divisor
   /// What gradients are multiplied by, for the gradient of the loss.
-  template <typename T>
-  ROBUSTA_GPU float scale(const T* loss_weight) const {
-    return static_cast<float>(*loss_weight) * inverse;
-  }
+  ROBUSTA_GPU float scale(const float* loss_weight) const { return *loss_weight * inverse; }
 };
 
 /// Makes the loss of a LossSum.
-template <typename T>
 struct LossEnd {
   LossResult* result;
-  T* top;
+  float* top;
   double fixed;  ///< the divisor; 0: the number of valid labels, at least 1
   bool later;    ///< ranks have yet to agree on the divisor
   ROBUSTA_GPU void store(const LossSum& sum) const {
@@ -56,7 +52,7 @@ struct LossEnd {
   }
   ROBUSTA_GPU void operator()(int64_t) const {
     result->inverse = static_cast<float>(1 / result->divisor);
-    *top = static_cast<T>(static_cast<float>(result->sum / result->divisor));
+    *top = static_cast<float>(result->sum / result->divisor);
   }
 };
 
@@ -71,16 +67,14 @@ class LossDivision {
   }
 
   /// For the body of the sum.
-  template <typename T>
-  LossEnd<T> end(const KernelRun& run) const {
+  LossEnd end(const KernelRun& run) const {
     const bool counts = normalizer_.counts_labels();
     const double fixed = counts ? 0 : normalizer_.divisor(all_, all_, batch_, run.pass->ranks);
-    return {static_cast<LossResult*>(run.saved), run.tops[0].as<T>(), fixed, counts && run.pass->ranks};
+    return {static_cast<LossResult*>(run.saved), run.tops[0].as<float>(), fixed, counts && run.pass->ranks};
   }
 
   /// To be called after the sum.
-  template <typename T>
-  void agree(const KernelRun& run, const LossEnd<T>& end) const {
+  void agree(const KernelRun& run, const LossEnd& end) const {
     if (!end.later) return;
     change_on_host(run.stream, &end.result->divisor, {staging_.get(), 1}, [&](std::span<double> valid) {
       valid[0] = normalizer_.divisor(static_cast<int64_t>(valid[0]), all_, batch_, run.pass->ranks);

@@ -53,18 +53,18 @@ struct CopyPieces {
 
 class GpuPieces {
  public:
-  /// Settles the layouts: all channels last where one of `given` (the bottoms) is, else plain.
-  /// REQUIRES: the extents of `pieces` along `axis` add up to that of `whole`; the others are equal.
-  GpuPieces(const TensorDesc& whole, const std::vector<TensorDesc>& pieces, int axis,
-            const std::vector<TensorDesc>& given) {
+  /// Settles the layouts: all channels last where one of `given` (the bottoms) is, else plain. All are of `type`.
+  /// REQUIRES: `whole` is one tensor; the extents of `pieces` along `axis` add up to its; the others are equal.
+  GpuPieces(const std::vector<TensorDesc>& whole, const std::vector<TensorDesc>& pieces, int axis,
+            const std::vector<TensorDesc>& given, DType type) {
     last_ = std::any_of(given.begin(), given.end(), [](const TensorDesc& d) { return is_channels_last(d.layout); });
-    rows_ = stored_before(whole.shape, axis);
+    rows_ = stored_before(whole[0].shape, axis);
     at_.push_back(0);
     for (const TensorDesc& piece : pieces) {
-      const auto bytes = static_cast<size_t>(piece.count()) * size_of(piece.dtype);
+      const auto bytes = static_cast<size_t>(piece.count()) * size_of(type);
       at_.push_back(at_.back() + (rows_ > 0 ? static_cast<int64_t>(bytes) / rows_ : 0));
     }
-    assert(at_.back() * rows_ == static_cast<int64_t>(whole.plain().bytes()));
+    assert(at_.back() * rows_ == whole[0].count() * static_cast<int64_t>(size_of(type)));
   }
 
   /// What a kernel books for a tensor that is the whole or a piece.

@@ -43,8 +43,8 @@ class Tuner {
 /// What the planner asks of a candidate.
 struct KernelRequest {
   std::vector<const Layer*> layers;  ///< one layer, or a chain to fuse: each one's top 0 is the next one's bottom 0
-  std::vector<TensorDesc> bottoms;   ///< of the first layer, in the layouts their producers leave
-  std::vector<TensorDesc> tops;      ///< of the last layer, plain
+  std::vector<TensorDesc> bottoms;   ///< of the first layer, in the layouts and types their producers leave
+  std::vector<TensorDesc> tops;      ///< of the last layer, plain, of the type that activations should have
   std::vector<TensorDesc> params;    ///< of all layers, in order, plain
   bool backward = false;             ///< the gradient will run through here
   std::vector<bool> bottom_grads;    ///< which bottoms then want one
@@ -56,6 +56,7 @@ struct KernelRequest {
   const L& layer(size_t index = 0) const {
     return static_cast<const L&>(*layers[index]);
   }
+  /// What bottoms and tops are to be stored as. A kernel may keep some of them in f32 (Booking::bottom_types).
   DType dtype() const { return !tops.empty() ? tops[0].dtype : bottoms.empty() ? DType::kF32 : bottoms[0].dtype; }
 };
 
@@ -68,6 +69,7 @@ struct Alias {
 /// What a kernel settles when it is made.
 struct Booking {
   std::vector<Layout> bottom_layouts, top_layouts;  ///< of values and gradients alike; empty: all plain
+  std::vector<DType> bottom_types, top_types;       ///< the same; empty: all of the request's dtype()
   std::vector<bool> reads_bottoms, reads_tops;      ///< values that backward reads; empty: all bottoms, no tops
   size_t saved_bytes = 0;                           ///< kept from forward to backward
   size_t forward_scratch = 0, backward_scratch = 0;

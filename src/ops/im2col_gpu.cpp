@@ -4,6 +4,7 @@
 
 #include "device/gpu/divisor.h"
 #include "device/gpu/for_each.h"
+#include "tensor/dtype.h"
 
 namespace robusta {
 namespace {
@@ -33,11 +34,12 @@ struct ColumnAxes {
 };
 
 /// One element of the columns, stored as [image, channel, tap, place].
+template <typename T>
 struct Im2colEach {
   ColumnAxes axes;
   int64_t pixels;
-  const float* images;
-  float* columns;
+  const T* images;
+  T* columns;
   ROBUSTA_GPU void operator()(int64_t i) const {
     int64_t rest = i, at = 0, step = 1;
     int64_t place = axes.by_places.take_off(rest), tap = axes.by_taps.take_off(rest);
@@ -47,7 +49,7 @@ struct Im2colEach {
       const int64_t o = axis.by_out.take_off(place), t = axis.by_kernel.take_off(tap);
       const int64_t pixel = o * w.stride - w.pad + t * w.dilation;
       if (pixel < 0 || pixel >= w.in) {
-        columns[i] = 0;
+        columns[i] = static_cast<T>(0.0f);
         return;
       }
       at += pixel * step;
@@ -58,10 +60,11 @@ struct Im2colEach {
 };
 
 /// One element of the images, stored as [image, channel, pixel].
+template <typename T>
 struct Col2imEach {
   ColumnAxes axes;
-  const float* columns;
-  float* images;
+  const T* columns;
+  T* images;
 
   /// The place of the output that sees `pixel` through `tap`; -1: there is none.
   ROBUSTA_GPU int64_t place_of(int64_t pixel, int64_t tap) const {
@@ -83,9 +86,9 @@ struct Col2imEach {
     float sum = 0;
     for (int64_t tap = 0; tap < axes.taps; ++tap) {
       const int64_t place = place_of(pixel, tap);
-      if (place >= 0) sum += columns[(plane * axes.taps + tap) * axes.places + place];
+      if (place >= 0) sum += static_cast<float>(columns[(plane * axes.taps + tap) * axes.places + place]);
     }
-    images[i] = sum;
+    images[i] = static_cast<T>(sum);
   }
 };
 
@@ -93,16 +96,27 @@ struct Col2imEach {
 
 inline namespace ROBUSTA_GPU_TARGET {
 
-void gpu_im2col(Stream* stream, const float* images, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
-                float* columns) {
+template <typename T>
+void gpu_im2col(Stream* stream, const T* images, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
+                T* columns) {
   const ColumnAxes shape(axes);
-  for_each(stream, count * channels * shape.taps * shape.places, Im2colEach{shape, elements_in(axes), images, columns});
+  for_each(stream, count * channels * shape.taps * shape.places,
+           Im2colEach<T>{shape, elements_in(axes), images, columns});
 }
 
-void gpu_col2im(Stream* stream, const float* columns, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
-                float* images) {
-  for_each(stream, count * channels * elements_in(axes), Col2imEach{ColumnAxes(axes), columns, images});
+template <typename T>
+void gpu_col2im(Stream* stream, const T* columns, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
+                T* images) {
+  for_each(stream, count * channels * elements_in(axes), Col2imEach<T>{ColumnAxes(axes), columns, images});
 }
+
+#define ROBUSTA_GPU_COLUMNS(T)                                                                       \
+  template void gpu_im2col<T>(Stream*, const T*, int64_t, int64_t, std::span<const WindowAxis>, T*); \
+  template void gpu_col2im<T>(Stream*, const T*, int64_t, int64_t, std::span<const WindowAxis>, T*)
+ROBUSTA_GPU_COLUMNS(float);
+ROBUSTA_GPU_COLUMNS(BFloat16);
+ROBUSTA_GPU_COLUMNS(Half);
+#undef ROBUSTA_GPU_COLUMNS
 
 }  // namespace ROBUSTA_GPU_TARGET
 }  // namespace robusta

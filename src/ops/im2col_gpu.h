@@ -14,13 +14,15 @@ inline namespace ROBUSTA_GPU_TARGET {
 inline constexpr size_t kGpuWindowAxes = 8;
 
 /// The columns of image k go to columns + k * channels * taps * elements_out.
-/// REQUIRES: at most kGpuWindowAxes axes.
-void gpu_im2col(Stream* stream, const float* images, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
-                float* columns);
+/// T is float, BFloat16 or Half. REQUIRES: at most kGpuWindowAxes axes.
+template <typename T>
+void gpu_im2col(Stream* stream, const T* images, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
+                T* columns);
 
 /// The transpose, as a gather: each element of an image is the sum of the columns that it went to, in order of taps.
-void gpu_col2im(Stream* stream, const float* columns, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
-                float* images);
+template <typename T>
+void gpu_col2im(Stream* stream, const T* columns, int64_t count, int64_t channels, std::span<const WindowAxis> axes,
+                T* images);
 
 }  // namespace ROBUSTA_GPU_TARGET
 }  // namespace robusta

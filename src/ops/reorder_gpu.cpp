@@ -1,4 +1,4 @@
-// Reorders between plain and channels-last tensors in a GPU's memory.
+// Reorders in a GPU's memory: between plain and channels last, and between element types.
 
 #include <cassert>
 
@@ -9,34 +9,63 @@ namespace robusta {
 namespace {
 
 /// Per batch item a matrix of rows x cols becomes its transpose; neighbouring indices write neighbouring elements.
-template <typename T>
+template <typename From, typename To>
 struct TransposeEach {
-  const T* from;
-  T* to;
+  const From* from;
+  To* to;
   int64_t rows, cols;
   ROBUSTA_GPU void operator()(int64_t i) const {
     const int64_t row = i % rows, col = i / rows % cols, begin = i / (rows * cols) * rows * cols;
-    to[i] = from[begin + row * cols + col];
+    to[i] = static_cast<To>(static_cast<float>(from[begin + row * cols + col]));
   }
 };
 
+template <typename From, typename To>
+struct ConvertEach {
+  const From* from;
+  To* to;
+  ROBUSTA_GPU void operator()(int64_t i) const { to[i] = static_cast<To>(static_cast<float>(from[i])); }
+};
+
+template <typename From, typename To>
 class TransposeGpu : public Reorder {
  public:
   TransposeGpu(int64_t batch, int64_t rows, int64_t cols) : batch_(batch), rows_(rows), cols_(cols) {}
   void run(const void* from, void* to, void*, Stream* stream) override {
     for_each(stream, batch_ * rows_ * cols_,
-             TransposeEach<float>{static_cast<const float*>(from), static_cast<float*>(to), rows_, cols_});
+             TransposeEach<From, To>{static_cast<const From*>(from), static_cast<To*>(to), rows_, cols_});
   }
 
  private:
   int64_t batch_, rows_, cols_;
 };
 
-std::unique_ptr<Reorder> make_gpu_reorder(const TensorDesc& from, const TensorDesc& to) {
-  assert(!from.layout != !to.layout && from.dtype == DType::kF32);
+/// Between types, in one layout.
+template <typename From, typename To>
+class ConvertGpu : public Reorder {
+ public:
+  explicit ConvertGpu(int64_t count) : count_(count) {}
+  void run(const void* from, void* to, void*, Stream* stream) override {
+    for_each(stream, count_, ConvertEach<From, To>{static_cast<const From*>(from), static_cast<To*>(to)});
+  }
+
+ private:
+  int64_t count_;
+};
+
+template <typename From, typename To>
+std::unique_ptr<Reorder> make_typed_reorder(const TensorDesc& from, const TensorDesc& to) {
+  if (same_layout(from.layout, to.layout)) return std::make_unique<ConvertGpu<From, To>>(from.count());
   const ChannelExtents e = channel_extents(from.shape);
   const bool towards = is_channels_last(to.layout);
-  return std::make_unique<TransposeGpu>(e.batch, towards ? e.channels : e.pixels, towards ? e.pixels : e.channels);
+  return std::make_unique<TransposeGpu<From, To>>(e.batch, towards ? e.channels : e.pixels,
+                                                  towards ? e.pixels : e.channels);
+}
+
+std::unique_ptr<Reorder> make_gpu_reorder(const TensorDesc& from, const TensorDesc& to) {
+  return with_storage(from.dtype, [&](auto a) {
+    return with_storage(to.dtype, [&](auto b) { return make_typed_reorder<decltype(a), decltype(b)>(from, to); });
+  });
 }
 
 [[maybe_unused]] const bool registered = register_reorder(kGpuKind, make_gpu_reorder);

@@ -83,6 +83,31 @@ TEST_F(CudnnPlans, AreThereForAllCases) {
   }
 }
 
+/// Without TF32, too: it is no question for 16 bits. Gradients of filters may have to be rounded.
+TEST_F(CudnnPlans, AreThereForSixteenBits) {
+  int wide = 0, all = 0;
+  for (const KernelCase& c : all_cases()) {
+    dnn::Problem problem = problem_of(c, true);
+    if (problem.geometry.axes.size() > 3) continue;
+    for (const DType type : {DType::kBF16, DType::kF16}) {
+      problem.type = type;
+      for (const Direction direction : kDirections) {
+        std::string why_not;
+        problem.filter_gradient = DType::kF32;
+        bool found = choose_plan(direction, problem, *site_, why_not).plan != nullptr;
+        if (direction == Direction::kBackwardFilters) {
+          ++all;
+          wide += found;
+          problem.filter_gradient = type;
+          found = found || choose_plan(direction, problem, *site_, why_not).plan;
+        }
+        EXPECT_TRUE(found) << problem.key(direction) << ": " << why_not;
+      }
+    }
+  }
+  RecordProperty("filter_gradients_in_f32", str(wide, " of ", all));
+}
+
 TEST_F(CudnnPlans, FuseBiasAndRelu) {
   const KernelCase c = convolution("num_output: 64 kernel_size: 3 pad: 1", {{8, 64, 28, 28}});
   for (const bool tf32 : {true, false}) {
@@ -91,6 +116,12 @@ TEST_F(CudnnPlans, FuseBiasAndRelu) {
     const dnn::Choice choice = choose_plan(Direction::kForward, problem_of(c, true, true), *site_, why_not);
     ASSERT_TRUE(choice.plan) << why_not;
     EXPECT_TRUE(choice.fused);
+  }
+  for (const DType type : {DType::kBF16, DType::kF16}) {
+    dnn::Problem problem = problem_of(c, true, true);
+    problem.type = type;
+    std::string why_not;
+    EXPECT_TRUE(choose_plan(Direction::kForward, problem, *site_, why_not).fused) << why_not;
   }
 }
 
@@ -187,6 +218,15 @@ class CudnnConvolutionTest : public ::testing::Test {
 
 TEST_F(CudnnConvolutionTest, MatchesReference) {
   for (const KernelCase& c : all_cases()) compare(c);
+}
+
+TEST_F(CudnnConvolutionTest, SixteenBits) {
+  for (KernelCase c : all_cases()) {
+    how_.dtype = DType::kBF16;
+    compare(c, 4 * 0x1p-8);
+    how_.dtype = DType::kF16;
+    compare(c, 4 * 0x1p-11);
+  }
 }
 
 TEST_F(CudnnConvolutionTest, WithRelu) {

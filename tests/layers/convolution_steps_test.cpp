@@ -16,6 +16,8 @@ std::vector<float> counting(int64_t count, float from = 0) {
   return values;
 }
 
+FilterArray filters(const std::vector<float>& values) { return {DType::kF32, const_cast<float*>(values.data())}; }
+
 /// Plain and channels last: the channel of element i.
 int64_t channel_of(const ResultView& view, int64_t i) {
   return view.channels_last ? i % view.channels : i / view.pixels % view.channels;
@@ -42,7 +44,7 @@ TEST(ConvolutionSteps, BiasAndRelu) {
 TEST(ConvolutionSteps, MasksGradients) {
   const std::vector<float> y{-0.5f, 0, 2, 3}, dy{4, 8, -12, 16};
   std::vector<float> masked(4);
-  mask_gradient(nullptr, 4, y.data(), dy.data(), 0.5f, masked.data());
+  mask_gradient(nullptr, {1, 1, 4}, y.data(), dy.data(), 0.5f, masked.data());
   EXPECT_EQ(masked, (std::vector<float>{2, 4, -12, 16}));
 }
 
@@ -67,15 +69,15 @@ TEST(ConvolutionSteps, BiasGradientSumsChannels) {
 TEST(ConvolutionSteps, FiltersGoThereAndBack) {
   const std::vector<float> plain = counting(2 * 3 * 4);  // 2 outputs, 3 channels, 4 taps
   std::vector<float> packed(plain.size()), back(plain.size(), 1000);
-  transpose_filters(nullptr, 2, 3, 4, plain.data(), false, packed.data());
+  transpose_filters(nullptr, 2, 3, 4, filters(plain), false, filters(packed));
   EXPECT_EQ(packed[0], 0);
   EXPECT_EQ(packed[1], 4);  // the next channel at the same tap
   EXPECT_EQ(packed[3], 1);  // the next tap
   EXPECT_EQ(packed[12], 12);
-  transpose_filters(nullptr, 2, 4, 3, packed.data(), true, back.data());
+  transpose_filters(nullptr, 2, 4, 3, filters(packed), true, filters(back));
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(back[i], plain[i] + 1000);
   // In Caffe's order already: only added.
-  transpose_filters(nullptr, 2, 12, 1, plain.data(), true, back.data());
+  transpose_filters(nullptr, 2, 12, 1, filters(plain), true, filters(back));
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(back[i], 2 * plain[i] + 1000);
 }
 

@@ -26,7 +26,7 @@ struct Results {
 /// All three passes over five images of 2 x 5 x 6 in two groups; small integers, so sums are exact.
 Results run(int64_t most_column_bytes, size_t column_bytes) {
   ConvolutionGeometry g{5, 2, 4, 2, {{5, 3, 3, 2, 1}, {6, 7, 2, 1, 1}}};
-  const GemmConvolutionGpu math(g, most_column_bytes);
+  const GemmConvolutionGpu<float> math(g, most_column_bytes);
   EXPECT_EQ(math.column_bytes(), column_bytes);
   const Floats image = numbers(5 * 2 * 30, 1), weights = numbers(4 * 6, 2), output = numbers(5 * 4 * 21, 3);
   Floats columns(column_bytes / sizeof(float));

@@ -170,7 +170,6 @@ void compare_variant(const std::string& backend, const KernelCase& what, const K
                      const KernelOutputs& want, const Variant& variant, KernelOptions how, double tolerance) {
   SCOPED_TRACE(variant.name);
   how.backend = backend;
-  how.dtype = DType::kF32;
   how.backward = variant.backward;
   how.bottom_grads = variant.bottom_grads;
   how.param_grads = variant.param_grads;
@@ -255,35 +254,66 @@ void check_gradients(const KernelCase& what, double tolerance, double step) {
   }
 }
 
+namespace {
+
+/// Bottoms and top gradients as `type` holds them.
+KernelInputs rounded(KernelInputs inputs, DType type) {
+  with_storage(type, [&](auto t) {
+    using T = decltype(t);
+    for (Arrays* arrays : {&inputs.bottoms, &inputs.top_diffs}) {
+      for (Array& array : *arrays) {
+        for (double& x : array) x = static_cast<float>(static_cast<T>(static_cast<float>(x)));
+      }
+    }
+  });
+  return inputs;
+}
+
+/// How far a kernel may be off that stores `type`: a few roundings of the largest value.
+double tolerance_of(DType type, double tolerance, double roundings) {
+  if (type == DType::kF32) return tolerance;
+  return std::max(tolerance, roundings * (type == DType::kBF16 ? 0x1p-8 : 0x1p-11));
+}
+
+}  // namespace
+
 void compare_with_reference(const std::string& backend, const KernelCase& what, double tolerance,
                             const KernelOptions& how) {
-  SCOPED_TRACE(backend + ": " + describe(what));
-  const KernelInputs inputs = make_inputs(what);
+  SCOPED_TRACE(backend + " " + name_of(how.dtype) + ": " + describe(what));
+  KernelInputs inputs = make_inputs(what);
+  if (is_16_bit(how.dtype)) inputs = rounded(std::move(inputs), how.dtype);
   KernelOptions reference = how;
   reference.backward = Chain(what, {.backward = false}).last().layer().has_backward();
   const KernelOutputs want = run_reference(what, inputs, reference);
+  KernelOptions tested = how;
+  if (tested.dtype == DType::kF64) tested.dtype = DType::kF32;
   for (const Variant& variant : kVariants) {
     if (variant.backward && !reference.backward) continue;
-    compare_variant(backend, what, inputs, want, variant, how, tolerance);
+    compare_variant(backend, what, inputs, want, variant, tested, tolerance);
   }
 }
 
-void compare_gpu_with_reference(const KernelCase& what, double tolerance, KernelOptions how,
-                                const std::string& backend) {
-  how.kind = "emulated";
-  compare_with_reference(backend, what, tolerance, how);
+void compare_gpu_with_reference(const KernelCase& what, double tolerance, KernelOptions how, const std::string& backend,
+                                double roundings) {
+  std::vector<DType> types = {DType::kF32, DType::kBF16, DType::kF16};
+  if (how.dtype != DType::kF64) types = {how.dtype};
+  std::vector<Device*> devices = {nullptr};
+  if (test_gpu()) devices.push_back(test_gpu());
   std::vector<Layout> layouts;
   for (const Shape& shape : what.bottoms) layouts.push_back(channels_last({shape, DType::kF32, nullptr}));
   const bool other =
       std::any_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout != nullptr; });
-  KernelOptions turned = how;
-  turned.bottom_layouts = layouts;
-  if (other) compare_with_reference(backend, what, tolerance, turned);
-  if (!test_gpu()) return;
-  for (KernelOptions* on_gpu : {&how, &turned}) {
-    on_gpu->kind = "cuda";
-    on_gpu->device = test_gpu();
-    if (on_gpu == &how || other) compare_with_reference(backend, what, tolerance, *on_gpu);
+  for (const DType type : types) {
+    how.dtype = type;
+    const double bound = tolerance_of(type, tolerance, roundings);
+    for (Device* device : devices) {
+      how.kind = device ? "cuda" : "emulated";
+      how.device = device;
+      KernelOptions turned = how;
+      turned.bottom_layouts = layouts;
+      compare_with_reference(backend, what, bound, how);
+      if (other) compare_with_reference(backend, what, bound, turned);
+    }
   }
 }
 

@@ -29,16 +29,17 @@ KernelOutputs run_reference(const KernelCase& what, const KernelInputs& inputs, 
 /// `tolerance` times the largest gradient.
 void check_gradients(const KernelCase& what, double tolerance = 1e-6, double step = 1e-5);
 
-/// Expects that the kernel of `backend` takes the case in f32 and agrees with the reference in f64 within
-/// `tolerance` times the largest magnitude of each array: forward alone; forward and backward; only some gradients;
-/// gradients added to given ones; with aliased memory.
+/// Expects that the kernel of `backend` takes the case in f32 (or how.dtype, unless that is f64) and agrees with the
+/// reference in f64 within `tolerance` times the largest magnitude of each array: forward alone; forward and backward;
+/// only some gradients; gradients added to given ones; with aliased memory.
 void compare_with_reference(const std::string& backend, const KernelCase& what, double tolerance = 1e-5,
                             const KernelOptions& how = {});
 
 /// The same for the kernel of a *_gpu.cpp: emulated, and on the GPU where there is one; from plain bottoms and from
-/// channels-last ones.
+/// channels-last ones; in f32, and, unless how.dtype asks for one type, stored as bf16 and as f16, within `roundings`
+/// of those types.
 void compare_gpu_with_reference(const KernelCase& what, double tolerance = 1e-5, KernelOptions how = {},
-                                const std::string& backend = "gpu");
+                                const std::string& backend = "gpu", double roundings = 4);
 
 /// The first real GPU of this machine, without TF32; null without one.
 Device* test_gpu();

@@ -102,7 +102,7 @@ void KernelHarness::make_kernel() {
   }
   for (const Shape& shape : top_shapes_) request.tops.push_back({shape, how_.dtype, nullptr});
   for (const ParamDecl& decl : decls_) {
-    request.params.push_back({decl.shape, how_.dtype, nullptr});
+    request.params.push_back({decl.shape, param_type(), nullptr});
     request.param_grads.push_back(how_.backward && how_.param_grads && !decl.statistic);
   }
   request.backward = how_.backward;
@@ -136,26 +136,31 @@ void KernelHarness::finish() {
 }
 
 KernelHarness::Slot KernelHarness::make_slot(const Shape& shape, const std::vector<Layout>& layouts,
-                                             size_t index) const {
-  const TensorDesc desc{shape, how_.dtype, layouts.empty() ? nullptr : layouts[index]};
+                                             const std::vector<DType>& types, size_t index) const {
+  const TensorDesc desc{shape, types.empty() ? how_.dtype : types[index], layouts.empty() ? nullptr : layouts[index]};
   return {desc, std::make_shared<GuardedBuffer>(make_buffer(desc.bytes()))};
+}
+
+KernelHarness::Slot KernelHarness::make_param_slot(const Shape& shape) const {
+  return make_slot(shape, {}, {param_type()}, 0);
 }
 
 void KernelHarness::make_memory() {
   const Booking& booking = kernel_->booking();
   for (size_t i = 0; i < bottom_shapes_.size(); ++i) {
-    bottoms_.push_back(make_slot(bottom_shapes_[i], booking.bottom_layouts, i));
+    bottoms_.push_back(make_slot(bottom_shapes_[i], booking.bottom_layouts, booking.bottom_types, i));
     bottom_diffs_.push_back(bottoms_.back());
     bottom_diffs_.back().memory = nullptr;
-    if (wants_bottom_[i]) bottom_diffs_.back() = make_slot(bottom_shapes_[i], booking.bottom_layouts, i);
+    if (wants_bottom_[i])
+      bottom_diffs_.back() = make_slot(bottom_shapes_[i], booking.bottom_layouts, booking.bottom_types, i);
   }
   for (size_t i = 0; i < top_shapes_.size(); ++i) {
-    tops_.push_back(make_slot(top_shapes_[i], booking.top_layouts, i));
-    top_diffs_.push_back(make_slot(top_shapes_[i], booking.top_layouts, i));
+    tops_.push_back(make_slot(top_shapes_[i], booking.top_layouts, booking.top_types, i));
+    top_diffs_.push_back(make_slot(top_shapes_[i], booking.top_layouts, booking.top_types, i));
   }
   for (size_t i = 0; i < decls_.size(); ++i) {
-    param_data_.push_back(make_slot(decls_[i].shape, {}, i));
-    param_diffs_.push_back(make_slot(decls_[i].shape, {}, i));
+    param_data_.push_back(make_param_slot(decls_[i].shape));
+    param_diffs_.push_back(make_param_slot(decls_[i].shape));
     params_[i].data = param_data_[i].memory->data();
     params_[i].diff = how_.backward ? param_diffs_[i].memory->data() : nullptr;
     run_params_.push_back(&params_[i]);
@@ -181,9 +186,16 @@ void KernelHarness::make_memory() {
 void KernelHarness::put(const Slot& slot, const Array& values) const {
   require(static_cast<int64_t>(values.size()) == slot.desc.count(), "wrong number of values");
   auto plain = slot.desc.layout ? std::make_shared<GuardedBuffer>(slot.desc.plain().bytes()) : slot.memory;
-  dispatch(how_.dtype, [&](auto t) {
-    auto* to = static_cast<decltype(t)*>(plain->data());
-    for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<decltype(t)>(values[i]);
+  with_any(slot.desc.dtype, [&](auto t) {
+    using T = decltype(t);
+    auto* to = static_cast<T*>(plain->data());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if constexpr (sizeof(T) == 2) {
+        to[i] = static_cast<T>(static_cast<float>(values[i]));
+      } else {
+        to[i] = static_cast<T>(values[i]);
+      }
+    }
   });
   if (!slot.desc.layout) return;
   const auto stored = reordered(slot.desc.plain(), slot.desc, *plain);
@@ -194,9 +206,16 @@ Array KernelHarness::get(const Slot& slot) const {
   if (!slot.memory) return {};
   const auto plain = slot.desc.layout ? reordered(slot.desc, slot.desc.plain(), *slot.memory) : slot.memory;
   Array values(static_cast<size_t>(slot.desc.count()));
-  dispatch(how_.dtype, [&](auto t) {
-    const auto* from = static_cast<const decltype(t)*>(plain->data());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = from[i];
+  with_any(slot.desc.dtype, [&](auto t) {
+    using T = decltype(t);
+    const auto* from = static_cast<const T*>(plain->data());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if constexpr (sizeof(T) == 2) {
+        values[i] = static_cast<float>(from[i]);
+      } else {
+        values[i] = from[i];
+      }
+    }
   });
   return values;
 }
@@ -215,7 +234,7 @@ void KernelHarness::inspect(const std::vector<Slot>& slots, const char* what) {
     if (!is_padded(slot.desc.layout)) continue;
     const auto plain = reordered(slot.desc, slot.desc.plain(), *slot.memory);
     const auto clean = reordered(slot.desc.plain(), slot.desc, *plain);
-    const bool same = dispatch(how_.dtype, [&](auto t) {
+    const bool same = dispatch(slot.desc.dtype, [&](auto t) {
       return equal_values<decltype(t)>(clean->data(), slot.memory->data(), clean->bytes());
     });
     if (!same) damage_ += str("padding of ", what, " ", i, " (", layout_name(slot.desc.layout), ") not zero; ");

@@ -32,9 +32,9 @@ struct KernelCase {
 /// How it is run.
 struct KernelOptions {
   std::string backend = "reference";
-  std::string kind = "";     ///< of the kernel (KernelCandidate::device); "": "emulated" for "gpu", else "cpu"
-  Device* device = nullptr;  ///< where it runs, on host memory that it can reach; null: the host
-  DType dtype = DType::kF64;
+  std::string kind = "";      ///< of the kernel (KernelCandidate::device); "": "emulated" for "gpu", else "cpu"
+  Device* device = nullptr;   ///< where it runs, on host memory that it can reach; null: the host
+  DType dtype = DType::kF64;  ///< 16 bits: of bottoms and tops, but where the kernel books f32; parameters are f32
   bool backward = true;
   bool bottom_grads = true;                 ///< of the bottoms that allow one
   bool param_grads = true;                  ///< of the parameters that learn
@@ -88,7 +88,10 @@ class KernelHarness {
   void make_layers(const KernelCase& what);
   void make_kernel();
   void make_memory();
-  Slot make_slot(const Shape& shape, const std::vector<Layout>& layouts, size_t index) const;
+  Slot make_slot(const Shape& shape, const std::vector<Layout>& layouts, const std::vector<DType>& types,
+                 size_t index) const;
+  Slot make_param_slot(const Shape& shape) const;
+  DType param_type() const { return is_16_bit(how_.dtype) ? DType::kF32 : how_.dtype; }
   void put(const Slot& slot, const Array& values) const;
   Array get(const Slot& slot) const;
   Arrays get_all(const std::vector<Slot>& slots) const;

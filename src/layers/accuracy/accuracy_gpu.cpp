@@ -14,7 +14,7 @@ template <typename T>
 struct BetterClasses {
   using Sum = int;
   ClassIndex index;
-  LabelReader<T> label;
+  LabelReader label;
   const T* scores;
   int* better;
   ROBUSTA_GPU Sum zero() const { return 0; }
@@ -33,13 +33,12 @@ struct HitSum {
 };
 
 /// The share of hits among the labels that count: of all positions, or of those whose label is the class of a row.
-template <typename T>
 struct HitShare {
   using Sum = HitSum;
-  LabelReader<T> label;
+  LabelReader label;
   const int* better;
   int64_t top_k;
-  T* share;
+  float* share;
   ROBUSTA_GPU Sum zero() const { return {0, 0, kNoPlace}; }
   ROBUSTA_GPU Sum join(Sum a, Sum b) const {
     return {a.hits + b.hits, a.total + b.total, a.first_bad < b.first_bad ? a.first_bad : b.first_bad};
@@ -57,7 +56,7 @@ struct HitShare {
   /// A share of nothing is 0 (as in Caffe).
   ROBUSTA_GPU void store(int64_t c, Sum sum) const {
     const float hits = static_cast<float>(sum.hits);
-    share[c] = static_cast<T>(sum.total == 0 ? 0 : hits / static_cast<float>(sum.total));
+    share[c] = sum.total == 0 ? 0 : hits / static_cast<float>(sum.total);
   }
 };
 
@@ -70,13 +69,13 @@ class AccuracyGpu : public Kernel {
   std::string describe() const override { return "gpu"; }
 
   void forward(const KernelRun& run) override {
-    const LabelReader<T> label = labels_.reader(run.bottoms[1].as<T>());
+    const LabelReader label = labels_.reader(run.bottoms[1].as<float>());
     auto* better = reinterpret_cast<int*>(static_cast<char*>(run.scratch) + sums_);
     const int64_t positions = view_.positions();
     reduce_classes(run.stream, view_, BetterClasses<T>{ClassIndex(view_), label, run.bottoms[0].as<T>(), better});
-    reduce_all(run.stream, positions, run.scratch, HitShare<T>{label, better, top_k_, run.tops[0].as<T>()});
+    reduce_all(run.stream, positions, run.scratch, HitShare{label, better, top_k_, run.tops[0].as<float>()});
     if (run.tops.size() < 2) return;
-    reduce_rows(run.stream, view_.classes, positions, HitShare<T>{label, better, top_k_, run.tops[1].as<T>()});
+    reduce_rows(run.stream, view_.classes, positions, HitShare{label, better, top_k_, run.tops[1].as<float>()});
   }
 
   void backward(const KernelRun&) override {}
@@ -86,9 +85,11 @@ class AccuracyGpu : public Kernel {
   AccuracyGpu(const KernelRequest& request, const AccuracyLayer& layer, const AxisView& view)
       : view_(view),
         top_k_(layer.top_k()),
-        sums_(reduce_all_scratch<HitShare<T>>(view.positions())),
+        sums_(reduce_all_scratch<HitShare>(view.positions())),
         labels_(request, view.classes, std::max<int64_t>(1, view.positions() / request.bottoms[0].shape[0]),
                 layer.ignored()) {
+    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
+    booking_.top_types.assign(request.tops.size(), DType::kF32);
     booking_.reads_bottoms = {false, false};
     booking_.forward_scratch = sums_ + static_cast<size_t>(view.positions()) * sizeof(int);
   }
@@ -101,7 +102,7 @@ class AccuracyGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_accuracy_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<AccuracyGpu<float>>(request);
+  return make_stored<AccuracyGpu>(request);
 }
 
 }  // namespace

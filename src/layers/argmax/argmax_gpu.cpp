@@ -21,7 +21,7 @@ struct ArgMaxRank {
   ArgMaxEntry* found;  ///< by position: the entry of the rank before, then of this one
   bool first;
   int64_t outer_stride, inner;  ///< of the top, with a rank's place or value at each inner position
-  T *places, *values;           ///< of this rank; null: not wanted
+  float *places, *values;       ///< of this rank; null: not wanted
 
   /// Larger values first, of equal ones the larger place (as in Caffe); what is no number after all numbers.
   ROBUSTA_GPU bool before(Sum a, Sum b) const {
@@ -41,8 +41,8 @@ struct ArgMaxRank {
   ROBUSTA_GPU void store(int64_t position, Sum entry) const {
     found[position] = entry;
     const int64_t outer = index.by_inner.quotient(position), at = outer * outer_stride + position - outer * inner;
-    if (places) places[at] = static_cast<T>(static_cast<float>(entry.place));
-    if (values) values[at] = static_cast<T>(entry.value);
+    if (places) places[at] = static_cast<float>(entry.place);
+    if (values) values[at] = entry.value;
   }
 };
 
@@ -51,6 +51,7 @@ class ArgMaxGpu : public Kernel {
  public:
   explicit ArgMaxGpu(const KernelRequest& request)
       : layer_(request.layer<ArgMaxLayer>()), view_(layer_.view(request.bottoms[0].shape)) {
+    booking_.top_types = {DType::kF32};
     booking_.reads_bottoms = {false};
     booking_.forward_scratch = static_cast<size_t>(view_.positions()) * sizeof(ArgMaxEntry);
   }
@@ -63,9 +64,9 @@ class ArgMaxGpu : public Kernel {
     const bool both = !layer_.has_axis() && layer_.values();
     const int64_t stride = ranks * view_.inner * (both ? 2 : 1);
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      T* top = run.tops[0].as<T>() + rank * view_.inner;
-      T* places = layer_.has_axis() && layer_.values() ? nullptr : top;
-      T* values = both ? top + ranks * view_.inner : places ? nullptr : top;
+      float* top = run.tops[0].as<float>() + rank * view_.inner;
+      float* places = layer_.has_axis() && layer_.values() ? nullptr : top;
+      float* values = both ? top + ranks * view_.inner : places ? nullptr : top;
       reduce_classes(run.stream, view_,
                      ArgMaxRank<T>{ClassIndex(view_), run.bottoms[0].as<T>(), found, rank == 0, stride, view_.inner,
                                    places, values});
@@ -81,7 +82,7 @@ class ArgMaxGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_argmax_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<ArgMaxGpu<float>>(request);
+  return make_stored<ArgMaxGpu>(request);
 }
 
 }  // namespace

@@ -277,7 +277,7 @@ std::unique_ptr<Kernel> make_batch_norm_gpu(const KernelRequest& request, std::s
   const NormChain chain(request);
   why_not = chain.obstacle();
   if (!why_not.empty()) return nullptr;
-  return std::make_unique<BatchNormGpu<float>>(request, chain);
+  return make_stored<BatchNormGpu>(request, chain);
 }
 
 const bool registered_batch_norm_gpu = [] {

@@ -13,6 +13,8 @@ class BiasGpu : public Kernel {
     const auto& layer = request.layer<BiasLayer>();
     view_ = book_channel_view(request, {layer.outer(), layer.count(), layer.inner()}, booking_);
     second_bottom_ = layer.bias_is_bottom();
+    booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
+    booking_.bottom_types[0] = dtype_of<T>();
     booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
     booking_.forward_aliases = {{0, 0, false}};
@@ -44,7 +46,7 @@ class BiasGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_bias_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<BiasGpu<float>>(request);
+  return make_stored<BiasGpu>(request);
 }
 
 }  // namespace

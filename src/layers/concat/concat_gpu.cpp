@@ -10,7 +10,10 @@ namespace {
 class ConcatGpu : public Kernel {
  public:
   explicit ConcatGpu(const KernelRequest& request)
-      : pieces_(request.tops[0], request.bottoms, request.layer<ConcatLayer>().axis(), request.bottoms) {
+      : pieces_(request.tops, request.bottoms, request.layer<ConcatLayer>().axis(), request.bottoms,
+                joined_type(request)) {
+    booking_.bottom_types.assign(request.bottoms.size(), joined_type(request));
+    booking_.top_types = {joined_type(request)};
     for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(pieces_.layout_of(bottom));
     booking_.top_layouts = {pieces_.layout_of(request.tops[0])};
     booking_.repeatable = true;
@@ -25,6 +28,13 @@ class ConcatGpu : public Kernel {
   void backward(const KernelRun& run) override { pieces_.cut(run.stream, run.top_diffs[0], run.bottom_diffs); }
 
  private:
+  /// That of the bottoms where it is one, so that nothing is rounded on the way.
+  static DType joined_type(const KernelRequest& request) {
+    const DType first = request.bottoms[0].dtype;
+    const auto same = [=](const TensorDesc& bottom) { return bottom.dtype == first; };
+    return std::all_of(request.bottoms.begin(), request.bottoms.end(), same) ? first : request.dtype();
+  }
+
   GpuPieces pieces_;
 };
 

@@ -2,7 +2,7 @@
 //
 // Channels last where channels are axis 1, else plain. Filters and their gradient stay in Caffe's order outside: a pass
 // brings them into cuDNN's order, in scratch memory, each time it runs. Training changes them anyway, and a pass that
-// does the same each time can be part of a CUDA graph.
+// does the same each time can be part of a CUDA graph. With activations of 16 bits the filters are rounded on that way.
 
 #include <algorithm>
 #include <optional>
@@ -50,7 +50,8 @@ class CudnnConvolution : public Kernel {
         problem_(passes_.problem),
         channels_(problem_.geometry.channels / problem_.geometry.group),
         taps_(taps(problem_.geometry.axes)),
-        packs_(problem_.channels_last && channels_ > 1 && taps_ > 1),
+        packs_(is_16_bit(problem_.type) || (problem_.channels_last && channels_ > 1 && taps_ > 1)),
+        turns_(problem_.channels_last && channels_ > 1 && taps_ > 1),
         learns_bias_(request.backward && request.params.size() > 1 && request.param_grads[1]) {
     for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
     for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(layout_of(top));
@@ -71,10 +72,10 @@ class CudnnConvolution : public Kernel {
   }
 
   void forward(const KernelRun& run) override {
-    const float* filters = packed_filters(run, part<float>(run.scratch, 0));
+    const void* filters = packed_filters(run, part(run.scratch, 0));
     const float* bias = run.params.size() > 1 ? run.params[1]->tensor().as<float>() : nullptr;
     for (size_t i = 0; i < run.tops.size(); ++i) {
-      float* top = run.tops[i].as<float>();
+      void* top = run.tops[i].data;
       std::vector<dnn::Binding>& b = bind(run.bottoms[i].data, filters, top);
       if (passes_.fused && bias) b.push_back({dnn::kBias, const_cast<float*>(bias)});
       forward_->run(handle(run), b, part(run.scratch, forward_workspace_));
@@ -84,14 +85,14 @@ class CudnnConvolution : public Kernel {
 
   void backward(const KernelRun& run) override {
     for (size_t i = 0; i < run.top_diffs.size(); ++i) {
-      const float* dy = gradient_before_relu(run, i);
+      const void* dy = gradient_before_relu(run, i);
       if (learns_bias_) {
         bias_gradient(run.stream, problem_.result_view(), dy, run.accumulate[1] || i > 0,
                       part(run.scratch, backward_workspace_), run.params[1]->gradient().as<float>());
       }
       if (filters_) filter_gradient(run, i, dy);
       if (!run.bottom_diffs[i]) continue;
-      const float* filters = packed_filters(run, part<float>(run.scratch, backward_filters_));
+      const void* filters = packed_filters(run, part(run.scratch, backward_filters_));
       data_->run(handle(run), bind(run.bottom_diffs[i].data, filters, dy), part(run.scratch, backward_workspace_));
     }
   }
@@ -100,16 +101,17 @@ class CudnnConvolution : public Kernel {
   static std::string engine(const dnn::Plan& plan) { return plan.name().substr(0, plan.name().find('_')); }
   static cudnnHandle_t handle(const KernelRun& run) { return static_cast<CudaStream*>(run.stream)->dnn(); }
   Layout layout_of(const TensorDesc& desc) const { return problem_.channels_last ? channels_last(desc) : nullptr; }
-  size_t filter_bytes() const { return static_cast<size_t>(problem_.filter_size()) * sizeof(float); }
+  size_t element_bytes() const { return size_of(problem_.type); }
+  size_t filter_bytes(DType type) const { return static_cast<size_t>(problem_.filter_size()) * size_of(type); }
 
   void book_scratch() {
     Parts forward, backward;
-    if (packs_) forward.add(filter_bytes());
+    if (packs_) forward.add(filter_bytes(problem_.type));
     forward_workspace_ = forward.add(passes_.forward->workspace_bytes());
     booking_.forward_scratch = forward.bytes();
 
-    if (passes_.relu) backward.add(static_cast<size_t>(problem_.result_size()) * sizeof(float));
-    backward_filters_ = backward.add(filters_ || packs_ ? filter_bytes() : 0);
+    if (passes_.relu) backward.add(static_cast<size_t>(problem_.result_size()) * element_bytes());
+    backward_filters_ = backward.add(filters_ || packs_ ? filter_bytes(DType::kF32) : 0);
     size_t workspace = learns_bias_ ? bias_gradient_scratch(problem_.result_view()) : 0;
     if (data_) workspace = std::max(workspace, passes_.data->workspace_bytes());
     if (filters_) workspace = std::max(workspace, passes_.filters->workspace_bytes());
@@ -117,44 +119,49 @@ class CudnnConvolution : public Kernel {
     if (data_ || filters_ || learns_bias_) booking_.backward_scratch = backward.bytes();
   }
 
-  std::vector<dnn::Binding>& bind(const void* image, const float* filters, const float* result) {
+  std::vector<dnn::Binding>& bind(const void* image, const void* filters, const void* result) {
     bindings_ = {{dnn::kImage, const_cast<void*>(image)},
-                 {dnn::kFilters, const_cast<float*>(filters)},
-                 {dnn::kResult, const_cast<float*>(result)}};
+                 {dnn::kFilters, const_cast<void*>(filters)},
+                 {dnn::kResult, const_cast<void*>(result)}};
     return bindings_;
   }
 
-  /// The filters in cuDNN's order, which may be their own.
-  const float* packed_filters(const KernelRun& run, float* memory) const {
-    const float* plain = run.params[0]->tensor().as<float>();
+  /// The filters in cuDNN's order and type, which may be their own.
+  const void* packed_filters(const KernelRun& run, void* memory) const {
+    void* plain = run.params[0]->data;
     if (!packs_) return plain;
-    transpose_filters(run.stream, problem_.geometry.num_output, channels_, taps_, plain, false, memory);
+    const int64_t rows = turns_ ? channels_ : channels_ * taps_, cols = turns_ ? taps_ : 1;
+    transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {DType::kF32, plain}, false,
+                      {problem_.type, memory});
     return memory;
   }
 
   /// The top's own gradient stays as it is: others may share it.
-  const float* gradient_before_relu(const KernelRun& run, size_t i) const {
-    const float* dy = run.top_diffs[i].as<float>();
+  const void* gradient_before_relu(const KernelRun& run, size_t i) const {
+    const void* dy = run.top_diffs[i].data;
     if (!passes_.relu) return dy;
-    float* masked = part<float>(run.scratch, 0);
-    mask_gradient(run.stream, problem_.result_size(), run.tops[i].as<float>(), dy, passes_.slope, masked);
+    void* masked = part(run.scratch, 0);
+    mask_gradient(run.stream, problem_.result_view(), run.tops[i].data, dy, passes_.slope, masked);
     return masked;
   }
 
-  void filter_gradient(const KernelRun& run, size_t i, const float* dy) {
+  void filter_gradient(const KernelRun& run, size_t i, const void* dy) {
     const bool add = run.accumulate[0] || i > 0;
-    float* gradient = run.params[0]->gradient().as<float>();
-    float* target = packs_ || add ? part<float>(run.scratch, backward_filters_) : gradient;
+    const DType type = problem_.filter_gradient;
+    void* gradient = run.params[0]->diff;
+    void* target = turns_ || add || type != DType::kF32 ? part(run.scratch, backward_filters_) : gradient;
     filters_->run(handle(run), bind(run.bottoms[i].data, target, dy), part(run.scratch, backward_workspace_));
     if (target == gradient) return;
-    const int64_t rows = packs_ ? taps_ : channels_ * taps_, cols = packs_ ? channels_ : 1;
-    transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, target, add, gradient);
+    const int64_t rows = turns_ ? taps_ : channels_ * taps_, cols = turns_ ? channels_ : 1;
+    transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {type, target}, add,
+                      {DType::kF32, gradient});
   }
 
   CudnnPasses passes_;
   const dnn::Problem& problem_;
   int64_t channels_, taps_;  ///< of one filter
-  bool packs_;               ///< cuDNN's order of the filters is not Caffe's
+  bool packs_;               ///< cuDNN's filters are not Caffe's: of another type, or they
+  bool turns_;               ///< lie in another order
   bool learns_bias_;
   std::optional<dnn::Runner> forward_, data_, filters_;
   std::vector<dnn::Binding> bindings_;
@@ -163,7 +170,7 @@ class CudnnConvolution : public Kernel {
 
 /// Why the chain cannot be taken; "" if it can.
 std::string cudnn_objection(const KernelRequest& request) {
-  if (request.dtype() != DType::kF32) return "computes in f32";
+  if (request.dtype() == DType::kF64) return "computes in f32";
   if (!request.device) return "wants to know its GPU";
   if (request.layer<ConvolutionLayer>().geometry().axes.size() > 3) return "takes at most 3 spatial axes";
   if (request.layers.size() > 1 && request.layer<ReluLayer>(1).slope() < 0) return "a negative slope hides the sign";
@@ -185,7 +192,12 @@ bool choose_cudnn_passes(const KernelRequest& request, const dnn::Site& site, Cu
     if (!passes.data) return false;
   }
   if (request.backward && request.param_grads[0]) {
+    // Sums for f32 weights are best left in f32.
     passes.filters = choose(Direction::kBackwardFilters).plan;
+    if (!passes.filters && is_16_bit(passes.problem.type)) {
+      passes.problem.filter_gradient = passes.problem.type;
+      passes.filters = choose(Direction::kBackwardFilters).plan;
+    }
     if (!passes.filters) return false;
   }
   return true;
@@ -206,6 +218,7 @@ std::unique_ptr<Kernel> make_convolution_cudnn(const KernelRequest& request, std
     if (passes.relu) passes.slope = request.layer<ReluLayer>(1).slope();
     passes.problem.geometry = layer.geometry();
     passes.problem.channels_last = last;
+    passes.problem.type = request.dtype();
     passes.problem.relu = passes.relu && passes.slope == 0;
     // A ReLU that cuDNN leaves to us comes after the bias: then both do.
     passes.problem.bias = layer.has_bias() && passes.relu == passes.problem.relu;

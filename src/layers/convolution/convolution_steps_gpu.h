@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "device/gpu/target.h"
+#include "tensor/dtype.h"
 
 namespace robusta {
 
@@ -11,25 +12,30 @@ namespace robusta {
 struct ResultView {
   int64_t batch = 1, channels = 1, pixels = 1;
   bool channels_last = false;
+  DType type = DType::kF32;  ///< or 16 bits
   int64_t count() const { return batch * channels * pixels; }
 };
 
 inline namespace ROBUSTA_GPU_TARGET {
 
 /// y = y + bias[channel], then, with `relu`, slope * y where that is negative. `bias` may be null.
-void add_bias_and_relu(Stream* stream, const ResultView& view, const float* bias, bool relu, float slope, float* y);
+void add_bias_and_relu(Stream* stream, const ResultView& view, const float* bias, bool relu, float slope, void* y);
 
 /// masked = dy where y, what the ReLU gave, is positive, else slope * dy.
-void mask_gradient(Stream* stream, int64_t count, const float* y, const float* dy, float slope, float* masked);
+void mask_gradient(Stream* stream, const ResultView& view, const void* y, const void* dy, float slope, void* masked);
 
 /// db[c] = (add ? db[c] : 0) + the sum of dy over channel c, with this much scratch.
 size_t bias_gradient_scratch(const ResultView& view);
-void bias_gradient(Stream* stream, const ResultView& view, const float* dy, bool add, void* scratch, float* db);
+void bias_gradient(Stream* stream, const ResultView& view, const void* dy, bool add, void* scratch, float* db);
 
+struct FilterArray {
+  DType type;
+  void* data;
+};
 /// Per output, a matrix of rows x cols in `from` becomes its transpose in `to`, or, with `add`, is added there. Filters
 /// are channels x taps in Caffe's order, taps x channels where channels come last.
-void transpose_filters(Stream* stream, int64_t outputs, int64_t rows, int64_t cols, const float* from, bool add,
-                       float* to);
+void transpose_filters(Stream* stream, int64_t outputs, int64_t rows, int64_t cols, const FilterArray& from, bool add,
+                       const FilterArray& to);
 
 }  // namespace ROBUSTA_GPU_TARGET
 }  // namespace robusta

@@ -17,8 +17,8 @@ namespace {
 /// A plan may not want more than this: cuDNN's fastest ones sometimes want copies of whole activations.
 size_t workspace_limit(const Problem& problem) {
   constexpr size_t kLeast = size_t{256} << 20;
-  const int64_t floats = problem.image_size() + problem.result_size();
-  return std::max(kLeast, static_cast<size_t>(floats) * sizeof(float) / 2);
+  const int64_t elements = problem.image_size() + problem.result_size();
+  return std::max(kLeast, static_cast<size_t>(elements) * size_of(problem.type) / 2);
 }
 
 /// An engine for a graph, and the plan once somebody has asked for it.
@@ -57,11 +57,18 @@ class Way {
   std::shared_ptr<const Plan> plan_;
 };
 
+/// Tensor cores are what 16 bits are for; TF32 is a question of f32 alone.
+MathOptions rules_of(const Problem& problem, const Site& site) {
+  MathOptions rules = site.rules;
+  if (is_16_bit(problem.type)) rules.tf32 = true;
+  return rules;
+}
+
 void add_ways(Direction direction, const Problem& problem, const Site& site, size_t most, bool fused,
               std::vector<Way>& ways, std::string& why_not) {
   const std::shared_ptr<const Graph> graph = make_graph(direction, problem, site.target, why_not);
   if (!graph) return;
-  for (Engine& engine : find_engines(site.target, *graph, site.rules, most)) {
+  for (Engine& engine : find_engines(site.target, *graph, rules_of(problem, site), most)) {
     ways.emplace_back(graph, std::move(engine), fused);
   }
 }
@@ -108,14 +115,15 @@ class Trial {
   }
 
  private:
-  DeviceBuffer zeros(int64_t floats) {
-    DeviceBuffer buffer(device_, static_cast<size_t>(floats) * sizeof(float));
+  /// As many of the widest type that there may be.
+  DeviceBuffer zeros(int64_t elements) {
+    DeviceBuffer buffer(device_, static_cast<size_t>(elements) * sizeof(float));
     stream_.fill_zero(buffer.data(), buffer.bytes());
     return buffer;
   }
   void finish_forward() {
     const float* bias = problem_.bias ? static_cast<const float*>(bias_.data()) : nullptr;
-    add_bias_and_relu(&stream_, problem_.result_view(), bias, problem_.relu, 0.0f, static_cast<float*>(result_.data()));
+    add_bias_and_relu(&stream_, problem_.result_view(), bias, problem_.relu, 0.0f, result_.data());
   }
 
   CudaDevice& device_;
@@ -157,7 +165,8 @@ std::string record_key(Direction direction, const Problem& problem, const Site& 
   std::string gpu = site.gpu;
   std::replace(gpu.begin(), gpu.end(), ' ', '_');
   return str("cudnn", cudnnGetVersion(), "/", gpu, "/convolution/", problem.key(direction),
-             site.rules.tf32 ? "/tf32" : "", site.rules.deterministic ? "/deterministic" : "");
+             rules_of(problem, site).tf32 && !is_16_bit(problem.type) ? "/tf32" : "",
+             site.rules.deterministic ? "/deterministic" : "");
 }
 
 }  // namespace

@@ -13,6 +13,11 @@ std::vector<WindowAxis> spatial_axes(const ConvolutionGeometry& geometry) {
   return axes;
 }
 
+cudnnDataType_t dnn_type(DType type) {
+  if (type == DType::kBF16) return CUDNN_DATA_BFLOAT16;
+  return type == DType::kF16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
+}
+
 std::vector<int64_t> strides_of(const std::vector<int64_t>& dims, bool channels_last) {
   std::vector<int64_t> strides(dims.size());
   int64_t stride = channels_last ? dims[1] : 1;
@@ -41,14 +46,18 @@ class Tensors {
       bias_.push_back(1);
     }
   }
-  int image() { return add(kImage, image_, false); }
-  int filters() { return add(kFilters, filters_, false); }
-  int bias() { return add(kBias, bias_, false); }
-  int result(TensorId id = kResult) { return add(id, result_, id != kResult); }
+  int image() { return add(kImage, image_, problem_.type); }
+  int filters() { return add(kFilters, filters_, problem_.type); }
+  int filter_gradient() { return add(kFilters, filters_, problem_.filter_gradient); }
+  int bias() { return add(kBias, bias_, DType::kF32); }
+  /// On the way to the last one, f32 and never in memory.
+  int result(TensorId id = kResult) {
+    return id == kResult ? add(id, result_, problem_.type) : add(id, result_, DType::kF32, true);
+  }
 
  private:
-  int add(TensorId id, const std::vector<int64_t>& dims, bool is_virtual) {
-    return graph_.tensor({id, dims, strides_of(dims, problem_.channels_last), is_virtual});
+  int add(TensorId id, const std::vector<int64_t>& dims, DType type, bool is_virtual = false) {
+    return graph_.tensor({id, dims, strides_of(dims, problem_.channels_last), is_virtual, dnn_type(type)});
   }
 
   Graph& graph_;
@@ -78,9 +87,9 @@ void add_direction(Graph& graph, Direction direction, const Problem& problem) {
     window.dilations.push_back(axis.dilation);
   }
   if (direction == Direction::kForward) return add_forward(graph, tensors, problem, window);
-  const int image = tensors.image(), filters = tensors.filters(), result = tensors.result();
-  if (direction == Direction::kBackwardData) return graph.data_gradient(result, filters, image, window);
-  graph.filter_gradient(image, result, filters, window);
+  const int image = tensors.image(), result = tensors.result();
+  if (direction == Direction::kBackwardData) return graph.data_gradient(result, tensors.filters(), image, window);
+  graph.filter_gradient(image, result, tensors.filter_gradient(), window);
 }
 
 }  // namespace
@@ -88,7 +97,7 @@ void add_direction(Graph& graph, Direction direction, const Problem& problem) {
 int64_t Problem::image_size() const { return geometry.batch * geometry.channels * elements_in(geometry.axes); }
 
 ResultView Problem::result_view() const {
-  return {geometry.batch, geometry.num_output, elements_out(geometry.axes), channels_last};
+  return {geometry.batch, geometry.num_output, elements_out(geometry.axes), channels_last, type};
 }
 
 std::string Problem::key(Direction direction) const {
@@ -98,7 +107,10 @@ std::string Problem::key(Direction direction) const {
   for (const WindowAxis& a : geometry.axes) {
     key += str("_i", a.in, "k", a.kernel, "s", a.stride, "p", a.pad, "d", a.dilation);
   }
-  return key + (channels_last ? "/channels_last" : "/plain") + (bias ? "/bias" : "") + (relu ? "/relu" : "");
+  key += str(channels_last ? "/channels_last" : "/plain", bias ? "/bias" : "", relu ? "/relu" : "");
+  if (type == DType::kF32) return key;
+  const bool wide = direction == Direction::kBackwardFilters && filter_gradient == DType::kF32;
+  return str(key, '/', name_of(type), wide ? "_to_f32" : "");
 }
 
 std::shared_ptr<const Graph> make_graph(Direction direction, const Problem& problem, const Target& target,

@@ -19,11 +19,13 @@ struct Problem {
   ConvolutionGeometry geometry;  ///< at most 3 spatial axes
   /// Image, filters and result; else all plain. One axis of these has extent 1 where a plain array serves as well.
   bool channels_last = false;
-  bool bias = false, relu = false;  ///< fused into the forward pass
+  bool bias = false, relu = false;      ///< fused into the forward pass
+  DType type = DType::kF32;             ///< of image, filters and result, or 16 bits; biases are f32
+  DType filter_gradient = DType::kF32;  ///< f32, or `type` where cuDNN has nothing else
 
   /// For records: names all that a graph of this direction depends on. No blanks.
   std::string key(Direction direction) const;
-  /// In floats.
+  /// In elements.
   int64_t image_size() const;
   int64_t filter_size() const { return geometry.weight_shape().count(); }
   int64_t result_size() const { return result_view().count(); }

@@ -1,15 +1,17 @@
-/// The passes of GemmConvolution (gemm_convolution.h) on the GPU: what serves where cuDNN does not. Plain f32 arrays.
-/// For files named *_gpu.cpp.
+/// The passes of GemmConvolution (gemm_convolution.h) on the GPU: what serves where cuDNN does not. Plain arrays of
+/// float, BFloat16 or Half; gradients of weights are f32. For files named *_gpu.cpp.
 #pragma once
 
 #include "device/device.h"
 #include "device/gpu/target.h"
 #include "layers/convolution/convolution.h"
+#include "tensor/dtype.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
 /// `columns` is scratch of column_bytes(): the columns of as many images as are worth it at a time.
+template <typename T>
 class GemmConvolutionGpu {
  public:
   /// More columns at a time than fill a GPU gain nothing.
@@ -22,12 +24,11 @@ class GemmConvolutionGpu {
   size_t column_bytes() const;
 
   /// output = convolution of image.
-  void convolve(Stream* stream, const float* image, const float* weights, float* output, float* columns) const;
+  void convolve(Stream* stream, const T* image, const T* weights, T* output, T* columns) const;
   /// image = transposed convolution of output.
-  void deconvolve(Stream* stream, const float* output, const float* weights, float* image, float* columns) const;
+  void deconvolve(Stream* stream, const T* output, const T* weights, T* image, T* columns) const;
   /// weight_diff = (add ? weight_diff : 0) + gradient of sum(convolve(image) * output).
-  void correlate(Stream* stream, const float* image, const float* output, bool add, float* weight_diff,
-                 float* columns) const;
+  void correlate(Stream* stream, const T* image, const T* output, bool add, float* weight_diff, T* columns) const;
 
  private:
   /// body(first image, number of images) for as many images at a time as `columns` has room for.
@@ -41,7 +42,7 @@ class GemmConvolutionGpu {
     }
   }
   /// The columns of a chunk.
-  const float* columns_of(Stream* stream, const float* images, int64_t count, float* columns) const;
+  const T* columns_of(Stream* stream, const T* images, int64_t count, T* columns) const;
   /// Where a group's part of an image's columns begins, and of an output.
   int64_t patch(int64_t n, int64_t g) const { return (n * geometry_.group + g) * depth_ * places_; }
   int64_t result(int64_t n, int64_t g) const { return (n * geometry_.group + g) * rows_ * places_; }

@@ -5,11 +5,13 @@
 #include "layers/convolution/gemm_convolution_gpu.h"
 #include "layers/deconvolution/deconvolution.h"
 #include "layers/gpu_channels.h"
+#include "layers/gpu_weights.h"
 #include "ops/im2col_gpu.h"
 
 namespace robusta {
 namespace {
 
+template <typename T>
 class DeconvolutionGpu : public Kernel {
  public:
   explicit DeconvolutionGpu(const KernelRequest& request)
@@ -17,44 +19,50 @@ class DeconvolutionGpu : public Kernel {
         math_(geometry_),
         tops_{geometry_.batch, geometry_.channels, elements_in(geometry_.axes)} {
     booking_.reads_bottoms.assign(request.bottoms.size(), request.backward && request.param_grads[0]);
-    booking_.forward_scratch = math_.column_bytes();
-    booking_.backward_scratch = std::max(math_.column_bytes(), channel_sums_scratch<ChannelDot<float>>(tops_));
+    const int64_t weights = geometry_.weight_shape().count();
+    columns_ = stored_weights_bytes<T>(weights);
+    booking_.forward_scratch = columns_ + math_.column_bytes();
+    booking_.backward_scratch = std::max(booking_.forward_scratch, channel_sums_scratch<ChannelDot<T>>(tops_));
   }
   std::string describe() const override { return "gpu im2col"; }
 
   void forward(const KernelRun& run) override {
-    const float* weights = run.params[0]->tensor().as<float>();
+    const T* weights = weights_of(run);
     for (size_t i = 0; i < run.tops.size(); ++i) {
-      float* top = run.tops[i].as<float>();
-      math_.deconvolve(run.stream, run.bottoms[i].as<float>(), weights, top, static_cast<float*>(run.scratch));
+      T* top = run.tops[i].as<T>();
+      math_.deconvolve(run.stream, run.bottoms[i].as<T>(), weights, top, columns(run));
       if (run.params.size() < 2) continue;
-      channel_affine<float>(run.stream, tops_, top, nullptr, run.params[1]->tensor().as<float>(), top);
+      channel_affine<T>(run.stream, tops_, top, nullptr, run.params[1]->tensor().as<float>(), top);
     }
   }
 
   void backward(const KernelRun& run) override {
-    float* columns = static_cast<float*>(run.scratch);
     for (size_t i = 0; i < run.top_diffs.size(); ++i) {
-      const float* top_diff = run.top_diffs[i].as<float>();
+      const T* top_diff = run.top_diffs[i].as<T>();
       if (run.params[0]->learns) {
-        math_.correlate(run.stream, top_diff, run.bottoms[i].as<float>(), run.accumulate[0] || i > 0,
-                        run.params[0]->gradient().as<float>(), columns);
+        math_.correlate(run.stream, top_diff, run.bottoms[i].as<T>(), run.accumulate[0] || i > 0,
+                        run.params[0]->gradient().as<float>(), columns(run));
       }
       if (run.bottom_diffs[i]) {
-        math_.convolve(run.stream, top_diff, run.params[0]->tensor().as<float>(), run.bottom_diffs[i].as<float>(),
-                       columns);
+        math_.convolve(run.stream, top_diff, weights_of(run), run.bottom_diffs[i].as<T>(), columns(run));
       }
       if (run.params.size() < 2 || !run.params[1]->learns) continue;
-      channel_sums(
-          run.stream, tops_, run.scratch,
-          ChannelDot<float>{top_diff, nullptr, run.params[1]->gradient().as<float>(), run.accumulate[1] || i > 0});
+      channel_sums(run.stream, tops_, run.scratch,
+                   ChannelDot<T>{top_diff, nullptr, run.params[1]->gradient().as<float>(), run.accumulate[1] || i > 0});
     }
   }
 
  private:
+  T* columns(const KernelRun& run) const { return reinterpret_cast<T*>(static_cast<char*>(run.scratch) + columns_); }
+  const T* weights_of(const KernelRun& run) const {
+    return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), geometry_.weight_shape().count(),
+                             run.scratch);
+  }
+
   ConvolutionGeometry geometry_;
-  GemmConvolutionGpu math_;
+  GemmConvolutionGpu<T> math_;
   ChannelView tops_;
+  size_t columns_;  // bytes of scratch before them
 };
 
 std::unique_ptr<Kernel> make_deconvolution_gpu(const KernelRequest& request, std::string& why_not) {
@@ -63,7 +71,7 @@ std::unique_ptr<Kernel> make_deconvolution_gpu(const KernelRequest& request, std
     why_not = "too many spatial axes";
     return nullptr;
   }
-  return std::make_unique<DeconvolutionGpu>(request);
+  return make_stored<DeconvolutionGpu>(request);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class DropoutGpu : public Kernel {
 std::unique_ptr<Kernel> make_dropout_gpu(const KernelRequest& request, std::string& why_not) {
   if (!request.layers[0]->training()) return make_gpu_alias(request, true);
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<DropoutGpu<float>>(request);
+  return make_stored<DropoutGpu>(request);
 }
 
 }  // namespace

@@ -145,11 +145,11 @@ std::unique_ptr<Kernel> make_eltwise_gpu(const KernelRequest& request, std::stri
     case caffe::EltwiseParameter::SUM:
       return make_eltwise_sum_gpu(request);
     case caffe::EltwiseParameter::MAX:
-      return std::make_unique<EltwiseMaxGpu<float>>(request);
+      return make_stored<EltwiseMaxGpu>(request);
     case caffe::EltwiseParameter::PROD:
       break;
   }
-  return std::make_unique<EltwiseProductGpu<float>>(request);
+  return make_stored<EltwiseProductGpu>(request);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ std::unique_ptr<Kernel> make_eltwise_relu_gpu(const KernelRequest& request, std:
 inline namespace ROBUSTA_GPU_TARGET {
 
 std::unique_ptr<Kernel> make_eltwise_sum_gpu(const KernelRequest& request) {
-  return std::make_unique<EltwiseSumGpu<float>>(request);
+  return make_stored<EltwiseSumGpu>(request);
 }
 
 }  // namespace ROBUSTA_GPU_TARGET

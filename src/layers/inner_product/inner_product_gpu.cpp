@@ -1,32 +1,38 @@
 // InnerProduct on the GPU, on plain arrays: three matrix products, and our own kernels for the bias.
 
+#include <algorithm>
+
 #include "device/gpu/reduce.h"
 #include "layers/gpu_elementwise.h"
+#include "layers/gpu_weights.h"
 #include "layers/inner_product/inner_product.h"
 #include "ops/gemm_gpu.h"
 
 namespace robusta {
 namespace {
 
+template <typename T>
 struct AddBias {
   const float* bias;
-  float* y;
+  T* y;
   int64_t outputs;
-  ROBUSTA_GPU void operator()(int64_t i) const { y[i] += bias[i % outputs]; }
+  ROBUSTA_GPU void operator()(int64_t i) const { y[i] = static_cast<T>(static_cast<float>(y[i]) + bias[i % outputs]); }
 };
 
+template <typename T>
 struct BiasGradient {
   using Sum = float;
-  const float* dy;
+  const T* dy;
   float* db;
   int64_t outputs;
   bool add;
   ROBUSTA_GPU Sum zero() const { return 0; }
-  ROBUSTA_GPU Sum term(int64_t row, int64_t output) const { return dy[row * outputs + output]; }
+  ROBUSTA_GPU Sum term(int64_t row, int64_t output) const { return static_cast<float>(dy[row * outputs + output]); }
   ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
   ROBUSTA_GPU void store(int64_t output, Sum sum) const { db[output] = add ? db[output] + sum : sum; }
 };
 
+template <typename T>
 class InnerProductGpu : public Kernel {
  public:
   explicit InnerProductGpu(const KernelRequest& request) {
@@ -36,34 +42,40 @@ class InnerProductGpu : public Kernel {
     outputs_ = layer.outputs();
     transposed_ = layer.transposed();
     booking_.reads_bottoms = {request.backward && request.param_grads[0]};
-    booking_.backward_scratch = reduce_columns_scratch<BiasGradient>(rows_, outputs_);
+    booking_.forward_scratch = stored_weights_bytes<T>(inputs_ * outputs_);
+    booking_.backward_scratch =
+        std::max(booking_.forward_scratch, reduce_columns_scratch<BiasGradient<T>>(rows_, outputs_));
   }
   std::string describe() const override { return "gpu gemm"; }
 
   void forward(const KernelRun& run) override {
-    float* y = run.tops[0].as<float>();
+    T* y = run.tops[0].as<T>();
     gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1.0f,
-             run.bottoms[0].as<float>(), run.params[0]->tensor().as<float>(), 0.0f, y);
+             run.bottoms[0].as<T>(), weights(run), 0.0f, y);
     if (run.params.size() < 2) return;
-    for_each(run.stream, rows_ * outputs_, AddBias{run.params[1]->tensor().as<float>(), y, outputs_});
+    for_each(run.stream, rows_ * outputs_, AddBias<T>{run.params[1]->tensor().as<float>(), y, outputs_});
   }
 
   void backward(const KernelRun& run) override {
-    const float* dy = run.top_diffs[0].as<float>();
+    const T* dy = run.top_diffs[0].as<T>();
     if (run.params[0]->learns) weight_gradient(run, dy);
     if (run.params.size() > 1 && run.params[1]->learns) {
       reduce_columns(run.stream, rows_, outputs_, run.scratch,
-                     BiasGradient{dy, run.params[1]->gradient().as<float>(), outputs_, run.accumulate[1] != 0});
+                     BiasGradient<T>{dy, run.params[1]->gradient().as<float>(), outputs_, run.accumulate[1] != 0});
     }
     if (run.bottom_diffs[0]) {
       gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kTransposed : Op::kPlain, rows_, inputs_, outputs_, 1.0f, dy,
-               run.params[0]->tensor().as<float>(), 0.0f, run.bottom_diffs[0].as<float>());
+               weights(run), 0.0f, run.bottom_diffs[0].as<T>());
     }
   }
 
  private:
-  void weight_gradient(const KernelRun& run, const float* dy) const {
-    const float* x = run.bottoms[0].as<float>();
+  const T* weights(const KernelRun& run) const {
+    return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), inputs_ * outputs_, run.scratch);
+  }
+
+  void weight_gradient(const KernelRun& run, const T* dy) const {
+    const T* x = run.bottoms[0].as<T>();
     const float beta = run.accumulate[0] ? 1.0f : 0.0f;
     float* dw = run.params[0]->gradient().as<float>();
     if (transposed_) {
@@ -79,7 +91,7 @@ class InnerProductGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_inner_product_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<InnerProductGpu>(request);
+  return make_stored<InnerProductGpu>(request);
 }
 
 }  // namespace

@@ -152,6 +152,13 @@ class LrnGpu : public Kernel {
   LrnBracket<T, Window> lrn_;
 };
 
+template <typename Window>
+std::unique_ptr<Kernel> make_lrn_windows(const KernelRequest& request, const Window& window, float weight) {
+  return with_storage(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    return std::make_unique<LrnGpu<decltype(t), Window>>(request, window, weight);
+  });
+}
+
 std::unique_ptr<Kernel> make_lrn_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
   const auto& layer = request.layer<LrnLayer>();
@@ -161,11 +168,11 @@ std::unique_ptr<Kernel> make_lrn_gpu(const KernelRequest& request, std::string& 
   if (layer.across_channels()) {
     const int64_t step = last ? 1 : shape.count(2);
     const LrnAcross window{Divisor(step), Divisor(shape[1]), step, shape[1], reach};
-    return std::make_unique<LrnGpu<float, LrnAcross>>(request, window, layer.alpha() / static_cast<float>(size));
+    return make_lrn_windows(request, window, layer.alpha() / static_cast<float>(size));
   }
   const int64_t step = last ? shape[1] : 1;
   const LrnWithin window{Divisor(step), Divisor(shape[3]), Divisor(shape[2]), step, shape[3], shape[2], reach};
-  return std::make_unique<LrnGpu<float, LrnWithin>>(request, window, layer.alpha() / static_cast<float>(size * size));
+  return make_lrn_windows(request, window, layer.alpha() / static_cast<float>(size * size));
 }
 
 }  // namespace

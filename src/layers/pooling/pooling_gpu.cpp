@@ -122,7 +122,8 @@ template <typename T, typename Tap>
 struct PoolMaxEach {
   PoolGeometry g;
   const T* x;
-  T *y, *indices;
+  T* y;
+  float* indices;
   Tap* taps;
   ROBUSTA_GPU void operator()(int64_t o) const {
     const PoolPlace at = g.place_out(o);
@@ -141,7 +142,7 @@ struct PoolMaxEach {
       }
     }
     y[o] = static_cast<T>(best);
-    if (indices) indices[o] = static_cast<T>(static_cast<float>(index));
+    if (indices) indices[o] = static_cast<float>(index);
     if (taps) taps[o] = static_cast<Tap>(tap);
   }
 };
@@ -227,6 +228,9 @@ class PoolingGpu : public Kernel {
     for (const TensorDesc& top : request.tops) {
       booking_.top_layouts.push_back(pool_top_layout(top, booking_.bottom_layouts[0]));
     }
+    booking_.bottom_types = {dtype_of<T>()};
+    booking_.top_types.assign(request.tops.size(), DType::kF32);
+    booking_.top_types[0] = dtype_of<T>();
     booking_.repeatable = true;
     booking_.reads_bottoms = {false};
     booking_.takes_missing_top_diffs = true;  // of the index top
@@ -260,7 +264,7 @@ class PoolingGpu : public Kernel {
  private:
   template <typename Tap>
   void find_largest(const KernelRun& run) const {
-    T* indices = run.tops.size() > 1 ? run.tops[1].as<T>() : nullptr;
+    float* indices = run.tops.size() > 1 ? run.tops[1].as<float>() : nullptr;
     Tap* taps = booking_.saved_bytes > 0 ? static_cast<Tap*>(run.saved) : nullptr;
     for_each(run.stream, geometry_.elements_out(),
              PoolMaxEach<T, Tap>{geometry_, run.bottoms[0].as<T>(), run.tops[0].as<T>(), indices, taps});
@@ -279,7 +283,7 @@ class PoolingGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_pooling_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<PoolingGpu<float>>(request, request.layer<PoolingLayer>());
+  return make_stored<PoolingGpu>(request, request.layer<PoolingLayer>());
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ class PreluGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_prelu_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<PreluGpu<float>>(request);
+  return make_stored<PreluGpu>(request);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ class ScaleGpu : public Kernel {
     second_bottom_ = layer.scale_is_bottom();
     if (layer.has_bias()) bias_ = second_bottom_ ? 0 : 1;
     const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
+    booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
+    booking_.bottom_types[0] = dtype_of<T>();
     booking_.repeatable = true;
     booking_.reads_bottoms = {scale_grad};
     if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
@@ -59,7 +61,7 @@ class ScaleGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_scale_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<ScaleGpu<float>>(request);
+  return make_stored<ScaleGpu>(request);
 }
 
 }  // namespace

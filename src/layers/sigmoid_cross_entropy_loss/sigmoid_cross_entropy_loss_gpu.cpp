@@ -11,20 +11,19 @@ namespace robusta {
 namespace {
 
 /// Targets are compared as integers: one of 0.9 is ignored by ignore_label 0 (as in Caffe).
-template <typename T>
 struct CrossEntropyTarget {
-  const T* targets;
+  const float* targets;
   bool ignores;
   int ignored;
-  ROBUSTA_GPU float operator[](int64_t i) const { return static_cast<float>(targets[i]); }
+  ROBUSTA_GPU float operator[](int64_t i) const { return targets[i]; }
   ROBUSTA_GPU bool is_ignored(int64_t i) const { return ignores && to_label((*this)[i]) == ignored; }
 };
 
 template <typename T>
 struct CrossEntropySum : JoinLosses {
-  CrossEntropyTarget<T> target;
+  CrossEntropyTarget target;
   const T* scores;
-  LossEnd<T> end;
+  LossEnd end;
   ROBUSTA_GPU Sum term(int64_t i) const {
     if (target.is_ignored(i)) return zero();
     const float x = static_cast<float>(scores[i]);
@@ -36,10 +35,10 @@ struct CrossEntropySum : JoinLosses {
 
 template <typename T>
 struct CrossEntropyGradient {
-  CrossEntropyTarget<T> target;
+  CrossEntropyTarget target;
   const T* scores;
   const LossResult* result;
-  const T* loss_weight;
+  const float* loss_weight;
   T* dx;
   ROBUSTA_GPU void operator()(int64_t i) const {
     const float p = 1 / (1 + ::expf(-static_cast<float>(scores[i])));
@@ -56,6 +55,8 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
         count_(request.bottoms[0].count()),
         division_(request, request.layer<SigmoidCrossEntropyLossLayer>().normalizer(), count_,
                   request.bottoms[0].shape[0]) {
+    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
+    booking_.top_types = {DType::kF32};
     booking_.reads_bottoms = {true, true};
     booking_.saved_bytes = sizeof(LossResult);
     booking_.forward_scratch = reduce_all_scratch<CrossEntropySum<T>>(count_);
@@ -63,7 +64,7 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
   std::string describe() const override { return "gpu"; }
 
   void forward(const KernelRun& run) override {
-    const LossEnd<T> end = division_.end<T>(run);
+    const LossEnd end = division_.end(run);
     reduce_all(run.stream, count_, run.scratch, CrossEntropySum<T>{{}, target(run), run.bottoms[0].as<T>(), end});
     division_.agree(run, end);
   }
@@ -72,12 +73,12 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
     if (!run.bottom_diffs[0]) return;
     for_each(run.stream, count_,
              CrossEntropyGradient<T>{target(run), run.bottoms[0].as<T>(), static_cast<const LossResult*>(run.saved),
-                                     run.top_diffs[0].as<T>(), run.bottom_diffs[0].as<T>()});
+                                     run.top_diffs[0].as<float>(), run.bottom_diffs[0].as<T>()});
   }
 
  private:
-  CrossEntropyTarget<T> target(const KernelRun& run) const {
-    return {run.bottoms[1].as<T>(), ignored_.has_value(), ignored_.value_or(0)};
+  CrossEntropyTarget target(const KernelRun& run) const {
+    return {run.bottoms[1].as<float>(), ignored_.has_value(), ignored_.value_or(0)};
   }
 
   std::optional<int> ignored_;
@@ -87,7 +88,7 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_sigmoid_cross_entropy_loss_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<SigmoidCrossEntropyLossGpu<float>>(request);
+  return make_stored<SigmoidCrossEntropyLossGpu>(request);
 }
 
 }  // namespace

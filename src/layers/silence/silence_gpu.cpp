@@ -9,7 +9,10 @@ namespace {
 class SilenceGpu : public Kernel {
  public:
   explicit SilenceGpu(const KernelRequest& request) {
-    for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(bottom.layout);
+    for (const TensorDesc& bottom : request.bottoms) {
+      booking_.bottom_layouts.push_back(bottom.layout);
+      booking_.bottom_types.push_back(bottom.dtype);
+    }
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
   }
   std::string describe() const override { return "gpu"; }

@@ -10,7 +10,10 @@ namespace {
 class SliceGpu : public Kernel {
  public:
   explicit SliceGpu(const KernelRequest& request)
-      : pieces_(request.bottoms[0], request.tops, request.layer<SliceLayer>().axis(), request.bottoms) {
+      : pieces_(request.bottoms, request.tops, request.layer<SliceLayer>().axis(), request.bottoms,
+                request.bottoms[0].dtype) {
+    booking_.bottom_types = {request.bottoms[0].dtype};
+    booking_.top_types.assign(request.tops.size(), request.bottoms[0].dtype);
     booking_.bottom_layouts = {pieces_.layout_of(request.bottoms[0])};
     for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(pieces_.layout_of(top));
     booking_.reads_bottoms = {false};

@@ -89,7 +89,7 @@ class SoftmaxGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_softmax_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<SoftmaxGpu<float>>(request);
+  return make_stored<SoftmaxGpu>(request);
 }
 
 }  // namespace

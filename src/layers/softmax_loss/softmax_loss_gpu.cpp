@@ -13,10 +13,10 @@ namespace {
 template <typename T>
 struct SoftmaxLosses : JoinLosses {
   ClassIndex index;
-  LabelReader<T> label;
+  LabelReader label;
   const T* scores;
   const SoftmaxSum* sums;
-  LossEnd<T> end;
+  LossEnd end;
   ROBUSTA_GPU Sum term(int64_t position) const {
     const int own = label(position);
     if (own == label.kIgnored) return zero();
@@ -36,11 +36,11 @@ struct SoftmaxLossProbability {
   ClassIndex index;
   const T* scores;
   const SoftmaxSum* sums;
-  T* p;
+  float* p;
   ROBUSTA_GPU void operator()(int64_t i) const {
     int64_t position = i;
     index.take_class(position);
-    p[i] = static_cast<T>(sums[position].probability(static_cast<float>(scores[i])));
+    p[i] = sums[position].probability(static_cast<float>(scores[i]));
   }
 };
 
@@ -49,13 +49,14 @@ template <typename T>
 struct SoftmaxLossDots {
   using Sum = float;
   ClassIndex index;
-  const T *scores, *dp;
+  const T* scores;
+  const float* dp;
   const SoftmaxSum* sums;
   float* dots;
   ROBUSTA_GPU Sum zero() const { return 0; }
   ROBUSTA_GPU Sum term(int64_t position, int64_t c) const {
     const int64_t i = index.element(position, c);
-    return sums[position].probability(static_cast<float>(scores[i])) * static_cast<float>(dp[i]);
+    return sums[position].probability(static_cast<float>(scores[i])) * dp[i];
   }
   ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
   ROBUSTA_GPU void store(int64_t position, Sum sum) const { dots[position] = sum; }
@@ -66,13 +67,13 @@ struct SoftmaxLossDots {
 template <typename T>
 struct SoftmaxLossGradient {
   ClassIndex index;
-  LabelReader<T> label;
+  LabelReader label;
   const T* scores;
   const SoftmaxSum* sums;
   const LossResult* result;
-  const T* loss_weight;  ///< null: 0
+  const float* loss_weight;  ///< null: 0
   float smoothing, other, mass;
-  const T* dp;  ///< null: none
+  const float* dp;  ///< null: none
   const float* dots;
   T* dx;
   ROBUSTA_GPU void operator()(int64_t i) const {
@@ -84,7 +85,7 @@ struct SoftmaxLossGradient {
     if (loss_weight && own != label.kIgnored) {
       slope = result->scale(loss_weight) * (p * mass - (c == own ? 1 - smoothing : other));
     }
-    if (dp) slope += p * (static_cast<float>(dp[i]) - dots[position]);
+    if (dp) slope += p * (dp[i] - dots[position]);
     dx[i] = static_cast<T>(slope);
   }
 };
@@ -101,12 +102,12 @@ class SoftmaxLossGpu : public Kernel {
     const ClassIndex index(view_);
     const T* scores = run.bottoms[0].as<T>();
     reduce_classes(run.stream, view_, SoftmaxSums<T>{index, scores, sums(run)});
-    const LossEnd<T> end = division_.end<T>(run);
+    const LossEnd end = division_.end(run);
     reduce_all(run.stream, view_.positions(), run.scratch,
-               SoftmaxLosses<T>{{}, index, labels_.reader(run.bottoms[1].as<T>()), scores, sums(run), end});
+               SoftmaxLosses<T>{{}, index, labels_.reader(run.bottoms[1].as<float>()), scores, sums(run), end});
     division_.agree(run, end);
     if (!two_tops_) return;
-    for_each(run.stream, count_, SoftmaxLossProbability<T>{index, scores, sums(run), run.tops[1].as<T>()});
+    for_each(run.stream, count_, SoftmaxLossProbability<T>{index, scores, sums(run), run.tops[1].as<float>()});
   }
 
   void check(const Pass& pass) override { labels_.check(pass); }
@@ -115,7 +116,7 @@ class SoftmaxLossGpu : public Kernel {
     if (!run.bottom_diffs[0]) return;
     const ClassIndex index(view_);
     const T* scores = run.bottoms[0].as<T>();
-    const T* dp = two_tops_ ? run.top_diffs[1].as<T>() : nullptr;
+    const float* dp = two_tops_ ? run.top_diffs[1].as<float>() : nullptr;
     auto* dots = static_cast<float*>(run.scratch);
     if (dp) reduce_classes(run.stream, view_, SoftmaxLossDots<T>{index, scores, dp, sums(run), dots});
     // Smoothing spreads over all scores of an item, not only over those of a position: see softmax_loss_kernel.cpp.
@@ -123,8 +124,8 @@ class SoftmaxLossGpu : public Kernel {
     const float smoothing = layer_.label_smoothing(), other = smoothing / of_item;
     const float mass = 1 - smoothing + (of_item - 1) * other;
     for_each(run.stream, count_,
-             SoftmaxLossGradient<T>{index, labels_.reader(run.bottoms[1].as<T>()), scores, sums(run),
-                                    static_cast<const LossResult*>(run.saved), run.top_diffs[0].as<T>(), smoothing,
+             SoftmaxLossGradient<T>{index, labels_.reader(run.bottoms[1].as<float>()), scores, sums(run),
+                                    static_cast<const LossResult*>(run.saved), run.top_diffs[0].as<float>(), smoothing,
                                     other, mass, dp, dots, run.bottom_diffs[0].as<T>()});
   }
 
@@ -137,6 +138,8 @@ class SoftmaxLossGpu : public Kernel {
         labels_(request, view.classes, std::max<int64_t>(1, view.positions() / request.bottoms[0].shape[0]),
                 layer.normalizer().ignored()),
         division_(request, layer.normalizer(), view.positions(), view.outer) {
+    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
+    booking_.top_types.assign(request.tops.size(), DType::kF32);
     booking_.reads_bottoms = {true, true};
     // Nobody need use the probabilities.
     booking_.takes_missing_top_diffs = two_tops_;
@@ -160,7 +163,7 @@ class SoftmaxLossGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_softmax_loss_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<SoftmaxLossGpu<float>>(request);
+  return make_stored<SoftmaxLossGpu>(request);
 }
 
 }  // namespace

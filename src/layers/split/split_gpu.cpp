@@ -15,6 +15,8 @@ class SplitGpu : public Kernel {
  public:
   explicit SplitGpu(const KernelRequest& request) : terms_(request.tops.size()) {
     count_ = book_shared_layout(request, true, booking_);
+    booking_.bottom_types = {dtype_of<T>()};
+    booking_.top_types.assign(request.tops.size(), dtype_of<T>());
     booking_.reads_bottoms = {false};
     booking_.takes_missing_top_diffs = true;
     const int tops = static_cast<int>(request.tops.size());
@@ -46,7 +48,10 @@ class SplitGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_split_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return std::make_unique<SplitGpu<float>>(request);
+  // The bottom's own type: labels are not rounded.
+  return with_storage(request.bottoms[0].dtype, [&](auto t) -> std::unique_ptr<Kernel> {
+    return std::make_unique<SplitGpu<decltype(t)>>(request);
+  });
 }
 
 }  // namespace
