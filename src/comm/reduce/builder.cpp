@@ -44,7 +44,7 @@ size_t count_hosts(const Topology& topology) {
   return std::set<std::string>(topology.hosts.begin(), topology.hosts.end()).size();
 }
 
-Layer layer_of(const Tier& tier, std::shared_ptr<Stage> stage) {
+ReduceLayer layer_of(const Tier& tier, std::shared_ptr<Stage> stage) {
   return {tier.name, tier.group.size(), tier.group.position, std::move(stage)};
 }
 
@@ -101,14 +101,14 @@ std::vector<Tier> ReduceBuilder::tiers_of(const Topology& topology) {
 std::unique_ptr<AllReduce> ReduceBuilder::assemble(const Topology& topology, const std::vector<Tier>& tiers,
                                                    std::vector<std::shared_ptr<Stage>> chosen,
                                                    std::vector<std::string> notes) {
-  std::vector<Layer> layers;
+  std::vector<ReduceLayer> layers;
   for (size_t i = 0; i < tiers.size(); ++i) layers.push_back(layer_of(tiers[i], std::move(chosen[i])));
   const std::string shape = str("reduce-scatter and all-gather over ", dims_text(topology.dims), " ranks");
   return std::make_unique<LayeredAllReduce>(std::move(layers), shape, regions_, std::move(notes));
 }
 
 std::unique_ptr<AllReduce> ReduceBuilder::ring(std::vector<std::string> notes) {
-  std::vector<Layer> layers;
+  std::vector<ReduceLayer> layers;
   if (world_.size() > 1) {
     const Dimension all = all_ranks(world_, topology_);
     const Group group{all.ranks, all.position};

@@ -8,7 +8,7 @@
 
 namespace robusta {
 
-LayeredAllReduce::LayeredAllReduce(std::vector<Layer> layers, std::string shape,
+LayeredAllReduce::LayeredAllReduce(std::vector<ReduceLayer> layers, std::string shape,
                                    std::shared_ptr<const SharedRegions> regions, std::vector<std::string> notes)
     : layers_(std::move(layers)),
       shape_(std::move(shape)),
@@ -37,7 +37,7 @@ void LayeredAllReduce::sum_by_staging(const Span& span) {
 }
 
 void LayeredAllReduce::reduce(const Span& span, size_t depth) {
-  const Layer& layer = layers_[depth];
+  const ReduceLayer& layer = layers_[depth];
   Stage& stage = *layer.stage;
   const Span mine = span.piece(layer.position, layer.members);
   if (depth + 1 == layers_.size()) {
@@ -62,7 +62,7 @@ void LayeredAllReduce::timed(size_t depth, const Span& span, int passes, const W
 std::string LayeredAllReduce::describe() const {
   if (layers_.empty()) return "one rank: nothing to sum";
   std::string stages;
-  for (const Layer& layer : layers_) stages += (stages.empty() ? "" : "; ") + layer.stage->name();
+  for (const ReduceLayer& layer : layers_) stages += (stages.empty() ? "" : "; ") + layer.stage->name();
   return str(shape_, ": ", stages);
 }
 

@@ -15,7 +15,7 @@
 
 namespace robusta {
 
-struct Layer {
+struct ReduceLayer {
   std::string dimension;  ///< "X (4 ranks, within a host)"
   int members = 1, position = 0;
   std::shared_ptr<Stage> stage;
@@ -25,7 +25,7 @@ class LayeredAllReduce : public AllReduce {
  public:
   /// `shape` and `notes` are what describe() and notes() say. With `regions`, data beside them goes through their
   /// staging window.
-  LayeredAllReduce(std::vector<Layer> layers, std::string shape, std::shared_ptr<const SharedRegions> regions,
+  LayeredAllReduce(std::vector<ReduceLayer> layers, std::string shape, std::shared_ptr<const SharedRegions> regions,
                    std::vector<std::string> notes);
   void sum(void* data, int64_t count, DType type, int64_t exact) override;
   std::string describe() const override;
@@ -39,7 +39,7 @@ class LayeredAllReduce : public AllReduce {
   template <typename Work>
   void timed(size_t depth, const Span& span, int passes, const Work& work);
 
-  std::vector<Layer> layers_;
+  std::vector<ReduceLayer> layers_;
   std::string shape_;
   std::shared_ptr<const SharedRegions> regions_;
   std::vector<std::string> notes_;
