@@ -13,7 +13,10 @@ namespace {
 
 class CudaEvent : public Event {
  public:
-  CudaEvent() { check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
+  explicit CudaEvent(bool timed) {
+    const unsigned flags = timed ? cudaEventDefault : cudaEventDisableTiming;
+    check_cuda(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreateWithFlags");
+  }
   ~CudaEvent() override { cudaEventDestroy(event_); }
   void wait() override { check_cuda(cudaEventSynchronize(event_), "a kernel"); }
   bool reached() override {
@@ -21,6 +24,12 @@ class CudaEvent : public Event {
     if (status != cudaErrorNotReady) check_cuda(status, "a kernel");
     if (status != cudaSuccess) cudaGetLastError();  // "not ready" counts as one, and the next launch would report it
     return status == cudaSuccess;
+  }
+  double ms_since(const Event& earlier) const override {
+    float ms = 0;
+    const cudaEvent_t begin = static_cast<const CudaEvent&>(earlier).event_;
+    check_cuda(cudaEventElapsedTime(&ms, begin, event_), "cudaEventElapsedTime");
+    return ms;
   }
   cudaEvent_t handle() const { return event_; }
 
@@ -51,19 +60,23 @@ void check_blas(cublasStatus_t status) {
 
 /// Events whose last user has let go are used again: the pool itself is then the only owner.
 struct CudaStream::EventPool {
+  bool timed;
   std::vector<std::shared_ptr<CudaEvent>> all;
   size_t next = 0;
+
+  explicit EventPool(bool timed) : timed(timed) {}
 
   std::shared_ptr<CudaEvent> take() {
     for (size_t i = 0; i < all.size(); ++i) {
       const auto& event = all[next = (next + 1) % all.size()];
       if (event.use_count() == 1) return event;
     }
-    return all.emplace_back(std::make_shared<CudaEvent>());
+    return all.emplace_back(std::make_shared<CudaEvent>(timed));
   }
 };
 
-CudaStream::CudaStream(CudaDevice& device) : device_(device), events_(std::make_shared<EventPool>()) {
+CudaStream::CudaStream(CudaDevice& device)
+    : device_(device), events_(std::make_shared<EventPool>(false)), timed_events_(std::make_shared<EventPool>(true)) {
   device_.make_current();
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
@@ -106,9 +119,13 @@ void CudaStream::fill_zero(void* to, size_t bytes) {
   check_cuda(cudaMemsetAsync(to, 0, bytes, stream_), "cudaMemsetAsync");
 }
 
-std::shared_ptr<Event> CudaStream::record() {
+std::shared_ptr<Event> CudaStream::record() { return record_from(*events_); }
+
+std::shared_ptr<Event> CudaStream::record_timed() { return record_from(*timed_events_); }
+
+std::shared_ptr<Event> CudaStream::record_from(EventPool& pool) {
   device_.make_current();
-  auto event = events_->take();
+  auto event = pool.take();
   check_cuda(cudaEventRecord(event->handle(), stream_), "cudaEventRecord");
   return event;
 }

@@ -28,6 +28,7 @@ class CudaStream : public Stream {
   void copy(void* to, const void* from, size_t bytes) override;
   void fill_zero(void* to, size_t bytes) override;
   std::shared_ptr<Event> record() override;
+  std::shared_ptr<Event> record_timed() override;
   void wait(const std::shared_ptr<Event>& event) override;
   void synchronize() override;
   void* native() override { return stream_; }
@@ -47,6 +48,7 @@ class CudaStream : public Stream {
 
  private:
   struct EventPool;
+  std::shared_ptr<Event> record_from(EventPool& pool);
   void start_blas();
 
   CudaDevice& device_;
@@ -54,7 +56,7 @@ class CudaStream : public Stream {
   cublasHandle_t blas_ = nullptr;
   bool blas_tf32_ = false;
   DeviceBuffer blas_workspace_;
-  std::shared_ptr<EventPool> events_;  ///< events may outlive the stream
+  std::shared_ptr<EventPool> events_, timed_events_;  ///< events may outlive the stream
 };
 
 inline cudaStream_t cuda_stream(Stream* stream) { return static_cast<CudaStream*>(stream)->handle(); }
