@@ -32,18 +32,14 @@ std::vector<float> read_array(Stream& stream, const TensorDesc& desc, const void
   if (!bytes.empty()) stream.copy_to_host(bytes.data(), memory, bytes.size());
   stream.synchronize();
   std::vector<float> numbers(static_cast<size_t>(desc.count()));
-  dispatch(desc.dtype, [&](auto t) {
-    const auto* typed = reinterpret_cast<const decltype(t)*>(bytes.data());
-    std::copy(typed, typed + numbers.size(), numbers.begin());
-  });
+  to_floats(desc.dtype, bytes.data(), numbers.data(), numbers.size());
   return numbers;
 }
 
 void write_array(Stream& stream, const TensorDesc& desc, void* memory, const std::vector<float>& numbers) {
   assert(static_cast<int64_t>(numbers.size()) == desc.count());
   std::vector<char> bytes(desc.bytes());
-  dispatch(desc.dtype,
-           [&](auto t) { std::copy(numbers.begin(), numbers.end(), reinterpret_cast<decltype(t)*>(bytes.data())); });
+  from_floats(desc.dtype, numbers.data(), bytes.data(), numbers.size());
   if (!bytes.empty()) stream.copy_to_device(memory, bytes.data(), bytes.size());
   stream.synchronize();
 }

@@ -29,7 +29,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
   if (plan.offloading.moved > 0) copies_ = std::make_unique<CopyStreams>(plan, options, stream);
   if (options.poison) find_dead_memory();
   bind();
-  write_constants();
+  write_constants(1);
   fill_constant_sources();
 }
 
@@ -80,9 +80,10 @@ void Executor::bind() {
   bound_arena_ = arena_.data();
 }
 
-void Executor::write_constants() {
+void Executor::write_constants(double scale) {
   for (const auto& [value, content] : plan_.constants) {
-    write(value, std::vector<float>(static_cast<size_t>(tensor(value).count()), content));
+    const auto scaled = static_cast<float>(content * scale);
+    write(value, std::vector<float>(static_cast<size_t>(tensor(value).count()), scaled));
   }
 }
 
@@ -253,18 +254,14 @@ std::vector<float> Executor::read(int value) {
     plain.swap(stored);
   }
   std::vector<float> numbers(static_cast<size_t>(from.count()));
-  dispatch(from.desc.dtype, [&](auto t) {
-    const auto* typed = reinterpret_cast<const decltype(t)*>(plain.data());
-    std::copy(typed, typed + numbers.size(), numbers.begin());
-  });
+  to_floats(from.desc.dtype, plain.data(), numbers.data(), numbers.size());
   return numbers;
 }
 
 void Executor::write(int value, const std::vector<float>& numbers) {
   const Tensor to = tensor(value);
   std::vector<char> plain(to.desc.plain().bytes()), stored;
-  dispatch(to.desc.dtype,
-           [&](auto t) { std::copy(numbers.begin(), numbers.end(), reinterpret_cast<decltype(t)*>(plain.data())); });
+  from_floats(to.desc.dtype, numbers.data(), plain.data(), numbers.size());
   if (to.desc.layout) {
     stored.resize(to.desc.bytes());
     const auto reorder = make_reorder(to.desc.plain(), to.desc);

@@ -39,6 +39,9 @@ class Executor {
   const std::vector<double>& step_ms() const { return step_ms_; }
   void reset_times() { step_ms_.assign(step_ms_.size(), 0); }
 
+  /// Writes the plan's constants, the weights of losses among them, times `scale`.
+  void write_constants(double scale);
+
   /// What offloading has copied so far.
   CopyTotals copies() const { return copies_ ? copies_->totals() : CopyTotals{}; }
 
@@ -58,7 +61,6 @@ class Executor {
   };
 
   void bind();
-  void write_constants();
   void fill_constant_sources();
   std::vector<Tensor> bind_all(const std::vector<int>& values);
   void* address(int value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "net/precision.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -24,16 +25,17 @@ bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, i
 }
 
 /// The chain that starts at `node`, as long as any candidate might take.
-std::vector<int> chain_from(const Graph& graph, const NetOptions& options, int node) {
+std::vector<int> chain_from(const Graph& graph, const NetOptions& options, int node, DType storage) {
   std::vector<int> chain{node};
   for (int next = -1; options.fuse && static_cast<int>(chain.size()) < longest_pattern(); chain.push_back(next)) {
     if (!may_fuse(graph, options, graph.nodes[static_cast<size_t>(chain.back())], next)) break;
+    if (storage_of(graph, options, next) != storage) break;
   }
   return chain;
 }
 
 KernelRequest make_request(const Graph& graph, const NetOptions& options, const std::vector<int>& nodes,
-                           const std::vector<TensorDesc>& bottoms) {
+                           const std::vector<TensorDesc>& bottoms, DType storage) {
   KernelRequest request;
   const Node& first = graph.nodes[static_cast<size_t>(nodes.front())];
   const Node& last = graph.nodes[static_cast<size_t>(nodes.back())];
@@ -44,7 +46,7 @@ KernelRequest make_request(const Graph& graph, const NetOptions& options, const 
   request.tuner = options.tuner;
   request.device = options.device;
   for (int v : last.tops) {
-    request.tops.push_back({graph.versions[static_cast<size_t>(v)].shape, options.dtype, nullptr});
+    request.tops.push_back({graph.versions[static_cast<size_t>(v)].shape, storage, nullptr});
   }
   for (int n : nodes) {
     const Node& node = graph.nodes[static_cast<size_t>(n)];
@@ -77,11 +79,11 @@ std::vector<const KernelCandidate*> candidates_for(const std::string& pattern, c
 
 /// True if a candidate took it; the unit is then complete.
 bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<int>& nodes,
-               const std::vector<TensorDesc>& bottoms, Unit& unit) {
+               const std::vector<TensorDesc>& bottoms, DType storage, Unit& unit) {
   const std::string pattern = pattern_of(graph, nodes);
   const auto candidates = candidates_for(pattern, options);
   if (candidates.empty()) return false;
-  const KernelRequest request = make_request(graph, options, nodes, bottoms);
+  const KernelRequest request = make_request(graph, options, nodes, bottoms, storage);
   for (const KernelCandidate* candidate : candidates) {
     std::string why_not;
     unit.kernel = candidate->factory(request, why_not);
@@ -91,6 +93,7 @@ bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<
     }
     unit.nodes = nodes;
     unit.backend = candidate->backend;
+    unit.storage = storage;
     unit.param_grads = request.param_grads;
     for (int n : nodes) {
       for (const ParamPtr& param : graph.nodes[static_cast<size_t>(n)].params) unit.params.push_back(param.get());
@@ -104,9 +107,14 @@ bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<
 
 Unit choose_kernel(const Graph& graph, const NetOptions& options, int node, const std::vector<TensorDesc>& bottoms) {
   Unit unit;
-  std::vector<int> chain = chain_from(graph, options, node);
-  for (; !chain.empty(); chain.pop_back()) {
-    if (try_chain(graph, options, chain, bottoms, unit)) return unit;
+  const DType wanted = storage_of(graph, options, node);
+  // Where no kernel takes 16 bits, one in f32 serves, with conversions around it.
+  for (DType storage = wanted;; storage = options.dtype) {
+    std::vector<int> chain = chain_from(graph, options, node, wanted);
+    for (; !chain.empty(); chain.pop_back()) {
+      if (try_chain(graph, options, chain, bottoms, storage, unit)) return unit;
+    }
+    if (storage == options.dtype) break;
   }
   const Layer& layer = *graph.nodes[static_cast<size_t>(node)].layer;
   throw Error(ErrorKind::kInternal, "no kernel for layer type " + layer.type() + " on " + options.device->name());

@@ -10,6 +10,7 @@
 #include "layers/filler.h"
 #include "net/executor.h"
 #include "net/memory_budget.h"
+#include "net/precision.h"
 
 namespace robusta {
 
@@ -17,6 +18,7 @@ Net::Net(NetDef def, NetOptions options) : options_(std::move(options)), graph_(
   // Nets that share parameters read them after each other's updates.
   stream_ = options_.share_params ? options_.share_params->stream_ : options_.device->make_stream();
   if (!options_.arena) options_.arena = std::make_shared<Arena>(*options_.device);
+  if (!options_.share_params) explain_precision(graph_, options_);
   plan_ = make_plan(graph_, options_);
   completion_ = plan_.completion;
   if (options_.plan_only) return;
@@ -34,7 +36,19 @@ void Net::replan() {
   plan_ = make_plan(graph_, options_);
   take_from_budget();
   executor_ = std::make_unique<Executor>(graph_, plan_, options_, *options_.arena, *stream_);
+  executor_->write_constants(loss_scale_);
   watch_steps();
+}
+
+bool Net::stores(DType type) const {
+  return std::any_of(plan_.values.begin(), plan_.values.end(),
+                     [=](const Value& value) { return !value.raw && value.desc.dtype == type; });
+}
+
+void Net::set_loss_scale(double scale) {
+  if (scale == loss_scale_) return;
+  loss_scale_ = scale;
+  executor_->write_constants(scale);
 }
 
 /// Here everything is known that this net will take, and nothing is taken yet.

@@ -61,6 +61,11 @@ class Net {
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return plan_; }
   const NetOptions& options() const { return options_; }
+  /// Whether any activation, or gradient of one, is stored as this type.
+  bool stores(DType type) const;
+  /// Multiplies the gradient that each loss begins with, hence all gradients, from the next backward on. Waits for what
+  /// is enqueued where the scale is new.
+  void set_loss_scale(double scale);
   /// In which everything of this net is enqueued.
   Stream& stream() { return *stream_; }
   /// Samples per batch: dim 0 of the first source's first top (1 without sources).
@@ -157,6 +162,7 @@ class Net {
   void *gradients_ = nullptr, *gradient_tail_ = nullptr;
   size_t gradient_bytes_ = 0;
   size_t taken_ = 0;  ///< of options.budget, by this net
+  double loss_scale_ = 1;
   std::shared_ptr<Stream> stream_;
   std::unique_ptr<Executor> executor_;
   LayerHook hook_;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class Arena {
 struct NetOptions {
   caffe::Phase phase = caffe::TRAIN;
   DType dtype = DType::kF32;
+  std::optional<DType> precision;  ///< f32, bf16 or f16: of activations on a GPU; none: as the net says (precision.h)
   Device* device = &cpu_device();
   uint64_t seed = 1;             ///< of the parameter fillers
   bool backward = true;          ///< plan gradients (if anything wants them)

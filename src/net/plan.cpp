@@ -4,6 +4,7 @@
 #include "net/offload.h"
 #include "net/options.h"
 #include "net/plan_builder.h"
+#include "net/precision.h"
 
 namespace robusta {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 size_t unshared_bytes(const Graph& graph, const NetOptions& options) {
   size_t bytes = 0;
   for (const BlobVersion& version : graph.versions) {
-    bytes += static_cast<size_t>(version.shape.count()) * size_of(options.dtype) * (options.backward ? 2 : 1);
+    const DType type = storage_of(graph, options, version.producer);
+    bytes += static_cast<size_t>(version.shape.count()) * size_of(type) * (options.backward ? 2 : 1);
   }
   return bytes;
 }

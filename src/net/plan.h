@@ -25,6 +25,7 @@ struct Unit {
   std::vector<int> nodes;
   std::unique_ptr<Kernel> kernel;  ///< null for sources
   std::string backend;
+  DType storage = DType::kF32;  ///< of bottoms and tops, where the kernel's booking says nothing else
   std::vector<Declined> declined;
   std::vector<Param*> params;
   std::vector<bool> param_grads;

@@ -10,6 +10,10 @@ namespace {
 
 Layout layout_at(const std::vector<Layout>& layouts, size_t i) { return i < layouts.size() ? layouts[i] : nullptr; }
 
+DType type_at(const std::vector<DType>& types, size_t i, DType otherwise) {
+  return i < types.size() ? types[i] : otherwise;
+}
+
 /// Which values backward reads: the booking's word, or `otherwise` where it is silent.
 bool reads(const std::vector<bool>& booked, size_t i, bool otherwise) {
   return booked.empty() ? otherwise : i < booked.size() && booked[i];
@@ -20,6 +24,16 @@ bool reads(const std::vector<bool>& booked, size_t i, bool otherwise) {
 PlanBuilder::PlanBuilder(const Graph& graph, const NetOptions& options) : graph_(graph), options_(options) {
   plan_.data.assign(graph.versions.size(), -1);
   plan_.diff.assign(graph.versions.size(), -1);
+}
+
+PlanBuilder::Form PlanBuilder::bottom_form(const Unit& unit, size_t bottom) {
+  const Booking& booking = unit.kernel->booking();
+  return {layout_at(booking.bottom_layouts, bottom), type_at(booking.bottom_types, bottom, unit.storage)};
+}
+
+PlanBuilder::Form PlanBuilder::top_form(const Unit& unit, size_t top) {
+  const Booking& booking = unit.kernel->booking();
+  return {layout_at(booking.top_layouts, top), type_at(booking.top_types, top, unit.storage)};
 }
 
 void PlanBuilder::add_forward() {
@@ -45,7 +59,7 @@ void PlanBuilder::add_source(int node) {
   const Node& source = graph_.nodes[static_cast<size_t>(node)];
   Step& step = push(StepKind::kSource, static_cast<int>(plan_.units.size()) - 1, false);
   std::vector<int> tops;
-  for (int v : source.tops) tops.push_back(add_top(v, nullptr, source.source->constant()));
+  for (int v : source.tops) tops.push_back(add_top(v, {nullptr, options_.dtype}, source.source->constant()));
   touch(tops, static_cast<int>(plan_.steps.size()) - 1);
   step.tops = tops;
 }
@@ -62,11 +76,11 @@ void PlanBuilder::add_unit(int node) {
   UnitValues values;
   for (size_t b = 0; b < first.bottoms.size(); ++b) {
     const int value = plan_.data[static_cast<size_t>(first.bottoms[b])];
-    values.bottoms.push_back(in_layout(value, layout_at(booking.bottom_layouts, b), index, false));
+    values.bottoms.push_back(in_form(value, bottom_form(unit, b), index, false));
   }
   const Node& last = graph_.nodes[static_cast<size_t>(unit.nodes.back())];
   for (size_t t = 0; t < last.tops.size(); ++t) {
-    values.tops.push_back(add_top(last.tops[t], layout_at(booking.top_layouts, t), false));
+    values.tops.push_back(add_top(last.tops[t], top_form(unit, t), false));
   }
   const std::string& name = first.layer->name();
   const bool backward = options_.backward && first.backward;
@@ -112,7 +126,7 @@ void PlanBuilder::add_unit_backward(int index) {
 
   std::vector<int> top_diffs, bottom_diffs;
   for (size_t t = 0; t < last.tops.size(); ++t) {
-    top_diffs.push_back(top_gradient(last.tops[t], layout_at(booking.top_layouts, t), index));
+    top_diffs.push_back(top_gradient(last.tops[t], top_form(unit, t), index));
   }
   for (size_t b = 0; b < first.bottoms.size(); ++b) {
     if (!first.bottom_grads[b]) {
@@ -148,17 +162,17 @@ void PlanBuilder::add_unit_backward(int index) {
   touch(scratch, at);
 }
 
-int PlanBuilder::top_gradient(int version, const Layout& layout, int unit) {
+int PlanBuilder::top_gradient(int version, const Form& form, int unit) {
   const BlobVersion& blob = graph_.versions[static_cast<size_t>(version)];
-  const TensorDesc desc{blob.shape, options_.dtype, nullptr};
+  const TensorDesc desc{blob.shape, form.type, nullptr};
   int& diff = plan_.diff[static_cast<size_t>(version)];
   const auto& seeds = options_.seed_diffs;
   const bool seeded = !blob.hidden_by_later && std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end();
   if (diff < 0 && (blob.loss_weight != 0 || seeded))
     diff = constant("gradient of " + blob.name, desc, blob.loss_weight);
-  if (diff >= 0) return in_layout(diff, layout, unit, true);
+  if (diff >= 0) return in_form(diff, form, unit, true);
   if (plan_.units[static_cast<size_t>(unit)].kernel->booking().takes_missing_top_diffs) return -1;
-  return in_layout(constant("zero gradient of " + blob.name, desc, 0), layout, unit, true);
+  return in_form(constant("zero gradient of " + blob.name, desc, 0), form, unit, true);
 }
 
 int PlanBuilder::constant(std::string label, const TensorDesc& desc, float content) {
@@ -167,18 +181,20 @@ int PlanBuilder::constant(std::string label, const TensorDesc& desc, float conte
   return value;
 }
 
-int PlanBuilder::in_layout(int value, const Layout& layout, int unit, bool backward) {
+int PlanBuilder::in_form(int value, const Form& form, int unit, bool backward) {
   const TensorDesc from = plan_.values[static_cast<size_t>(value)].desc;
-  if (same_layout(from.layout, layout)) return value;
+  if (same_layout(from.layout, form.layout) && from.dtype == form.type) return value;
   const int content = content_[static_cast<size_t>(value)];
   for (const auto& [known, copy] : reordered_) {
-    const bool serves = !backward && known == content &&
-                        same_layout(plan_.values[static_cast<size_t>(copy)].desc.layout, layout) &&
-                        plan_.values[static_cast<size_t>(copy)].desc.shape == from.shape;
+    const TensorDesc& desc = plan_.values[static_cast<size_t>(copy)].desc;
+    const bool serves = !backward && known == content && same_layout(desc.layout, form.layout) &&
+                        desc.dtype == form.type && desc.shape == from.shape;
     if (serves) return copy;
   }
-  const TensorDesc to{from.shape, from.dtype, layout};
-  const int copy = new_value(plan_.values[static_cast<size_t>(value)].label + " as " + layout_name(layout), to, false);
+  const TensorDesc to{from.shape, form.type, form.layout};
+  const std::string type = from.dtype == form.type ? "" : std::string(name_of(form.type)) + " ";
+  const std::string label = plan_.values[static_cast<size_t>(value)].label + " as " + type + layout_name(form.layout);
+  const int copy = new_value(label, to, false);
   content_[static_cast<size_t>(copy)] = content;
   if (!backward) reordered_.emplace_back(content, copy);
   auto reorder = make_reorder(options_.device->kernel_kind(), from, to);
@@ -196,11 +212,11 @@ int PlanBuilder::in_layout(int value, const Layout& layout, int unit, bool backw
   return copy;
 }
 
-int PlanBuilder::add_top(int version, const Layout& layout, bool persistent) {
+int PlanBuilder::add_top(int version, const Form& form, bool persistent) {
   const BlobVersion& blob = graph_.versions[static_cast<size_t>(version)];
   const bool output = blob.consumer < 0;
   const bool keep = persistent || output || (options_.keep_blobs && visible(version));
-  const int value = new_value(blob.name, {blob.shape, options_.dtype, layout}, keep);
+  const int value = new_value(blob.name, {blob.shape, form.type, form.layout}, keep);
   plan_.data[static_cast<size_t>(version)] = value;
   return value;
 }

@@ -32,11 +32,18 @@ class PlanBuilder {
   void add_unit_backward(int unit);
   int new_value(std::string label, TensorDesc desc, bool persistent);
   int new_raw(std::string label, size_t bytes);
-  int add_top(int version, const Layout& layout, bool persistent);
-  /// The value in another layout: a Reorder step, shared by all forward readers of the same content.
-  int in_layout(int value, const Layout& layout, int unit, bool backward);
+  /// How a value is stored.
+  struct Form {
+    Layout layout;
+    DType type;
+  };
+  int add_top(int version, const Form& form, bool persistent);
+  /// The value in another form: a Reorder step, shared by all forward readers of the same content.
+  int in_form(int value, const Form& form, int unit, bool backward);
   /// The gradient of a top as the kernel wants it; -1 if it is missing and may be.
-  int top_gradient(int version, const Layout& layout, int unit);
+  int top_gradient(int version, const Form& form, int unit);
+  static Form bottom_form(const Unit& unit, size_t bottom);
+  static Form top_form(const Unit& unit, size_t top);
   int constant(std::string label, const TensorDesc& desc, float content);
   Step& push(StepKind kind, int unit, bool backward);
   void touch(int value, int step);

@@ -57,15 +57,20 @@ void print_moves(std::ostream& out, const Graph& graph, const Plan& plan, size_t
 void print_reorder(std::ostream& out, const Plan& plan, const Step& step) {
   const Value& from = plan.values[static_cast<size_t>(step.bottoms[0])];
   const Value& to = plan.values[static_cast<size_t>(step.tops[0])];
-  out << "    reorder " << from.label << ": " << layout_name(from.desc.layout) << " -> " << layout_name(to.desc.layout)
-      << " (" << bytes_text(to.bytes) << ")\n";
+  const bool converts = from.desc.dtype != to.desc.dtype;
+  const auto form = [=](const TensorDesc& desc) {
+    return (converts ? std::string(name_of(desc.dtype)) + " " : "") + layout_name(desc.layout);
+  };
+  out << "    reorder " << from.label << ": " << form(from.desc) << " -> " << form(to.desc) << " ("
+      << bytes_text(to.bytes) << ")\n";
 }
 
 void print_tops(std::ostream& out, const Plan& plan, const Step& step) {
   for (int top : step.tops) {
     const Value& value = plan.values[static_cast<size_t>(top)];
-    out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout) << ", "
-        << bytes_text(value.bytes)
+    const std::string type = is_16_bit(value.desc.dtype) ? std::string(", ") + name_of(value.desc.dtype) : "";
+    out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout) << type
+        << ", " << bytes_text(value.bytes)
         << (value.storage != top ? ", in the memory of " + plan.values[static_cast<size_t>(value.storage)].label : "")
         << "\n";
   }
