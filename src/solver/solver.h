@@ -84,6 +84,8 @@ class Solver {
   Net& train_net() { return *train_net_; }
   std::vector<std::unique_ptr<Net>>& test_nets() { return test_nets_; }
   Updater& updater() { return *updater_; }
+  /// Null when alone.
+  RankedUpdate* ranked_update() { return ranked_.get(); }
   const TrainingState& state() const { return state_; }
   const SolverDef& def() const { return def_; }
 

@@ -6,19 +6,15 @@
 namespace robusta {
 namespace {
 
+constexpr std::chrono::milliseconds kLookEvery{5};
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
 
-BucketReducer::BucketReducer(std::unique_ptr<AllReduce> all_reduce, std::vector<Bucket> buckets, DType type,
-                             std::function<void(size_t bucket)> before)
-    : all_reduce_(std::move(all_reduce)),
-      buckets_(std::move(buckets)),
-      type_(type),
-      before_(std::move(before)),
-      thread_([this] { run(); }) {}
+BucketReducer::BucketReducer(std::unique_ptr<BucketSum> sums) : sums_(std::move(sums)), thread_([this] { run(); }) {}
 
 BucketReducer::~BucketReducer() {
   {
@@ -38,7 +34,7 @@ void BucketReducer::begin() {
 void BucketReducer::post() {
   {
     const std::lock_guard lock(mutex_);
-    assert(posted_ < buckets_.size());
+    assert(posted_ < buckets().size());
     ++posted_;
   }
   changed_.notify_all();
@@ -73,29 +69,40 @@ void BucketReducer::record_in(TraceRing* ring) {
 
 void BucketReducer::run() {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return ending_ || reduced_ < posted_; });
-    if (ending_) return;
-    const Bucket& bucket = buckets_[reduced_];
-    const auto index = static_cast<int>(reduced_);
-    TraceRing* const ring = ring_;
-    lock.unlock();
-    const auto start = std::chrono::steady_clock::now();
-    std::exception_ptr error;
-    try {
-      before_(static_cast<size_t>(index));
-      const TraceSpan span(ring, TraceKind::kReducing, index);
-      all_reduce_->sum(bucket.data, bucket.count, type_, bucket.tail);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    lock.lock();
-    times_.reducing += seconds_since(start);
-    error_ = error;
-    if (!error) ++reduced_;
+  try {
+    for (await_work(lock); !ending_; await_work(lock)) reduce(lock);
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    error_ = std::current_exception();
     changed_.notify_all();
-    if (error) return;
   }
+}
+
+void BucketReducer::await_work(std::unique_lock<std::mutex>& lock) {
+  const auto has_work = [this] { return ending_ || reduced_ < posted_; };
+  // Nobody but this thread sees sums that will never end; the driver may be waiting for the GPU, which waits for them.
+  while (!has_work() && sums_->under_way()) {
+    changed_.wait_for(lock, kLookEvery);
+    lock.unlock();
+    sums_->check();
+    lock.lock();
+  }
+  changed_.wait(lock, has_work);
+}
+
+void BucketReducer::reduce(std::unique_lock<std::mutex>& lock) {
+  const size_t bucket = reduced_;
+  TraceRing* const ring = ring_;
+  lock.unlock();
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const TraceSpan span(ring, TraceKind::kReducing, static_cast<int>(bucket));
+    sums_->sum(bucket);
+  }
+  lock.lock();
+  times_.reducing += seconds_since(start);
+  ++reduced_;
+  changed_.notify_all();
 }
 
 }  // namespace robusta

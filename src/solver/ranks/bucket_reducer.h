@@ -1,4 +1,4 @@
-/// The thread that reduces buckets over the ranks while backward goes on.
+/// The thread that sums buckets over the ranks while backward goes on.
 ///
 /// Buckets are reduced in their order, on every rank the same, so nothing is negotiated. One driver posts and waits; a
 /// posted bucket's memory belongs to the thread until it is reduced. Nothing is allocated after construction.
@@ -6,29 +6,24 @@
 
 #include <condition_variable>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "comm/all_reduce.h"
-#include "solver/ranks/buckets.h"
+#include "solver/ranks/bucket_sum.h"
 #include "solver/timeline/trace_ring.h"
 
 namespace robusta {
 
 class BucketReducer {
  public:
-  /// `before`: called by the thread before it reduces a bucket; waits for its gradients to have arrived.
-  BucketReducer(
-      std::unique_ptr<AllReduce> all_reduce, std::vector<Bucket> buckets, DType type,
-      std::function<void(size_t bucket)> before = [](size_t) {});
+  explicit BucketReducer(std::unique_ptr<BucketSum> sums);
   /// Leaves buckets that are posted and not begun.
   ~BucketReducer();
 
-  const std::vector<Bucket>& buckets() const { return buckets_; }
-  AllReduce& all_reduce() { return *all_reduce_; }
+  const std::vector<Bucket>& buckets() const { return sums_->buckets(); }
+  BucketSum& sums() { return *sums_; }
 
   /// A new round: no bucket is posted. REQUIRES: all of the last round are reduced.
   void begin();
@@ -50,11 +45,11 @@ class BucketReducer {
 
  private:
   void run();
+  /// Waits for a bucket to be posted, or for the end, and looks after the sums that are under way meanwhile.
+  void await_work(std::unique_lock<std::mutex>& lock);
+  void reduce(std::unique_lock<std::mutex>& lock);
 
-  std::unique_ptr<AllReduce> all_reduce_;
-  std::vector<Bucket> buckets_;
-  DType type_;
-  std::function<void(size_t)> before_;
+  std::unique_ptr<BucketSum> sums_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t posted_ = 0, reduced_ = 0;

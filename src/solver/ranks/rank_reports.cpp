@@ -32,8 +32,8 @@ void RankReports::at_start() {
   char size[32];
   std::snprintf(size, sizeof size, "%.3g MB", total_bytes() / 1e6);
   LOG(INFO) << "Gradients: " << size << " in " << reducer_.buckets().size() << " buckets, "
-            << reducer_.all_reduce().describe();
-  for (const std::string& note : reducer_.all_reduce().notes()) LOG(INFO) << note;
+            << reducer_.sums().describe();
+  for (const std::string& note : reducer_.sums().notes()) LOG(INFO) << note;
   if (ranks_.options().dbg_level < 1) return;
   for (size_t b = 0; b < reducer_.buckets().size(); ++b) {
     const Bucket& bucket = reducer_.buckets()[b];
@@ -74,7 +74,7 @@ std::string RankReports::named(int rank) const {
 
 void RankReports::dump(int done, const Speed& speed) {
   const std::vector<double> computing = gather_computing(ranks_, speed);
-  const std::vector<DimensionTime> dimensions = reducer_.all_reduce().take_times();
+  const std::vector<DimensionTime> dimensions = reducer_.sums().take_times();
   name_slowest(computing);
   if (!ranks_.root()) return;
   log_.communication({done, speed, static_cast<int>(reducer_.buckets().size()), total_bytes(), dimensions,

@@ -17,27 +17,14 @@ std::vector<Bucket> buckets_of(const Ranks& ranks, const Net& net) {
   return plan_buckets(net.params_by_completion(), static_cast<size_t>(mb * (1 << 20)), net.gradient_tail(), kVotes);
 }
 
-std::vector<Bucket> moved(GradientStage& stage, std::vector<Bucket> buckets) {
-  stage.move(buckets);
-  return buckets;
-}
-
-size_t largest_bytes(const std::vector<Bucket>& buckets, DType type) {
-  size_t largest = 0;
-  for (const Bucket& bucket : buckets) largest = std::max(largest, static_cast<size_t>(bucket.count) * size_of(type));
-  return largest;
-}
-
 }  // namespace
 
 RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
     : ranks_(ranks),
       updater_(updater),
       type_(net.options().dtype),
-      stage_(net),
-      tail_(stage_.host_of(net.gradient_tail())),
-      reducer_(ranks.make_all_reduce(largest_bytes(buckets_of(ranks, net), type_)),
-               moved(stage_, buckets_of(ranks, net)), type_, [this](size_t bucket) { stage_.fetched(bucket); }) {
+      reducer_(make_bucket_sum(ranks, net, buckets_of(ranks, net))),
+      tail_(reducer_.sums().tail()) {
   const std::vector<Bucket>& buckets = reducer_.buckets();
   for (size_t b = 0; b < buckets.size(); ++b) {
     for (const Param* param : buckets[b].params) bucket_of_[param] = b;
@@ -75,7 +62,7 @@ void RankedUpdate::ready(Param& param) {
 
 void RankedUpdate::post() {
   if (timeline_) timeline_->posted(posted_);
-  stage_.fetch(posted_);
+  reducer_.sums().complete(posted_);
   reducer_.post();
   ++posted_;
 }
@@ -103,7 +90,7 @@ void RankedUpdate::finish() {
   {
     const TimelineSpan span(timeline_, TraceKind::kUpdate, 0, "the rest");
     for (size_t b = 0; b < updated_.size(); ++b) {
-      if (!updated_[b]) stage_.store(b);
+      if (!updated_[b]) reducer_.sums().deliver(b);
     }
     updater_.finish();
   }
@@ -130,7 +117,7 @@ void RankedUpdate::wait_for(size_t buckets) {
 void RankedUpdate::update(size_t bucket) {
   assert(!hold_);
   const TimelineSpan span(timeline_, TraceKind::kUpdate, static_cast<int>(bucket));
-  stage_.store(bucket);
+  reducer_.sums().deliver(bucket);
   for (Param* param : reducer_.buckets()[bucket].params) updater_.ready(*param);
   updated_[bucket] = 1;
 }

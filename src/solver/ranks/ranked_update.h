@@ -10,7 +10,6 @@
 
 #include "net/net.h"
 #include "solver/ranks/bucket_reducer.h"
-#include "solver/ranks/gradient_stage.h"
 #include "solver/ranks/ranks.h"
 #include "solver/timeline/timeline.h"
 #include "solver/updater.h"
@@ -55,9 +54,8 @@ class RankedUpdate : public GradientSink, public ParamGate {
   Ranks& ranks_;
   Updater& updater_;
   DType type_;
-  GradientStage stage_;
-  void* tail_;
   BucketReducer reducer_;
+  void* tail_;  ///< the votes, in host memory
   std::unordered_map<const Param*, size_t> bucket_of_;
   std::vector<char> updated_;    ///< per bucket
   std::vector<size_t> missing_;  ///< per bucket: parameters without a complete gradient

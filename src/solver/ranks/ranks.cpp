@@ -159,8 +159,8 @@ void Ranks::barrier() {
   control_->barrier();
 }
 
-std::unique_ptr<AllReduce> Ranks::make_all_reduce(size_t largest_bytes) {
-  return robusta::make_all_reduce(*gradients_, topology_, options_, gradient_memory_, largest_bytes);
+std::unique_ptr<AllReduce> Ranks::make_all_reduce(size_t largest_bytes, const DdlOptions& options) {
+  return robusta::make_all_reduce(*gradients_, topology_, options, gradient_memory_, largest_bytes);
 }
 
 }  // namespace robusta

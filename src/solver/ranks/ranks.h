@@ -110,8 +110,11 @@ class Ranks {
   /// For what the calls above cannot say. REQUIRES: not alone.
   Communicator& control() { return *control_; }
 
-  /// The reduction of ranges within the memory of `building`; on a communicator of its own.
-  std::unique_ptr<AllReduce> make_all_reduce(size_t largest_bytes);
+  /// The conversation about gradients; another thread than the driver's may have it. REQUIRES: not alone.
+  Communicator& gradients() { return *gradients_; }
+  /// The reduction of ranges within the memory of `building`, in that conversation. `options`: those of the ranks, or
+  /// what stands for them.
+  std::unique_ptr<AllReduce> make_all_reduce(size_t largest_bytes, const DdlOptions& options);
 
  private:
   void gather(const void* mine, size_t bytes, void* all);

@@ -1,0 +1,43 @@
+#include "solver/ranks/bucket_sum.h"
+
+#include <algorithm>
+
+#include "base/str.h"
+#include "solver/ranks/nccl/nccl_dimensions.h"
+#include "solver/ranks/nccl/nccl_meeting.h"
+#include "solver/ranks/staged_sum.h"
+
+namespace robusta {
+namespace {
+
+std::unique_ptr<BucketSum> staged(Ranks& ranks, Net& net, std::vector<Bucket> buckets, const DdlOptions& options,
+                                  std::vector<std::string> notes = {}) {
+  size_t largest = 0;
+  for (const Bucket& bucket : buckets) {
+    largest = std::max(largest, static_cast<size_t>(bucket.count) * size_of(net.options().dtype));
+  }
+  return std::make_unique<StagedSum>(net, std::move(buckets), ranks.make_all_reduce(largest, options),
+                                     std::move(notes));
+}
+
+}  // namespace
+
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets) {
+  DdlOptions options = ranks.options();
+  const bool by_host = options.mode == 'm' || options.mode == 'r' || net.options().device->is_host();
+  if (by_host) return staged(ranks, net, std::move(buckets), options);
+  const NcclMeeting meeting = meet_for_nccl(ranks, *net.options().device);
+  if (meeting.api && options.mode == 'n') return sum_by_nccl(ranks, net, std::move(buckets), *meeting.api);
+  if (meeting.api) return sum_by_dimension(ranks, net, std::move(buckets), *meeting.api);
+  std::vector<std::string> notes;
+  if (options.mode == 'n') {
+    const std::string refusal = meeting.refusal.empty() ? "NCCL was not found" : meeting.refusal;
+    notes = {str("-mode n: ", refusal, ": one ring over the ", ranks.count(), " ranks instead")};
+    options.mode = 'r';
+  } else if (!meeting.refusal.empty()) {
+    notes = {str(meeting.refusal, ": gradients go by way of host memory")};
+  }
+  return staged(ranks, net, std::move(buckets), options, std::move(notes));
+}
+
+}  // namespace robusta
