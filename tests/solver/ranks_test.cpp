@@ -8,10 +8,12 @@
 
 #include "comm/thread_ranks.h"
 #include "data/sample_db.h"
+#include "device/gpus.h"
 #include "solver/ranks/ranks.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "support/nccl/sim_nccl.h"
 
 namespace robusta::test {
 namespace {
@@ -61,6 +63,7 @@ class Training : public testing::Test {
     bool accept_batch_change = false;
     bool snapshot = false;  ///< at the end
     std::string data = "";  ///< the data layer, where it is another
+    bool gpus = false;      ///< a fake one for each rank
   };
 
   /// Trains on threads as ranks, each with its part of the global batch.
@@ -69,7 +72,9 @@ class Training : public testing::Test {
     const auto body = [&](Communicator& world) {
       omp_set_num_threads(1);
       Ranks group(world, parse_ddl_options(run.ddl));
+      const std::shared_ptr<Device> gpu = run.gpus ? open_gpu(world.rank()) : nullptr;
       SolverOptions options;
+      if (gpu) options.device = gpu.get();
       options.dtype = run.dtype;
       options.ranks = &group;
       options.snapshot = run.resume;
@@ -209,6 +214,20 @@ TEST_F(Training, SmallBucketsChangeNothing) {
 TEST_F(Training, TwoDimensionsOverTwoHostsChangeNothing) {
   const std::string net = kConv + kDropped + loss_layer();
   expect_same(train(kFixed, net, 4, 6, DType::kF64, "-mode b:2x2", 2), train(kFixed, net, 1), 1e-6);
+}
+
+TEST_F(Training, ByNcclEqualsOneRankWithTheGlobalBatch) {
+  if (!SimNccl::is_there()) GTEST_SKIP() << "no " << fake_nccl();
+  const SimNccl gpus("4:16M");
+  const std::string net = kConv + kNormed + loss_layer();
+  const Outcome alone = train(kFixed, net, 1);
+  const Run two{.settings = kFixed, .layers = net, .ranks = 2, .ddl = "-bucket_mb 0.0001", .gpus = true};
+  expect_same(train(two), alone, 1e-6);
+  const Run four{.settings = kFixed, .layers = net, .ranks = 4, .ddl = "-mode n:4", .gpus = true};
+  expect_same(train(four), alone, 1e-6);
+  const Run mixed{
+      .settings = kFixed, .layers = net, .ranks = 4, .ddl = "-mode b:2x2 -compress fp16", .hosts = 1, .gpus = true};
+  expect_same(train(mixed), alone, 1e-6);
 }
 
 /// The first loss is from before any gradient was rounded; it rides behind the gradients.
