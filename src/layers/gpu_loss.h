@@ -66,6 +66,8 @@ class LossDivision {
     staging_ = std::static_pointer_cast<double>(device.host_memory(sizeof(double)));
   }
 
+  /// Booking::asks_ranks.
+  bool asks_ranks() const { return normalizer_.counts_labels(); }
   /// For the body of the sum.
   LossEnd end(const KernelRun& run) const {
     const bool counts = normalizer_.counts_labels();

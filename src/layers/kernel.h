@@ -77,6 +77,8 @@ struct Booking {
   std::vector<Alias> backward_aliases;   ///< top gradient -> bottom gradient
   bool equal_bottom_diffs = false;       ///< all wanted bottom gradients are equal: they may lie in one memory
   bool takes_missing_top_diffs = false;  ///< true: a top gradient may be null, meaning zero; else the net fills zeros
+  bool asks_ranks = false;               ///< may call Pass::ranks: its work then waits for the host
+  bool reads_position = false;           ///< a GPU's kernel reads KernelRun::first_sample
   bool repeatable = false;               ///< cheap, and forward may run once more in a pass (KernelRun::again)
 };
 
@@ -90,6 +92,9 @@ struct KernelRun {
   void* saved = nullptr;
   void* scratch = nullptr;
   const Pass* pass = nullptr;
+  /// pass->first_sample in the device's memory. What is recorded as a graph reads it there: all else of `pass` keeps
+  /// its value from one launch to the next.
+  const uint64_t* first_sample = nullptr;
   /// Forward of a `repeatable` kernel, once more: bottoms, parameters and `saved` are as the first run left them. Makes
   /// the same tops, bit by bit, and changes nothing else.
   bool again = false;

@@ -23,10 +23,15 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       arena_(arena),
       stream_(stream),
       persistent_(*options.device, plan.persistent_bytes),
+      losses_(graph, plan, *options.device),
+      graphs_(plan, *options.device),
       bound_steps_(plan.steps.size()),
       step_ms_(plan.steps.size(), 0) {
   arena_.reserve(plan.arena_bytes);
   if (plan.offloading.moved > 0) copies_ = std::make_unique<CopyStreams>(plan, options, stream);
+  if (!options.device->is_host()) {
+    uploads_ = std::make_unique<Uploads>(plan, persistent_.data(), *options.device, stream);
+  }
   if (options.poison) find_dead_memory();
   bind();
   write_constants(1);
@@ -78,6 +83,7 @@ void Executor::bind() {
     bound.accumulate.assign(bound.params.size(), 0);
   }
   bound_arena_ = arena_.data();
+  graphs_.forget();
 }
 
 void Executor::write_constants(double scale) {
@@ -93,19 +99,36 @@ void Executor::fill_constant_sources() {
     for (int top : plan_.steps[s].tops) {
       write(top, std::vector<float>(static_cast<size_t>(tensor(top).count()), 0.0f));
     }
-    const int node = plan_.units[static_cast<size_t>(plan_.steps[s].unit)].nodes[0];
-    if (graph_.nodes[static_cast<size_t>(node)].source->constant()) fill_source(static_cast<int>(s));
+    if (source_of(static_cast<int>(s))->constant()) write_constant_source(static_cast<int>(s));
   }
 }
 
-void Executor::forward(const Pass& pass, ParamGate* gate) {
-  if (bound_arena_ != arena_.data()) bind();
+void Executor::send_batch(const Pass& pass) {
+  for (int s = 0; s < plan_.backward_begin; ++s) {
+    if (plan_.steps[static_cast<size_t>(s)].kind == StepKind::kSource) send_source(s, pass);
+  }
+}
+
+void Executor::forward(const Pass& pass, ParamGate* gate, bool batch_sent) {
+  if (bound_arena_ != arena_.data()) {
+    stream_.synchronize();
+    bind();
+  }
   arena_.wait_in(stream_);
   pass_ = pass;
+  accumulate_ = false;
+  batch_sent_ = batch_sent;
+  if (uploads_) uploads_->send_position(pass.first_sample);
   run_steps(0, plan_.backward_begin, nullptr, gate);
+  losses_.enqueue(stream_, [this](int value) { return tensor(value); });
+}
+
+double Executor::finish_forward() {
+  const double loss = losses_.wait(stream_);
   for (const Unit& unit : plan_.units) {
     if (unit.kernel) naming_layer(unit, [&] { unit.kernel->check(pass_); });
   }
+  return loss;
 }
 
 void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
@@ -116,44 +139,56 @@ void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
 }
 
 void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate) {
-  const bool in_step = profiling_ || hook_;
-  for (int s = begin; s < end; ++s) {
-    const Step& step = plan_.steps[static_cast<size_t>(s)];
+  const bool stepwise = profiling_ || hook_ || watches_every_step_;
+  for (int s = begin, next; s < end; s = next) {
+    next = stepwise ? s + 1 : graphs_.end_of_segment(s, end, pass_, sink);
+    const Step& first = plan_.steps[static_cast<size_t>(s)];
     if (copies_) copies_->wait_for_needs(s);
-    if (is_copy(step.kind)) {
+    if (is_copy(first.kind)) {
       run_step(s);
       continue;
     }
-    if (gate && step.kind == StepKind::kForward) {
-      for (Param* param : bound_steps_[static_cast<size_t>(s)].params) gate->need(*param);
-    }
+    if (gate) open(*gate, s, next);
     if (watch_) watch_(s);
     const double start = profiling_ ? now_ms() : 0;
-    run_step(s);
-    const bool deliver = sink && !step.ready.empty();
-    if (in_step || (deliver && !options_.device->is_host())) stream_.synchronize();
+    const auto enqueue = [&] {
+      for (int step = s; step < next; ++step) run_step(step);
+    };
+    stepwise ? enqueue() : graphs_.run(stream_, s, next, pass_, accumulate_, enqueue);
+    if (profiling_ || hook_) stream_.synchronize();
     if (profiling_) step_ms_[static_cast<size_t>(s)] += now_ms() - start;
     if (hook_) hook_(s);
-    if (!deliver) continue;
-    for (Param* param : step.ready) sink->ready(*param);
+    if (sink) deliver(*sink, s, next);
   }
-  stream_.synchronize();
+  if (stepwise || copies_) stream_.synchronize();
   if (copies_) copies_->end_steps(arena_);
+  if (!options_.device->is_host()) arena_.leave_under_way(stream_.record());
+}
+
+void Executor::open(ParamGate& gate, int begin, int end) {
+  for (int s = begin; s < end; ++s) {
+    if (plan_.steps[static_cast<size_t>(s)].kind != StepKind::kForward) continue;
+    for (Param* param : bound_steps_[static_cast<size_t>(s)].params) gate.need(*param);
+  }
+}
+
+void Executor::deliver(GradientSink& sink, int begin, int end) {
+  for (int s = begin; s < end; ++s) {
+    for (Param* param : plan_.steps[static_cast<size_t>(s)].ready) sink.ready(*param);
+  }
 }
 
 void Executor::run_step(int index) {
   const Step& step = plan_.steps[static_cast<size_t>(index)];
   switch (step.kind) {
-    case StepKind::kSource: {
-      const int node = plan_.units[static_cast<size_t>(step.unit)].nodes[0];
-      if (!graph_.nodes[static_cast<size_t>(node)].source->constant()) fill_source(index);
+    case StepKind::kSource:
+      run_source(index);
       break;
-    }
     case StepKind::kReorder:
     case StepKind::kForward:
     case StepKind::kBackward:
     case StepKind::kRepeat:
-      stream_.run([this, index] { run_kernel(index); });
+      stream_.run([this, index, pass = pass_, accumulate = accumulate_] { run_kernel(index, pass, accumulate); });
       break;
     case StepKind::kOffload:
     case StepKind::kPrefetch: {
@@ -166,18 +201,21 @@ void Executor::run_step(int index) {
   if (copies_) copies_->mark_done(index);
 }
 
-void Executor::run_kernel(int index) {
+/// Where streams are threads, one of them: all that changes comes by value, as it does into a recording.
+void Executor::run_kernel(int index, Pass pass, bool accumulate) {
   const Step& step = plan_.steps[static_cast<size_t>(index)];
   const Unit& unit = plan_.units[static_cast<size_t>(step.unit)];
   Bound& bound = bound_steps_[static_cast<size_t>(index)];
   if (step.reorder) return step.reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch, &stream_);
   if (step.kind == StepKind::kBackward) {
-    for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate_ || !step.first_part[i];
+    for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate || !step.first_part[i];
   }
+  const uint64_t* const on_device = uploads_ ? uploads_->position() : nullptr;
+  const uint64_t* const position = on_device ? on_device : &pass.first_sample;
   const bool again = step.kind == StepKind::kRepeat;
-  const KernelRun run{bound.bottoms,    bound.tops,  bound.bottom_diffs, bound.top_diffs, bound.params,
-                      bound.accumulate, bound.saved, bound.scratch,      &pass_,          again,
-                      &stream_};
+  const KernelRun run{
+      bound.bottoms, bound.tops, bound.bottom_diffs, bound.top_diffs, bound.params, bound.accumulate, bound.saved,
+      bound.scratch, &pass,      position,           again,           &stream_};
   naming_layer(unit,
                [&] { step.kind == StepKind::kBackward ? unit.kernel->backward(run) : unit.kernel->forward(run); });
 }
@@ -192,28 +230,35 @@ void Executor::naming_layer(const Unit& unit, const Work& work) const {
   }
 }
 
-void Executor::fill_source(int index) {
+SourceLayer* Executor::source_of(int index) const {
   const Step& step = plan_.steps[static_cast<size_t>(index)];
-  const Bound& bound = bound_steps_[static_cast<size_t>(index)];
-  SourceLayer& source = *graph_.nodes[static_cast<size_t>(plan_.units[static_cast<size_t>(step.unit)].nodes[0])].source;
-  if (options_.device->is_host()) {
-    source.fill(bound.tops, pass_);
-    return;
-  }
-  size_t bytes = 0;
-  for (const Tensor& top : bound.tops) bytes += align_up(top.desc.bytes());
-  stream_.synchronize();  // the staging memory may still be on its way
-  staging_.resize(bytes);
-  std::vector<Tensor> host = bound.tops;
-  size_t at = 0;
-  for (Tensor& top : host) {
-    top.data = staging_.data() + at;
-    at += align_up(top.desc.bytes());
-  }
-  source.fill(host, pass_);
+  return graph_.nodes[static_cast<size_t>(plan_.units[static_cast<size_t>(step.unit)].nodes[0])].source;
+}
+
+void Executor::write_constant_source(int index) {
+  std::vector<Tensor> host = bound_steps_[static_cast<size_t>(index)].tops;
+  std::vector<std::vector<char>> memory;
+  for (Tensor& top : host) top.data = memory.emplace_back(top.desc.bytes()).data();
+  source_of(index)->fill(host, pass_);
   for (size_t t = 0; t < host.size(); ++t) {
-    stream_.copy_to_device(bound.tops[t].data, host[t].data, host[t].desc.bytes());
+    stream_.copy_to_device(bound_steps_[static_cast<size_t>(index)].tops[t].data, host[t].data, memory[t].size());
   }
+  stream_.synchronize();
+}
+
+void Executor::send_source(int index, const Pass& pass) {
+  SourceLayer& source = *source_of(index);
+  if (source.constant()) return;
+  uploads_->send(index, bound_steps_[static_cast<size_t>(index)].tops,
+                 [&](std::span<const Tensor> tops) { source.fill(tops, pass); });
+}
+
+void Executor::run_source(int index) {
+  const std::vector<Tensor>& tops = bound_steps_[static_cast<size_t>(index)].tops;
+  if (source_of(index)->constant()) return;
+  if (!uploads_) return source_of(index)->fill(tops, pass_);
+  if (!batch_sent_) send_source(index, pass_);
+  uploads_->deliver(index, tops);
 }
 
 /// After the last step that uses it, not when the plan gives it up: until then a copy may be under way.

@@ -1,7 +1,9 @@
 /// Runs the steps of a plan on a device.
 ///
 /// Everything a step needs - tensors, parameters, addresses - is bound once after planning; a pass then only calls
-/// kernels, in order, on one stream, and issues copies on two others (copy_streams.h). One thread drives an executor.
+/// kernels, in order, on one stream, in segments that are recorded where that is possible (pass_graphs.h). Batches come
+/// by another stream (uploads.h), and offloaded values by two more (copy_streams.h). Nothing of a steady pass on a GPU
+/// waits for the host, nor the host for it, until finish_forward. One thread drives an executor.
 #pragma once
 
 #include <functional>
@@ -10,8 +12,11 @@
 
 #include "net/copy_streams.h"
 #include "net/graph.h"
+#include "net/loss_reader.h"
 #include "net/options.h"
+#include "net/pass_graphs.h"
 #include "net/plan.h"
+#include "net/uploads.h"
 
 namespace robusta {
 
@@ -25,15 +30,23 @@ class Executor {
   /// Waits for what is enqueued: it uses the executor's memory.
   ~Executor();
 
-  /// REQUIRES: the sources have prepared this pass.
-  void forward(const Pass& pass, ParamGate* gate = nullptr);
+  /// Starts the way of a coming pass's batch, beside what is enqueued. REQUIRES: the sources have prepared that pass,
+  /// and the device is not the host.
+  void send_batch(const Pass& pass);
+  /// Enqueues all of it. `batch_sent`: by send_batch, the last one. REQUIRES: the sources have prepared this pass.
+  void forward(const Pass& pass, ParamGate* gate, bool batch_sent);
+  /// Waits for the forward pass: its loss. Throws what its work, and its kernels' checks, have found.
+  double finish_forward();
   void backward(const Pass& pass, bool accumulate, GradientSink* sink);
 
   /// Called on the driving thread after each step, with its index, once its work is done.
   using StepHook = std::function<void(int step)>;
   void set_hook(StepHook hook) { hook_ = std::move(hook); }
-  /// Called before each step, with its index.
-  void set_watch(StepHook watch) { watch_ = std::move(watch); }
+  /// Called before each step, with its index; or, unless `every_step`, where the host comes by.
+  void set_watch(StepHook watch, bool every_step) {
+    watch_ = std::move(watch);
+    watches_every_step_ = watch_ && every_step;
+  }
   void set_profiling(bool on) { profiling_ = on; }
   /// Milliseconds spent per step since profiling was switched on.
   const std::vector<double>& step_ms() const { return step_ms_; }
@@ -42,6 +55,7 @@ class Executor {
   /// Writes the plan's constants, the weights of losses among them, times `scale`.
   void write_constants(double scale);
 
+  const GraphUse& graphs() const { return graphs_.use(); }
   /// What offloading has copied so far.
   CopyTotals copies() const { return copies_ ? copies_->totals() : CopyTotals{}; }
 
@@ -62,12 +76,17 @@ class Executor {
 
   void bind();
   void fill_constant_sources();
+  void write_constant_source(int index);
   std::vector<Tensor> bind_all(const std::vector<int>& values);
   void* address(int value);
   void run_steps(int begin, int end, GradientSink* sink, ParamGate* gate);
+  void open(ParamGate& gate, int begin, int end);
+  void deliver(GradientSink& sink, int begin, int end);
   void run_step(int index);
-  void fill_source(int index);
-  void run_kernel(int index);
+  SourceLayer* source_of(int index) const;
+  void send_source(int index, const Pass& pass);
+  void run_source(int index);
+  void run_kernel(int index, Pass pass, bool accumulate);
   /// Calls work(), a call of the unit's kernel; its errors then name the layer.
   template <typename Work>
   void naming_layer(const Unit& unit, const Work& work) const;
@@ -80,15 +99,17 @@ class Executor {
   Arena& arena_;
   Stream& stream_;
   DeviceBuffer persistent_;
-  std::vector<char> staging_;  ///< host side of source tops, for devices with memory of their own
+  std::unique_ptr<Uploads> uploads_;  ///< null: the device is the host
+  LossReader losses_;
+  PassGraphs graphs_;
   void* bound_arena_ = nullptr;
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   std::vector<Bound> bound_steps_;
   std::vector<std::vector<int>> dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
   Pass pass_;
-  bool accumulate_ = false;
-  bool profiling_ = false;
+  bool accumulate_ = false, batch_sent_ = false;
+  bool profiling_ = false, watches_every_step_ = false;
   std::vector<double> step_ms_;
   StepHook hook_, watch_;
 };

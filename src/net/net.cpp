@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include "base/nearest.h"
 #include "base/philox.h"
@@ -31,6 +32,7 @@ Net::Net(NetDef def, NetOptions options) : options_(std::move(options)), graph_(
 Net::~Net() = default;
 
 void Net::replan() {
+  if (prefetched_) prefetched_->sent = false;
   executor_.reset();
   if (options_.budget) options_.budget->taken -= taken_;
   plan_ = make_plan(graph_, options_);
@@ -125,39 +127,49 @@ void Net::fill_params() {
   }
 }
 
-double Net::forward(const Pass& pass, ParamGate* gate) {
-  assert(executor_ && "the net was only planned");
-  bool changed = false;
+void Net::prepare_sources(const Pass& pass) {
   for (Node& node : graph_.nodes) {
     if (!node.source) continue;
     try {
-      changed = node.source->prepare(pass) || changed;
+      shapes_changed_ = node.source->prepare(pass) || shapes_changed_;
     } catch (Error& error) {
       rethrow_at(std::move(error), node.layer->name(), node.where);
     }
   }
-  if (changed) {
+}
+
+void Net::prefetch(const Pass& next) {
+  if (options_.device->is_host()) return;
+  prefetched_.reset();
+  try {
+    prepare_sources(next);
+    if (!shapes_changed_) executor_->send_batch(next);
+    prefetched_ = {next.seed, next.first_sample, next.batch, !shapes_changed_};
+  } catch (const Error&) {
+    // Met again by the pass itself, if it comes.
+  }
+}
+
+double Net::forward(const Pass& pass, ParamGate* gate) {
+  start_forward(pass, gate);
+  return finish_forward();
+}
+
+void Net::start_forward(const Pass& pass, ParamGate* gate) {
+  assert(executor_ && "the net was only planned");
+  const auto ahead = std::exchange(prefetched_, std::nullopt);
+  const bool prepared =
+      ahead && ahead->seed == pass.seed && ahead->first_sample == pass.first_sample && ahead->batch == pass.batch;
+  if (!prepared) prepare_sources(pass);
+  if (shapes_changed_) {
     infer_shapes(graph_);
     replan();
+    shapes_changed_ = false;
   }
-  executor_->forward(pass, gate);
-  double loss = 0;
-  for (size_t v = 0; v < graph_.versions.size(); ++v) {
-    const float weight = graph_.versions[v].loss_weight;
-    if (weight == 0 || plan_.data[v] < 0) continue;
-    double sum = 0;
-    if (options_.device->is_host() && !plan_.values[static_cast<size_t>(plan_.data[v])].desc.layout) {
-      const Tensor top = executor_->tensor(plan_.data[v]);
-      dispatch(top.desc.dtype, [&](auto t) {
-        for (int64_t i = 0; i < top.count(); ++i) sum += static_cast<double>(top.as<decltype(t)>()[i]);
-      });
-    } else {
-      for (float x : executor_->read(plan_.data[v])) sum += x;
-    }
-    loss += weight * sum;
-  }
-  return loss;
+  executor_->forward(pass, gate, prepared && ahead->sent);
 }
+
+double Net::finish_forward() { return executor_->finish_forward(); }
 
 void Net::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   assert(options_.backward);
@@ -197,6 +209,8 @@ NonFinite Net::find_non_finite(const Pass& pass) {
   return found;
 }
 
+GraphUse Net::graphs() const { return executor_ ? executor_->graphs() : GraphUse{}; }
+
 CopyTotals Net::copies() const { return executor_ ? executor_->copies() : CopyTotals{}; }
 
 double Net::seconds_waited() const {
@@ -235,18 +249,21 @@ std::vector<LayerTime> Net::layer_times() const {
   return times;
 }
 
-void Net::set_step_watch(StepWatch watch) {
+void Net::set_step_watch(StepWatch watch, bool every_step) {
   step_watch_ = std::move(watch);
+  watches_every_step_ = every_step;
   watch_steps();
 }
 
 void Net::watch_steps() {
-  if (!step_watch_) return executor_->set_watch(nullptr);
-  executor_->set_watch([this](int s) {
-    const Step& step = plan_.steps[static_cast<size_t>(s)];
-    const int node = plan_.units[static_cast<size_t>(step.unit)].nodes[0];
-    step_watch_(graph_.nodes[static_cast<size_t>(node)].layer->name(), step.in_backward);
-  });
+  if (!step_watch_) return executor_->set_watch(nullptr, false);
+  executor_->set_watch(
+      [this](int s) {
+        const Step& step = plan_.steps[static_cast<size_t>(s)];
+        const int node = plan_.units[static_cast<size_t>(step.unit)].nodes[0];
+        step_watch_(graph_.nodes[static_cast<size_t>(node)].layer->name(), step.in_backward);
+      },
+      watches_every_step_);
 }
 
 void Net::set_layer_hook(LayerHook hook) {

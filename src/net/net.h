@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "net/copy_streams.h"
 #include "net/graph.h"
 #include "net/options.h"
+#include "net/pass_graphs.h"
 #include "net/plan.h"
 #include "schema/source.h"
 
@@ -29,6 +31,9 @@ class GradientSink {
  public:
   virtual ~GradientSink() = default;
   virtual void ready(Param& param) = 0;
+  /// Whether `ready` of this parameter starts something that the steps behind it run beside. Where it does not, it may
+  /// be called later, when more of them are enqueued.
+  virtual bool urgent(const Param& param) const { return true; }
 };
 
 /// Asked before a forward step reads a parameter, on the driving thread: the place to wait for an update that is still
@@ -73,6 +78,13 @@ class Net {
 
   /// Runs all layers; returns the loss, the sum of weight x value over all weighted tops.
   double forward(const Pass& pass, ParamGate* gate = nullptr);
+  /// The same in two: start_forward enqueues, and on a GPU returns before anything has run; finish_forward waits. What
+  /// is enqueued in between, backward and the batch of the next pass, runs on while the host waits.
+  void start_forward(const Pass& pass, ParamGate* gate = nullptr);
+  double finish_forward();
+  /// Makes the batch of a coming pass ready and starts its way to the GPU; nothing on the host. What goes wrong is
+  /// thrown by that pass's forward.
+  void prefetch(const Pass& next);
   /// Runs backward after forward with the same pass; once per forward, as gradients take the memory of values that are
   /// no longer needed (with keep_blobs it may be run again). `accumulate`: add to the parameters' gradients instead of
   /// overwriting them. REQUIRES: options.backward.
@@ -124,6 +136,8 @@ class Net {
 
   /// Runs the forward pass again, looking at every value as it is made.
   NonFinite find_non_finite(const Pass& pass);
+  /// What of its passes is recorded.
+  GraphUse graphs() const;
   /// What large model support has copied between device and host so far.
   CopyTotals copies() const;
   /// Seconds the sources have waited for data so far.
@@ -139,12 +153,14 @@ class Net {
   void set_layer_hook(LayerHook hook);
   /// Told of the layer before each of its steps runs. Costs a call per step.
   using StepWatch = std::function<void(const std::string& layer, bool backward)>;
-  void set_step_watch(StepWatch watch);
+  /// With `every_step` false: only where the host comes by, as several steps may be launched at once.
+  void set_step_watch(StepWatch watch, bool every_step = true);
   /// Mean absolute value of one value of the plan, for debug_info. -1: the blob has none (no gradient).
   double mean_abs(int version, bool diff);
   double mean_abs(const Param& param, bool diff);
 
  private:
+  void prepare_sources(const Pass& pass);
   void replan();
   void take_from_budget();
   void watch_steps();
@@ -167,6 +183,15 @@ class Net {
   std::unique_ptr<Executor> executor_;
   LayerHook hook_;
   StepWatch step_watch_;
+  bool watches_every_step_ = true;
+  /// By prefetch; none: no source is ahead of the passes.
+  struct Prefetched {
+    uint64_t seed, first_sample;
+    int64_t batch;
+    bool sent;  ///< to the device
+  };
+  std::optional<Prefetched> prefetched_;
+  bool shapes_changed_ = false;  ///< those of a source's tops, since the net was planned
 };
 
 }  // namespace robusta

@@ -100,6 +100,7 @@ struct Plan {
   int backward_begin = 0;                        ///< steps before are forward
   std::vector<int> data, diff;                   ///< per version: its value, -1: none (fused away, or no gradient)
   std::vector<std::pair<int, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
+  int position = -1;  ///< persistent: Pass::first_sample for kernels on a device; -1: none reads it
   size_t arena_bytes = 0, persistent_bytes = 0;
   size_t arena_budget = 0;    ///< bytes that the arena should have at most
   size_t unshared_bytes = 0;  ///< every version's data and gradient in plain order, nothing shared

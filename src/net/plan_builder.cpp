@@ -62,6 +62,13 @@ void PlanBuilder::add_source(int node) {
   for (int v : source.tops) tops.push_back(add_top(v, {nullptr, options_.dtype}, source.source->constant()));
   touch(tops, static_cast<int>(plan_.steps.size()) - 1);
   step.tops = tops;
+  if (source.source->constant() || options_.device->is_host()) return;
+  size_t bytes = 0;
+  for (const int top : tops) bytes += align_up(plan_.values[static_cast<size_t>(top)].bytes);
+  const int upload = new_raw("upload of " + source.layer->name(), bytes);
+  plan_.values[static_cast<size_t>(upload)].persistent = true;
+  touch(upload, static_cast<int>(plan_.steps.size()) - 1);
+  plan_.steps.back().scratch = upload;
 }
 
 void PlanBuilder::add_unit(int node) {
@@ -73,6 +80,7 @@ void PlanBuilder::add_unit(int node) {
   const int index = static_cast<int>(plan_.units.size()) - 1;
   const Unit& unit = plan_.units.back();
   const Booking& booking = unit.kernel->booking();
+  if (booking.reads_position && !options_.device->is_host()) add_position();
   UnitValues values;
   for (size_t b = 0; b < first.bottoms.size(); ++b) {
     const int value = plan_.data[static_cast<size_t>(first.bottoms[b])];
@@ -106,6 +114,13 @@ void PlanBuilder::add_unit(int node) {
   touch(values.saved, at);
   touch(scratch, at);
   unit_values_.push_back(std::move(values));
+}
+
+void PlanBuilder::add_position() {
+  if (plan_.position >= 0) return;
+  plan_.position = new_raw("position of the pass", sizeof(Pass::first_sample));
+  plan_.values.back().persistent = true;
+  touch(plan_.position, static_cast<int>(plan_.steps.size()));
 }
 
 void PlanBuilder::add_backward() {

@@ -28,6 +28,7 @@ class PlanBuilder {
   };
 
   void add_source(int node);
+  void add_position();
   void add_unit(int node);
   void add_unit_backward(int unit);
   int new_value(std::string label, TensorDesc desc, bool persistent);

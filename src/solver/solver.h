@@ -115,6 +115,9 @@ class Solver {
   Pass train_pass(int sub_iteration) const;
   Votes train_iteration();
   double forward(const Pass& pass);
+  double run_ahead(int sub_iteration);
+  void prefetch_after(int sub_iteration);
+  double heed_loss(double loss, const Pass& pass);
   void backward(const Pass& pass, bool accumulate, GradientSink* sink, bool hold);
   Error not_finite(double loss, Pass pass);
   void throw_not_finite(double ranks);
@@ -127,6 +130,7 @@ class Solver {
   void heed(const Votes& votes);
   void look_after_ranks();
   void report_copies();
+  void report_graphs();
   void display(bool due);
   TrainingLog::Start describe_start() const;
   TrainingLog::Train describe(const Speed& speed) const;

@@ -81,13 +81,20 @@ Votes Solver::train_iteration() {
   speed_.begin(net.seconds_waited());
   const bool hold = debug || updater_->clips() || (ranked_ && schedule_.needs_loss());
   GradientSink* sink = ranked_ ? static_cast<GradientSink*>(ranked_.get()) : updater_.get();
+  const bool on_gpu = !net.options().device->is_host() && !debug && !timeline_;
   double loss = 0;
   for (int sub = 0; sub < p.iter_size(); ++sub) {
+    const bool last = sub + 1 == p.iter_size();
+    if (on_gpu && !ranked_) {
+      loss += run_ahead(sub);
+      if (last) begin_update(loss / p.iter_size(), hold);
+      continue;
+    }
     const Pass pass = train_pass(sub);
     loss += forward(pass);
-    const bool last = sub + 1 == p.iter_size();
     if (last) begin_update(loss / p.iter_size(), hold);
     backward(pass, sub > 0, last ? sink : nullptr, hold);
+    if (on_gpu) prefetch_after(sub);
   }
   const Votes votes = settle(loss / p.iter_size(), hold);
   if (debug) log_param_norms(net);
@@ -100,6 +107,24 @@ Votes Solver::train_iteration() {
   ++state_.iter;
   state_.samples_seen += state_.global_batch;
   return votes;
+}
+
+/// A rank alone on a GPU: backward and the next batch are under way before the host waits for the loss, so that the GPU
+/// finds work when forward is done. Updates then come after all of backward.
+double Solver::run_ahead(int sub_iteration) {
+  const Pass pass = train_pass(sub_iteration);
+  train_net_->start_forward(pass);
+  train_net_->backward(pass, sub_iteration > 0);
+  prefetch_after(sub_iteration);
+  return heed_loss(train_net_->finish_forward(), pass);
+}
+
+/// Nothing after the last pass of the training: what is wrong with a batch that nobody takes is not asked.
+void Solver::prefetch_after(int sub_iteration) {
+  const bool ends = sub_iteration + 1 == def_.param.iter_size() && state_.iter + 1 >= def_.param.max_iter();
+  if (ends) return;
+  ranks_.doing("waiting for data");
+  train_net_->prefetch(train_pass(sub_iteration + 1));
 }
 
 /// Before the last backward of an iteration. A policy that looks at the loss has to know that of all ranks.
@@ -136,7 +161,6 @@ void Solver::finish_updates() {
   }
 }
 
-/// The loss; alone, throws when it is not finite. One rank of several first tells the others (Votes).
 double Solver::forward(const Pass& pass) {
   const int64_t begin = timeline_ ? steady_ns() : 0;
   const double waited = train_net_->seconds_waited();
@@ -148,6 +172,11 @@ double Solver::forward(const Pass& pass) {
     timeline_->end_step();
     timeline_->waited_for_data(begin, train_net_->seconds_waited() - waited);
   }
+  return heed_loss(loss, pass);
+}
+
+/// The loss; alone, throws when it is not finite. One rank of several first tells the others (Votes).
+double Solver::heed_loss(double loss, const Pass& pass) {
   if (on_forward) on_forward(loss);
   if (std::isfinite(loss)) return loss;
   if (!not_finite_) not_finite_ = not_finite(loss, pass);
@@ -267,6 +296,7 @@ void Solver::heed(const Votes& votes) {
 /// After an iteration: what the options of -ddl want to know of all ranks.
 void Solver::look_after_ranks() {
   report_copies();
+  report_graphs();
   if (!ranked_) return;
   reports_->after_iteration(state_.iter, speed_.total());
   const int every = ranks_.options().check_iter;
@@ -284,6 +314,13 @@ void Solver::report_copies() {
                static_cast<double>(total.bytes_in - copied_.bytes_in), total.exposed_ms - copied_.exposed_ms});
   copied_ = total;
   copied_iter_ = state_.iter;
+}
+
+/// When all has been recorded that will be.
+void Solver::report_graphs() {
+  constexpr int kThen = 3;
+  if (train_net_->options().device->is_host() || speed_.total().iterations != kThen) return;
+  LOG(INFO) << describe_graphs(train_net_->graphs());
 }
 
 bool Solver::out_of_time() const {

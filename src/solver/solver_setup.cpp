@@ -96,8 +96,8 @@ Solver::Solver(SolverDef def, SolverOptions options)
 void Solver::watch_steps() {
   if (ranks_.alone()) return;
   const auto tell = [this](const std::string& layer, bool backward) { tell_step(layer, backward); };
-  train_net_->set_step_watch(tell);
-  for (auto& net : test_nets_) net->set_step_watch(tell);
+  train_net_->set_step_watch(tell, false);
+  for (auto& net : test_nets_) net->set_step_watch(tell, false);
 }
 
 void Solver::tell_step(const std::string& layer, bool backward) {

@@ -105,8 +105,10 @@ void Updater::update(Slot& slot, double gradient_scale) {
   task.iteration = now_.number;
   task.kernel_kind = device_kind_;
   if (device_kind_ != "cpu") task.stream = &net_.stream();
-  net_.stream().run([this, task] { rule_->apply(task); });
-  if (moves) ++param.version;
+  net_.stream().run([this, task, moves, &param] {
+    rule_->apply(task);
+    if (moves) ++param.version;  // in the order of the stream, as kernels read it
+  });
 }
 
 /// Layer-wise rates (LARS; You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks"), as Intel's

@@ -36,6 +36,8 @@ class Updater : public GradientSink {
   };
   void begin(const Iteration& iteration);
   void ready(Param& param) override;
+  /// Updates are in the order of the stream.
+  bool urgent(const Param&) const override { return false; }
   /// Updates all parameters that were not yet, those without a gradient too (decay acts on them).
   void finish();
 

@@ -168,6 +168,10 @@ void KernelHarness::make_memory() {
   saved_ = make_buffer(booking.saved_bytes);
   forward_scratch_ = make_buffer(booking.forward_scratch);
   backward_scratch_ = make_buffer(booking.backward_scratch);
+  position_ = DeviceBuffer(how_.device ? *how_.device : cpu_device(), sizeof how_.pass.first_sample);
+  const std::unique_ptr<Stream> stream = (how_.device ? *how_.device : cpu_device()).make_stream();
+  stream->copy_to_device(position_.data(), &how_.pass.first_sample, sizeof how_.pass.first_sample);
+  stream->synchronize();
   if (!how_.share_memory) return;
 
   for (const Alias& alias : booking.forward_aliases) {
@@ -251,6 +255,7 @@ KernelRun KernelHarness::run_of(std::vector<char>& accumulate) {
   run.accumulate = accumulate;
   run.saved = saved_.data();
   run.pass = &how_.pass;
+  run.first_sample = static_cast<const uint64_t*>(position_.data());
   run.stream = stream_.get();
   return run;
 }

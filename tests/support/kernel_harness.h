@@ -110,6 +110,7 @@ class KernelHarness {
 
   std::vector<Slot> bottoms_, tops_, bottom_diffs_, top_diffs_, param_data_, param_diffs_;
   GuardedBuffer saved_, forward_scratch_, backward_scratch_;
+  DeviceBuffer position_;
   std::vector<Tensor> run_bottoms_, run_tops_, run_bottom_diffs_, run_top_diffs_;
   std::vector<Param*> run_params_;
 };

@@ -171,6 +171,7 @@ class BatchNormGpu : public Kernel {
     view_ = book_channel_view(request, {chain.norm->batch(), chain.norm->channels(), chain.norm->plane()}, booking_);
     const bool learns_scale = scale_ >= 0 && request.backward && request.param_grads[static_cast<size_t>(scale_)];
     booking_.repeatable = true;
+    booking_.asks_ranks = sync_;
     booking_.reads_bottoms = {!global_ || learns_scale || slope_ != 1};
     booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
     booking_.saved_bytes = kSavedArrays * channels() * sizeof(float);

@@ -18,8 +18,9 @@ DropoutLayer::DropoutLayer(const caffe::LayerParameter& param) : Layer(param) {
   }
 }
 
-DropoutMask::DropoutMask(const DropoutLayer& layer, const Pass& pass, int64_t count)
-    : first_sample(pass.first_sample), threshold(static_cast<uint32_t>(std::ldexp(layer.ratio(), 32))) {
+DropoutMask::DropoutMask(const DropoutLayer& layer, const KernelRun& run, int64_t count)
+    : first_sample(run.first_sample), threshold(static_cast<uint32_t>(std::ldexp(layer.ratio(), 32))) {
+  const Pass& pass = *run.pass;
   const int64_t own_seed = layer.param().dropout_param().random_seed();
   key = random_key(own_seed >= 0 ? static_cast<uint64_t>(own_seed) : pass.seed, layer.name(), "dropout");
   // A blob that is not made of samples counts as a part of the first one.
@@ -40,20 +41,20 @@ class DropoutReference : public Kernel {
     booking_.backward_aliases = {{0, 0, false}};
   }
   std::string describe() const override { return "reference"; }
-  void forward(const KernelRun& run) override { apply(*run.pass, run.bottoms[0], run.tops[0]); }
+  void forward(const KernelRun& run) override { apply(run, run.bottoms[0], run.tops[0]); }
   void backward(const KernelRun& run) override {
-    if (run.bottom_diffs[0]) apply(*run.pass, run.top_diffs[0], run.bottom_diffs[0]);
+    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0], run.bottom_diffs[0]);
   }
 
  private:
-  void apply(const Pass& pass, const Tensor& from, const Tensor& to) const {
-    const DropoutMask mask(layer_, pass, to.count());
+  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const {
+    const DropoutMask mask(layer_, run, to.count());
     const T* x = from.as<T>();
     T* y = to.as<T>();
     parallel_for(to.count(), 1 << 12, [=, this](int64_t i) {
       const auto sample = static_cast<uint64_t>(i / mask.per_sample);
       const auto within = static_cast<uint64_t>(i % mask.per_sample);
-      const uint32_t word = philox(mask.key, mask.first_sample + sample, within / 4)[within % 4];
+      const uint32_t word = philox(mask.key, *mask.first_sample + sample, within / 4)[within % 4];
       y[i] = word >= mask.threshold ? scale_ * x[i] : T{0};
     });
   }

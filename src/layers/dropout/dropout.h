@@ -19,10 +19,10 @@ class DropoutLayer : public Layer {
 /// Which elements survive: a pure function of the run's seed, the layer's name, the sample's position in the training
 /// and the element's place in the sample. Element i of a sample looks at word i % 4 of Philox block i / 4.
 struct DropoutMask {
-  DropoutMask(const DropoutLayer& layer, const Pass& pass, int64_t count);
+  DropoutMask(const DropoutLayer& layer, const KernelRun& run, int64_t count);
 
   uint64_t key;
-  uint64_t first_sample;
+  const uint64_t* first_sample;  ///< in the device's memory
   int64_t samples, per_sample;
   uint32_t threshold;  ///< words below it drop their element
 };

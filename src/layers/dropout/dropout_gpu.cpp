@@ -21,7 +21,7 @@ struct DropBlock {
     int64_t sample = i;
     const int64_t block = blocks.take_off(sample);
     const PhiloxBlock words =
-        philox(mask.key, mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(block));
+        philox(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(block));
     for (int k = 0; k < 4; ++k) {
       const int64_t within = 4 * block + k, at = sample * mask.per_sample + within;
       if (within >= mask.per_sample) return;
@@ -45,7 +45,7 @@ struct DropElement {
     const int64_t channel = channels.take_off(n), pixel = pixels.take_off(n);
     int64_t sample = (n * channel_count + channel) * pixel_count + pixel;
     const auto within = static_cast<uint64_t>(per_sample.take_off(sample));
-    const PhiloxBlock words = philox(mask.key, mask.first_sample + static_cast<uint64_t>(sample), within / 4);
+    const PhiloxBlock words = philox(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), within / 4);
     y[i] =
         words[within % 4] >= mask.threshold ? static_cast<T>(scale * static_cast<float>(x[i])) : static_cast<T>(0.0f);
   }
@@ -61,6 +61,7 @@ class DropoutGpu : public Kernel {
     if (last_) extents_ = channel_extents(request.bottoms[0].shape);
     booking_.reads_bottoms = {false};
     booking_.repeatable = true;
+    booking_.reads_position = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
   }
@@ -73,7 +74,7 @@ class DropoutGpu : public Kernel {
  private:
   void apply(const KernelRun& run, const T* x, T* y) const {
     if (count_ == 0) return;
-    const DropoutMask mask(layer_, *run.pass, count_);
+    const DropoutMask mask(layer_, run, count_);
     if (last_) {
       for_each(run.stream, count_,
                DropElement<T>{mask, scale_, Divisor(extents_.channels), Divisor(extents_.pixels),

@@ -48,14 +48,14 @@ class DropoutNative : public Kernel {
     booking_.backward_aliases = {{0, 0, false}};
   }
   std::string describe() const override { return "native"; }
-  void forward(const KernelRun& run) override { apply(*run.pass, run.bottoms[0], run.tops[0]); }
+  void forward(const KernelRun& run) override { apply(run, run.bottoms[0], run.tops[0]); }
   void backward(const KernelRun& run) override {
-    if (run.bottom_diffs[0]) apply(*run.pass, run.top_diffs[0], run.bottom_diffs[0]);
+    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0], run.bottom_diffs[0]);
   }
 
  private:
-  void apply(const Pass& pass, const Tensor& from, const Tensor& to) const {
-    const DropoutMask mask(layer_, pass, to.count());
+  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const {
+    const DropoutMask mask(layer_, run, to.count());
     const int64_t chunks = (mask.per_sample + kChunk - 1) / kChunk;
     const float* x = from.as<float>();
     float* y = to.as<float>();
@@ -63,7 +63,7 @@ class DropoutNative : public Kernel {
       const int64_t sample = task / chunks, begin = task % chunks * kChunk;
       const int64_t count = std::min(kChunk, mask.per_sample - begin);
       alignas(64) uint32_t words[kChunk];
-      philox_blocks(mask.key, mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(begin) / 4,
+      philox_blocks(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(begin) / 4,
                     (count + 3) / 4, words);
       const int64_t at = sample * mask.per_sample + begin;
       drop(words, mask.threshold, scale_, x + at, y + at, count);

@@ -58,6 +58,7 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
     booking_.bottom_types = {dtype_of<T>(), DType::kF32};
     booking_.top_types = {DType::kF32};
     booking_.reads_bottoms = {true, true};
+    booking_.asks_ranks = division_.asks_ranks();
     booking_.saved_bytes = sizeof(LossResult);
     booking_.forward_scratch = reduce_all_scratch<CrossEntropySum<T>>(count_);
   }

@@ -141,6 +141,7 @@ class SoftmaxLossGpu : public Kernel {
     booking_.bottom_types = {dtype_of<T>(), DType::kF32};
     booking_.top_types.assign(request.tops.size(), DType::kF32);
     booking_.reads_bottoms = {true, true};
+    booking_.asks_ranks = division_.asks_ranks();
     // Nobody need use the probabilities.
     booking_.takes_missing_top_diffs = two_tops_;
     booking_.saved_bytes = sizeof(LossResult) + static_cast<size_t>(view.positions()) * sizeof(SoftmaxSum);

@@ -24,6 +24,7 @@ std::shared_ptr<Device> the_cpu() {
 std::shared_ptr<Device> opened(int ordinal) {
   std::shared_ptr<Device> device = open_gpu(ordinal);
   device->set_math({.tf32 = FLAGS_tf32, .deterministic = FLAGS_deterministic});
+  device->set_graphs(FLAGS_cuda_graphs);
   return device;
 }
 

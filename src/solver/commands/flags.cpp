@@ -60,6 +60,7 @@ DEFINE_bool(share_memory, true,
             "let values that are not alive at the same time share memory; the results are the same");
 DEFINE_bool(autotune, true, "time kernels when planning and take the fastest");
 DEFINE_bool(deterministic, false, "the same bits on every run: implies -autotune=false");
+DEFINE_bool(cuda_graphs, true, "launch the steps of a pass on a GPU as recorded graphs");
 DEFINE_bool(tf32, true, "round the factors of products to 10 bits of mantissa where a GPU is faster so");
 DEFINE_string(batch, "",
               "samples per batch, instead of that of every data layer; global: training divides them by the ranks");

@@ -60,6 +60,10 @@ void RankedUpdate::ready(Param& param) {
   update_reduced();
 }
 
+bool RankedUpdate::urgent(const Param& param) const {
+  return reducer_.buckets()[bucket_of_.at(&param)].params.back() == &param;
+}
+
 void RankedUpdate::post() {
   if (timeline_) timeline_->posted(posted_);
   reducer_.sums().complete(posted_);

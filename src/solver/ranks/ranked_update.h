@@ -35,6 +35,8 @@ class RankedUpdate : public GradientSink, public ParamGate {
   /// REQUIRES: the iteration before is finished.
   void begin(const Votes& mine, bool hold);
   void ready(Param& param) override;
+  /// The last one of a bucket.
+  bool urgent(const Param& param) const override;
   /// After backward: waits for the last bucket and returns the votes of all ranks.
   Votes agree();
   void need(Param& param) override;
