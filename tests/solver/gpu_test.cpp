@@ -7,6 +7,7 @@
 #include "comm/thread_ranks.h"
 #include "device/sim/sim_device.h"
 #include "solver/toy_solver.h"
+#include "support/errors.h"
 #include "support/files.h"
 
 namespace robusta::test {
@@ -46,6 +47,12 @@ TEST_P(Rules, OnAnEmulatedGpuAreClose) {
   expect_close(trained(GetParam(), device), trained(GetParam(), cpu_device()), 1e-5);
 }
 
+TEST_P(Rules, AsGraphsGiveTheSameBits) {
+  SimDevice recording(kMemory, 0, "emulated"), eager(kMemory, 0, "emulated");
+  eager.set_graphs(false);
+  EXPECT_EQ(trained(GetParam(), recording), trained(GetParam(), eager));
+}
+
 INSTANTIATE_TEST_SUITE_P(Gpu, Rules,
                          testing::Values("momentum: 0.9 weight_decay: 0.01",
                                          "type: 'Nesterov' momentum: 0.9 weight_decay: 0.01 regularization_type: 'L1'",
@@ -83,11 +90,49 @@ TEST(Gpu, ASnapshotGoesOnOnTheCpu) {
   expect_close(everything(*second), trained(settings, cpu_device()), 1e-5);
 }
 
+TEST(Gpu, ASteadyIterationWaitsForItsLossAlone) {
+  SimDevice device(kMemory, kDelay, "emulated");
+  SolverOptions options;
+  options.device = &device;
+  const auto solver = toy("momentum: 0.9 max_iter: 100", options);
+  solver->step(4);
+  const uint64_t waits = device.host_waits(), synchronizations = device.synchronizations();
+  const uint64_t launches = device.launches();
+  const size_t memory = device.bytes_in_use();
+  solver->step(5);
+  EXPECT_EQ(device.synchronizations(), synchronizations);
+  EXPECT_LE(device.host_waits() - waits, 5u);
+  EXPECT_EQ(device.bytes_in_use(), memory);
+  // The position, the batch to the device, two tops into their places, forward, the loss, backward, four updates.
+  EXPECT_EQ(device.launches() - launches, 5u * 11);
+  EXPECT_EQ(solver->train_net().graphs().recordings, 2);
+}
+
+TEST(Gpu, AnInfiniteLossStopsBeforeTheUpdate) {
+  SimDevice device(kMemory, 0, "emulated");
+  SolverOptions options;
+  options.device = &device;
+  const auto solver = toy("max_iter: 100", options);
+  solver->step(4);
+  solver->finish_updates();
+  Net& net = solver->train_net();
+  Param& weights = *net.params().at(2);
+  std::vector<float> broken = net.read_param(weights);
+  broken[0] = 1e30f;
+  net.write_param(weights, broken);
+  const Error error = error_of([&] { solver->step(1); });
+  EXPECT_EQ(error.kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(error.layer(), "loss");
+  EXPECT_EQ(net.read_param(weights), broken);
+}
+
 /// `kernels`: of the device that each rank has; "": the host.
-std::vector<float> trained_by_ranks(int ranks, const std::string& kernels) {
+std::vector<float> trained_by_ranks(int ranks, const std::string& kernels, bool graphs = true,
+                                    int* recordings = nullptr) {
   std::vector<float> result;
   run_thread_ranks(ranks, [&](Communicator& world) {
     SimDevice device(kMemory, kDelay, kernels);
+    device.set_graphs(graphs);
     Ranks group(world, parse_ddl_options("-mode b:" + std::to_string(ranks) + " -bucket_mb 0.0001 -check_iter 2"));
     SolverOptions options;
     if (!kernels.empty()) options.device = &device;
@@ -97,6 +142,7 @@ std::vector<float> trained_by_ranks(int ranks, const std::string& kernels) {
     solver->step(6);
     solver->finish_updates();
     if (world.rank() == 0) result = everything(*solver);
+    if (world.rank() == 0 && recordings) *recordings = solver->train_net().graphs().recordings;
   });
   return result;
 }
@@ -107,6 +153,13 @@ TEST(Gpu, RanksStageTheirGradientsThroughTheHost) {
     EXPECT_EQ(trained_by_ranks(ranks, "cpu"), on_host) << ranks << " ranks";
     expect_close(trained_by_ranks(ranks, "emulated"), on_host, 1e-5);
   }
+}
+
+TEST(Gpu, GraphsEndWhereABucketDoes) {
+  int recordings = 0, none = 0;
+  EXPECT_EQ(trained_by_ranks(2, "emulated", true, &recordings), trained_by_ranks(2, "emulated", false, &none));
+  EXPECT_EQ(recordings, 1 + 2);  // forward, and backward of a layer for each bucket
+  EXPECT_EQ(none, 0);
 }
 
 }  // namespace
