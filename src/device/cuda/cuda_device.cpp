@@ -41,6 +41,11 @@ dnn::Context& CudaDevice::dnn() {
   return *dnn_;
 }
 
+void CudaDevice::start_libraries() {
+  dnn();
+  CudaStream(*this).blas();  // its code stays when the handle is given up
+}
+
 void CudaDevice::end_stream(cudaStream_t stream) {
   if (dnn_) dnn_->leave(stream);
 }

@@ -40,6 +40,9 @@ class CudaDevice : public Device {
   int generation() const { return generation_; }
   /// Made when first asked for. Throws Error{kDevice|kUnsupported}.
   dnn::Context& dnn();
+  /// Has cuDNN and cuBLAS take what memory they need once, for their code and contexts, so that free_memory() no
+  /// longer counts it. Throws Error{kDevice|kUnsupported|kMemory}.
+  void start_libraries();
   /// Before a stream of this device ends.
   void end_stream(cudaStream_t stream);
 

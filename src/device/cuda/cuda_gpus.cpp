@@ -71,7 +71,11 @@ std::vector<GpuInfo> list_cuda() {
   return gpus;
 }
 
-std::shared_ptr<Device> open_cuda(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
+std::shared_ptr<Device> open_cuda(int ordinal) {
+  auto device = std::make_shared<CudaDevice>(ordinal);
+  device->start_libraries();
+  return device;
+}
 
 /// Beside the libraries that this program was linked with: in the same folder of a toolkit, and where Python's packages
 /// have NCCL (nvidia/nccl/lib beside nvidia/cublas/lib, or nvidia/cu13/lib).
