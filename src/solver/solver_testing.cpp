@@ -75,12 +75,15 @@ void Solver::test(size_t index) {
   std::vector<OutputBlob> sums = read_outputs(net);  // for their shapes: a rank may have no batch at all
   clear(sums);
   double loss = 0;
-  for (int i = ranks_.rank(); i < batches; i += ranks_.count()) {
+  const int step = ranks_.count();
+  const auto first_of = [&](int i) { return i < batches ? static_cast<uint64_t>(i) * batch : 0; };
+  const auto pass_of = [&](int i) { return Pass{state_.seed, first_of(i), first_of(i + step), net.batch()}; };
+  for (int i = ranks_.rank(); i < batches; i += step) {
     if (ranks_.alone() && interrupted()) return;
-    const uint64_t first = static_cast<uint64_t>(i) * batch;
-    const uint64_t next = i + ranks_.count() < batches ? first + static_cast<uint64_t>(ranks_.count()) * batch : 0;
     ranks_.doing("waiting for the data of a test");
-    loss += net.forward({state_.seed, first, next, net.batch()});
+    net.start_forward(pass_of(i));
+    if (i + step < batches) net.prefetch(pass_of(i + step));
+    loss += net.finish_forward();
     add(sums, read_outputs(net));
   }
   sum_over_ranks(ranks_, sums, loss);
