@@ -36,6 +36,7 @@ namespace robusta {
 /// What the command line decides beyond the solver's file. Pointers outlive the solver and may be null.
 struct SolverOptions {
   DType dtype = DType::kF32;
+  std::optional<DType> precision = {};  ///< as in NetOptions
   Device* device = &cpu_device();
   std::string kernels = "auto";  ///< as in NetOptions
   bool share_memory = true;
@@ -105,6 +106,7 @@ class Solver {
   void tune_on_root(NetOptions options);
   void build_test_nets(const std::vector<std::string>& weights);
   void resume(const Snapshot& snapshot);
+  void settle_loss_scale();
   void watch_steps();
   void tell_step(const std::string& layer, bool backward);
   void start_timeline();
@@ -124,6 +126,7 @@ class Solver {
   void begin_update(double loss, bool hold);
   void set_rate(bool hold);
   Votes settle(double loss, bool hold);
+  void adapt_loss_scale();
   Votes own_votes(double loss);
   double mean_over_ranks(double value);
   void average_over_ranks(std::vector<OutputBlob>& outputs);

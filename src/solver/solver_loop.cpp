@@ -79,7 +79,8 @@ Votes Solver::train_iteration() {
   ranks_.progress(state_.iter);
   const TimelineSpan span(timeline_.get(), TraceKind::kIteration, state_.iter);
   speed_.begin(net.seconds_waited());
-  const bool hold = debug || updater_->clips() || (ranked_ && schedule_.needs_loss());
+  const bool scaled = state_.loss_scale.active();
+  const bool hold = debug || scaled || updater_->clips() || (ranked_ && schedule_.needs_loss());
   GradientSink* sink = ranked_ ? static_cast<GradientSink*>(ranked_.get()) : updater_.get();
   const bool on_gpu = !net.options().device->is_host() && !debug && !timeline_;
   double loss = 0;
@@ -103,6 +104,7 @@ Votes Solver::train_iteration() {
                                                                net.seconds_waited(), times.waiting, times.reducing));
   display(display_due);
   if (!ranked_ || hold) finish_updates();
+  if (scaled) adapt_loss_scale();
   if (on_iteration) on_iteration(state_.iter, state_.losses.losses().back(), rate_);
   ++state_.iter;
   state_.samples_seen += state_.global_batch;
@@ -138,8 +140,27 @@ void Solver::begin_update(double loss, bool hold) {
 
 void Solver::set_rate(bool hold) {
   rate_ = schedule_.rate(state_.iter, state_.losses.mean(), state_.policy);
-  updater_->begin(
-      {state_.iter, rate_, schedule_.momentum(state_.iter, rate_), schedule_.weight_decay(state_.iter), hold});
+  updater_->begin({state_.iter, rate_, schedule_.momentum(state_.iter, rate_), schedule_.weight_decay(state_.iter),
+                   hold, state_.loss_scale.value});
+}
+
+/// After an iteration. All ranks come to the same conclusion: they looked at the same sums of gradients.
+void Solver::adapt_loss_scale() {
+  LossScale& scale = state_.loss_scale;
+  const double used = scale.value;
+  scale.note(!updater_->skipped());
+  if (updater_->skipped()) {
+    LOG(INFO) << "Iteration " << state_.iter << ": gradients are not finite with loss scale " << used
+              << ": no update, loss scale " << scale.value << " (skipped steps: " << scale.skipped << ")";
+  }
+  if (scale.exhausted()) {
+    ranks_.together([&] {
+      throw Error(ErrorKind::kNumeric,
+                  str("at iteration ", state_.iter, " gradients are not finite with any loss scale"),
+                  "lower base_lr or set clip_gradients; -precision bf16 or f32 tells whether f16 is the cause");
+    });
+  }
+  train_net_->set_loss_scale(scale.value);
 }
 
 /// After backward: what all ranks have to say. From here on the state holds the loss of all.
@@ -251,7 +272,8 @@ TrainingLog::Train Solver::describe(const Speed& speed) const {
           ranks_.count(),
           reports_ ? reports_->slowest() : -1,
           reports_ ? reports_->slowest_name() : "",
-          {}};
+          {},
+          state_.loss_scale};
 }
 
 void Solver::display(bool due) {

@@ -82,6 +82,7 @@ Solver::Solver(SolverDef def, SolverOptions options)
   check_same_data(ranks_, *train_net_);
   share_parameters(ranks_, *train_net_);
   if (snapshot) share_histories(ranks_, *updater_);
+  ranks_.together([&] { settle_loss_scale(); });
   state_.global_batch = global_batch();
   watch_steps();
   if (!ranks_.alone()) {
@@ -90,6 +91,24 @@ Solver::Solver(SolverDef def, SolverOptions options)
     reports_->at_start();
   }
   if (!options_.timeline.file.empty()) start_timeline();
+}
+
+/// Gradients that are stored as f16 are scaled: as the state says, else from NVIDIA's field or the usual start on.
+void Solver::settle_loss_scale() {
+  LossScale& scale = state_.loss_scale;
+  if (!train_net_->stores(DType::kF16)) {
+    scale.value = 0;
+    return;
+  }
+  const caffe::NetParameter& net = train_net_->graph().def.param;
+  if (!scale.active()) scale.value = net.has_global_grad_scale() ? net.global_grad_scale() : LossScale::kStart;
+  if (!(scale.value >= LossScale::kLeast && scale.value <= LossScale::kMost)) {
+    throw Error(ErrorKind::kConfig, str("global_grad_scale is ", scale.value),
+                str("give a number between ", LossScale::kLeast, " and ", LossScale::kMost, ", or leave it out"))
+        .at(train_net_->graph().def.file);
+  }
+  LOG(INFO) << "Gradients of f16 activations are scaled, by " << scale.value << " to begin with";
+  train_net_->set_loss_scale(scale.value);
 }
 
 /// The other ranks are told where this one is.
@@ -155,6 +174,7 @@ NetOptions Solver::net_options(caffe::Phase phase) const {
   NetOptions options;
   options.phase = phase;
   options.dtype = options_.dtype;
+  options.precision = options_.precision;
   options.device = options_.device;
   options.seed = state_.seed;
   options.backward = phase == caffe::TRAIN;

@@ -94,6 +94,9 @@ void TrainingLog::train(const Train& t) {
   log_outputs("Train", t.outputs);
   LOG(INFO) << "Iteration " << t.iter << ", lr = " << t.rate;
   if (!progress_ || !progress_->active()) LOG(INFO) << "    Speed: " << speed_text(t);
+  if (t.loss_scale.active()) {
+    LOG(INFO) << "    Loss scale: " << t.loss_scale.value << ", skipped steps: " << t.loss_scale.skipped;
+  }
   JsonObject object;
   object.add("iter", t.iter)
       .add("loss", t.loss)
@@ -103,6 +106,9 @@ void TrainingLog::train(const Train& t) {
       .add("data_wait", t.speed.waited_share());
   if (t.ranks > 1) object.add("comm", t.speed.exposed_share());
   if (t.slowest >= 0) object.add("slowest_rank", t.slowest);
+  if (t.loss_scale.active()) {
+    object.add("loss_scale", t.loss_scale.value).add("skipped_steps", t.loss_scale.skipped);
+  }
   event("train", object.add("eta_s", t.seconds_left).add("outputs", outputs_object(t.outputs)));
 }
 

@@ -7,6 +7,7 @@
 #include "comm/all_reduce.h"
 #include "net/net.h"
 #include "solver/json_log.h"
+#include "solver/loss_scale.h"
 #include "solver/progress_line.h"
 #include "solver/snapshot.h"
 #include "solver/speed_meter.h"
@@ -51,6 +52,7 @@ class TrainingLog {
     int slowest;               ///< rank, -1: not known
     std::string slowest_name;  ///< "3 (node2)"
     std::vector<OutputBlob> outputs;
+    LossScale loss_scale;
   };
   void train(const Train& train);
   /// Redraws the progress line, ten times a second at most.

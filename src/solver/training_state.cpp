@@ -28,6 +28,11 @@ caffe::SolverState state_to_proto(const TrainingState& state) {
   own->set_global_batch(state.global_batch);
   own->set_version(kVersion);
   for (float loss : state.losses.losses()) own->add_smoothed_loss(loss);
+  if (state.loss_scale.active()) {
+    own->set_loss_scale(state.loss_scale.value);
+    own->set_loss_scale_good_steps(state.loss_scale.good_steps);
+    own->set_skipped_steps(state.loss_scale.skipped);
+  }
   for (const auto& [key, choice] : state.kernel_choices) {
     caffe::RobustaState::KernelChoice* entry = own->add_kernel_choice();
     entry->set_key(key);
@@ -46,6 +51,7 @@ TrainingState state_from_proto(const caffe::SolverState& proto, int average_loss
   state.seed = own.random_seed();
   state.global_batch = own.global_batch();
   for (float loss : own.smoothed_loss()) state.losses.add(loss);
+  state.loss_scale = {own.loss_scale(), own.loss_scale_good_steps(), own.skipped_steps()};
   for (const auto& entry : own.kernel_choice()) state.kernel_choices[entry.key()] = entry.choice();
   return state;
 }

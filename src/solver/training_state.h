@@ -9,6 +9,7 @@
 #include <string>
 
 #include "caffe.pb.h"
+#include "solver/loss_scale.h"
 #include "solver/lr_policy.h"
 
 namespace robusta {
@@ -34,6 +35,7 @@ struct TrainingState {
   uint64_t global_batch = 0;  ///< samples per iteration
   PolicyState policy;
   LossWindow losses;
+  LossScale loss_scale;
   std::map<std::string, std::string> kernel_choices;
 };
 

@@ -66,7 +66,9 @@ Updater::~Updater() {
 }
 
 void Updater::begin(const Iteration& iteration) {
+  assert(iteration.hold || iteration.loss_scale == 0);
   now_ = iteration;
+  skipped_ = false;
   for (Slot& slot : slots_) slot.done = false;
 }
 
@@ -78,8 +80,20 @@ void Updater::ready(Param& param) {
 }
 
 void Updater::finish() {
-  const double scale = clips() ? clip_scale() : 1;
+  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
+  double scale = 1;
+  if (clips() || now_.loss_scale > 0) {
+    std::vector<Tensor> gradients;
+    for (const Slot& slot : slots_) gradients.push_back(slot.param->gradient());
+    double square_sum = 0;
+    for (const Norms& norms : norms_.read(gradients)) {
+      skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));
+      square_sum += norms.square_sum;
+    }
+    if (clips() && !skipped_) scale = clip_scale(square_sum);
+  }
   for (Slot& slot : slots_) {
+    if (skipped_) slot.done = true;
     if (!slot.done) update(slot, scale);
   }
 }
@@ -97,7 +111,7 @@ void Updater::update(Slot& slot, double gradient_scale) {
   task.gradient = param.diff;
   task.history[0] = slot.history[0];
   task.history[1] = slot.history[1];
-  task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_);
+  task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
   task.rate = rate_of(param, task.gradient_scale);
   task.decay = decay;
   task.l1 = l1_;
@@ -123,12 +137,8 @@ double Updater::rate_of(const Param& param, double gradient_scale) {
   return now_.rate * *trust_ * weight / (gradient + now_.weight_decay * weight);
 }
 
-double Updater::clip_scale() {
-  std::vector<Tensor> gradients;
-  for (const Slot& slot : slots_) gradients.push_back(slot.param->gradient());
-  double square_sum = 0;
-  for (const Norms& norms : norms_.read(gradients)) square_sum += norms.square_sum;
-  const double norm = std::sqrt(square_sum) / ranks_;
+double Updater::clip_scale(double square_sum) const {
+  const double norm = std::sqrt(square_sum) / (ranks_ * loss_scale());
   if (norm <= clip_) return 1;
   const double scale = clip_ / norm;
   LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "

@@ -2,7 +2,8 @@
 ///
 /// A parameter is updated as soon as its gradient is complete, while backward goes on. With several ranks their sum is
 /// made first (ranks/ranked_update.h), and `ready` is called when it is there. With clipping, all wait for `finish`, as
-/// the norm is that of all gradients. Order: average over ranks, clip by the L2 norm, 1/iter_size, decay, rule.
+/// the norm is that of all gradients; with a loss scale, as nothing is updated where one of them is not finite. Order:
+/// average over ranks, undo the loss scale, clip by the L2 norm, 1/iter_size, decay, rule.
 /// Arrays lie in the memory of the net's device, and updates are enqueued in its stream.
 /// Owns the histories; keeps the parameters alive. One thread, that which drives the net.
 #pragma once
@@ -32,14 +33,17 @@ class Updater : public GradientSink {
   struct Iteration {
     int64_t number = 0;  ///< finished iterations before this one
     double rate = 0, momentum = 0, weight_decay = 0;
-    bool hold = false;  ///< update nothing before finish()
+    bool hold = false;      ///< update nothing before finish()
+    double loss_scale = 0;  ///< by which gradients are too large; 0: they are not, nor looked at. REQUIRES: hold
   };
   void begin(const Iteration& iteration);
   void ready(Param& param) override;
   /// Updates are in the order of the stream.
   bool urgent(const Param&) const override { return false; }
-  /// Updates all parameters that were not yet, those without a gradient too (decay acts on them).
+  /// Updates all parameters that were not yet, those without a gradient too (decay acts on them); or none.
   void finish();
+  /// With a loss scale: the last iteration changed nothing, as a gradient was not finite.
+  bool skipped() const { return skipped_; }
 
   bool clips() const { return clip_ >= 0; }
 
@@ -58,7 +62,8 @@ class Updater : public GradientSink {
   };
 
   void update(Slot& slot, double gradient_scale);
-  double clip_scale();
+  double clip_scale(double square_sum) const;
+  double loss_scale() const { return now_.loss_scale > 0 ? now_.loss_scale : 1; }
   double rate_of(const Param& param, double gradient_scale);
   Tensor history_tensor(int index) const;
 
@@ -75,6 +80,7 @@ class Updater : public GradientSink {
   std::vector<Slot> slots_;
   std::unordered_map<const Param*, size_t> slot_of_;
   Iteration now_;
+  bool skipped_ = false;
 };
 
 }  // namespace robusta

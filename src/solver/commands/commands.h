@@ -1,6 +1,7 @@
 /// The actions of the program `caffe`. Each reads the flags, does its work and returns an exit code, or throws.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "net/options.h"
@@ -23,6 +24,9 @@ std::unique_ptr<RecordingTuner> tuner_from_flags();
 
 /// Options of a net by itself, from the flags. `tuner` may be null.
 NetOptions net_options_from_flags(caffe::Phase phase, RecordingTuner* tuner);
+
+/// -precision; none where it is not given. Throws Error{kUsage}.
+std::optional<DType> precision_flag();
 
 /// -kernels. Throws Error{kUsage} for an unknown backend.
 std::string kernels_flag();

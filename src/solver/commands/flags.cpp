@@ -62,6 +62,8 @@ DEFINE_bool(autotune, true, "time kernels when planning and take the fastest");
 DEFINE_bool(deterministic, false, "the same bits on every run: implies -autotune=false");
 DEFINE_bool(cuda_graphs, true, "launch the steps of a pass on a GPU as recorded graphs");
 DEFINE_bool(tf32, true, "round the factors of products to 10 bits of mantissa where a GPU is faster so");
+DEFINE_string(precision, "",
+              "how a GPU stores activations: f32, bf16 or fp16 (default: as forward_type and its like in the net say)");
 DEFINE_string(batch, "",
               "samples per batch, instead of that of every data layer; global: training divides them by the ranks");
 DEFINE_bool(accept_batch_change, false, "resume with another number of samples per iteration");

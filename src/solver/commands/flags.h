@@ -26,6 +26,7 @@ DECLARE_bool(autotune);
 DECLARE_bool(deterministic);
 DECLARE_bool(tf32);
 DECLARE_bool(cuda_graphs);
+DECLARE_string(precision);
 DECLARE_string(batch);
 DECLARE_bool(accept_batch_change);
 DECLARE_string(lr_scaling);

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "base/nearest.h"
+#include "net/precision.h"
 #include "robusta/error.h"
 #include "solver/commands/commands.h"
 #include "solver/commands/flags.h"
@@ -20,6 +21,11 @@ std::string kernels_flag() {
               "known: " + list);
 }
 
+std::optional<DType> precision_flag() {
+  if (FLAGS_precision.empty()) return std::nullopt;
+  return precision_from(FLAGS_precision);
+}
+
 std::unique_ptr<RecordingTuner> tuner_from_flags() {
   if (!FLAGS_autotune || FLAGS_deterministic) return nullptr;
   return std::make_unique<RecordingTuner>(FLAGS_tune_cache.empty() ? default_tuning_cache() : FLAGS_tune_cache);
@@ -29,6 +35,7 @@ NetOptions net_options_from_flags(caffe::Phase phase, RecordingTuner* tuner) {
   NetOptions options;
   options.phase = phase;
   options.kernels = kernels_flag();
+  options.precision = precision_flag();
   options.share_memory = FLAGS_share_memory;
   options.batch = batch_flag();
   options.tuner = tuner;

@@ -66,6 +66,7 @@ std::string snapshot_from_flags(const SolverDef& solver, int ranks) {
 SolverOptions solver_options_from_flags(Ranks& ranks) {
   SolverOptions options;
   options.kernels = kernels_flag();
+  options.precision = precision_flag();
   options.share_memory = FLAGS_share_memory;
   options.ranks = &ranks;
   options.batch_is_global = FLAGS_batch == "global";
