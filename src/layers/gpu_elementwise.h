@@ -20,6 +20,15 @@ std::unique_ptr<Kernel> make_stored(const KernelRequest& request, const More&...
   });
 }
 
+/// The same, T being what bottom 0 is stored as already: for kernels whose tops are f32 in any
+/// case, or keep the type of their bottom.
+template <template <typename> class Stored, typename... More>
+std::unique_ptr<Kernel> make_as_bottom(const KernelRequest& request, const More&... more) {
+  return with_storage(request.bottoms[0].dtype, [&](auto t) -> std::unique_ptr<Kernel> {
+    return std::make_unique<Stored<decltype(t)>>(request, more...);
+  });
+}
+
 template <typename T, typename Function>
 struct MapValues {
   Function f;

@@ -102,7 +102,7 @@ class AccuracyGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_accuracy_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<AccuracyGpu>(request);
+  return make_as_bottom<AccuracyGpu>(request);
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ class ArgMaxGpu : public Kernel {
  public:
   explicit ArgMaxGpu(const KernelRequest& request)
       : layer_(request.layer<ArgMaxLayer>()), view_(layer_.view(request.bottoms[0].shape)) {
+    booking_.bottom_types = {dtype_of<T>()};
     booking_.top_types = {DType::kF32};
     booking_.reads_bottoms = {false};
     booking_.forward_scratch = static_cast<size_t>(view_.positions()) * sizeof(ArgMaxEntry);
@@ -82,7 +83,7 @@ class ArgMaxGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_argmax_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<ArgMaxGpu>(request);
+  return make_as_bottom<ArgMaxGpu>(request);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class EuclideanLossGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_euclidean_loss_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<EuclideanLossGpu>(request);
+  return make_as_bottom<EuclideanLossGpu>(request);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_sigmoid_cross_entropy_loss_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<SigmoidCrossEntropyLossGpu>(request);
+  return make_as_bottom<SigmoidCrossEntropyLossGpu>(request);
 }
 
 }  // namespace

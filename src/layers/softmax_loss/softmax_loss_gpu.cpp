@@ -164,7 +164,7 @@ class SoftmaxLossGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_softmax_loss_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<SoftmaxLossGpu>(request);
+  return make_as_bottom<SoftmaxLossGpu>(request);
 }
 
 }  // namespace

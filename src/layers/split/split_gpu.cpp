@@ -49,9 +49,7 @@ class SplitGpu : public Kernel {
 std::unique_ptr<Kernel> make_split_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
   // The bottom's own type: labels are not rounded.
-  return with_storage(request.bottoms[0].dtype, [&](auto t) -> std::unique_ptr<Kernel> {
-    return std::make_unique<SplitGpu<decltype(t)>>(request);
-  });
+  return make_as_bottom<SplitGpu>(request);
 }
 
 }  // namespace
