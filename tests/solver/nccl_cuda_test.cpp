@@ -5,10 +5,10 @@
 #include "robusta/error.h"
 #include "solver/nccl_sums.h"
 
-namespace robusta::test {
+namespace robusta::test::nccl {
 namespace {
 
-const NcclApi* nccl() {
+const NcclApi* library() {
   std::string why;
   return find_nccl(nccl_files(), why);
 }
@@ -22,15 +22,15 @@ bool has_gpus() {
 }
 
 #define ROBUSTA_SKIP_WITHOUT_NCCL() \
-  if (!nccl()) GTEST_SKIP() << "NCCL is not installed"
+  if (!library()) GTEST_SKIP() << "NCCL is not installed"
 
 TEST(NcclLibrary, IsFoundAndAnswers) {
   ROBUSTA_SKIP_WITHOUT_NCCL();
-  EXPECT_GE(nccl()->version, 21400);
-  EXPECT_STREQ(nccl()->get_error_string(kNcclSuccess), "no error");
+  EXPECT_GE(library()->version, 21400);
+  EXPECT_STREQ(library()->get_error_string(kNcclSuccess), "no error");
   NcclId first, second;
-  ASSERT_EQ(nccl()->get_unique_id(&first), kNcclSuccess);
-  ASSERT_EQ(nccl()->get_unique_id(&second), kNcclSuccess);
+  ASSERT_EQ(library()->get_unique_id(&first), kNcclSuccess);
+  ASSERT_EQ(library()->get_unique_id(&second), kNcclSuccess);
   EXPECT_NE(std::string(first.bytes, sizeof first.bytes), std::string(second.bytes, sizeof second.bytes));
 }
 
@@ -39,9 +39,9 @@ TEST(NcclLibrary, WithoutAGpuItSaysWhatIsWrong) {
   if (has_gpus()) GTEST_SKIP() << "there are GPUs";
   SimDevice device(1 << 20);
   NcclId id;
-  ASSERT_EQ(nccl()->get_unique_id(&id), kNcclSuccess);
+  ASSERT_EQ(library()->get_unique_id(&id), kNcclSuccess);
   try {
-    NcclComm(*nccl(), device, id, 1, 0, {.limit_s = 30});
+    NcclComm(*library(), device, id, 1, 0, {.limit_s = 30});
     FAIL() << "connected without a GPU";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice) << error.what();
@@ -54,10 +54,11 @@ TEST(NcclLibrary, SumsOverTheGpusOfThisMachine) {
   if (!has_gpus()) GTEST_SKIP() << "there is no GPU";
   for (const size_t ranks : {size_t{1}, list_gpus().size()}) {
     for (const int64_t count : {5, 100, 1000003}) {
-      run_thread_ranks(static_cast<int>(ranks), [&](Communicator& world) { expect_exact_sums(*nccl(), world, count); });
+      run_thread_ranks(static_cast<int>(ranks),
+                       [&](Communicator& world) { expect_exact_sums(*library(), world, count); });
     }
   }
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::nccl

@@ -8,10 +8,11 @@
 #include "solver/nccl_sums.h"
 #include "solver/ranks/ranked_update.h"
 #include "solver/toy_solver.h"
+#include "support/errors.h"
 #include "support/files.h"
 #include "support/nccl/sim_nccl.h"
 
-namespace robusta::test {
+namespace robusta::test::nccl {
 namespace {
 
 void expect_close(const std::vector<float>& got, const std::vector<float>& want, double tolerance) {
@@ -64,8 +65,6 @@ Trained train(const Job& job) {
   run_thread_ranks(job.ranks, own_errors, job.hosts);
   return trained;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class Nccl : public testing::Test {
  protected:
@@ -273,4 +272,4 @@ TEST_F(Nccl, PiecesOfAnySizeAreSummedAndGathered) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::nccl
