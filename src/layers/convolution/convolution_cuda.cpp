@@ -50,8 +50,8 @@ class CudnnConvolution : public Kernel {
         problem_(passes_.problem),
         channels_(problem_.geometry.channels / problem_.geometry.group),
         taps_(taps(problem_.geometry.axes)),
-        packs_(is_16_bit(problem_.type) || (problem_.channels_last && channels_ > 1 && taps_ > 1)),
         turns_(problem_.channels_last && channels_ > 1 && taps_ > 1),
+        packs_(turns_ || is_16_bit(problem_.type)),
         learns_bias_(request.backward && request.params.size() > 1 && request.param_grads[1]) {
     for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
     for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(layout_of(top));
@@ -77,7 +77,7 @@ class CudnnConvolution : public Kernel {
     for (size_t i = 0; i < run.tops.size(); ++i) {
       void* top = run.tops[i].data;
       std::vector<dnn::Binding>& b = bind(run.bottoms[i].data, filters, top);
-      if (passes_.fused && bias) b.push_back({dnn::kBias, const_cast<float*>(bias)});
+      if (passes_.fused && bias) b.push_back({dnn::kBias, stored_bias(run)});
       forward_->run(handle(run), b, part(run.scratch, forward_workspace_));
       if (!passes_.fused) add_bias_and_relu(run.stream, problem_.result_view(), bias, passes_.relu, passes_.slope, top);
     }
@@ -101,17 +101,17 @@ class CudnnConvolution : public Kernel {
   static std::string engine(const dnn::Plan& plan) { return plan.name().substr(0, plan.name().find('_')); }
   static cudnnHandle_t handle(const KernelRun& run) { return static_cast<CudaStream*>(run.stream)->dnn(); }
   Layout layout_of(const TensorDesc& desc) const { return problem_.channels_last ? channels_last(desc) : nullptr; }
-  size_t element_bytes() const { return size_of(problem_.type); }
-  size_t filter_bytes(DType type) const { return static_cast<size_t>(problem_.filter_size()) * size_of(type); }
+  size_t bytes_of(int64_t elements) const { return static_cast<size_t>(elements) * size_of(problem_.type); }
 
   void book_scratch() {
     Parts forward, backward;
-    if (packs_) forward.add(filter_bytes(problem_.type));
+    if (packs_) forward.add(bytes_of(problem_.filter_size()));
+    forward_bias_ = forward.add(is_16_bit(problem_.type) ? bytes_of(problem_.geometry.num_output) : 0);
     forward_workspace_ = forward.add(passes_.forward->workspace_bytes());
     booking_.forward_scratch = forward.bytes();
 
-    if (passes_.relu) backward.add(static_cast<size_t>(problem_.result_size()) * element_bytes());
-    backward_filters_ = backward.add(filters_ || packs_ ? filter_bytes(DType::kF32) : 0);
+    if (passes_.relu) backward.add(bytes_of(problem_.result_size()));
+    backward_filters_ = backward.add(filters_ || packs_ ? bytes_of(problem_.filter_size()) : 0);
     size_t workspace = learns_bias_ ? bias_gradient_scratch(problem_.result_view()) : 0;
     if (data_) workspace = std::max(workspace, passes_.data->workspace_bytes());
     if (filters_) workspace = std::max(workspace, passes_.filters->workspace_bytes());
@@ -136,6 +136,15 @@ class CudnnConvolution : public Kernel {
     return memory;
   }
 
+  void* stored_bias(const KernelRun& run) const {
+    void* bias = run.params[1]->data;
+    if (!is_16_bit(problem_.type)) return bias;
+    void* memory = part(run.scratch, forward_bias_);
+    transpose_filters(run.stream, 1, problem_.geometry.num_output, 1, {DType::kF32, bias}, false,
+                      {problem_.type, memory});
+    return memory;
+  }
+
   /// The top's own gradient stays as it is: others may share it.
   const void* gradient_before_relu(const KernelRun& run, size_t i) const {
     const void* dy = run.top_diffs[i].data;
@@ -145,27 +154,27 @@ class CudnnConvolution : public Kernel {
     return masked;
   }
 
+  /// cuDNN has no engines from 16 bits to f32: what one pass gives is rounded, sums over passes are not.
   void filter_gradient(const KernelRun& run, size_t i, const void* dy) {
     const bool add = run.accumulate[0] || i > 0;
-    const DType type = problem_.filter_gradient;
     void* gradient = run.params[0]->diff;
-    void* target = turns_ || add || type != DType::kF32 ? part(run.scratch, backward_filters_) : gradient;
+    void* target = packs_ || add ? part(run.scratch, backward_filters_) : gradient;
     filters_->run(handle(run), bind(run.bottoms[i].data, target, dy), part(run.scratch, backward_workspace_));
     if (target == gradient) return;
     const int64_t rows = turns_ ? taps_ : channels_ * taps_, cols = turns_ ? channels_ : 1;
-    transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {type, target}, add,
+    transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {problem_.type, target}, add,
                       {DType::kF32, gradient});
   }
 
   CudnnPasses passes_;
   const dnn::Problem& problem_;
   int64_t channels_, taps_;  ///< of one filter
-  bool packs_;               ///< cuDNN's filters are not Caffe's: of another type, or they
-  bool turns_;               ///< lie in another order
+  bool turns_;               ///< cuDNN's order of the filters is not Caffe's
+  bool packs_;               ///< it takes a copy of them, for that or as they are of 16 bits
   bool learns_bias_;
   std::optional<dnn::Runner> forward_, data_, filters_;
   std::vector<dnn::Binding> bindings_;
-  size_t forward_workspace_ = 0, backward_filters_ = 0, backward_workspace_ = 0;
+  size_t forward_bias_ = 0, forward_workspace_ = 0, backward_filters_ = 0, backward_workspace_ = 0;
 };
 
 /// Why the chain cannot be taken; "" if it can.
@@ -192,12 +201,7 @@ bool choose_cudnn_passes(const KernelRequest& request, const dnn::Site& site, Cu
     if (!passes.data) return false;
   }
   if (request.backward && request.param_grads[0]) {
-    // Sums for f32 weights are best left in f32.
     passes.filters = choose(Direction::kBackwardFilters).plan;
-    if (!passes.filters && is_16_bit(passes.problem.type)) {
-      passes.problem.filter_gradient = passes.problem.type;
-      passes.filters = choose(Direction::kBackwardFilters).plan;
-    }
     if (!passes.filters) return false;
   }
   return true;

@@ -48,8 +48,7 @@ class Tensors {
   }
   int image() { return add(kImage, image_, problem_.type); }
   int filters() { return add(kFilters, filters_, problem_.type); }
-  int filter_gradient() { return add(kFilters, filters_, problem_.filter_gradient); }
-  int bias() { return add(kBias, bias_, DType::kF32); }
+  int bias() { return add(kBias, bias_, problem_.type); }
   /// On the way to the last one, f32 and never in memory.
   int result(TensorId id = kResult) {
     return id == kResult ? add(id, result_, problem_.type) : add(id, result_, DType::kF32, true);
@@ -89,7 +88,7 @@ void add_direction(Graph& graph, Direction direction, const Problem& problem) {
   if (direction == Direction::kForward) return add_forward(graph, tensors, problem, window);
   const int image = tensors.image(), result = tensors.result();
   if (direction == Direction::kBackwardData) return graph.data_gradient(result, tensors.filters(), image, window);
-  graph.filter_gradient(image, result, tensors.filter_gradient(), window);
+  graph.filter_gradient(image, result, tensors.filters(), window);
 }
 
 }  // namespace
@@ -109,8 +108,7 @@ std::string Problem::key(Direction direction) const {
   }
   key += str(channels_last ? "/channels_last" : "/plain", bias ? "/bias" : "", relu ? "/relu" : "");
   if (type == DType::kF32) return key;
-  const bool wide = direction == Direction::kBackwardFilters && filter_gradient == DType::kF32;
-  return str(key, '/', name_of(type), wide ? "_to_f32" : "");
+  return key + "/" + name_of(type);
 }
 
 std::shared_ptr<const Graph> make_graph(Direction direction, const Problem& problem, const Target& target,

@@ -19,9 +19,8 @@ struct Problem {
   ConvolutionGeometry geometry;  ///< at most 3 spatial axes
   /// Image, filters and result; else all plain. One axis of these has extent 1 where a plain array serves as well.
   bool channels_last = false;
-  bool bias = false, relu = false;      ///< fused into the forward pass
-  DType type = DType::kF32;             ///< of image, filters and result, or 16 bits; biases are f32
-  DType filter_gradient = DType::kF32;  ///< f32, or `type` where cuDNN has nothing else
+  bool bias = false, relu = false;  ///< fused into the forward pass
+  DType type = DType::kF32;         ///< or 16 bits; of all tensors, sums are f32
 
   /// For records: names all that a graph of this direction depends on. No blanks.
   std::string key(Direction direction) const;
