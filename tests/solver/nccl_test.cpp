@@ -1,8 +1,11 @@
 // Training over ranks whose GPUs sum their gradients by NCCL: on fake GPUs, by a fake NCCL.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <regex>
+#include <thread>
 
 #include "robusta/error.h"
 #include "solver/nccl_sums.h"
@@ -74,6 +77,14 @@ class Nccl : public testing::Test {
   }
   void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
 
+  /// Makes a choice that was found by trying another one.
+  void remember(int dimensions) {
+    const std::string file = folder_ / "robusta/all_reduce", was = read_file(file);
+    const std::string now = std::regex_replace(was, std::regex("/nccl \\d"), "/nccl " + std::to_string(dimensions));
+    ASSERT_TRUE(contains(now, "/nccl ")) << was;
+    write_file(file, now);
+  }
+
   TempDir folder_;
 };
 
@@ -132,6 +143,30 @@ TEST_F(Nccl, TriesWhatIsFasterBetweenHostsOnce) {
   EXPECT_EQ(second.notes.size(), 0u);
   EXPECT_EQ(second.described, first.described);
   EXPECT_EQ(second.values, first.values);
+  for (const int dimensions : {1, 2}) {
+    remember(dimensions);
+    const Trained chosen = train(job);
+    expect_close(chosen.values, first.values, 1e-6);
+    EXPECT_EQ(contains(chosen.described, "by way of host memory"), dimensions == 1) << chosen.described;
+  }
+}
+
+// One rank on each host: all by NCCL or nothing.
+TEST_F(Nccl, BetweenHostsItHasToBeFaster) {
+  const SimNccl gpus("2:16M");
+  const std::vector<float> staged = train({.ddl = "-mode r:2", .hosts = 2}).values;
+  const Trained measured = train({.hosts = 2}), compressed = train({.ddl = "-compress bf16", .hosts = 2});
+  EXPECT_EQ(measured.values, staged);
+  ASSERT_EQ(measured.notes.size(), 2u);
+  EXPECT_TRUE(contains(measured.notes[0], "reduce-scatter and all-gather over 1x2 ranks: ")) << measured.notes[0];
+  EXPECT_TRUE(contains(measured.notes[1], "NCCL 2.20.1 over 2 ranks: ")) << measured.notes[1];
+  EXPECT_EQ(compressed.described.find("NCCL"), std::string::npos) << compressed.described;
+  for (const int dimensions : {0, 1}) {
+    remember(dimensions);
+    const Trained chosen = train({.hosts = 2});
+    EXPECT_EQ(chosen.values, staged);
+    EXPECT_EQ(contains(chosen.described, "NCCL 2.20.1 over 2 ranks"), dimensions == 1) << chosen.described;
+  }
 }
 
 TEST_F(Nccl, RanksThatShareAGpuStage) {
@@ -202,6 +237,36 @@ TEST_F(Nccl, AHangEndsAllRanksInBoundedTime) {
     EXPECT_TRUE(contains(end.text, "not done after 2 s")) << end.text;
     EXPECT_LT(end.seconds, kBound) << trouble;
   }
+}
+
+// The driver waits for the GPU, the GPU for a sum that does not end, and the reducer has nothing to do.
+TEST_F(Nccl, AHangEndsWhileTheDriverWaitsForTheGpu) {
+  const SimNccl gpus("2:16M", "hang:1:0");
+  const auto start = std::chrono::steady_clock::now();
+  std::atomic<int> failed = 0;
+  run_thread_ranks(2, [&](Communicator& world) {
+    const std::shared_ptr<Device> device = open_gpu(world.rank());
+    Ranks ranks(world, parse_ddl_options("-mode n:2 -bucket_mb 0.0001 -timeout 1"));
+    SolverOptions options;
+    options.device = device.get();
+    options.ranks = &ranks;
+    const auto solver = toy("", options);
+    BucketReducer& reducer = solver->ranked_update()->reducer();
+    ASSERT_GT(reducer.buckets().size(), 1u);
+    reducer.begin();
+    reducer.sums().complete(0);
+    reducer.post();
+    reducer.wait(1);
+    reducer.sums().deliver(0);
+    solver->train_net().stream().synchronize();
+    const Error error = error_of([&] {
+      for (;;) reducer.reduced();
+    });
+    EXPECT_TRUE(contains(error.what(), "NCCL, bucket 1 of ")) << error.what();
+    ++failed;
+    while (failed < 2) std::this_thread::yield();  // so that each finds it by itself
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(static_cast<int>(kBound)));
 }
 
 TEST_F(Nccl, AHangWithinAHostEndsThoseOfOtherHosts) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cassert>
 #include <chrono>
 #include <cstdio>
 #include <future>
@@ -20,7 +21,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kGoodbye{5}, kAbort{10};
 constexpr int64_t kGrain = 16;  // elements: parts that begin at whole vectors are what NCCL's kernels are fast with
 constexpr int kSpins = 1000;
-NcclType type_of(DType type) { return type == DType::kF64 ? kNcclFloat64 : kNcclFloat32; }
+/// Gradients are never stored in 16 bits.
+NcclType type_of(DType type) {
+  assert(type == DType::kF32 || type == DType::kF64);
+  return type == DType::kF64 ? kNcclFloat64 : kNcclFloat32;
+}
 
 NcclStreamHandle handle_of(Stream& stream) { return static_cast<NcclStreamHandle>(stream.native()); }
 
