@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,8 @@ class UpdateRule {
   /// True when the history moves even where the rate is 0 (it does not hold the rate): then Caffe's files have a
   /// history that is not zero for decayed parameters with lr_mult 0.
   virtual bool history_moves_without_rate() const = 0;
-  virtual void apply(const UpdateTask& task) const = 0;
+  /// All tasks are of one device. In few launches where that is a GPU.
+  virtual void apply(std::span<const UpdateTask> tasks) const = 0;
 };
 
 /// The rule named by `type`. Throws Error{kConfig} for an unknown name and for settings the rule cannot have,
@@ -55,7 +57,7 @@ class UpdateRule {
 std::unique_ptr<UpdateRule> make_update_rule(const SolverDef& solver);
 
 /// Applies a rule to arrays in the memory of a device.
-using DeviceRule = void (*)(const UpdateTask& task, const RuleSettings& settings);
+using DeviceRule = void (*)(std::span<const UpdateTask> tasks, const RuleSettings& settings);
 bool register_device_rule(const std::string& kernel_kind, const std::string& rule, DeviceRule apply);
 /// That of a kind of device. Throws Error{kUnsupported} where the device has none.
 DeviceRule device_rule(std::string_view kernel_kind, const std::string& rule);

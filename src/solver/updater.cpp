@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include <glog/logging.h>
 
@@ -76,7 +77,8 @@ void Updater::ready(Param& param) {
   if (now_.hold || clips()) return;
   const auto found = slot_of_.find(&param);
   assert(found != slot_of_.end());
-  update(slots_[found->second], 1);
+  enlist(slots_[found->second], 1);
+  launch();
 }
 
 void Updater::finish() {
@@ -94,11 +96,12 @@ void Updater::finish() {
   }
   for (Slot& slot : slots_) {
     if (skipped_) slot.done = true;
-    if (!slot.done) update(slot, scale);
+    if (!slot.done) enlist(slot, scale);
   }
+  launch();
 }
 
-void Updater::update(Slot& slot, double gradient_scale) {
+void Updater::enlist(Slot& slot, double gradient_scale) {
   Param& param = *slot.param;
   slot.done = true;
   const double decay = now_.weight_decay * param.decay_mult;
@@ -119,9 +122,15 @@ void Updater::update(Slot& slot, double gradient_scale) {
   task.iteration = now_.number;
   task.kernel_kind = device_kind_;
   if (device_kind_ != "cpu") task.stream = &net_.stream();
-  net_.stream().run([this, task, moves, &param] {
-    rule_->apply(task);
-    if (moves) ++param.version;  // in the order of the stream, as kernels read it
+  tasks_.push_back(task);
+  if (moves) moved_.push_back(&param);
+}
+
+void Updater::launch() {
+  if (tasks_.empty()) return;
+  net_.stream().run([this, tasks = std::exchange(tasks_, {}), moved = std::exchange(moved_, {})] {
+    rule_->apply(tasks);
+    for (Param* param : moved) ++param->version;  // in the order of the stream, as kernels read it
   });
 }
 

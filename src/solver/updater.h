@@ -61,7 +61,8 @@ class Updater : public GradientSink {
     bool done = false;
   };
 
-  void update(Slot& slot, double gradient_scale);
+  void enlist(Slot& slot, double gradient_scale);
+  void launch();
   double clip_scale(double square_sum) const;
   double loss_scale() const { return now_.loss_scale > 0 ? now_.loss_scale : 1; }
   double rate_of(const Param& param, double gradient_scale);
@@ -81,6 +82,8 @@ class Updater : public GradientSink {
   std::unordered_map<const Param*, size_t> slot_of_;
   Iteration now_;
   bool skipped_ = false;
+  std::vector<UpdateTask> tasks_;  ///< to be launched together
+  std::vector<Param*> moved_;      ///< whose weights they change
 };
 
 }  // namespace robusta

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "device/sim/sim_device.h"
 #include "robusta/error.h"
 #include "schema/read_text.h"
 
@@ -25,7 +26,7 @@ struct Bench {
     task.history[0] = h0.data();
     task.history[1] = h1.data();
   }
-  void apply() { rule->apply(task); }
+  void apply() { rule->apply({&task, 1}); }
 
   std::unique_ptr<UpdateRule> rule;
   std::vector<T> w, g, h0, h1;
@@ -169,6 +170,43 @@ TEST(UpdateRule, RefusesWhatItCannotDo) {
   expect_error("type: 'RMSProp' momentum: 0.9", ErrorKind::kConfig, "momentum");
   expect_error("type: 'RMSProp' rms_decay: 1", ErrorKind::kConfig, "rms_decay");
   expect_error("type: 'SAG'", ErrorKind::kUnsupported, "SAG");
+}
+
+/// Weights and histories after one iteration of 70 parameters of many sizes.
+std::vector<float> updated_on_a_gpu(const std::string& type, bool together) {
+  SimDevice device(size_t{1} << 20);
+  const auto stream = device.make_stream();
+  const auto rule = make_update_rule(solver("momentum: 0.9 type: '" + type + "'"));
+  std::vector<std::vector<float>> arrays;
+  std::vector<UpdateTask> tasks;
+  for (int p = 0; p < 70; ++p) {
+    UpdateTask task;
+    task.count = p * p % 37;
+    for (int array = 0; array < 4; ++array) {
+      auto& values = arrays.emplace_back(static_cast<size_t>(task.count));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = 0.1f * static_cast<float>(1 + (p + array + i * 7) % 11);
+    }
+    task.weights = arrays.end()[-4].data();
+    task.gradient = arrays.end()[-3].data();
+    task.history[0] = arrays.end()[-2].data();
+    task.history[1] = arrays.end()[-1].data();
+    task.rate = 0.01 * p;
+    task.momentum = 0.9;
+    task.decay = 0.001 * p;
+    task.stream = stream.get();
+    task.kernel_kind = "emulated";
+    tasks.push_back(task);
+  }
+  for (size_t t = 0; t < tasks.size() && !together; ++t) rule->apply({&tasks[t], 1});
+  if (together) rule->apply(tasks);
+  std::vector<float> all;
+  for (const auto& values : arrays) all.insert(all.end(), values.begin(), values.end());
+  return all;
+}
+
+TEST(UpdateRule, ManyParametersAtOnceOnAGpu) {
+  for (const char* type : {"SGD", "Adam"})
+    EXPECT_EQ(updated_on_a_gpu(type, true), updated_on_a_gpu(type, false)) << type;
 }
 
 }  // namespace

@@ -51,12 +51,11 @@ class FusedRule : public UpdateRule {
   explicit FusedRule(const RuleSettings& settings) : settings_(settings) {}
   int histories() const override { return Element<float>::kHistories; }
   bool history_moves_without_rate() const override { return Element<float>::kMovesWithoutRate; }
-  void apply(const UpdateTask& task) const override {
-    if (task.stream) {
-      device_rule(task.kernel_kind, Element<float>::kName)(task, settings_);
-    } else {
-      run_fused<Element>(task, settings_);
+  void apply(std::span<const UpdateTask> tasks) const override {
+    if (!tasks.empty() && tasks[0].stream) {
+      return device_rule(tasks[0].kernel_kind, Element<float>::kName)(tasks, settings_);
     }
+    for (const UpdateTask& task : tasks) run_fused<Element>(task, settings_);
   }
 
  private:
