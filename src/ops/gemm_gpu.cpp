@@ -11,10 +11,7 @@
 #endif
 
 namespace robusta {
-inline namespace ROBUSTA_GPU_TARGET {
-
 #ifdef __CUDACC__
-
 namespace {
 
 template <typename T>
@@ -25,6 +22,10 @@ template <>
 constexpr cudaDataType_t kBlasType<Half> = CUDA_R_16F;
 
 }  // namespace
+#endif
+inline namespace ROBUSTA_GPU_TARGET {
+
+#ifdef __CUDACC__
 
 template <typename In, typename Out>
 void gpu_gemm(Stream* stream, Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, float alpha, const In* a, const In* b,
