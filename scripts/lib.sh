@@ -98,11 +98,11 @@ configure() {
   read -r -a more <<< "${ROBUSTA_CMAKE_ARGS:-}"
   local generator=()
   [ -f "$folder/CMakeCache.txt" ] || generator=(-G Ninja)
-  cmake -S "$ROOT" -B "$folder" "${generator[@]}" "$@" "${more[@]}" > "$folder.configure.log" 2>&1 || {
-    cat "$folder.configure.log" >&2
+  mkdir -p "$folder"
+  cmake -S "$ROOT" -B "$folder" "${generator[@]}" "$@" "${more[@]}" > "$folder/configure.log" 2>&1 || {
+    cat "$folder/configure.log" >&2
     fail "configuring $folder failed; if it was made by another version, remove $folder and run this again"
   }
-  mkdir -p "$folder" && mv "$folder.configure.log" "$folder/configure.log"
 }
 
 # build FOLDER TARGET...: builds these targets, or all.
