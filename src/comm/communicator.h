@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tensor/dtype.h"
 
@@ -70,6 +71,9 @@ class Communicator {
   virtual void all_gather(const void* mine, size_t bytes, void* all) = 0;
   /// Sums `count` elements over the ranks in place, by the library's own algorithm.
   virtual void all_reduce(void* data, int64_t count, DType type) = 0;
+  /// True when that takes the memory of devices with such kernels (Device::kernel_kind()), too: all but "cuda" work in
+  /// memory of the host.
+  virtual bool sums_memory_of(std::string_view kernel_kind) const { return kernel_kind != "cuda"; }
 
   /// Ranks of equal colour form a new communicator, ordered by key, then by rank.
   virtual std::unique_ptr<Communicator> split(int colour, int key) = 0;

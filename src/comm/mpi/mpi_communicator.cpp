@@ -4,6 +4,10 @@
 #include <cstring>
 #include <optional>
 
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 #include "base/str.h"
 #include "comm/host_name.h"
 #include "comm/mpi/mpi_memory.h"
@@ -58,6 +62,14 @@ void MpiCommunicator::all_reduce(void* data, int64_t count, DType type) {
     const int elements = static_cast<int>(std::min(count - done, limit));
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece, elements, mpi_type, MPI_SUM, comm_), "MPI_Allreduce");
   }
+}
+
+bool MpiCommunicator::sums_memory_of(std::string_view kernel_kind) const {
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  return kernel_kind != "cuda" || MPIX_Query_cuda_support() == 1;
+#else
+  return Communicator::sums_memory_of(kernel_kind);
+#endif
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int colour, int key) {

@@ -24,6 +24,8 @@ class MpiCommunicator : public Communicator {
   void broadcast(void* data, size_t bytes, int root) override;
   void all_gather(const void* mine, size_t bytes, void* all) override;
   void all_reduce(void* data, int64_t count, DType type) override;
+  /// CUDA's where MPI says that it was built for that.
+  bool sums_memory_of(std::string_view kernel_kind) const override;
   std::unique_ptr<Communicator> split(int colour, int key) override;
   std::shared_ptr<SharedMemory> allocate(size_t bytes) override;
 

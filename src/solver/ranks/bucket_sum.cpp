@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/str.h"
+#include "solver/ranks/direct_sum.h"
 #include "solver/ranks/nccl/nccl_dimensions.h"
 #include "solver/ranks/nccl/nccl_meeting.h"
 #include "solver/ranks/staged_sum.h"
@@ -10,20 +11,36 @@
 namespace robusta {
 namespace {
 
-std::unique_ptr<BucketSum> staged(Ranks& ranks, Net& net, std::vector<Bucket> buckets, const DdlOptions& options,
-                                  std::vector<std::string> notes = {}) {
+/// Over what communicators and hosts offer.
+std::unique_ptr<AllReduce> all_reduce_of(Ranks& ranks, const Net& net, const std::vector<Bucket>& buckets,
+                                         const DdlOptions& options) {
   size_t largest = 0;
   for (const Bucket& bucket : buckets) {
     largest = std::max(largest, static_cast<size_t>(bucket.count) * size_of(net.options().dtype));
   }
-  return std::make_unique<StagedSum>(net, std::move(buckets), ranks.make_all_reduce(largest, options),
-                                     std::move(notes));
+  return ranks.make_all_reduce(largest, options);
+}
+
+std::unique_ptr<BucketSum> staged(Ranks& ranks, Net& net, std::vector<Bucket> buckets, const DdlOptions& options,
+                                  std::vector<std::string> notes = {}) {
+  auto all_reduce = all_reduce_of(ranks, net, buckets, options);
+  return std::make_unique<StagedSum>(net, std::move(buckets), std::move(all_reduce), std::move(notes));
+}
+
+/// The library's own sum takes the gradients where they lie.
+bool is_direct(Ranks& ranks, const Net& net) {
+  const Device& device = *net.options().device;
+  return ranks.options().mode == 'm' && !device.is_host() && ranks.gradients().sums_memory_of(device.kernel_kind());
 }
 
 }  // namespace
 
 std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets) {
   DdlOptions options = ranks.options();
+  if (is_direct(ranks, net)) {
+    auto all_reduce = all_reduce_of(ranks, net, buckets, options);
+    return std::make_unique<DirectSum>(net, std::move(buckets), std::move(all_reduce));
+  }
   const bool by_host = options.mode == 'm' || options.mode == 'r' || net.options().device->is_host();
   if (by_host) return staged(ranks, net, std::move(buckets), options);
   const NcclMeeting meeting = meet_for_nccl(ranks, *net.options().device);

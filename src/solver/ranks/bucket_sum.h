@@ -1,9 +1,10 @@
 /// How buckets of gradients become their sums over the ranks.
 ///
-/// Two kinds: by way of host memory that a communicator reduces (staged_sum.h), and in the memory of the GPUs, by NCCL
-/// (nccl/nccl_sum.h). Two threads work with one: the driver, which enqueues what the net computes, says what is
-/// complete and asks for sums; the reducer's thread (bucket_reducer.h) sums one bucket after the other. A call of one
-/// for a bucket comes after the other's calls for it that are listed above.
+/// Three kinds: by way of host memory that a communicator reduces (staged_sum.h); in the memory of the GPUs, by NCCL
+/// (nccl/nccl_sum.h) or by a library of the communicator that can (direct_sum.h). Two threads work with one: the
+/// driver, which enqueues what the net computes, says what is complete and asks for sums; the reducer's thread
+/// (bucket_reducer.h) sums one bucket after the other. A call of one for a bucket comes after the other's calls for it
+/// that are listed above.
 #pragma once
 
 #include <memory>
