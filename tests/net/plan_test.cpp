@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "net/net.h"
+#include "support/close.h"
 #include "support/nets.h"
 
 namespace robusta::test {
@@ -15,17 +14,6 @@ std::vector<float> run_with(const NetOptions& options, const char* text = kBranc
   Net net(net_def(text, options.phase), options);
   fill_inputs(net, 1);
   return run_once(net);
-}
-
-void expect_close(const std::vector<float>& got, const std::vector<float>& want, double tolerance) {
-  ASSERT_EQ(got.size(), want.size());
-  double scale = 0, worst = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    scale = std::max(scale, std::fabs(static_cast<double>(want[i])));
-    const double error = std::fabs(static_cast<double>(got[i]) - want[i]);
-    worst = error <= worst ? worst : error;
-  }
-  EXPECT_LE(worst, tolerance * scale);
 }
 
 class Sharing : public testing::TestWithParam<const char*> {};

@@ -2,11 +2,10 @@
 // with the GPU's, emulated.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "comm/thread_ranks.h"
 #include "device/sim/sim_device.h"
 #include "solver/toy_solver.h"
+#include "support/close.h"
 #include "support/errors.h"
 #include "support/files.h"
 
@@ -15,16 +14,6 @@ namespace {
 
 constexpr size_t kMemory = size_t{16} << 20;
 constexpr int kDelay = 20;  // microseconds before each piece of work, to bring out missing waits
-
-void expect_close(const std::vector<float>& got, const std::vector<float>& want, double tolerance) {
-  ASSERT_EQ(got.size(), want.size());
-  double largest = 0, apart = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(want[i])));
-    apart = std::max(apart, std::abs(static_cast<double>(got[i]) - want[i]));
-  }
-  EXPECT_LE(apart, tolerance * largest);
-}
 
 std::vector<float> trained(const std::string& settings, Device& device, int iterations = 6) {
   SolverOptions options;

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <regex>
 #include <thread>
 
@@ -11,22 +10,13 @@
 #include "solver/nccl_sums.h"
 #include "solver/ranks/ranked_update.h"
 #include "solver/toy_solver.h"
+#include "support/close.h"
 #include "support/errors.h"
 #include "support/files.h"
 #include "support/nccl/sim_nccl.h"
 
 namespace robusta::test::nccl {
 namespace {
-
-void expect_close(const std::vector<float>& got, const std::vector<float>& want, double tolerance) {
-  ASSERT_EQ(got.size(), want.size());
-  double largest = 0, apart = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(want[i])));
-    apart = std::max(apart, std::abs(static_cast<double>(got[i]) - want[i]));
-  }
-  EXPECT_LE(apart, tolerance * largest);
-}
 
 struct Trained {
   std::vector<float> values;
