@@ -1,7 +1,5 @@
 #include "solver/ranks/bucket_sum.h"
 
-#include <algorithm>
-
 #include "base/str.h"
 #include "solver/ranks/direct_sum.h"
 #include "solver/ranks/nccl/nccl_dimensions.h"
@@ -14,11 +12,7 @@ namespace {
 /// Over what communicators and hosts offer.
 std::unique_ptr<AllReduce> all_reduce_of(Ranks& ranks, const Net& net, const std::vector<Bucket>& buckets,
                                          const DdlOptions& options) {
-  size_t largest = 0;
-  for (const Bucket& bucket : buckets) {
-    largest = std::max(largest, static_cast<size_t>(bucket.count) * size_of(net.options().dtype));
-  }
-  return ranks.make_all_reduce(largest, options);
+  return ranks.make_all_reduce(largest_bytes(buckets, net.options().dtype), options);
 }
 
 std::unique_ptr<BucketSum> staged(Ranks& ranks, Net& net, std::vector<Bucket> buckets, const DdlOptions& options,

@@ -1,5 +1,6 @@
 #include "solver/ranks/buckets.h"
 
+#include <algorithm>
 #include <cassert>
 #include "base/hash.h"
 #include "base/str.h"
@@ -29,6 +30,18 @@ std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes
   buckets.back().count += tail;
   buckets.back().tail = tail;
   return buckets;
+}
+
+size_t largest_bytes(const std::vector<Bucket>& buckets, DType type) {
+  int64_t most = 0;
+  for (const Bucket& bucket : buckets) most = std::max(most, bucket.count);
+  return static_cast<size_t>(most) * size_of(type);
+}
+
+std::span<std::byte> tail_of(const Bucket& bucket, DType type) {
+  auto* const elements = static_cast<std::byte*>(bucket.data);
+  return {elements + static_cast<size_t>(bucket.count - bucket.tail) * size_of(type),
+          static_cast<size_t>(bucket.tail) * size_of(type)};
 }
 
 uint64_t hash_of(const std::vector<Bucket>& buckets) {

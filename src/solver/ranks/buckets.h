@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "layers/param.h"
@@ -24,6 +25,11 @@ struct Bucket {
 /// other in memory. The last bucket is followed by `tail` elements, which are reduced with it; without parameters it
 /// holds them alone, at `tail_data`.
 std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail);
+
+/// Bytes of the largest one.
+size_t largest_bytes(const std::vector<Bucket>& buckets, DType type);
+/// The memory of its tail.
+std::span<std::byte> tail_of(const Bucket& bucket, DType type);
 
 /// Of the names and sizes of all buckets, to be compared over ranks.
 uint64_t hash_of(const std::vector<Bucket>& buckets);

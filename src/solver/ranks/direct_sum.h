@@ -21,8 +21,6 @@ class DirectSum : public BucketSum {
   std::vector<DimensionTime> take_times() override { return all_reduce_->take_times(); }
 
  private:
-  size_t tail_bytes(const Bucket& bucket) const { return static_cast<size_t>(bucket.tail) * size_of(type_); }
-
   Net& net_;
   DType type_;
   std::unique_ptr<AllReduce> all_reduce_;

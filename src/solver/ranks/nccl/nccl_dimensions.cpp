@@ -105,11 +105,7 @@ class Candidates {
                                             std::move(names));
   }
 
-  size_t largest() const {
-    size_t count = 0;
-    for (const Bucket& bucket : buckets_) count = std::max(count, static_cast<size_t>(bucket.count));
-    return count * size_of(net_.options().dtype);
-  }
+  size_t largest() const { return largest_bytes(buckets_, net_.options().dtype); }
 
   std::unique_ptr<BucketSum> make(size_t count) {
     if (count == 0) {

@@ -39,10 +39,10 @@ NcclSum::NcclSum(Net& net, std::vector<Bucket> buckets, std::vector<NcclDimensio
       between_(std::move(between)),
       patience_(std::move(patience)),
       notes_(std::move(notes)),
-      tail_(net.options().device->host_memory(static_cast<size_t>(buckets_.back().tail) * size_of(type_))),
+      tail_(net.options().device->host_memory(tail_of(buckets_.back(), type_).size())),
       stream_(net.options().device->make_stream()),
       progress_(buckets_.size()) {
-  std::memset(tail_.get(), 0, static_cast<size_t>(buckets_.back().tail) * size_of(type_));
+  std::memset(tail_.get(), 0, tail_of(buckets_.back(), type_).size());
   if (between_) staging_ = net.options().device->host_memory(staged_bytes(buckets_, type_, dimensions_));
 }
 
@@ -81,14 +81,13 @@ void NcclSum::sum(size_t bucket) {
 void NcclSum::enqueue(size_t index) {
   const Bucket& bucket = buckets_[index];
   const Span span = span_of(bucket, type_);
-  const size_t tail_bytes = static_cast<size_t>(bucket.tail) * size_of(type_);
-  std::byte* const tail = span.data + span.bytes() - tail_bytes;
+  const std::span<std::byte> tail = tail_of(bucket, type_);
   Progress& progress = progress_[index];
   stream_->wait(progress.complete);
   progress.begun = stream_->record_timed();
-  if (tail_bytes > 0) stream_->copy_to_device(tail, tail_.get(), tail_bytes);
+  if (!tail.empty()) stream_->copy_to_device(tail.data(), tail_.get(), tail.size());
   reduce(span, 0);
-  if (tail_bytes > 0) stream_->copy_to_host(tail_.get(), tail, tail_bytes);
+  if (!tail.empty()) stream_->copy_to_host(tail_.get(), tail.data(), tail.size());
   progress.summed = stream_->record_timed();
   enqueued_ = index + 1;
   bytes_ += static_cast<double>(span.bytes());
