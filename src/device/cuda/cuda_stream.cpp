@@ -11,15 +11,21 @@
 namespace robusta {
 namespace {
 
+/// Whoever waits or asks may be a thread that has no current GPU yet: CUDA would then start GPU 0 for it.
 class CudaEvent : public Event {
  public:
-  explicit CudaEvent(bool timed) {
+  /// Of the current GPU, which is `device`.
+  CudaEvent(const CudaDevice& device, bool timed) : device_(device) {
     const unsigned flags = timed ? cudaEventDefault : cudaEventDisableTiming;
     check_cuda(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreateWithFlags");
   }
   ~CudaEvent() override { cudaEventDestroy(event_); }
-  void wait() override { check_cuda(cudaEventSynchronize(event_), "a kernel"); }
+  void wait() override {
+    device_.make_current();
+    check_cuda(cudaEventSynchronize(event_), "a kernel");
+  }
   bool reached() override {
+    device_.make_current();
     const cudaError_t status = cudaEventQuery(event_);
     if (status != cudaErrorNotReady) check_cuda(status, "a kernel");
     if (status != cudaSuccess) cudaGetLastError();  // "not ready" counts as one, and the next launch would report it
@@ -34,6 +40,7 @@ class CudaEvent : public Event {
   cudaEvent_t handle() const { return event_; }
 
  private:
+  const CudaDevice& device_;
   cudaEvent_t event_ = nullptr;
 };
 
@@ -60,23 +67,22 @@ void check_blas(cublasStatus_t status) {
 
 /// Events whose last user has let go are used again: the pool itself is then the only owner.
 struct CudaStream::EventPool {
+  const CudaDevice& device;
   bool timed;
-  std::vector<std::shared_ptr<CudaEvent>> all;
+  std::vector<std::shared_ptr<CudaEvent>> all = {};
   size_t next = 0;
-
-  explicit EventPool(bool timed) : timed(timed) {}
 
   std::shared_ptr<CudaEvent> take() {
     for (size_t i = 0; i < all.size(); ++i) {
       const auto& event = all[next = (next + 1) % all.size()];
       if (event.use_count() == 1) return event;
     }
-    return all.emplace_back(std::make_shared<CudaEvent>(timed));
+    return all.emplace_back(std::make_shared<CudaEvent>(device, timed));
   }
 };
 
 CudaStream::CudaStream(CudaDevice& device)
-    : device_(device), events_(std::make_shared<EventPool>(false)), timed_events_(std::make_shared<EventPool>(true)) {
+    : device_(device), events_(new EventPool{device, false}), timed_events_(new EventPool{device, true}) {
   device_.make_current();
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
