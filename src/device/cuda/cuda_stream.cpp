@@ -63,6 +63,12 @@ void check_blas(cublasStatus_t status) {
               "free memory of the GPU, or use the cuBLAS of the toolkit that this program was built with");
 }
 
+/// Partial sums of a product stay f32 where its result is of 16 bits: by default cuBLAS may round them.
+cublasMath_t math_of(bool tf32) {
+  const int mode = tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH;
+  return static_cast<cublasMath_t>(mode | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+}
+
 }  // namespace
 
 /// Events whose last user has let go are used again: the pool itself is then the only owner.
@@ -173,20 +179,20 @@ void CudaStream::launch(Recording& recording) {
 }
 
 void CudaStream::start_blas() {
-  check_blas(cublasCreate(&blas_));
-  check_blas(cublasSetStream(blas_, stream_));
   // With the workspaces of its own pool cuBLAS repeats its results only where a single stream is in use; and memory
   // that it takes while working could not be part of a CUDA graph. Sizes as NVIDIA recommends them.
   blas_workspace_ = DeviceBuffer(device_, device_.generation() >= 9 ? size_t{32} << 20 : size_t{4} << 20);
+  check_blas(cublasCreate(&blas_));
+  check_blas(cublasSetStream(blas_, stream_));  // which takes the workspace away
   check_blas(cublasSetWorkspace(blas_, blas_workspace_.data(), blas_workspace_.bytes()));
-  check_blas(cublasSetMathMode(blas_, CUBLAS_DEFAULT_MATH));
+  check_blas(cublasSetMathMode(blas_, math_of(blas_tf32_)));
 }
 
 cublasHandle_t CudaStream::blas() {
   device_.make_current();
   if (!blas_) start_blas();
   const bool tf32 = device_.math().tf32;
-  if (tf32 != blas_tf32_) check_blas(cublasSetMathMode(blas_, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
+  if (tf32 != blas_tf32_) check_blas(cublasSetMathMode(blas_, math_of(tf32)));
   blas_tf32_ = tf32;
   return blas_;
 }
