@@ -64,8 +64,10 @@ class Comm {
  public:
   Comm(const NcclId& id, int ranks, int rank) : ranks_(ranks), rank_(rank), fault_(fault_asked_for()), name_(id.bytes) {
     const int file = shm_open(name_.c_str(), O_RDWR, 0600);
-    void* const memory = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
+    // A member that has left took the name along; who comes then waits in vain.
+    const int flags = file < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+    void* const memory = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, flags, file, 0);
+    if (file >= 0) close(file);
     if (memory == MAP_FAILED) std::abort();
     meeting_ = static_cast<Meeting*>(memory);
     log_line("connect " + std::to_string(rank) + " of " + std::to_string(ranks));
