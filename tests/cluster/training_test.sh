@@ -12,6 +12,8 @@ check "one rank" "$?" 0
 
 # A batch system would tell mpirun these.
 printf 'rbt%d slots=2\n' 1 2 3 4 > hosts
+# None of them has a GPU, also where this machine has one.
+export ROBUSTA_SIM_GPUS=0:1M
 export OMPI_MCA_orte_default_hostfile=$WORK/hosts LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
 rank_gen.py 2x4x1 --sockets "$SOCKETS" --cores $((CORES / SOCKETS)) rbt1,rbt2,rbt3,rbt4 > 2x4x1.rf
 check "the rank file" "$(on_first check_rankfile.py 2x4x1.rf > rf.log 2>&1; echo $?) $(grep -c '^rank ' 2x4x1.rf)" "0 8"
@@ -21,8 +23,8 @@ expect_as_one() {
   local what=$1 name=$2
   shift 2
   solver 'max_iter: 10' 'display: 1' 'snapshot: 0' 'snapshot_after_train: true' "snapshot_prefix: \"$name\""
-  start "$name" mpirun -x PATH -x LD_LIBRARY_PATH -n 8 -rf 2x4x1.rf caffe train -solver solver.prototxt -gpu 0 -bvlc \
-    -deterministic -batch global "$@"
+  start "$name" mpirun -x PATH -x LD_LIBRARY_PATH -x ROBUSTA_SIM_GPUS -n 8 -rf 2x4x1.rf caffe train \
+    -solver solver.prototxt -gpu 0 -bvlc -deterministic -batch global "$@"
   finish_job
   check "$what: exit code" "$CODE" 0
   [ "$CODE" -eq 0 ] || tail -n 20 "$name.log"

@@ -337,7 +337,9 @@ struct BadLine {
 class BadCommandLine : public CaffeProgram, public testing::WithParamInterface<BadLine> {};
 
 TEST_P(BadCommandLine, IsExplained) {
+  setenv("CUDA_VISIBLE_DEVICES", "-1", 1);  // no GPU, also where there is one
   const Finished done = run(GetParam().args);
+  unsetenv("CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(done.code, GetParam().code) << done.log;
   EXPECT_TRUE(has(done.log, "caffe: error: ")) << done.log;
   EXPECT_EQ(count_of(done.log, "error: "), 1u) << done.log;

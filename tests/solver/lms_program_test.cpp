@@ -126,7 +126,7 @@ TEST_F(LmsProgram, SaysWhatToDoWhenMemoryIsShort) {
 
 TEST_F(LmsProgram, PlansWithoutAGpu) {
   const Finished done =
-      run({"plan", "-model=net.prototxt", "-gpu=0", "-lms=auto", "-gpu_memory=1600K", "-link_gbs=10"}, "");
+      run({"plan", "-model=net.prototxt", "-gpu=0", "-lms=auto", "-gpu_memory=1600K", "-link_gbs=10"}, "0:1M");
   EXPECT_EQ(done.code, 0) << done.log;
   EXPECT_TRUE(matches(done.out, "No GPU here: planned for one with 1.6 MiB")) << done.out;
   EXPECT_TRUE(matches(done.out, R"(    offload \S+ \([\d.]+ KiB\) after step \d+ \(conv)")) << done.out;
