@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""PyTorch's side of bench_gpu.py: one measurement, in a process of its own. Prints one line of JSON.
+
+  scripts/bench_torch_gpu.py step '["resnet50", 64, 20, "bf16", "reduce-overhead", "cuda"]'   ms of a training step
+  scripts/bench_torch_gpu.py link '[]'                                                       bytes per second to the GPU
+  scripts/bench_torch_gpu.py about '[]'                                                      versions, name of the GPU
+"""
+
+import json
+import sys
+import time
+
+import torch
+from torch.nn import functional
+
+import bench_torch
+
+
+def step(net, batch, steps, precision, mode, device):
+    """Milliseconds of a training step."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.benchmark = True
+    build, channels, size, classes = bench_torch.INPUTS[net]
+    layout = torch.channels_last
+    model = build().to(device=device, memory_format=layout).train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, weight_decay=0.0005, fused=device != "cpu")
+    images = torch.randn(batch, channels, size, size, device=device).to(memory_format=layout)
+    labels = torch.randint(classes, (batch,), device=device)
+
+    def loss_of(images, labels):
+        with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
+            return sum(weight * functional.cross_entropy(scores, labels) for scores, weight in model(images))
+
+    if mode != "eager":
+        loss_of = torch.compile(loss_of, mode="default" if mode == "compile" else mode)
+
+    def train():
+        optimizer.zero_grad(set_to_none=True)
+        loss_of(images, labels).backward()
+        optimizer.step()
+
+    def settle():
+        if device != "cpu":
+            torch.cuda.synchronize()
+
+    for _ in range(5 if device != "cpu" else 1):
+        train()
+    settle()
+    start = time.perf_counter()
+    for _ in range(steps):
+        train()
+    settle()
+    return (time.perf_counter() - start) / steps * 1000
+
+
+def link():
+    """Bytes per second from page-locked memory to the GPU."""
+    host = torch.empty(256 << 20, dtype=torch.uint8, pin_memory=True)
+    there = torch.empty_like(host, device="cuda")
+    there.copy_(host)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(8):
+        there.copy_(host, non_blocking=True)
+    torch.cuda.synchronize()
+    return 8 * host.numel() / (time.perf_counter() - start)
+
+
+def about():
+    """What PyTorch is, and the GPU that it sees ("" for none)."""
+    gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ""
+    cudnn = torch.backends.cudnn.version() if gpu else None
+    return {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": cudnn, "gpu": gpu}
+
+
+if __name__ == "__main__":
+    work = {"step": step, "link": link, "about": about}[sys.argv[1]]
+    print(json.dumps(work(*json.loads(sys.argv[2]))))
