@@ -186,7 +186,7 @@ def measure_lms(options, result):
     except Failure as failure:
         print(f"\nLarge model support is left out: the rate of the link is not known: {failure}")
         return
-    print(f"\nLarge model support under -gpu_memory {options.gpu_memory}; link to the GPU {options.link / 1e9:.1f} GB/s; "
+    print(f"\nLarge model support under -gpu_memory {options.gpu_memory}; link {options.link / 1e9:.1f} GB/s; "
           "bound: the longer of computing and copying", flush=True)
     for net, precision, times, allowed in LMS_CASES:
         try:
