@@ -2,27 +2,12 @@
 /// files named *_gpu.cpp.
 #pragma once
 
-#include "device/gpu/divisor.h"
-#include "device/gpu/reduce.h"
+#include "device/gpu/channel_sums.h"
 #include "layers/gpu_elementwise.h"
 #include "tensor/channels_last.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
-
-/// The channel of a stored element.
-struct ChannelOf {
-  Divisor inner, count;
-  ROBUSTA_GPU int64_t operator()(int64_t i) const { return count.remainder(inner.quotient(i)); }
-};
-
-/// Elements stored as [outer, count, inner], where `count` runs over channels: plain, inner is a plane; channels last,
-/// it is 1.
-struct ChannelView {
-  int64_t outer = 1, count = 1, inner = 1;
-  int64_t elements() const { return outer * count * inner; }
-  ChannelOf channel_of() const { return {Divisor(inner), Divisor(count)}; }
-};
 
 /// Settles one layout for bottom 0 and top 0 and returns how their elements lie. `plain` is the view of plain arrays.
 /// The producer's layout is taken where that view goes by the channels of axis 1, or has one channel only; else plain.
@@ -41,103 +26,64 @@ inline ChannelView book_channel_view(const KernelRequest& request, const Channel
 /// y = x * factor[channel] + shift[channel]; either array may be null, meaning 1 and 0. x may be y.
 template <typename T>
 struct AffineByChannel {
-  ChannelOf channel;
+  static constexpr int kWidth = kPackWidth<T>;
   const T* x;
   const float *factor, *shift;
   T* y;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    const int64_t c = channel(i);
-    const float scaled = factor ? static_cast<float>(x[i]) * factor[c] : static_cast<float>(x[i]);
-    y[i] = static_cast<T>(shift ? scaled + shift[c] : scaled);
+  bool in_packs() const { return on_packs(x, y) && on_packs(factor, shift); }
+  template <int N>
+  struct Known {
+    Pack<float, N> factor, shift;
+  };
+  template <int N, bool kAcross>
+  ROBUSTA_GPU Known<N> known(Channels<N, kAcross> channels) const {
+    Known<N> known = {};
+    if (factor) known.factor = channels.of(factor);
+    if (shift) known.shift = channels.of(shift);
+    return known;
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const Known<N>& known) const {
+    Pack<float, N> values = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) {
+      if (factor) values.at[k] *= known.factor.at[k];
+      if (shift) values.at[k] += known.shift.at[k];
+    }
+    store_pack(values, y + i);
   }
 };
 
 template <typename T>
 void channel_affine(Stream* stream, const ChannelView& view, const T* x, const float* factor, const float* shift,
                     T* y) {
-  for_each(stream, view.elements(), AffineByChannel<T>{view.channel_of(), x, factor, shift, y});
+  for_each_by_channel(stream, view, AffineByChannel<T>{x, factor, shift, y});
 }
 
-namespace detail {
-
-/// Terms of pixels whose channels are neighbours, as a matrix with a column per channel.
-template <typename Body>
-struct ChannelColumns : Body {
-  int64_t count;
-  ROBUSTA_GPU typename Body::Sum term(int64_t pixel, int64_t channel) const {
-    return Body::term(pixel * count + channel, channel);
-  }
-};
-
-/// A row for each of `pieces` pieces of each run of `inner` elements; row (run * pieces + piece) * count + channel.
-template <typename Body>
-struct ChannelPieces : Body {
-  using Sum = typename Body::Sum;
-  Sum* partial;
-  int64_t count, inner, pieces, length;
-  ROBUSTA_GPU Sum term(int64_t row, int64_t col) const {
-    const int64_t channel = row % count, piece = row / count % pieces, run = row / (count * pieces);
-    const int64_t at = piece * length + col;
-    return at < inner ? Body::term((run * count + channel) * inner + at, channel) : Body::zero();
-  }
-  ROBUSTA_GPU void store(int64_t row, Sum sum) const { partial[row] = sum; }
-};
-
-/// The sums of the pieces, a column per channel.
-template <typename Body>
-struct JoinedPieces : Body {
-  const typename Body::Sum* partial;
-  int64_t count;
-  ROBUSTA_GPU typename Body::Sum term(int64_t row, int64_t channel) const { return partial[row * count + channel]; }
-};
-
-/// Long runs are cut where there are few of them: a row is summed by one block of threads.
-inline int64_t pieces_of(const ChannelView& view) {
-  constexpr int64_t kLength = 4096, kEnough = 1024;
-  return view.outer * view.count < kEnough ? (view.inner + kLength - 1) / kLength : 1;
-}
-
-}  // namespace detail
-
-/// Bytes of scratch that channel_sums wants.
-template <typename Body>
-size_t channel_sums_scratch(const ChannelView& view) {
-  if (view.inner == 1) return reduce_columns_scratch<Body>(view.outer, view.count);
-  const int64_t rows = view.outer * detail::pieces_of(view);
-  return static_cast<size_t>(rows * view.count) * sizeof(typename Body::Sum) +
-         reduce_columns_scratch<Body>(rows, view.count);
-}
-
-/// store(channel, join over the channel's elements of term(i, channel)), where i is the place of an element in memory;
-/// for the rest `Body` is as in device/gpu/reduce.h.
-template <typename Body>
-void channel_sums(Stream* stream, const ChannelView& view, void* scratch, const Body& body) {
-  if (view.inner == 1) {
-    return reduce_columns(stream, view.outer, view.count, scratch, detail::ChannelColumns<Body>{body, view.count});
-  }
-  const int64_t pieces = detail::pieces_of(view), length = (view.inner + pieces - 1) / pieces;
-  const int64_t rows = view.outer * pieces;
-  auto* partial = static_cast<typename Body::Sum*>(scratch);
-  reduce_rows(stream, rows * view.count, length,
-              detail::ChannelPieces<Body>{body, partial, view.count, view.inner, pieces, length});
-  reduce_columns(stream, rows, view.count, partial + rows * view.count,
-                 detail::JoinedPieces<Body>{body, partial, view.count});
-}
+/// The sum of a channel into sums[channel], or, with `add`, onto what is there.
+ROBUSTA_GPU inline void hand_over(double sum, bool add, float& to) { to = static_cast<float>(add ? to + sum : sum); }
 
 /// sums[c] = (add ? sums[c] : 0) + sum of a * b over channel c; b may be null, meaning 1.
 template <typename T>
 struct ChannelDot {
-  using Sum = double;
+  static constexpr int kSums = 1, kWidth = kPackWidth<T>;
   const T *a, *b;
   float* sums;
-  bool add;
-  ROBUSTA_GPU Sum zero() const { return 0; }
-  ROBUSTA_GPU Sum term(int64_t i, int64_t) const {
-    const double value = static_cast<float>(a[i]);
-    return b ? value * static_cast<float>(b[i]) : value;
+  bool adds;
+  bool in_packs() const { return on_packs(a, b); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU bool known(Channels<N, kAcross>) const {
+    return b != nullptr;
   }
-  ROBUSTA_GPU Sum join(Sum x, Sum y) const { return x + y; }
-  ROBUSTA_GPU void store(int64_t c, Sum sum) const { sums[c] = static_cast<float>(add ? sums[c] + sum : sum); }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t i, bool two, ChannelTerms<1, N>& to) const {
+    Pack<float, N> terms = load_pack<N>(a + i);
+    if (two) {
+      const Pack<float, N> others = load_pack<N>(b + i);
+      for (int k = 0; k < N; ++k) terms.at[k] *= others.at[k];
+    }
+    for (int k = 0; k < N; ++k) to.at[0][k] += terms.at[k];
+  }
+  ROBUSTA_GPU void store(int64_t c, const double (&sum)[1]) const { hand_over(sum[0], adds, sums[c]); }
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

@@ -1,7 +1,7 @@
 /// Layers that compute y = f(x) for each element, on the GPU. For files named *_gpu.cpp.
 #pragma once
 
-#include "device/gpu/for_each.h"
+#include "device/gpu/pack.h"
 #include "layers/elementwise.h"
 
 namespace robusta {
@@ -31,19 +31,32 @@ std::unique_ptr<Kernel> make_as_bottom(const KernelRequest& request, const More&
 
 template <typename T, typename Function>
 struct MapValues {
+  static constexpr int kWidth = kPackWidth<T>;
   Function f;
   const T* x;
   T* y;
-  ROBUSTA_GPU void operator()(int64_t i) const { y[i] = static_cast<T>(f.value(static_cast<float>(x[i]))); }
+  bool in_packs() const { return on_packs(x, y); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    Pack<float, N> values = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) values.at[k] = f.value(values.at[k]);
+    store_pack(values, y + i);
+  }
 };
 
 template <typename T, typename Function>
 struct MapSlopes {
+  static constexpr int kWidth = kPackWidth<T>;
   Function f;
   const T *s, *dy;
   T* dx;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    dx[i] = static_cast<T>(static_cast<float>(dy[i]) * f.slope(static_cast<float>(s[i])));
+  bool in_packs() const { return on_packs(s, dy, dx); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    const Pack<float, N> arguments = load_pack<N>(s + i);
+    Pack<float, N> gradients = load_pack<N>(dy + i);
+    for (int k = 0; k < N; ++k) gradients.at[k] *= f.slope(arguments.at[k]);
+    store_pack(gradients, dx + i);
   }
 };
 
@@ -59,13 +72,14 @@ class UnaryGpu : public Kernel {
   std::string describe() const override { return "gpu"; }
 
   void forward(const KernelRun& run) override {
-    for_each(run.stream, count_, MapValues<T, Function>{f_, run.bottoms[0].as<T>(), run.tops[0].as<T>()});
+    for_each_pack(run.stream, count_, MapValues<T, Function>{f_, run.bottoms[0].as<T>(), run.tops[0].as<T>()});
   }
 
   void backward(const KernelRun& run) override {
     if (!run.bottom_diffs[0]) return;
     const T* s = static_cast<const T*>(slope_argument(f_.slope_from(), run));
-    for_each(run.stream, count_, MapSlopes<T, Function>{f_, s, run.top_diffs[0].as<T>(), run.bottom_diffs[0].as<T>()});
+    for_each_pack(run.stream, count_,
+                  MapSlopes<T, Function>{f_, s, run.top_diffs[0].as<T>(), run.bottom_diffs[0].as<T>()});
   }
 
  private:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "device/gpu/for_each.h"
+#include "device/gpu/pack.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
@@ -22,16 +22,24 @@ inline constexpr int kSumTerms = 8;  // that one kernel adds
 
 template <typename T>
 struct AddTerms {
+  static constexpr int kWidth = kPackWidth<T>;
   GpuSumTerm<T> terms[kSumTerms];
   int count;
   float slope;  ///< of what is not above 0 in the end
   T* to;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    float sum = 0;
-    for (int k = 0; k < kSumTerms; ++k) {  // a fixed number, which compilers unroll
-      if (k < count) sum += terms[k].weight * static_cast<float>(terms[k].data[i]);
+  bool in_packs() const {
+    return on_packs(to) && std::all_of(terms, terms + count, [](const GpuSumTerm<T>& t) { return on_packs(t.data); });
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    Pack<float, N> sum = {};
+    for (int t = 0; t < kSumTerms; ++t) {  // a fixed number, which compilers unroll
+      if (t >= count) break;
+      const Pack<float, N> term = load_pack<N>(terms[t].data + i);
+      for (int k = 0; k < N; ++k) sum.at[k] += terms[t].weight * term.at[k];
     }
-    to[i] = static_cast<T>(sum > 0 ? sum : slope * sum);
+    for (int k = 0; k < N; ++k) sum.at[k] = sum.at[k] > 0 ? sum.at[k] : slope * sum.at[k];
+    store_pack(sum, to + i);
   }
 };
 
@@ -47,7 +55,7 @@ void gpu_weighted_sum(Stream* stream, std::span<const GpuSumTerm<T>> terms, floa
     if (done > 0) add.terms[add.count++] = {to};
     while (add.count < detail::kSumTerms && done < terms.size()) add.terms[add.count++] = terms[done++];
     if (done == terms.size()) add.slope = slope;
-    for_each(stream, count, add);
+    for_each_pack(stream, count, add);
   } while (done < terms.size());
 }
 

@@ -5,7 +5,7 @@
 /// CUDA graph.
 #pragma once
 
-#include "device/gpu/for_each.h"
+#include "device/gpu/pack.h"
 #include "memory/placement.h"
 #include "tensor/dtype.h"
 
@@ -16,9 +16,14 @@ namespace detail {
 
 template <typename T>
 struct RoundWeight {
+  static constexpr int kWidth = kPackWidth<T>;
   const float* from;
   T* to;
-  ROBUSTA_GPU void operator()(int64_t i) const { to[i] = static_cast<T>(from[i]); }
+  bool in_packs() const { return on_packs(from, to); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    store_pack(load_pack<N>(from + i), to + i);
+  }
 };
 
 }  // namespace detail
@@ -35,7 +40,7 @@ const T* stored_weights(Stream* stream, const float* weights, int64_t count, voi
   if constexpr (dtype_of<T>() == DType::kF32) {
     return weights;
   } else {
-    for_each(stream, count, detail::RoundWeight<T>{weights, static_cast<T*>(memory)});
+    for_each_pack(stream, count, detail::RoundWeight<T>{weights, static_cast<T*>(memory)});
     return static_cast<const T*>(memory);
   }
 }

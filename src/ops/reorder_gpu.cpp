@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "device/gpu/for_each.h"
+#include "device/gpu/pack.h"
 #include "tensor/channels_last.h"
 
 namespace robusta {
@@ -22,9 +22,14 @@ struct TransposeEach {
 
 template <typename From, typename To>
 struct ConvertEach {
+  static constexpr int kWidth = kPackWidth<From, To>;
   const From* from;
   To* to;
-  ROBUSTA_GPU void operator()(int64_t i) const { to[i] = static_cast<To>(static_cast<float>(from[i])); }
+  bool in_packs() const { return on_packs(from) && on_packs(to); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    store_pack(load_pack<N>(from + i), to + i);
+  }
 };
 
 template <typename From, typename To>
@@ -46,7 +51,7 @@ class ConvertGpu : public Reorder {
  public:
   explicit ConvertGpu(int64_t count) : count_(count) {}
   void run(const void* from, void* to, void*, Stream* stream) override {
-    for_each(stream, count_, ConvertEach<From, To>{static_cast<const From*>(from), static_cast<To*>(to)});
+    for_each_pack(stream, count_, ConvertEach<From, To>{static_cast<const From*>(from), static_cast<To*>(to)});
   }
 
  private:

@@ -1,4 +1,4 @@
-// Sums on the GPU, emulated: whether every term counts once, however rows, columns and parts are cut.
+// Sums on the GPU, emulated: whether every term counts once, however rows and parts are cut.
 
 #include "device/gpu/reduce.h"
 
@@ -31,15 +31,6 @@ TEST(ReduceTest, Rows) {
     std::vector<int64_t> sums(5, -1);
     reduce_rows(nullptr, 5, cols, Matrix{{sums.data()}});
     for (int64_t row = 0; row < 5; ++row) EXPECT_EQ(sums[row], 1000003 * row * cols + cols * (cols - 1) / 2) << cols;
-  }
-}
-
-TEST(ReduceTest, Columns) {
-  for (int64_t rows : {1, 7, 8, 9, 5000}) {
-    std::vector<int64_t> sums(5, -1);
-    std::vector<char> scratch(reduce_columns_scratch<Matrix>(rows, 5));
-    reduce_columns(nullptr, rows, 5, scratch.data(), Matrix{{sums.data()}});
-    for (int64_t col = 0; col < 5; ++col) EXPECT_EQ(sums[col], 1000003 * (rows * (rows - 1) / 2) + col * rows) << rows;
   }
 }
 

@@ -44,7 +44,7 @@ TEST(ConvolutionSteps, BiasAndRelu) {
 TEST(ConvolutionSteps, MasksGradients) {
   const std::vector<float> y{-0.5f, 0, 2, 3}, dy{4, 8, -12, 16};
   std::vector<float> masked(4);
-  mask_gradient(nullptr, {1, 1, 4}, y.data(), dy.data(), 0.5f, masked.data());
+  mask_gradient(nullptr, {1, 1, 4}, y.data(), dy.data(), 0.5f, masked.data(), {}, nullptr);
   EXPECT_EQ(masked, (std::vector<float>{2, 4, -12, 16}));
 }
 
@@ -58,9 +58,9 @@ TEST(ConvolutionSteps, BiasGradientSumsChannels) {
       }
       std::vector<double> scratch(bias_gradient_scratch(view) / sizeof(double) + 1);
       std::vector<float> db(static_cast<size_t>(view.channels), 100);
-      bias_gradient(nullptr, view, dy.data(), true, scratch.data(), db.data());
+      bias_gradient(nullptr, view, dy.data(), {db.data(), true}, scratch.data());
       for (size_t c = 0; c < db.size(); ++c) EXPECT_FLOAT_EQ(db[c], static_cast<float>(want[c])) << c << last;
-      bias_gradient(nullptr, view, dy.data(), false, scratch.data(), db.data());
+      bias_gradient(nullptr, view, dy.data(), {db.data(), false}, scratch.data());
       for (size_t c = 0; c < db.size(); ++c) EXPECT_FLOAT_EQ(db[c], static_cast<float>(want[c] - 100)) << c << last;
     }
   }

@@ -6,6 +6,7 @@
 #include <regex>
 #include <thread>
 
+#include "device/sim/sim_device.h"
 #include "robusta/error.h"
 #include "solver/nccl_sums.h"
 #include "solver/ranks/ranked_update.h"
@@ -314,6 +315,32 @@ TEST_F(Nccl, ARankThatEndsTakesTheOthersAlong) {
     EXPECT_EQ(error.kind(), ErrorKind::kData) << error.what();
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+/// Refuses every call once it has failed, as a GPU does.
+struct FailingDevice : SimDevice {
+  FailingDevice() : SimDevice(1 << 20) {}
+  void make_current() const override {
+    if (failed) throw Error(ErrorKind::kDevice, "the GPU has failed");
+  }
+  bool failed = false;
+};
+
+TEST_F(Nccl, EndsOnAGpuThatHasFailed) {
+  const std::string log = folder_ / "log";
+  setenv("ROBUSTA_FAKE_NCCL_LOG", log.c_str(), 1);
+  const SimNccl gpus("1:16M");
+  std::string why;
+  const NcclApi* const api = find_nccl(nccl_files(), why);
+  ASSERT_NE(api, nullptr) << why;
+  FailingDevice device;
+  NcclId id;
+  ASSERT_EQ(api->get_unique_id(&id), kNcclSuccess);
+  NcclComm comm(*api, device, id, 1, 0, {.limit_s = 30});
+  device.failed = true;
+  comm.abort();
+  unsetenv("ROBUSTA_FAKE_NCCL_LOG");
+  EXPECT_TRUE(contains(read_file(log), "abort 0")) << read_file(log);
 }
 
 TEST_F(Nccl, PiecesOfAnySizeAreSummedAndGathered) {

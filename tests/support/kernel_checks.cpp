@@ -318,12 +318,13 @@ void compare_gpu_with_reference(const KernelCase& what, double tolerance, Kernel
 }
 
 Device* test_gpu() {
-  static const std::shared_ptr<Device> gpu = [] {
+  // Never given back: when the program ends, parts of NVIDIA's libraries have gone before.
+  static const auto& gpu = *new std::shared_ptr<Device>([] {
     const bool real = !list_gpus().empty() && list_gpus()[0].name != "sim";
     auto device = real ? open_gpu(0) : nullptr;
     if (device) device->set_math({.tf32 = false});
     return device;
-  }();
+  }());
   return gpu.get();
 }
 

@@ -4,18 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "device/device.h"
-#include "device/gpu/target.h"
-#ifdef __CUDACC__
-#include "device/cuda/cuda_stream.h"
-#elif defined(ROBUSTA_CUDA_CALLER)
-#error "kernels are launched by files named *_gpu.cpp"
-#endif
+#include "device/gpu/launch.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
-#ifdef __CUDACC__
+#ifdef ROBUSTA_GPU_KERNELS
 
 template <typename Body>
 __global__ void for_each_kernel(int64_t count, const Body body) {
@@ -28,10 +22,10 @@ __global__ void for_each_kernel(int64_t count, const Body body) {
 template <typename Body>
 void for_each(Stream* stream, int64_t count, const Body& body) {
   if (count <= 0) return;
-  constexpr int64_t kThreads = 256, kMostBlocks = 1 << 16;
-  const int64_t blocks = std::min((count + kThreads - 1) / kThreads, kMostBlocks);
-  for_each_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, cuda_stream(stream)>>>(count, body);
-  check_launch();
+  constexpr int kThreads = 256;
+  constexpr int64_t kMostBlocks = 1 << 16;
+  launch(for_each_kernel<Body>, std::min((count + kThreads - 1) / kThreads, kMostBlocks), kThreads, stream, count,
+         body);
 }
 
 #else

@@ -1,12 +1,12 @@
-/// Sums (and maxima, and the like) over rows or columns of a matrix of terms, or over all terms of an array, on a
-/// stream. For files named *_gpu.cpp.
+/// Sums (and maxima, and the like) over the rows of a matrix of terms, or over all terms of an array, on a stream. For
+/// files named *_gpu.cpp.
 ///
 /// The body says what is summed:
 ///   using Sum                             small and trivially copyable
 ///   Sum zero() const                      what joins with anything without changing it
 ///   Sum term(int64_t row, int64_t col) const
 ///   Sum join(Sum a, Sum b) const          associative but for rounding, commutative
-///   void store(int64_t i, Sum) const      i: the row, or the column, of the result
+///   void store(int64_t row, Sum) const
 /// all ROBUSTA_GPU. Terms are joined in an order that depends on the extents alone: no atomics, the same bits each
 /// time.
 #pragma once
@@ -21,7 +21,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 namespace detail {
 
-/// A row, or a part of a column, by one thread.
+/// A row by one thread.
 template <typename Body>
 struct RowByThread {
   Body body;
@@ -33,44 +33,14 @@ struct RowByThread {
   }
 };
 
-/// Rows part * per_part ... of column col, into partial[part * cols + col].
-template <typename Body>
-struct ColumnPart {
-  Body body;
-  typename Body::Sum* partial;
-  int64_t rows, cols, per_part;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    const int64_t part = i / cols, col = i % cols;
-    const int64_t end = (part + 1) * per_part < rows ? (part + 1) * per_part : rows;
-    typename Body::Sum sum = body.zero();
-    for (int64_t row = part * per_part; row < end; ++row) sum = body.join(sum, body.term(row, col));
-    partial[i] = sum;
-  }
-};
-
-/// The parts of a column, as a row.
-template <typename Body>
-struct PartsOfColumn : Body {
-  const typename Body::Sum* partial;
-  int64_t cols;
-  ROBUSTA_GPU typename Body::Sum term(int64_t col, int64_t part) const { return partial[part * cols + col]; }
-};
-
-/// Enough threads to fill a GPU, as long as each still has some rows.
-inline int64_t column_parts(int64_t rows, int64_t cols) {
-  constexpr int64_t kThreads = 1 << 17, kLeastRows = 8;
-  const int64_t parts = std::min(kThreads / std::max<int64_t>(cols, 1), (rows + kLeastRows - 1) / kLeastRows);
-  return std::max<int64_t>(parts, 1);
-}
-
 }  // namespace detail
 
-#ifdef __CUDACC__
+#ifdef ROBUSTA_GPU_KERNELS
 
 template <int kThreads, typename Body>
 __global__ void reduce_rows_kernel(int64_t cols, const Body body) {
   using Sum = typename Body::Sum;
-  __shared__ alignas(Sum) unsigned char memory[kThreads * sizeof(Sum)];
+  alignas(Sum) __shared__ unsigned char memory[kThreads * sizeof(Sum)];
   Sum* sums = reinterpret_cast<Sum*>(memory);
   const int64_t row = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x);
@@ -89,13 +59,11 @@ template <typename Body>
 void reduce_rows(Stream* stream, int64_t rows, int64_t cols, const Body& body) {
   if (rows <= 0) return;
   if (cols <= 16) return for_each(stream, rows, detail::RowByThread<Body>{body, cols});
-  const auto blocks = static_cast<unsigned>(rows);
   if (cols <= 256) {
-    reduce_rows_kernel<64><<<blocks, 64, 0, cuda_stream(stream)>>>(cols, body);
+    launch(reduce_rows_kernel<64, Body>, rows, 64, stream, cols, body);
   } else {
-    reduce_rows_kernel<256><<<blocks, 256, 0, cuda_stream(stream)>>>(cols, body);
+    launch(reduce_rows_kernel<256, Body>, rows, 256, stream, cols, body);
   }
-  check_launch();
 }
 
 #else
@@ -111,21 +79,6 @@ void reduce_rows(Stream* stream, int64_t rows, int64_t cols, const Body& body) {
 template <typename Body>
 void reduce_rows_by_threads(Stream* stream, int64_t rows, int64_t cols, const Body& body) {
   for_each(stream, rows, detail::RowByThread<Body>{body, cols});
-}
-
-/// Bytes of scratch that reduce_columns wants.
-template <typename Body>
-size_t reduce_columns_scratch(int64_t rows, int64_t cols) {
-  return static_cast<size_t>(detail::column_parts(rows, cols) * cols) * sizeof(typename Body::Sum);
-}
-
-/// store(col, join over all rows of term(row, col)), fastest where neighbouring columns are neighbours in memory.
-template <typename Body>
-void reduce_columns(Stream* stream, int64_t rows, int64_t cols, void* scratch, const Body& body) {
-  const int64_t parts = detail::column_parts(rows, cols), per_part = (rows + parts - 1) / parts;
-  auto* partial = static_cast<typename Body::Sum*>(scratch);
-  for_each(stream, parts * cols, detail::ColumnPart<Body>{body, partial, rows, cols, per_part});
-  reduce_rows(stream, cols, parts, detail::PartsOfColumn<Body>{body, partial, cols});
 }
 
 namespace detail {

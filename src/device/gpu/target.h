@@ -8,18 +8,29 @@
 /// groups, and nvcc then takes the two unnamed ones for one.
 ///
 /// Files named *_cuda.cpp are compiled once, by the host's compiler with ROBUSTA_CUDA_CALLER defined: they call
-/// NVIDIA's libraries and what nvcc's compilation offers in such headers, and launch no kernels themselves.
+/// NVIDIA's libraries and what nvcc's compilation offers in such headers, and launch no kernels themselves. A test
+/// defines ROBUSTA_GPU_THREADS and runs the primitives' kernels on the host (launch.h).
 #pragma once
 
 #ifdef __CUDACC__
 #define ROBUSTA_GPU __host__ __device__
 #define ROBUSTA_GPU_TARGET cuda_target
+#elif defined(ROBUSTA_GPU_THREADS)
+#define ROBUSTA_GPU
+#define ROBUSTA_GPU_TARGET threads_target
 #elif defined(ROBUSTA_CUDA_CALLER)
 #define ROBUSTA_GPU
 #define ROBUSTA_GPU_TARGET cuda_target
 #else
 #define ROBUSTA_GPU
 #define ROBUSTA_GPU_TARGET emulated_target
+#endif
+
+/// Before a loop whose iterations should be under way together.
+#ifdef __CUDA_ARCH__
+#define ROBUSTA_UNROLL_4 _Pragma("unroll 4")
+#else
+#define ROBUSTA_UNROLL_4
 #endif
 
 namespace robusta {

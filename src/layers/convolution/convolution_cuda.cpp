@@ -86,10 +86,6 @@ class CudnnConvolution : public Kernel {
   void backward(const KernelRun& run) override {
     for (size_t i = 0; i < run.top_diffs.size(); ++i) {
       const void* dy = gradient_before_relu(run, i);
-      if (learns_bias_) {
-        bias_gradient(run.stream, problem_.result_view(), dy, run.accumulate[1] || i > 0,
-                      part(run.scratch, backward_workspace_), run.params[1]->gradient().as<float>());
-      }
       if (filters_) filter_gradient(run, i, dy);
       if (!run.bottom_diffs[i]) continue;
       const void* filters = packed_filters(run, part(run.scratch, backward_filters_));
@@ -145,12 +141,19 @@ class CudnnConvolution : public Kernel {
     return memory;
   }
 
-  /// The top's own gradient stays as it is: others may share it.
+  /// What cuDNN is given, summed for the bias on the way. The top's own gradient stays as it is: others may share it.
   const void* gradient_before_relu(const KernelRun& run, size_t i) const {
+    const dnn::Problem& p = problem_;
     const void* dy = run.top_diffs[i].data;
-    if (!passes_.relu) return dy;
+    BiasGradient bias;
+    if (learns_bias_) bias = {run.params[1]->gradient().as<float>(), run.accumulate[1] || i > 0};
+    void* scratch = part(run.scratch, backward_workspace_);
+    if (!passes_.relu) {
+      if (learns_bias_) bias_gradient(run.stream, p.result_view(), dy, bias, scratch);
+      return dy;
+    }
     void* masked = part(run.scratch, 0);
-    mask_gradient(run.stream, problem_.result_view(), run.tops[i].data, dy, passes_.slope, masked);
+    mask_gradient(run.stream, p.result_view(), run.tops[i].data, dy, passes_.slope, masked, bias, scratch);
     return masked;
   }
 

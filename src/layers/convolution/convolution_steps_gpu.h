@@ -21,12 +21,20 @@ inline namespace ROBUSTA_GPU_TARGET {
 /// y = y + bias[channel], then, with `relu`, slope * y where that is negative. `bias` may be null.
 void add_bias_and_relu(Stream* stream, const ResultView& view, const float* bias, bool relu, float slope, void* y);
 
-/// masked = dy where y, what the ReLU gave, is positive, else slope * dy.
-void mask_gradient(Stream* stream, const ResultView& view, const void* y, const void* dy, float slope, void* masked);
+/// Where the sums over the channels of a gradient go: sums[c] = (add ? sums[c] : 0) + sum.
+struct BiasGradient {
+  float* sums = nullptr;  ///< null: nobody asks
+  bool add = false;
+};
 
-/// db[c] = (add ? db[c] : 0) + the sum of dy over channel c, with this much scratch.
+/// Bytes of scratch for the sums.
 size_t bias_gradient_scratch(const ResultView& view);
-void bias_gradient(Stream* stream, const ResultView& view, const void* dy, bool add, void* scratch, float* db);
+/// The sums of dy.
+void bias_gradient(Stream* stream, const ResultView& view, const void* dy, const BiasGradient& to, void* scratch);
+
+/// masked = dy where y, what the ReLU gave, is positive, else slope * dy; and the sums of that, in the same pass.
+void mask_gradient(Stream* stream, const ResultView& view, const void* y, const void* dy, float slope, void* masked,
+                   const BiasGradient& bias, void* scratch);
 
 struct FilterArray {
   DType type;

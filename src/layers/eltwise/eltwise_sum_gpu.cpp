@@ -13,12 +13,21 @@ namespace {
 /// What comes down through a ReLU whose result was y; y null: there is none.
 template <typename T>
 struct EltwiseGate {
+  static constexpr int kWidth = kPackWidth<T>;
   const T *y, *dy;
   float slope, weight;
   T* dx;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    const float gate = !y || static_cast<float>(y[i]) > 0 ? weight : slope * weight;
-    dx[i] = static_cast<T>(gate * static_cast<float>(dy[i]));
+  bool in_packs() const { return on_packs(y, dy, dx); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    Pack<float, N> gradients = load_pack<N>(dy + i);
+    if (y) {
+      const Pack<float, N> results = load_pack<N>(y + i);
+      for (int k = 0; k < N; ++k) gradients.at[k] *= results.at[k] > 0 ? weight : slope * weight;
+    } else {
+      for (int k = 0; k < N; ++k) gradients.at[k] *= weight;
+    }
+    store_pack(gradients, dx + i);
   }
 };
 
@@ -66,7 +75,7 @@ class EltwiseSumGpu : public Kernel {
   void pass_down(const KernelRun& run, float weight, T* dx) const {
     const T* dy = run.top_diffs[0].as<T>();
     if (!fused_ && dx == dy && weight == 1) return;
-    for_each(run.stream, count_, EltwiseGate<T>{fused_ ? run.tops[0].as<T>() : nullptr, dy, slope_, weight, dx});
+    for_each_pack(run.stream, count_, EltwiseGate<T>{fused_ ? run.tops[0].as<T>() : nullptr, dy, slope_, weight, dx});
   }
 
   bool fused_, plain_;

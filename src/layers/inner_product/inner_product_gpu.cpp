@@ -2,35 +2,13 @@
 
 #include <algorithm>
 
-#include "device/gpu/reduce.h"
-#include "layers/gpu_elementwise.h"
+#include "layers/gpu_channels.h"
 #include "layers/gpu_weights.h"
 #include "layers/inner_product/inner_product.h"
 #include "ops/gemm_gpu.h"
 
 namespace robusta {
 namespace {
-
-template <typename T>
-struct AddBias {
-  const float* bias;
-  T* y;
-  int64_t outputs;
-  ROBUSTA_GPU void operator()(int64_t i) const { y[i] = static_cast<T>(static_cast<float>(y[i]) + bias[i % outputs]); }
-};
-
-template <typename T>
-struct BiasGradient {
-  using Sum = float;
-  const T* dy;
-  float* db;
-  int64_t outputs;
-  bool add;
-  ROBUSTA_GPU Sum zero() const { return 0; }
-  ROBUSTA_GPU Sum term(int64_t row, int64_t output) const { return static_cast<float>(dy[row * outputs + output]); }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
-  ROBUSTA_GPU void store(int64_t output, Sum sum) const { db[output] = add ? db[output] + sum : sum; }
-};
 
 template <typename T>
 class InnerProductGpu : public Kernel {
@@ -43,8 +21,7 @@ class InnerProductGpu : public Kernel {
     transposed_ = layer.transposed();
     booking_.reads_bottoms = {request.backward && request.param_grads[0]};
     booking_.forward_scratch = stored_weights_bytes<T>(inputs_ * outputs_);
-    booking_.backward_scratch =
-        std::max(booking_.forward_scratch, reduce_columns_scratch<BiasGradient<T>>(rows_, outputs_));
+    booking_.backward_scratch = std::max(booking_.forward_scratch, channel_sums_scratch<ChannelDot<T>>(view()));
   }
   std::string describe() const override { return "gpu gemm"; }
 
@@ -53,15 +30,15 @@ class InnerProductGpu : public Kernel {
     gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1.0f,
              run.bottoms[0].as<T>(), weights(run), 0.0f, y);
     if (run.params.size() < 2) return;
-    for_each(run.stream, rows_ * outputs_, AddBias<T>{run.params[1]->tensor().as<float>(), y, outputs_});
+    channel_affine<T>(run.stream, view(), y, nullptr, run.params[1]->tensor().as<float>(), y);
   }
 
   void backward(const KernelRun& run) override {
     const T* dy = run.top_diffs[0].as<T>();
     if (run.params[0]->learns) weight_gradient(run, dy);
     if (run.params.size() > 1 && run.params[1]->learns) {
-      reduce_columns(run.stream, rows_, outputs_, run.scratch,
-                     BiasGradient<T>{dy, run.params[1]->gradient().as<float>(), outputs_, run.accumulate[1] != 0});
+      channel_sums(run.stream, view(), run.scratch,
+                   ChannelDot<T>{dy, nullptr, run.params[1]->gradient().as<float>(), run.accumulate[1] != 0});
     }
     if (run.bottom_diffs[0]) {
       gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kTransposed : Op::kPlain, rows_, inputs_, outputs_, 1.0f, dy,
@@ -70,6 +47,9 @@ class InnerProductGpu : public Kernel {
   }
 
  private:
+  /// Of the top: outputs are channels, side by side.
+  ChannelView view() const { return {rows_, outputs_, 1}; }
+
   const T* weights(const KernelRun& run) const {
     return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), inputs_ * outputs_, run.scratch);
   }

@@ -9,46 +9,56 @@ namespace {
 /// y = x where `s` is above 0, slope * x elsewhere: forward with s = x, backward from dy to dx.
 template <typename T>
 struct PreluEach {
-  ChannelOf channel;
+  static constexpr int kWidth = kPackWidth<T>;
   const float* slopes;
-  bool shared;
   const T *s, *x;
   T* y;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    const float value = static_cast<float>(x[i]);
-    y[i] = static_cast<T>(static_cast<float>(s[i]) > 0 ? value : slopes[shared ? 0 : channel(i)] * value);
+  bool in_packs() const { return on_packs(s, x, y) && on_packs(slopes); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU Pack<float, N> known(Channels<N, kAcross> channels) const {
+    return channels.of(slopes);
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const Pack<float, N>& slope) const {
+    const Pack<float, N> signs = load_pack<N>(s + i);
+    Pack<float, N> values = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) values.at[k] = signs.at[k] > 0 ? values.at[k] : slope.at[k] * values.at[k];
+    store_pack(values, y + i);
   }
 };
 
 /// The gradient of the slopes: sums of x * dy where x is not above 0.
 template <typename T>
 struct PreluSlopes {
-  using Sum = double;
+  static constexpr int kSums = 1, kWidth = kPackWidth<T>;
   const T *x, *dy;
   float* sums;
-  bool add;
-  ROBUSTA_GPU Sum zero() const { return 0; }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
-  ROBUSTA_GPU Sum term(int64_t i, int64_t = 0) const {
-    const float value = static_cast<float>(x[i]);
-    return value > 0 ? 0.0 : static_cast<double>(value) * static_cast<float>(dy[i]);
+  bool adds;
+  bool in_packs() const { return on_packs(x, dy); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU bool known(Channels<N, kAcross>) const {
+    return true;
   }
-  ROBUSTA_GPU void store(int64_t c, Sum sum) const { sums[c] = static_cast<float>(add ? sums[c] + sum : sum); }
-  ROBUSTA_GPU void store(Sum sum) const { store(0, sum); }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t i, bool, ChannelTerms<1, N>& to) const {
+    const Pack<float, N> values = load_pack<N>(x + i), slopes = load_pack<N>(dy + i);
+    for (int k = 0; k < N; ++k) to.at[0][k] += values.at[k] > 0 ? 0.0f : values.at[k] * slopes.at[k];
+  }
+  ROBUSTA_GPU void store(int64_t c, const double (&sum)[1]) const { hand_over(sum[0], adds, sums[c]); }
 };
 
 template <typename T>
 class PreluGpu : public Kernel {
  public:
-  explicit PreluGpu(const KernelRequest& request) : shared_(request.layer<PreluLayer>().shared()) {
+  explicit PreluGpu(const KernelRequest& request) {
     const ChannelExtents extents = channel_extents(request.bottoms[0].shape);
     view_ = book_channel_view(request, {extents.batch, extents.channels, extents.pixels}, booking_);
     booking_.reads_bottoms = {true};
     booking_.repeatable = true;
     booking_.forward_aliases = {{0, 0, false}};
     booking_.backward_aliases = {{0, 0, false}};
-    booking_.backward_scratch =
-        shared_ ? reduce_all_scratch<PreluSlopes<T>>(view_.elements()) : channel_sums_scratch<PreluSlopes<T>>(view_);
+    if (request.layer<PreluLayer>().shared()) view_ = {1, 1, view_.elements()};  // one slope: one channel
+    booking_.backward_scratch = channel_sums_scratch<PreluSlopes<T>>(view_);
   }
   std::string describe() const override { return "gpu"; }
 
@@ -58,25 +68,19 @@ class PreluGpu : public Kernel {
     const T* dy = run.top_diffs[0].as<T>();
     // Before the gradient of the bottom, which may overwrite that of the top.
     if (run.params[0]->learns) {
-      const PreluSlopes<T> slopes{run.bottoms[0].as<T>(), dy, run.params[0]->gradient().as<float>(),
-                                  run.accumulate[0] != 0};
-      if (shared_) {
-        reduce_all(run.stream, view_.elements(), run.scratch, slopes);
-      } else {
-        channel_sums(run.stream, view_, run.scratch, slopes);
-      }
+      channel_sums(
+          run.stream, view_, run.scratch,
+          PreluSlopes<T>{run.bottoms[0].as<T>(), dy, run.params[0]->gradient().as<float>(), run.accumulate[0] != 0});
     }
     if (run.bottom_diffs[0]) apply(run, dy, run.bottom_diffs[0].as<T>());
   }
 
  private:
   void apply(const KernelRun& run, const T* from, T* to) const {
-    for_each(run.stream, view_.elements(),
-             PreluEach<T>{view_.channel_of(), run.params[0]->tensor().as<float>(), shared_, run.bottoms[0].as<T>(),
-                          from, to});
+    for_each_by_channel(run.stream, view_,
+                        PreluEach<T>{run.params[0]->tensor().as<float>(), run.bottoms[0].as<T>(), from, to});
   }
 
-  bool shared_;
   ChannelView view_;
 };
 

@@ -69,7 +69,11 @@ void NcclComm::abort() noexcept {
   if (!comm) return;
   auto done = std::make_shared<std::promise<void>>();
   std::thread([this, comm, done] {
-    device_.make_current();
+    try {
+      device_.make_current();
+    } catch (const Error&) {
+      // A GPU that has failed says so in each call. NCCL ends what there is all the same.
+    }
     api_.comm_abort(comm);
     done->set_value();
   }).detach();

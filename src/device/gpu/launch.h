@@ -1,0 +1,33 @@
+/// Launches a kernel, where there is a GPU. For the primitives beside this file.
+///
+/// With ROBUSTA_GPU_THREADS the kernels themselves run on the host, block by block, with a thread of the host for each
+/// of a block's (tests/support/gpu_threads.h): so the primitives' own halves for the GPU are tested without one.
+#pragma once
+
+#include <cstdint>
+
+#include "device/device.h"
+#include "device/gpu/target.h"
+#ifdef __CUDACC__
+#include "device/cuda/cuda_stream.h"
+#elif defined(ROBUSTA_CUDA_CALLER)
+#error "kernels are launched by files named *_gpu.cpp"
+#endif
+
+#if defined(__CUDACC__) || defined(ROBUSTA_GPU_THREADS)
+#define ROBUSTA_GPU_KERNELS
+#endif
+
+#ifdef __CUDACC__
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+template <typename... Parameters, typename... Arguments>
+void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, Stream* stream, const Arguments&... arguments) {
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, cuda_stream(stream)>>>(arguments...);
+  check_launch();
+}
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
+#endif

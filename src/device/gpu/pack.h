@@ -1,0 +1,79 @@
+/// Neighbouring elements, several at once. For files named *_gpu.cpp.
+///
+/// A GPU reaches the rate of its memory only with enough bytes under way: a thread that moves one element of 16 bits at
+/// a time leaves most of it unused, and spends more on finding its index. 16 bytes are the widest access there is.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "device/gpu/for_each.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// N elements as they lie in memory, N a power of two. At most 16 bytes are one access.
+template <typename T, int N>
+struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack {
+  T at[N];
+};
+
+/// How many elements of the narrowest of these types are 16 bytes.
+template <typename... T>
+inline constexpr int kPackWidth = 16 / static_cast<int>(std::min({sizeof(T)...}));
+
+/// Whether packs of any width can be read from and written to all of these arrays; null ones do not matter.
+template <typename... T>
+bool on_packs(const T*... arrays) {
+  return ((reinterpret_cast<uintptr_t>(arrays) % 16 == 0) && ...);
+}
+
+/// N elements from `from` on, as floats.
+template <int N, typename T>
+ROBUSTA_GPU Pack<float, N> load_pack(const T* from) {
+  const Pack<T, N> stored = *reinterpret_cast<const Pack<T, N>*>(from);
+  Pack<float, N> values;
+  for (int k = 0; k < N; ++k) values.at[k] = static_cast<float>(stored.at[k]);
+  return values;
+}
+
+/// N floats, rounded, into the elements from `to` on.
+template <int N, typename T>
+ROBUSTA_GPU void store_pack(const Pack<float, N>& values, T* to) {
+  Pack<T, N> stored;
+  for (int k = 0; k < N; ++k) stored.at[k] = static_cast<T>(values.at[k]);
+  *reinterpret_cast<Pack<T, N>*>(to) = stored;
+}
+
+namespace detail {
+
+/// What is left behind the last whole pack goes element by element; all does, where `width` is 1.
+template <typename Body>
+struct PackOfMany {
+  Body body;
+  int64_t count;
+  int width;
+  ROBUSTA_GPU void operator()(int64_t pack) const {
+    const int64_t first = pack * width, end = first + width < count ? first + width : count;
+    if (width == Body::kWidth && end - first == width) {
+      body.template run<Body::kWidth>(first);
+    } else {
+      for (int64_t i = first; i < end; ++i) body.template run<1>(i);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Runs a body over the elements 0 <= i < count, in any order, in packs where that can be. `Body` says:
+///   static constexpr int kWidth                                elements of a pack
+///   bool in_packs() const                                      on_packs(...) of its arrays
+///   template <int N> ROBUSTA_GPU void run(int64_t i) const     elements i ... i + N - 1; N is kWidth or 1
+template <typename Body>
+void for_each_pack(Stream* stream, int64_t count, const Body& body) {
+  const int width = body.in_packs() ? Body::kWidth : 1;
+  for_each(stream, (count + width - 1) / width, detail::PackOfMany<Body>{body, count, width});
+}
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
