@@ -22,9 +22,10 @@ endfunction()
 
 # Folders of cuDNN in packages of Python, as PyTorch brings them along. They lack the name libcudnn.so.
 function(robusta_python_cudnn result)
-  execute_process(COMMAND python3 -c "import sys; print(';'.join(p + '/nvidia/cudnn' for p in sys.path if p.endswith('-packages')))"
-                  OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  set(${result} ${found} PARENT_SCOPE)
+  set(script "import sys; print(';'.join(p + '/nvidia/cudnn' for p in sys.path if p.endswith('-packages')))")
+  execute_process(COMMAND python3 -c "${script}" OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE
+                  ERROR_QUIET)
+  set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
 # The version that the headers of cuDNN name: 9.
@@ -68,7 +69,8 @@ macro(robusta_find_cuda)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
     set(CMAKE_CUDA_STANDARD 20)
-    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION}, code for ${ROBUSTA_CUDA_ARCHITECTURES}, cuDNN ${ROBUSTA_CUDNN}")
+    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION}, code for ${ROBUSTA_CUDA_ARCHITECTURES}")
+    message(STATUS "cuDNN: ${ROBUSTA_CUDNN}")
   endif()
 endmacro()
 
