@@ -18,7 +18,12 @@ if nvidia-smi -L 2> /dev/null | grep -q '^GPU 0'; then cuda=AUTO; fi
 phase "2/5 build (release, without tests) in build/"
 configure build -DCMAKE_BUILD_TYPE=Release -DROBUSTA_TESTS=OFF -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=$cuda
 build build
-if build/tools/caffe device_query -gpu 0 > /dev/null 2>&1; then gpu=(-gpu 0); fi
+if build/tools/caffe device_query -gpu 0 > /dev/null 2>&1; then
+  gpu=(-gpu 0)
+elif [ $cuda = AUTO ]; then
+  echo "this machine's GPU is not used: $(sed -n 's/^-- CUDA: //p' build/configure.log);" \
+    "$(build/tools/caffe device_query -gpu 0 2>&1 | tail -n 1)"
+fi
 
 phase "3/5 data: synthetic handwritten digits in data/digits"
 run "making the data" data/digits/create.sh
