@@ -1,0 +1,75 @@
+"""scripts/check_gpu.sh: what it runs in a bundle, what it counts, and what it says of failures."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Stands for a test program: two suites, of which one fails.
+TESTS = """#!/bin/sh
+case $1 in
+  --gtest_list_tests) printf 'Running main() from gtest_main.cc\\nGood.\\n  One\\nBad/0.  # TypeParam = int\\n  Two\\n' ;;
+  *) echo "$0 $*" >> "$CALLS"; case $* in *Bad*) echo 'x.cc:1: Failure'; exit 1 ;; esac ;;
+esac
+"""
+
+
+class CheckGpuTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="check gpu ")
+        self.addCleanup(folder.cleanup)
+        self.bundle = pathlib.Path(folder.name)
+        self.calls = self.bundle / "calls"
+        for name in ("bin", "build", "scripts"):
+            (self.bundle / name).mkdir()
+        for name in ("check_gpu.sh", "lib.sh"):
+            shutil.copy(ROOT / "scripts" / name, self.bundle / "scripts")
+        (self.bundle / "build" / "tools").symlink_to("../bin")
+        for name in ("device_test", "ops_test", "layers_test"):
+            self.program(name, TESTS)
+        self.program("launch", "")
+        self.program("caffe", "#!/bin/sh\necho 'GPU 0: a GPU'\n")
+
+    def program(self, name, text):
+        path = self.bundle / "bin" / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def check(self, *steps, **environment):
+        return subprocess.run([self.bundle / "scripts" / "check_gpu.sh", *steps], text=True, capture_output=True,
+                              env={"PATH": os.environ["PATH"], "CALLS": str(self.calls), **environment})
+
+    def test_runs_each_suite_by_itself_and_counts(self):
+        done = self.check("query", "tests")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout.splitlines()[-1], "4 passed, 3 failed", done.stdout)
+        self.assertIn("FAILED  layers Bad/0 (exit code 1", done.stdout)
+        self.assertIn("        x.cc:1: Failure", done.stdout)
+        filters = [line.split()[-1] for line in self.calls.read_text().splitlines()]
+        self.assertEqual(filters, 3 * ["--gtest_filter=Good.*", "--gtest_filter=Bad/0.*"])
+
+    def test_ends_where_no_gpu_can_be_used(self):
+        self.program("caffe", "#!/bin/sh\necho 'caffe: error: there is no GPU 0' >&2\nexit 9\n")
+        done = self.check()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("caffe: error: there is no GPU 0", done.stdout)
+        self.assertIn("nothing else is tried", done.stderr)
+        self.assertFalse(self.calls.exists())
+
+    def test_says_when_there_are_no_recordings(self):
+        done = self.check("golden", ROBUSTA_SHARED_DIR=str(self.bundle / "shared"))
+        self.assertIn("skipped: there are no recordings in ", done.stdout)
+        self.assertEqual(done.returncode, 0)
+
+    def test_knows_its_steps(self):
+        done = self.check("memchek")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("unknown step memchek", done.stderr)
+        self.assertIn("scripts/check_gpu.sh [STEP...]", self.check("--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
