@@ -25,6 +25,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,21 +49,29 @@ class Failure(Exception):
 # --- programs in processes of their own -----------------------------------------------------------------------------
 
 
-def run(options, line, **where):
-    """A finished program; a Failure when it cannot be started, fails, or takes too long."""
+def run(options, line):
+    """What a program prints to stdout and stderr; a Failure when it cannot be started, fails, or takes too long."""
     left = options.deadline - time.monotonic()
     if left < 0:
         raise Failure("left out: the time is up (--minutes)")
     limit = min(LONGEST, left + GRACE)
     try:
-        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=limit, **where)
-    except subprocess.TimeoutExpired as error:
-        raise Failure(f"not done after {limit:.0f} s") from error
+        # In a session of its own: PyTorch's compilers are processes, too, and are ended with it.
+        child = subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 start_new_session=True)
     except OSError as error:
         raise Failure(f"{line[0]} cannot be started: {error}") from error
-    if done.returncode != 0:
-        raise Failure(f"exit code {done.returncode}: {reason(done.stderr)}")
-    return done
+    try:
+        out, log = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired as error:
+        raise Failure(f"not done after {limit:.0f} s") from error
+    finally:
+        if child.returncode is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
+    if child.returncode != 0:
+        raise Failure(f"exit code {child.returncode}: {reason(log)}")
+    return out, log
 
 
 def reason(log):
@@ -73,8 +82,8 @@ def reason(log):
 
 
 def ask_torch(options, work, *arguments):
-    done = run(options, [options.python, str(ROOT / "scripts/bench_torch_gpu.py"), work, json.dumps(arguments)])
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    out, _ = run(options, [options.python, str(ROOT / "scripts/bench_torch_gpu.py"), work, json.dumps(arguments)])
+    return json.loads(out.strip().splitlines()[-1])
 
 
 def run_caffe(options, command, net, batch, *flags):
@@ -85,8 +94,7 @@ def run_caffe(options, command, net, batch, *flags):
     synthetic.write_text(re.sub(r'source: ".*"', f'source: "absent_{net}"', model.read_text()))
     where = [] if options.device == "cpu" else ["-gpu", "0"]
     line = [options.caffe, command, "-model", str(synthetic), "-batch", str(batch), *where, *flags]
-    done = run(options, line, cwd=ROOT)
-    return done.stdout + done.stderr
+    return "".join(run(options, line))
 
 
 def milliseconds(output, what):
@@ -218,6 +226,7 @@ def parse():
     options = parser.parse_args()
     on_cpu = options.device == "cpu"
     options.caffe = os.path.abspath(options.caffe)
+    options.python = os.path.abspath(options.python) if os.sep in options.python else options.python
     options.nets = options.nets.split(",")
     options.precisions = ["f32"] if on_cpu else options.precisions.split(",")
     default_modes = "eager" if on_cpu else "eager,reduce-overhead" if options.quick else ",".join(MODES)
@@ -252,7 +261,7 @@ def look_around(options):
     gpu = None
     if options.device == "cuda":
         try:
-            gpu = run(options, [options.caffe, "device_query", "-gpu", "0"]).stdout.splitlines()[0]
+            gpu = run(options, [options.caffe, "device_query", "-gpu", "0"])[0].splitlines()[0]
         except Failure as failure:
             skip(f"{options.caffe} sees no GPU ({failure}); --device cpu tries the script without one")
     try:
