@@ -64,6 +64,23 @@ class CheckGpuTest(unittest.TestCase):
         self.assertIn("skipped: there are no recordings in ", done.stdout)
         self.assertEqual(done.returncode, 0)
 
+    def test_runs_kernels_and_training_under_the_sanitizer(self):
+        self.program("compute-sanitizer", '#!/bin/sh\necho "$*" >> "$CALLS"\n')
+        self.program("launch", "")
+        for name in ("caffe", "layers_test"):  # as the launcher answers
+            self.program(name, f"#!/bin/sh\necho /behind/{name}\necho /libraries\n")
+        (self.bundle / "data" / "digits").mkdir(parents=True)
+        self.program("../data/digits/create.sh", "#!/bin/sh\n")
+        (self.bundle / "models" / "lenet").mkdir(parents=True)
+        (self.bundle / "models" / "lenet" / "solver.prototxt").write_text("max_iter: 3000\n")
+        done = self.check("memcheck", PATH=f"{self.bundle / 'bin'}:{os.environ['PATH']}")
+        self.assertEqual(done.stdout.splitlines()[-1], "5 passed, 0 failed", done.stdout)
+        lines = self.calls.read_text().splitlines()
+        self.assertTrue(all(line.startswith("--tool memcheck --kernel-name kns=robusta ") for line in lines), lines)
+        self.assertIn(" /behind/layers_test ", lines[0])
+        self.assertEqual([line.split("-gpu 0")[1] for line in lines[1:]], ["", " -precision bf16", " -precision fp16"])
+        self.assertEqual((self.bundle / "build/check_gpu/brief.prototxt").read_text(), "max_iter: 6\n")
+
     def test_knows_its_steps(self):
         done = self.check("memchek")
         self.assertEqual(done.returncode, 1)
