@@ -36,6 +36,11 @@ TEST(BatchNormTest, SinglePrecision) {
 
 TEST(BatchNormTest, Gpu) {
   for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
+  // Packs along planes, and across channels.
+  for (const Shape& shape : {Shape{2, 3, 4, 4}, Shape{3, 24, 5, 5}, Shape{2, 8, 2, 4}}) {
+    compare_gpu_with_reference(batch_norm("", shape));
+    compare_gpu_with_reference(batch_norm("use_global_stats: true scale_bias: true", shape));
+  }
 }
 
 TEST(BatchNormTest, GpuWithScaleAndRelu) {
@@ -47,7 +52,7 @@ TEST(BatchNormTest, GpuWithScaleAndRelu) {
                                                     {scale, "type: 'ReLU' relu_param { negative_slope: -0.5 }"}};
   for (const auto& tail : tails) {
     for (const char* fields : {"", "eps: 0.01 moving_average_fraction: 0.5", "use_global_stats: true"}) {
-      for (const Shape& shape : {Shape{3, 4, 5, 2}, Shape{2, 2, 71, 83}, Shape{7, 5}}) {
+      for (const Shape& shape : {Shape{3, 4, 5, 2}, Shape{2, 2, 71, 83}, Shape{7, 5}, Shape{3, 16, 4, 6}}) {
         KernelCase chain = batch_norm(fields, shape);
         chain.layers.insert(chain.layers.end(), tail.begin(), tail.end());
         compare_gpu_with_reference(chain);

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 #include <vector>
+
+#include "base/str.h"
 
 namespace robusta::test {
 namespace {
@@ -23,45 +26,92 @@ int64_t channel_of(const ResultView& view, int64_t i) {
   return view.channels_last ? i % view.channels : i / view.pixels % view.channels;
 }
 
+/// Small whole numbers, which 16 bits hold exactly, as `type`.
+struct Typed {
+  DType type;
+  std::vector<float> values;
+  std::vector<float> memory;  // aligned for packs by its allocator
+  Typed(DType type, std::vector<float> from) : type(type), values(std::move(from)), memory(values.size()) {
+    from_floats(type, values.data(), memory.data(), values.size());
+  }
+  void* data() { return memory.data(); }
+  std::vector<float> now() const {
+    std::vector<float> floats(values.size());
+    to_floats(type, memory.data(), floats.data(), floats.size());
+    return floats;
+  }
+};
+
+std::vector<float> small_numbers(int64_t count, int64_t seed) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = static_cast<float>((i * 37 + seed) % 17 - 8);
+  return values;
+}
+
+/// Packs across channels, packs along planes, neither; all types.
+std::vector<ResultView> result_views() {
+  std::vector<ResultView> views;
+  for (const DType type : {DType::kF32, DType::kBF16, DType::kF16}) {
+    for (const bool last : {false, true}) {
+      for (const auto& [batch, channels, pixels] :
+           {std::array{2, 3, 4}, {3, 1, 5}, {2, 16, 9}, {3, 5, 16}, {1, 4, 5000}}) {
+        views.push_back({batch, channels, pixels, last, type});
+      }
+    }
+  }
+  return views;
+}
+
+std::string text_of(const ResultView& v) {
+  return str(v.batch, " ", v.channels, " ", v.pixels, v.channels_last ? " last " : " plain ", name_of(v.type));
+}
+
 TEST(ConvolutionSteps, BiasAndRelu) {
-  for (const bool last : {false, true}) {
-    const ResultView view{2, 3, 4, last};
-    const std::vector<float> bias{-1, 2, 0.5f}, before = counting(view.count(), -12);
+  for (const ResultView& view : result_views()) {
+    const std::vector<float> bias = small_numbers(view.channels, 5);
     for (const bool relu : {false, true}) {
       for (const bool with_bias : {false, true}) {
-        std::vector<float> y = before;
+        Typed y(view.type, small_numbers(view.count(), 3));
         add_bias_and_relu(nullptr, view, with_bias ? bias.data() : nullptr, relu, 0.25f, y.data());
+        std::vector<float> want = y.values;
         for (int64_t i = 0; i < view.count(); ++i) {
-          const auto at = static_cast<size_t>(i);
-          const float sum = before[at] + (with_bias ? bias[static_cast<size_t>(channel_of(view, i))] : 0);
-          EXPECT_EQ(y[at], relu && sum < 0 ? 0.25f * sum : sum) << i << last << relu << with_bias;
+          float& value = want[static_cast<size_t>(i)];
+          if (with_bias) value += bias[static_cast<size_t>(channel_of(view, i))];
+          if (relu && value < 0) value *= 0.25f;
         }
+        EXPECT_EQ(y.now(), want) << text_of(view) << relu << with_bias;
       }
     }
   }
 }
 
-TEST(ConvolutionSteps, MasksGradients) {
-  const std::vector<float> y{-0.5f, 0, 2, 3}, dy{4, 8, -12, 16};
-  std::vector<float> masked(4);
-  mask_gradient(nullptr, {1, 1, 4}, y.data(), dy.data(), 0.5f, masked.data(), {}, nullptr);
-  EXPECT_EQ(masked, (std::vector<float>{2, 4, -12, 16}));
-}
-
-TEST(ConvolutionSteps, BiasGradientSumsChannels) {
-  for (const bool last : {false, true}) {
-    for (const ResultView view : {ResultView{2, 3, 4, last}, ResultView{3, 1, 5, last}, ResultView{1, 4, 5000, last}}) {
-      const std::vector<float> dy = counting(view.count());
-      std::vector<double> want(static_cast<size_t>(view.channels), 100);
+TEST(ConvolutionSteps, GradientsAreMaskedAndSummed) {
+  for (const ResultView& view : result_views()) {
+    Typed y(view.type, small_numbers(view.count(), 1)), dy(view.type, small_numbers(view.count(), 4));
+    std::vector<double> scratch(bias_gradient_scratch(view) / sizeof(double) + 1);
+    for (const bool relu : {false, true}) {
+      std::vector<float> want = dy.values;
+      for (size_t i = 0; i < want.size(); ++i) want[i] *= !relu || y.values[i] > 0 ? 1.0f : 0.5f;
+      std::vector<float> sums(static_cast<size_t>(view.channels), 100);
       for (int64_t i = 0; i < view.count(); ++i) {
-        want[static_cast<size_t>(channel_of(view, i))] += dy[static_cast<size_t>(i)];
+        sums[static_cast<size_t>(channel_of(view, i))] += want[static_cast<size_t>(i)];
       }
-      std::vector<double> scratch(bias_gradient_scratch(view) / sizeof(double) + 1);
-      std::vector<float> db(static_cast<size_t>(view.channels), 100);
-      bias_gradient(nullptr, view, dy.data(), {db.data(), true}, scratch.data());
-      for (size_t c = 0; c < db.size(); ++c) EXPECT_FLOAT_EQ(db[c], static_cast<float>(want[c])) << c << last;
-      bias_gradient(nullptr, view, dy.data(), {db.data(), false}, scratch.data());
-      for (size_t c = 0; c < db.size(); ++c) EXPECT_FLOAT_EQ(db[c], static_cast<float>(want[c] - 100)) << c << last;
+      Typed masked(view.type, std::vector<float>(want.size()));
+      std::vector<float> db(sums.size(), 100);
+      const auto run = [&](const BiasGradient& to) {
+        if (relu) return mask_gradient(nullptr, view, y.data(), dy.data(), 0.5f, masked.data(), to, scratch.data());
+        bias_gradient(nullptr, view, dy.data(), to, scratch.data());
+      };
+      run({db.data(), true});
+      EXPECT_EQ(db, sums) << text_of(view) << relu;
+      EXPECT_TRUE(!relu || masked.now() == want) << text_of(view);
+      run({db.data(), false});
+      for (float& sum : sums) sum -= 100;
+      EXPECT_EQ(db, sums) << text_of(view) << relu;
+      if (!relu) continue;
+      masked = Typed(view.type, std::vector<float>(want.size()));
+      run({});
+      EXPECT_EQ(masked.now(), want) << text_of(view) << " without sums";
     }
   }
 }
@@ -76,9 +126,12 @@ TEST(ConvolutionSteps, FiltersGoThereAndBack) {
   EXPECT_EQ(packed[12], 12);
   transpose_filters(nullptr, 2, 4, 3, filters(packed), true, filters(back));
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(back[i], plain[i] + 1000);
-  // In Caffe's order already: only added.
+  // In Caffe's order already: only added, or only rounded.
   transpose_filters(nullptr, 2, 12, 1, filters(plain), true, filters(back));
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(back[i], 2 * plain[i] + 1000);
+  Typed rounded(DType::kBF16, std::vector<float>(plain.size()));
+  transpose_filters(nullptr, 2, 12, 1, filters(plain), false, {rounded.type, rounded.data()});
+  EXPECT_EQ(rounded.now(), plain);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ TEST(PreluTest, SinglePrecision) {
 TEST(PreluTest, Gpu) {
   for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
   compare_gpu_with_reference({{"type: 'PReLU' prelu_param { channel_shared: true }"}, {{3, 7, 41, 39}}});
+  compare_gpu_with_reference({{"type: 'PReLU'"}, {{3, 16, 5, 3}}});  // packs across channels
 }
 
 TEST(PreluTest, SlopesStartAtAQuarter) {
