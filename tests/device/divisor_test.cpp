@@ -14,6 +14,11 @@ void check(int64_t n, int64_t d) {
   EXPECT_EQ(divisor.remainder(n), n % d) << n << " / " << d;
   EXPECT_EQ(divisor.take_off(rest), n % d);
   EXPECT_EQ(rest, n / d);
+  if (n >= kEdge) return;
+  auto narrow = static_cast<int32_t>(n);
+  EXPECT_EQ(divisor.quotient(narrow), n / d) << n << " / " << d << " in 32 bits";
+  EXPECT_EQ(divisor.take_off(narrow), n % d) << n << " / " << d << " in 32 bits";
+  EXPECT_EQ(narrow, n / d);
 }
 
 TEST(DivisorTest, DividesAsTheProcessor) {

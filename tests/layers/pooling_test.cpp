@@ -53,6 +53,24 @@ TEST(PoolingTest, Gpu) {
   compare_gpu_with_reference(ties);
 }
 
+/// Channels last, they are taken one by one, or in one or more packs: 4 or (of 16 bits) 8.
+TEST(PoolingTest, GpuTakesPacksOfChannels) {
+  std::vector<KernelCase> all = cases();
+  all.push_back(pooling("pool: MAX kernel_size: 7 stride: 2 pad: 3", {{1, 1, 13, 14}}));
+  all.push_back(pooling("pool: MAX kernel_size: 17 stride: 5 pad: 3", {{2, 1, 31, 24}}));
+  all.push_back(pooling("pool: MAX kernel_size: 1073741824 stride: 1073741824 pad: 2", {{2, 1, 5, 4}}));
+  all.push_back(pooling("pool: AVE kernel_size: 1073741824 stride: 1073741824 pad: 2", {{2, 1, 5, 4}}));
+  for (KernelCase& c : all) {
+    for (const int64_t channels : {5, 8, 12, 24}) {
+      c.bottoms[0][1] = channels;
+      compare_gpu_with_reference(c);
+    }
+  }
+  KernelCase ties = pooling("pool: MAX kernel_size: 3 stride: 2", {{1, 8, 5, 5}});
+  ties.bottom_values = [](int, const Shape& shape) { return Array(static_cast<size_t>(shape.count()), 0.5); };
+  compare_gpu_with_reference(ties);
+}
+
 Shape top_of(const std::string& fields, const Shape& bottom) {
   return KernelHarness(pooling(fields, {bottom}), {}).top_shapes()[0];
 }

@@ -13,7 +13,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 /// Granlund and Montgomery 1994, "Division by invariant integers using multiplication", section 4: with
 /// 2^(l-1) < d <= 2^l and m = floor(2^(31+l) / d) + 1, the quotient of n is floor(n m / 2^(31+l)) for 0 <= n < 2^31.
-/// Larger numbers are divided plainly.
+/// m < 2^32. Larger numbers are divided plainly.
 class Divisor {
  public:
   /// REQUIRES: d > 0.
@@ -31,12 +31,22 @@ class Divisor {
     if (n >> 31) return n / d_;
     return static_cast<int64_t>(static_cast<uint64_t>(n) * m_ >> shift_);
   }
+  /// Without a branch.
+  ROBUSTA_GPU int32_t quotient(int32_t n) const {
+    const uint64_t product = uint64_t{static_cast<uint32_t>(n)} * static_cast<uint32_t>(m_);
+    return static_cast<int32_t>(product >> shift_);
+  }
   ROBUSTA_GPU int64_t remainder(int64_t n) const { return n - quotient(n) * d_; }
   /// Returns the remainder of n, and n becomes the quotient: the last coordinate is taken off an index.
   ROBUSTA_GPU int64_t take_off(int64_t& n) const {
     const int64_t whole = n;
     n = quotient(n);
     return whole - n * d_;
+  }
+  ROBUSTA_GPU int32_t take_off(int32_t& n) const {
+    const int32_t whole = n;
+    n = quotient(n);
+    return whole - n * static_cast<int32_t>(d_);
   }
 
  private:

@@ -26,11 +26,13 @@
 #define ROBUSTA_GPU_TARGET emulated_target
 #endif
 
-/// Before a loop whose iterations should be under way together.
+/// Before a loop whose iterations should be under way together, and before one whose body is long enough.
 #ifdef __CUDA_ARCH__
 #define ROBUSTA_UNROLL_4 _Pragma("unroll 4")
+#define ROBUSTA_NO_UNROLL _Pragma("unroll 1")
 #else
 #define ROBUSTA_UNROLL_4
+#define ROBUSTA_NO_UNROLL
 #endif
 
 namespace robusta {
