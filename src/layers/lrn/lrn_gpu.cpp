@@ -1,12 +1,15 @@
-// LRN on the GPU, across and within channels, plain or channels last.
+// LRN on the GPU, across and within channels, plain or channels last; the common case by packs (gpu_packs.h).
 //
-// Backward computes the brackets again rather than keep them: the window's elements are in the cache. The gradient is
-// that of lrn.cpp, in two passes: the first leaves dy s^-beta in place of the result, the second adds the window sums.
+// Else, backward computes the brackets again rather than keep them: the window's elements are in the cache. The
+// gradient is that of lrn.cpp, in two passes: the first leaves dy s^-beta in place of the result, the second adds the
+// window sums.
 
+#include <cassert>
 #include <cmath>
 
 #include "device/gpu/divisor.h"
 #include "layers/gpu_elementwise.h"
+#include "layers/lrn/gpu_packs.h"
 #include "layers/lrn/lrn.h"
 #include "tensor/channels_last.h"
 
@@ -75,12 +78,8 @@ struct LrnBracket {
   Window window;
   float k, weight, beta;
   ROBUSTA_GPU float bracket(const T* x, int64_t i) const { return k + weight * window.sum(i, LrnSquare<T>{x}); }
-  /// s^-beta; nearly all nets have 0.75.
-  ROBUSTA_GPU float power(float s) const {
-    if (beta != 0.75f) return ::powf(s, -beta);
-    const float root = 1 / ::sqrtf(s);
-    return root * ::sqrtf(root);
-  }
+  /// s^-beta
+  ROBUSTA_GPU float power(float s) const { return beta == kLrnBeta ? lrn_power(lrn_root(s)) : ::powf(s, -beta); }
 };
 
 template <typename T, typename Window>
@@ -159,8 +158,59 @@ std::unique_ptr<Kernel> make_lrn_windows(const KernelRequest& request, const Win
   });
 }
 
+/// Every array of a net begins at a multiple of kMemoryAlignment, hence on packs.
+template <typename T>
+class LrnPacksGpu : public Kernel {
+ public:
+  explicit LrnPacksGpu(const KernelRequest& request) : packs_(request.bottoms[0].count() / kWidth) {
+    const auto& layer = request.layer<LrnLayer>();
+    const int64_t packs = request.bottoms[0].shape[1] / kWidth;
+    rule_ = {layer.k(), layer.alpha() / static_cast<float>(layer.size()), static_cast<int>(layer.size() / 2),
+             Divisor(packs), static_cast<int32_t>(packs - 1)};
+    booking_.bottom_layouts = booking_.top_layouts = {request.bottoms[0].layout};
+    booking_.repeatable = true;
+  }
+  std::string describe() const override { return "gpu"; }
+
+  static bool takes(const KernelRequest& request) {
+    const auto& layer = request.layer<LrnLayer>();
+    const TensorDesc& bottom = request.bottoms[0];
+    return layer.across_channels() && is_channels_last(bottom.layout) && bottom.shape[1] % kWidth == 0 &&
+           bottom.count() / kWidth < int64_t{1} << 31 && layer.size() / 2 <= kWidth / 2 && layer.beta() == kLrnBeta &&
+           layer.k() > 0;
+  }
+
+  void forward(const KernelRun& run) override {
+    const T* x = run.bottoms[0].as<T>();
+    T* y = run.tops[0].as<T>();
+    assert(on_packs(x, y));
+    for_each(run.stream, packs_, LrnPackEach<T, kWidth>{rule_, x, y});
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const T *x = run.bottoms[0].as<T>(), *dy = run.top_diffs[0].as<T>();
+    T* dx = run.bottom_diffs[0].as<T>();
+    assert(on_packs(x, dy, dx));
+    for_each(run.stream, packs_, LrnPackGradient<T, kWidth>{rule_, x, dy, dx});
+  }
+
+ private:
+  static constexpr int kWidth = kPackWidth<T>;
+  int64_t packs_;
+  LrnPackRule rule_;
+};
+
+std::unique_ptr<Kernel> make_lrn_packs_gpu(const KernelRequest& request) {
+  return with_storage(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    using Packs = LrnPacksGpu<decltype(t)>;
+    return Packs::takes(request) ? std::make_unique<Packs>(request) : nullptr;
+  });
+}
+
 std::unique_ptr<Kernel> make_lrn_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
+  if (auto kernel = make_lrn_packs_gpu(request)) return kernel;
   const auto& layer = request.layer<LrnLayer>();
   const Shape& shape = request.bottoms[0].shape;
   const bool last = is_channels_last(request.bottoms[0].layout);
