@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "device/gpu/for_each.h"
 
@@ -28,6 +29,31 @@ bool on_packs(const T*... arrays) {
   return ((reinterpret_cast<uintptr_t>(arrays) % 16 == 0) && ...);
 }
 
+namespace detail {
+
+/// The compiler cuts a struct into its members, and does not always join the stores of those again.
+template <typename T, int N>
+ROBUSTA_GPU void store_whole(const Pack<T, N>& pack, T* to) {
+#ifdef __CUDA_ARCH__
+  constexpr size_t kStores = sizeof(pack) / 16;
+  if constexpr (kStores > 0) {
+    uint4 words[kStores];
+    std::memcpy(words, &pack, sizeof(pack));
+    for (size_t i = 0; i < kStores; ++i) {
+      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                   :
+                   : "l"(__cvta_generic_to_global(reinterpret_cast<uint4*>(to) + i)), "r"(words[i].x), "r"(words[i].y),
+                     "r"(words[i].z), "r"(words[i].w)
+                   : "memory");
+    }
+    return;
+  }
+#endif
+  *reinterpret_cast<Pack<T, N>*>(to) = pack;
+}
+
+}  // namespace detail
+
 /// N elements from `from` on, as floats.
 template <int N, typename T>
 ROBUSTA_GPU Pack<float, N> load_pack(const T* from) {
@@ -42,7 +68,7 @@ template <int N, typename T>
 ROBUSTA_GPU void store_pack(const Pack<float, N>& values, T* to) {
   Pack<T, N> stored;
   for (int k = 0; k < N; ++k) stored.at[k] = static_cast<T>(values.at[k]);
-  *reinterpret_cast<Pack<T, N>*>(to) = stored;
+  detail::store_whole(stored, to);
 }
 
 namespace detail {
@@ -58,7 +84,7 @@ struct PackOfMany {
     if (width == Body::kWidth && end - first == width) {
       body.template run<Body::kWidth>(first);
     } else {
-      for (int64_t i = first; i < end; ++i) body.template run<1>(i);
+      ROBUSTA_NO_UNROLL for (int64_t i = first; i < end; ++i) body.template run<1>(i);
     }
   }
 };

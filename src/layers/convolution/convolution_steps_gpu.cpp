@@ -1,5 +1,7 @@
 #include "layers/convolution/convolution_steps_gpu.h"
 
+#include <cassert>
+
 #include "layers/gpu_channels.h"
 
 namespace robusta {
@@ -149,20 +151,18 @@ void mask_gradient(Stream* stream, const ResultView& view, const void* y, const 
 
 void transpose_filters(Stream* stream, int64_t outputs, int64_t rows, int64_t cols, const FilterArray& from, bool add,
                        const FilterArray& to) {
-  with_storage(from.type, [&](auto a) {
-    with_storage(to.type, [&](auto b) {
-      using From = decltype(a);
-      using To = decltype(b);
-      if (rows == 1 || cols == 1) {
-        return for_each_pack(
-            stream, outputs * rows * cols,
-            ConvertFilters<From, To>{static_cast<const From*>(from.data), add, static_cast<To*>(to.data)});
-      }
-      for_each(stream, outputs * rows * cols,
-               TransposeFilters<From, To>{Divisor(rows), Divisor(cols), cols, rows * cols,
-                                          static_cast<const From*>(from.data), add, static_cast<To*>(to.data)});
-    });
-  });
+  const auto run = [&]<typename From, typename To>(From, To) {
+    const auto* source = static_cast<const From*>(from.data);
+    auto* target = static_cast<To*>(to.data);
+    if (rows == 1 || cols == 1) {
+      return for_each_pack(stream, outputs * rows * cols, ConvertFilters<From, To>{source, add, target});
+    }
+    for_each(stream, outputs * rows * cols,
+             TransposeFilters<From, To>{Divisor(rows), Divisor(cols), cols, rows * cols, source, add, target});
+  };
+  assert(from.type == DType::kF32 || to.type == DType::kF32);
+  if (from.type == DType::kF32) return with_storage(to.type, [&](auto t) { run(float{}, t); });
+  with_storage(from.type, [&](auto t) { run(t, float{}); });
 }
 
 }  // namespace ROBUSTA_GPU_TARGET

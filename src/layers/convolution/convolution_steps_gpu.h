@@ -41,7 +41,7 @@ struct FilterArray {
   void* data;
 };
 /// Per output, a matrix of rows x cols in `from` becomes its transpose in `to`, or, with `add`, is added there. Filters
-/// are channels x taps in Caffe's order, taps x channels where channels come last.
+/// are channels x taps in Caffe's order, taps x channels where channels come last. REQUIRES: one of both is f32.
 void transpose_filters(Stream* stream, int64_t outputs, int64_t rows, int64_t cols, const FilterArray& from, bool add,
                        const FilterArray& to);
 
