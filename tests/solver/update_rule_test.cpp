@@ -172,24 +172,27 @@ TEST(UpdateRule, RefusesWhatItCannotDo) {
   expect_error("type: 'SAG'", ErrorKind::kUnsupported, "SAG");
 }
 
-/// Weights and histories after one iteration of 70 parameters of many sizes.
-std::vector<float> updated_on_a_gpu(const std::string& type, bool together) {
+/// Weights and histories after one iteration of 70 parameters of many sizes, which lie `apart` elements behind where
+/// packs may begin.
+std::vector<float> updated_on_a_gpu(const std::string& type, bool together, size_t apart = 0) {
   SimDevice device(size_t{1} << 20);
   const auto stream = device.make_stream();
-  const auto rule = make_update_rule(solver("momentum: 0.9 type: '" + type + "'"));
+  const auto rule = make_update_rule(solver("type: '" + type + "'"));
   std::vector<std::vector<float>> arrays;
   std::vector<UpdateTask> tasks;
   for (int p = 0; p < 70; ++p) {
     UpdateTask task;
     task.count = p * p % 37;
     for (int array = 0; array < 4; ++array) {
-      auto& values = arrays.emplace_back(static_cast<size_t>(task.count));
-      for (size_t i = 0; i < values.size(); ++i) values[i] = 0.1f * static_cast<float>(1 + (p + array + i * 7) % 11);
+      auto& values = arrays.emplace_back(apart + static_cast<size_t>(task.count));
+      for (size_t i = apart; i < values.size(); ++i) {
+        values[i] = 0.1f * static_cast<float>(1 + (p + array + (i - apart) * 7) % 11);
+      }
     }
-    task.weights = arrays.end()[-4].data();
-    task.gradient = arrays.end()[-3].data();
-    task.history[0] = arrays.end()[-2].data();
-    task.history[1] = arrays.end()[-1].data();
+    task.weights = arrays.end()[-4].data() + apart;
+    task.gradient = arrays.end()[-3].data() + apart;
+    task.history[0] = arrays.end()[-2].data() + apart;
+    task.history[1] = arrays.end()[-1].data() + apart;
     task.rate = 0.01 * p;
     task.momentum = 0.9;
     task.decay = 0.001 * p;
@@ -200,13 +203,18 @@ std::vector<float> updated_on_a_gpu(const std::string& type, bool together) {
   for (size_t t = 0; t < tasks.size() && !together; ++t) rule->apply({&tasks[t], 1});
   if (together) rule->apply(tasks);
   std::vector<float> all;
-  for (const auto& values : arrays) all.insert(all.end(), values.begin(), values.end());
+  for (const auto& values : arrays) {
+    all.insert(all.end(), values.begin() + static_cast<std::ptrdiff_t>(apart), values.end());
+  }
   return all;
 }
 
 TEST(UpdateRule, ManyParametersAtOnceOnAGpu) {
-  for (const char* type : {"SGD", "Adam"})
-    EXPECT_EQ(updated_on_a_gpu(type, true), updated_on_a_gpu(type, false)) << type;
+  for (const char* type : {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}) {
+    const std::vector<float> together = updated_on_a_gpu(type, true);
+    EXPECT_EQ(together, updated_on_a_gpu(type, false)) << type;
+    EXPECT_EQ(together, updated_on_a_gpu(type, true, 1)) << type << ", element by element";
+  }
 }
 
 }  // namespace

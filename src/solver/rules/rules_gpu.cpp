@@ -3,7 +3,7 @@
 #include <cassert>
 #include <utility>
 
-#include "device/gpu/for_each.h"
+#include "device/gpu/pack.h"
 #include "solver/rules/adadelta.h"
 #include "solver/rules/adagrad.h"
 #include "solver/rules/adam.h"
@@ -15,32 +15,55 @@
 namespace robusta {
 namespace {
 
+/// One parameter, by packs of kWidth elements, the last of which may be short.
 template <template <typename> class Element>
 struct UpdateEach {
+  static constexpr int kWidth = kPackWidth<float>;
+  static constexpr bool kTwo = Element<float>::kHistories == 2;
   Element<float> element;
   DecayedGradient<float> decayed;
   const float* gradient;
   float *w, *h0, *h1;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    const float g = decayed(gradient[i], w[i]);
-    if constexpr (Element<float>::kHistories == 1) {
-      element(w[i], g, h0[i]);
-    } else {
-      element(w[i], g, h0[i], h1[i]);
+  int64_t count, in_packs;  ///< the first `in_packs` elements are whole packs
+  ROBUSTA_GPU void operator()(int64_t pack) const {
+    const int64_t first = pack * kWidth;
+    if (first < in_packs) return run<kWidth>(first);
+    ROBUSTA_NO_UNROLL for (int64_t i = first; i < first + kWidth && i < count; ++i) run<1>(i);
+  }
+
+ private:
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    const Pack<float, N> gradients = load_pack<N>(gradient + i);
+    Pack<float, N> weights = load_pack<N>(w + i), first = load_pack<N>(h0 + i), second;
+    if constexpr (kTwo) second = load_pack<N>(h1 + i);
+    for (int k = 0; k < N; ++k) {
+      const float g = decayed(gradients.at[k], weights.at[k]);
+      if constexpr (kTwo) {
+        element(weights.at[k], g, first.at[k], second.at[k]);
+      } else {
+        element(weights.at[k], g, first.at[k]);
+      }
     }
+    store_pack(weights, w + i);
+    store_pack(first, h0 + i);
+    if constexpr (kTwo) store_pack(second, h1 + i);
   }
 };
 
 template <template <typename> class Element>
 UpdateEach<Element> each_of(const UpdateTask& task, const RuleSettings& settings) {
   assert(task.dtype == DType::kF32);
-  return {Element<float>(task, settings),           DecayedGradient<float>(task),
-          static_cast<const float*>(task.gradient), static_cast<float*>(task.weights),
-          static_cast<float*>(task.history[0]),     static_cast<float*>(task.history[1])};
+  const auto* gradient = static_cast<const float*>(task.gradient);
+  auto *w = static_cast<float*>(task.weights), *h0 = static_cast<float*>(task.history[0]);
+  auto* h1 = static_cast<float*>(task.history[1]);
+  constexpr int64_t kWidth = UpdateEach<Element>::kWidth;
+  const int64_t in_packs = on_packs(gradient, w, h0, h1) ? task.count / kWidth * kWidth : 0;
+  return {Element<float>(task, settings), DecayedGradient<float>(task), gradient, w, h0, h1, task.count, in_packs};
 }
 
-/// Parameters one after the other, as one range: most are too small for a launch of their own. By value a kernel takes
-/// 4 KB.
+/// Parameters one after the other, as one range of packs: most are too small for a launch of their own. By value a
+/// kernel takes 4 KB.
 constexpr size_t kMostTogether = 32;
 
 template <template <typename> class Element>
@@ -48,17 +71,17 @@ struct UpdateTogether {
   UpdateEach<Element> each[kMostTogether];
   int64_t begin[kMostTogether + 1];  ///< of each in the range
   int count;
-  ROBUSTA_GPU void operator()(int64_t i) const {
+  ROBUSTA_GPU void operator()(int64_t pack) const {
     int found = 0;
     for (int end = count; end - found > 1;) {
       const int middle = (found + end) / 2;
-      if (i >= begin[middle]) {
+      if (pack >= begin[middle]) {
         found = middle;
       } else {
         end = middle;
       }
     }
-    each[found](i - begin[found]);
+    each[found](pack - begin[found]);
   }
 };
 
@@ -67,7 +90,8 @@ UpdateTogether<Element> together(std::span<const UpdateTask> tasks, const RuleSe
                                  std::index_sequence<Is...>) {
   UpdateTogether<Element> all{
       {each_of<Element>(tasks[std::min(Is, tasks.size() - 1)], settings)...}, {}, static_cast<int>(tasks.size())};
-  for (size_t t = 0; t < tasks.size(); ++t) all.begin[t + 1] = all.begin[t] + tasks[t].count;
+  constexpr int64_t kWidth = UpdateEach<Element>::kWidth;
+  for (size_t t = 0; t < tasks.size(); ++t) all.begin[t + 1] = all.begin[t] + (tasks[t].count + kWidth - 1) / kWidth;
   return all;
 }
 
