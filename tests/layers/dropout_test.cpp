@@ -50,7 +50,7 @@ TEST(DropoutTest, Gpu) {
 
 TEST(DropoutTest, GpuHasTheMasksOfTheCpu) {
   const Pass pass{.seed = 3, .first_sample = 1ull << 40, .next_sample = (1ull << 40) + 3, .batch = 3};
-  for (const Shape& shape : {Shape{3, 7}, Shape{3, 4096}, Shape{3, 5, 11, 3}}) {
+  for (const Shape& shape : {Shape{3, 7}, Shape{3, 4}, Shape{3, 4096}, Shape{3, 5, 11, 3}, Shape{3, 8, 3, 2}}) {
     for (const Layout& layout : {Layout{}, channels_last({shape, DType::kF32, nullptr})}) {
       EXPECT_EQ(mask_of("gpu", shape, pass, kDrop, layout), mask_of("reference", shape, pass)) << shape.str();
     }

@@ -9,8 +9,8 @@
 namespace robusta {
 namespace {
 
-/// A Philox block of a sample, which is four elements that are neighbours in plain order.
-template <typename T>
+/// A Philox block of a sample, which is four elements that are neighbours in plain order: a pack, for N = 4.
+template <typename T, int N>
 struct DropBlock {
   DropoutMask mask;
   float scale;
@@ -19,14 +19,15 @@ struct DropBlock {
   T* y;
   ROBUSTA_GPU void operator()(int64_t i) const {
     int64_t sample = i;
-    const int64_t block = blocks.take_off(sample);
+    const int64_t within = 4 * blocks.take_off(sample), at = sample * mask.per_sample + within;
     const PhiloxBlock words =
-        philox(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(block));
-    for (int k = 0; k < 4; ++k) {
-      const int64_t within = 4 * block + k, at = sample * mask.per_sample + within;
-      if (within >= mask.per_sample) return;
-      y[at] = words[static_cast<size_t>(k)] >= mask.threshold ? static_cast<T>(scale * static_cast<float>(x[at]))
-                                                              : static_cast<T>(0.0f);
+        philox(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(within / 4));
+    for (int begin = 0; begin < 4 && within + begin < mask.per_sample; begin += N) {
+      Pack<float, N> values = load_pack<N>(x + at + begin);
+      for (int k = 0; k < N; ++k) {
+        values.at[k] = words[static_cast<size_t>(begin + k)] >= mask.threshold ? scale * values.at[k] : 0.0f;
+      }
+      store_pack(values, y + at + begin);
     }
   }
 };
@@ -46,8 +47,10 @@ struct DropElement {
     int64_t sample = (n * channel_count + channel) * pixel_count + pixel;
     const auto within = static_cast<uint64_t>(per_sample.take_off(sample));
     const PhiloxBlock words = philox(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), within / 4);
-    y[i] =
-        words[within % 4] >= mask.threshold ? static_cast<T>(scale * static_cast<float>(x[i])) : static_cast<T>(0.0f);
+    // Selected, for a GPU's registers have no index.
+    const uint32_t even = within % 4 < 2 ? words[0] : words[2], odd = within % 4 < 2 ? words[1] : words[3];
+    const bool stays = (within % 2 == 0 ? even : odd) >= mask.threshold;
+    y[i] = static_cast<T>(stays ? scale * static_cast<float>(x[i]) : 0.0f);
   }
 };
 
@@ -81,7 +84,11 @@ class DropoutGpu : public Kernel {
                               Divisor(mask.per_sample), extents_.channels, extents_.pixels, x, y});
     } else {
       const int64_t blocks = (mask.per_sample + 3) / 4;
-      for_each(run.stream, mask.samples * blocks, DropBlock<T>{mask, scale_, Divisor(blocks), x, y});
+      if (mask.per_sample % 4 == 0 && on_packs(x, y)) {
+        for_each(run.stream, mask.samples * blocks, DropBlock<T, 4>{mask, scale_, Divisor(blocks), x, y});
+      } else {
+        for_each(run.stream, mask.samples * blocks, DropBlock<T, 1>{mask, scale_, Divisor(blocks), x, y});
+      }
     }
   }
 
