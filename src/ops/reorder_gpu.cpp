@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "device/gpu/divisor.h"
 #include "device/gpu/pack.h"
 #include "tensor/channels_last.h"
 
@@ -11,12 +12,23 @@ namespace {
 /// Per batch item a matrix of rows x cols becomes its transpose; neighbouring indices write neighbouring elements.
 template <typename From, typename To>
 struct TransposeEach {
+  static constexpr int kWidth = kPackWidth<To>;
   const From* from;
   To* to;
   int64_t rows, cols;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    const int64_t row = i % rows, col = i / rows % cols, begin = i / (rows * cols) * rows * cols;
-    to[i] = static_cast<To>(static_cast<float>(from[begin + row * cols + col]));
+  Divisor by_rows, by_cols;
+  bool in_packs() const { return on_packs(to); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    int64_t item = i, row = by_rows.take_off(item), col = by_cols.take_off(item);
+    Pack<float, N> values;
+    for (int n = 0; n < N; ++n) {
+      values.at[n] = static_cast<float>(from[(item * rows + row) * cols + col]);
+      if (++row < rows) continue;
+      row = 0;
+      if (++col == cols) col = 0, ++item;
+    }
+    store_pack(values, to + i);
   }
 };
 
@@ -37,8 +49,11 @@ class TransposeGpu : public Reorder {
  public:
   TransposeGpu(int64_t batch, int64_t rows, int64_t cols) : batch_(batch), rows_(rows), cols_(cols) {}
   void run(const void* from, void* to, void*, Stream* stream) override {
-    for_each(stream, batch_ * rows_ * cols_,
-             TransposeEach<From, To>{static_cast<const From*>(from), static_cast<To*>(to), rows_, cols_});
+    const int64_t count = batch_ * rows_ * cols_;
+    if (count == 0) return;
+    for_each_pack(stream, count,
+                  TransposeEach<From, To>{static_cast<const From*>(from), static_cast<To*>(to), rows_, cols_,
+                                          Divisor(rows_), Divisor(cols_)});
   }
 
  private:
