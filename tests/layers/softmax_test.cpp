@@ -30,10 +30,12 @@ TEST(SoftmaxTest, KernelsAgree) {
 }
 
 TEST(SoftmaxTest, Gpu) {
-  // The last two have positions enough for a thread each.
-  for (const Shape& shape : {Shape{1, 1}, Shape{3, 17}, Shape{5, 1000}, Shape{2, 3, 5, 7}, Shape{3, 33, 257},
-                             Shape{2, 21, 91, 97}, Shape{2, 3, 16500}}) {
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 17}, Shape{5, 1000}, Shape{2, 3, 5, 7}, Shape{3, 33, 257}}) {
     for (const char* axis : {"", "axis: -1", "axis: 0"}) compare_gpu_with_reference(softmax(shape, axis), 2e-6);
+  }
+  // Positions enough for a thread each.
+  for (const Shape& shape : {Shape{2, 21, 91, 97}, Shape{2, 3, 16500}}) {
+    compare_gpu_with_reference(softmax(shape, ""), 2e-6);
   }
 }
 
