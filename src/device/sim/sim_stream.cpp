@@ -70,6 +70,7 @@ void SimStream::run(Work work) {
 }
 
 void SimStream::copy_to_device(void* to, const void* from_host, size_t bytes) {
+  if (bytes == 0) return;  // as CudaStream; the pointers may be null
   device_.check(to, bytes);
   push([this, to, from_host, bytes] {
     pause(device_.late_copies_us_);
@@ -79,6 +80,7 @@ void SimStream::copy_to_device(void* to, const void* from_host, size_t bytes) {
 }
 
 void SimStream::copy_to_host(void* to_host, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   device_.check(from, bytes);
   push([this, to_host, from, bytes] {
     pause(device_.late_copies_us_);
@@ -88,12 +90,14 @@ void SimStream::copy_to_host(void* to_host, const void* from, size_t bytes) {
 }
 
 void SimStream::copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   device_.check(to, bytes);
   device_.check(from, bytes);
   push([to, from, bytes] { std::memmove(to, from, bytes); });
 }
 
 void SimStream::fill_zero(void* to, size_t bytes) {
+  if (bytes == 0) return;
   device_.check(to, bytes);
   push([to, bytes] { std::memset(to, 0, bytes); });
 }
