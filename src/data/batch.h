@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/pixel_form.h"
 #include "tensor/shape.h"
 
 namespace robusta {
@@ -31,6 +32,7 @@ struct BatchArray {
 struct Batch {
   BatchPlan plan;
   std::vector<BatchArray> arrays;  ///< reused from batch to batch
+  PixelBatch pixels;               ///< in place of array 0's values, where the filler says so
 };
 
 /// Fills batches; called from many threads at once.

@@ -58,6 +58,12 @@ bool DatumSource::encoded() const {
   return naming(0, [&] { return parse_datum(record, memory.buffers.floats).encoded; });
 }
 
+bool DatumSource::has_pixels() const {
+  Workspace& memory = workspace();
+  const std::string_view record = reader_->record(0, memory.record);
+  return naming(0, [&] { return !parse_datum(record, memory.buffers.floats).data.empty(); });
+}
+
 std::string DatumSource::name(uint64_t seed, uint64_t position) const {
   return record_name(*reader_, sampler(seed).index(position));
 }
@@ -65,8 +71,26 @@ std::string DatumSource::name(uint64_t seed, uint64_t position) const {
 void DatumSource::open(Batch& batch) const {
   const Extent item = extent(batch.plan.seed, batch.plan.first);
   batch.arrays.resize(options_.labels ? 2 : 1);
-  batch.arrays[0].reset({batch.plan.size, item.channels, item.height, item.width});
+  const Shape shape{batch.plan.size, item.channels, item.height, item.width};
   if (options_.labels) batch.arrays[1].reset({batch.plan.size});
+  if (!options_.pixels) return batch.arrays[0].reset(shape);
+  batch.arrays[0].shape = shape;
+  batch.pixels.bytes.resize(static_cast<size_t>(batch.plan.size * item.count()));
+  batch.pixels.windows.resize(static_cast<size_t>(batch.plan.size));
+}
+
+/// Sample i of the batch.
+void DatumSource::write(Batch& batch, int64_t i, const Pixels& item, const Extent& wanted, uint64_t key) const {
+  const uint64_t position = batch.plan.first + static_cast<uint64_t>(i);
+  const auto at = static_cast<size_t>(i * wanted.count());
+  Image& resized = workspace().buffers.resized;
+  if (!options_.pixels) return transformer_.run(item, key, position, resized, batch.arrays[0].values.data() + at);
+  if (item.floats) {
+    throw Error(ErrorKind::kData, "it holds floats, record 0 holds bytes",
+                "write records of one kind, or train without -gpu");
+  }
+  PixelBatch& to = batch.pixels;
+  to.windows[static_cast<size_t>(i)] = transformer_.cut(item, key, position, resized, to.bytes.data() + at);
 }
 
 void DatumSource::fill(Batch& batch, int64_t begin, int64_t end) const {
@@ -75,8 +99,7 @@ void DatumSource::fill(Batch& batch, int64_t begin, int64_t end) const {
   const Extent wanted = extent_of(batch.arrays[0].shape);
   Workspace& memory = workspace();
   for (int64_t i = begin; i < end; ++i) {
-    const uint64_t position = batch.plan.first + static_cast<uint64_t>(i);
-    const int64_t index = order.index(position);
+    const int64_t index = order.index(batch.plan.first + static_cast<uint64_t>(i));
     const std::string_view record = reader_->record(index, memory.record);
     naming(index, [&] {
       const DatumView datum = parse_datum(record, memory.buffers.floats);
@@ -86,7 +109,7 @@ void DatumSource::fill(Batch& batch, int64_t begin, int64_t end) const {
         throw Error(ErrorKind::kData, str("it is ", out.str(), ", the first item of its batch is ", wanted.str()),
                     "set crop_size, resize the images when the database is written, or take batch_size 1");
       }
-      transformer_.run(item, key, position, memory.buffers.resized, batch.arrays[0].values.data() + i * wanted.count());
+      write(batch, i, item, wanted, key);
       if (options_.labels) batch.arrays[1].values[static_cast<size_t>(i)] = static_cast<float>(datum.label);
     });
   }

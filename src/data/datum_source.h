@@ -18,6 +18,7 @@ struct DatumSourceOptions {
   std::string layer;     ///< key of the random numbers
   bool shuffle = false;  ///< each epoch in an order of its own
   bool labels = true;    ///< whether array 1, of shape [batch], holds the labels
+  bool pixels = false;   ///< batches hold PixelBatch in place of array 0's values
 };
 
 class DatumSource : public BatchFiller {
@@ -35,9 +36,15 @@ class DatumSource : public BatchFiller {
   const RecordReader& reader() const { return *reader_; }
   /// Whether record 0 is an image file. Throws Error{kData} naming the record.
   bool encoded() const;
+  /// Whether record 0 holds bytes, be they a file's, so that batches can be pixels. Throws Error{kData}.
+  bool has_pixels() const;
+  /// Has batches be pixels from now on, or floats. REQUIRES: nobody fills any.
+  void set_pixels(bool pixels) { options_.pixels = pixels; }
+  PixelForm form() const { return transformer_.form(); }
 
  private:
   Sampler sampler(uint64_t seed) const;
+  void write(Batch& batch, int64_t i, const Pixels& item, const Extent& wanted, uint64_t key) const;
   template <typename Body>
   auto naming(int64_t index, const Body& body) const;
 

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 #include <new>
+#include <utility>
 
 namespace robusta {
 namespace {
@@ -47,7 +48,7 @@ void Prefetcher::start_workers() {
 const Batch& Prefetcher::take(const BatchPlan& plan, uint64_t next_first) {
   start_workers();
   std::unique_lock lock(mutex_);
-  if (current_) spare_.push_back(std::move(current_->batch.arrays));
+  if (current_) spare_.push_back(std::move(current_->batch));
   current_ = nullptr;
   const uint64_t batch = static_cast<uint64_t>(plan.size);
   const uint64_t stride = next_first > plan.first ? next_first - plan.first : batch;
@@ -106,7 +107,8 @@ void Prefetcher::open(const JobPtr& job, std::unique_lock<std::mutex>& lock) {
   job->stage = Stage::kOpening;
   ++job->busy;
   if (!spare_.empty()) {
-    job->batch.arrays = std::move(spare_.back());
+    const BatchPlan plan = std::exchange(job->batch, std::move(spare_.back())).plan;
+    job->batch.plan = plan;
     spare_.pop_back();
   }
   lock.unlock();

@@ -66,10 +66,10 @@ class Prefetcher {
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;
-  std::condition_variable work_;                // something to claim, or the end
-  std::condition_variable ready_;               // a job is done
-  std::deque<JobPtr> queue_;                    // in the order in which they will be taken
-  std::vector<std::vector<BatchArray>> spare_;  // memory of batches that were taken
+  std::condition_variable work_;   // something to claim, or the end
+  std::condition_variable ready_;  // a job is done
+  std::deque<JobPtr> queue_;       // in the order in which they will be taken
+  std::vector<Batch> spare_;       // whose memory is used again
   bool stopping_ = false;
 
   JobPtr current_;             // taken, the consumer's

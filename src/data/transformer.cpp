@@ -193,31 +193,35 @@ Extent Transformer::output(const Extent& item) const {
   return {whole.channels, crop_height_, crop_width_};
 }
 
-Transformer::Window Transformer::draw(const Extent& item, uint64_t key, uint64_t position) const {
-  Window window{0, 0, item.height, item.width, false};
+/// What of an item of this size is taken.
+Extent Transformer::window_of(const Extent& item) const {
+  return crops() ? Extent{item.channels, crop_height_, crop_width_} : item;
+}
+
+PixelWindow Transformer::draw(const Extent& item, uint64_t key, uint64_t position) const {
+  PixelWindow window;
   const bool random_crop = crops() && training_;
   const PhiloxBlock words = mirror_ || random_crop ? philox(key, position, 0) : PhiloxBlock{};
   window.mirror = mirror_ && (words[0] & 1);
-  if (!crops()) return window;
-  const int64_t room_below = item.height - crop_height_, room_right = item.width - crop_width_;
-  window.top = random_crop ? draw_below(words[1], room_below + 1) : room_below / 2;
-  window.left = random_crop ? draw_below(words[2], room_right + 1) : room_right / 2;
-  window.height = crop_height_;
-  window.width = crop_width_;
+  const Extent taken = window_of(item);
+  const int64_t room_below = item.height - taken.height, room_right = item.width - taken.width;
+  window.top = static_cast<int32_t>(random_crop ? draw_below(words[1], room_below + 1) : room_below / 2);
+  window.left = static_cast<int32_t>(random_crop ? draw_below(words[2], room_right + 1) : room_right / 2);
   return window;
 }
 
 template <typename T>
-void Transformer::write(const T* pixels, const Extent& extent, const Window& window, float* out) const {
+void Transformer::write(const T* pixels, const Extent& extent, const PixelWindow& window, float* out) const {
+  const Extent taken = window_of(extent);
   for (int64_t c = 0; c < extent.channels; ++c) {
     const float mean = mean_values_.empty() ? 0 : mean_values_[mean_values_.size() > 1 ? static_cast<size_t>(c) : 0];
-    for (int64_t y = 0; y < window.height; ++y, out += window.width) {
+    for (int64_t y = 0; y < taken.height; ++y, out += taken.width) {
       const int64_t at = (c * extent.height + window.top + y) * extent.width + window.left;
       if (mean_image_.empty())
-        write_row(pixels + at, window.width, mean, scale_, out);
+        write_row(pixels + at, taken.width, mean, scale_, out);
       else
-        write_row(pixels + at, window.width, mean_image_.data() + at, scale_, out);
-      if (window.mirror) std::reverse(out, out + window.width);
+        write_row(pixels + at, taken.width, mean_image_.data() + at, scale_, out);
+      if (window.mirror) std::reverse(out, out + taken.width);
     }
   }
 }
@@ -225,15 +229,40 @@ void Transformer::write(const T* pixels, const Extent& extent, const Window& win
 void Transformer::run(const Pixels& item, uint64_t key, uint64_t position, Image& resized, float* out) const {
   const Extent whole = resized_extent(item.extent);
   output(item.extent);
-  const Window window = draw(whole, key, position);
+  const PixelWindow window = draw(whole, key, position);
   if (item.floats) {
     if (whole != item.extent)
       unsupported("transform_param.resize_param", "resizing of float data is not done by this build");
     return write(item.floats, whole, window, out);
   }
-  if (whole == item.extent) return write(item.bytes, whole, window, out);
+  write(bytes_of(item, resized), whole, window, out);
+}
+
+/// The item's pixels in their final size.
+const uint8_t* Transformer::bytes_of(const Pixels& item, Image& resized) const {
+  if (resized_extent(item.extent) == item.extent) return item.bytes;
   resize_bilinear(item, resize_height_, resize_width_, resized);
-  write(resized.planes.data(), whole, window, out);
+  return resized.planes.data();
+}
+
+PixelWindow Transformer::cut(const Pixels& item, uint64_t key, uint64_t position, Image& resized, uint8_t* out) const {
+  const Extent whole = resized_extent(item.extent);
+  output(item.extent);
+  const PixelWindow window = draw(whole, key, position);
+  const Extent taken = window_of(whole);
+  const uint8_t* bytes = bytes_of(item, resized);
+  for (int64_t c = 0; c < whole.channels; ++c) {
+    for (int64_t y = 0; y < taken.height; ++y, out += taken.width) {
+      const int64_t at = (c * whole.height + window.top + y) * whole.width + window.left;
+      std::copy_n(bytes + at, taken.width, out);
+    }
+  }
+  return window;
+}
+
+PixelForm Transformer::form() const {
+  if (!mean_image_.empty()) return {scale_, mean_image_, mean_extent_};
+  return {scale_, mean_values_.empty() ? std::vector<float>{0} : mean_values_, {}};
 }
 
 }  // namespace robusta

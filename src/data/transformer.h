@@ -9,6 +9,7 @@
 
 #include "caffe.pb.h"
 #include "data/image.h"
+#include "data/pixel_form.h"
 #include "data/pixels.h"
 
 namespace robusta {
@@ -33,24 +34,25 @@ class Transformer {
   /// `output`.
   void run(const Pixels& item, uint64_t key, uint64_t position, Image& resized, float* out) const;
 
+  /// The same in two halves: `cut` writes the bytes of the window that `run` would take, and returns where it lies;
+  /// form() says what becomes of each byte. REQUIRES: the item is of bytes.
+  PixelWindow cut(const Pixels& item, uint64_t key, uint64_t position, Image& resized, uint8_t* out) const;
+  PixelForm form() const;
+
   /// Draws of the prototxt's own random_seed (NVIDIA); else those of `seed`.
   uint64_t seed_or(uint64_t seed) const { return own_seed_ >= 0 ? static_cast<uint64_t>(own_seed_) : seed; }
 
  private:
-  /// Which part of an item is taken, and whether from right to left.
-  struct Window {
-    int64_t top = 0, left = 0, height = 0, width = 0;
-    bool mirror = false;
-  };
-
   void read_crop(const caffe::TransformationParameter& param);
   void read_resize(const caffe::TransformationParameter& param);
   void read_mean(const caffe::TransformationParameter& param);
   void check_mean(const Extent& item) const;
   Extent resized_extent(const Extent& item) const;
-  Window draw(const Extent& item, uint64_t key, uint64_t position) const;
+  Extent window_of(const Extent& item) const;
+  const uint8_t* bytes_of(const Pixels& item, Image& resized) const;
+  PixelWindow draw(const Extent& item, uint64_t key, uint64_t position) const;
   template <typename T>
-  void write(const T* pixels, const Extent& extent, const Window& window, float* out) const;
+  void write(const T* pixels, const Extent& extent, const PixelWindow& window, float* out) const;
 
   bool training_, mirror_;
   float scale_;

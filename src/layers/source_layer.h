@@ -1,8 +1,10 @@
 /// Layers that bring data into the net.
 #pragma once
 
+#include <optional>
 #include <span>
 
+#include "data/pixel_form.h"
 #include "layers/kernel.h"
 #include "layers/layer.h"
 
@@ -21,6 +23,12 @@ class SourceLayer : public Layer {
   virtual bool prepare(const Pass& pass) { return false; }
   /// Writes the tops (plain, host memory, f32 or f64).
   virtual void fill(std::span<const Tensor> tops, const Pass& pass) = 0;
+  /// The same where a device makes top 0 from pixels: writes `windows` and `bytes` (data/pixel_form.h), and the other
+  /// tops. REQUIRES: use_pixels(true) was the last call of that.
+  virtual void fill_pixels(PixelWindow* windows, uint8_t* bytes, std::span<const Tensor> others, const Pass& pass) {}
+  /// Says before the first pass whether top 0 is to be pixels. Returns what becomes of them; nothing: it has none, and
+  /// `fill` is called as ever.
+  virtual std::optional<PixelForm> use_pixels(bool use) { return std::nullopt; }
   /// True when the tops keep what was written into them (Input, constant DummyData): fill is then called only after
   /// planning, and the memory is kept between passes.
   virtual bool constant() const { return false; }

@@ -249,8 +249,7 @@ void Executor::write_constant_source(int index) {
 void Executor::send_source(int index, const Pass& pass) {
   SourceLayer& source = *source_of(index);
   if (source.constant()) return;
-  uploads_->send(index, bound_steps_[static_cast<size_t>(index)].tops,
-                 [&](std::span<const Tensor> tops) { source.fill(tops, pass); });
+  uploads_->send(index, bound_steps_[static_cast<size_t>(index)].tops, source, pass);
 }
 
 void Executor::run_source(int index) {

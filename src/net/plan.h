@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/data/pixel_upload.h"
 #include "layers/kernel.h"
 #include "memory/placement.h"
 #include "net/graph.h"
@@ -62,12 +63,13 @@ struct Step {
   bool in_backward = false;
   std::vector<int> bottoms, tops, bottom_diffs, top_diffs;  ///< values, -1: absent
   int saved = -1, scratch = -1;
-  std::shared_ptr<Reorder> reorder;  ///< from bottoms[0] to tops[0]
-  std::vector<Param*> ready;         ///< parameters whose gradient this step completes
-  std::vector<char> first_part;      ///< per parameter of the unit: the first gradient contribution of the pass
-  size_t host_offset = 0;            ///< of a copy: where its content lies on the host
-  std::vector<int> waits;            ///< earlier steps of other streams that have to be done before; one per stream
-  bool awaited = false;              ///< some step waits for this one
+  std::shared_ptr<Reorder> reorder;           ///< from bottoms[0] to tops[0]
+  std::shared_ptr<const PixelUpload> pixels;  ///< of a source: what top 0 is made from; null: it comes as numbers
+  std::vector<Param*> ready;                  ///< parameters whose gradient this step completes
+  std::vector<char> first_part;  ///< per parameter of the unit: the first gradient contribution of the pass
+  size_t host_offset = 0;        ///< of a copy: where its content lies on the host
+  std::vector<int> waits;        ///< earlier steps of other streams that have to be done before; one per stream
+  bool awaited = false;          ///< some step waits for this one
 };
 
 /// Calls visit(int value) for every value that the step reads or writes.

@@ -63,12 +63,24 @@ void PlanBuilder::add_source(int node) {
   touch(tops, static_cast<int>(plan_.steps.size()) - 1);
   step.tops = tops;
   if (source.source->constant() || options_.device->is_host()) return;
-  size_t bytes = 0;
-  for (const int top : tops) bytes += align_up(plan_.values[static_cast<size_t>(top)].bytes);
-  const int upload = new_raw("upload of " + source.layer->name(), bytes);
+  const int upload = new_raw("upload of " + source.layer->name(), choose_upload(*source.source, step));
   plan_.values[static_cast<size_t>(upload)].persistent = true;
   touch(upload, static_cast<int>(plan_.steps.size()) - 1);
   plan_.steps.back().scratch = upload;
+}
+
+/// Pixels where the source has them and the device can take them. Returns how many bytes there are to upload.
+size_t PlanBuilder::choose_upload(SourceLayer& source, Step& step) const {
+  size_t others = 0;
+  for (const int top : step.tops) others += align_up(plan_.values[static_cast<size_t>(top)].bytes);
+  const size_t all = others;
+  const Value& first = plan_.values[static_cast<size_t>(step.tops[0])];
+  others -= align_up(first.bytes);
+  const PixelExpander expander = find_pixel_expander(options_.device->kernel_kind());
+  std::optional<PixelForm> form = source.use_pixels(expander && first.desc.dtype == DType::kF32);
+  if (!form) return all;
+  step.pixels = std::make_shared<PixelUpload>(*std::move(form), first.desc.shape, others, expander);
+  return step.pixels->total();
 }
 
 void PlanBuilder::add_unit(int node) {

@@ -28,6 +28,7 @@ class PlanBuilder {
   };
 
   void add_source(int node);
+  size_t choose_upload(SourceLayer& source, Step& step) const;
   void add_position();
   void add_unit(int node);
   void add_unit_backward(int unit);

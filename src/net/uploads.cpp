@@ -25,9 +25,12 @@ Uploads::Uploads(const Plan& plan, void* persistent, Device& device, Stream& com
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     if (step.kind != StepKind::kSource || step.scratch < 0) continue;
-    const size_t bytes = plan.values[static_cast<size_t>(step.scratch)].bytes;
+    char* const device_memory = address(step.scratch);
+    const size_t all = plan.values[static_cast<size_t>(step.scratch)].bytes;
+    const size_t bytes = step.pixels ? step.pixels->means_at() : all;
     batches_.push_back(
-        {static_cast<int>(s), address(step.scratch), bytes, PinnedRing(device, bytes), nullptr, nullptr});
+        {static_cast<int>(s), step.pixels, device_memory, bytes, PinnedRing(device, bytes), nullptr, nullptr});
+    if (step.pixels) send_means(*step.pixels, device_memory);
   }
   if (plan.position >= 0) position_ = reinterpret_cast<uint64_t*>(address(plan.position));
 }
@@ -46,16 +49,33 @@ Uploads::Batch& Uploads::batch_of(int step) {
   return *found;
 }
 
-void Uploads::send(int step, std::span<const Tensor> tops, const Fill& fill) {
-  Batch& batch = batch_of(step);
-  char* const host = batch.host.next();
-  std::vector<Tensor> on_host(tops.begin(), tops.end());
-  size_t at = 0;
-  for (Tensor& top : on_host) {
-    top.data = host + at;
+void Uploads::send_means(const PixelUpload& pixels, char* device) {
+  const std::vector<float>& means = pixels.form().means;
+  stream_->copy_to_device(device + pixels.means_at(), means.data(), means.size() * sizeof(float));
+  stream_->synchronize();
+}
+
+/// Calls each(top, offset) for the tops that travel as they are.
+template <typename Each>
+void Uploads::for_plain_tops(const Batch& batch, std::span<const Tensor> tops, const Each& each) {
+  size_t at = batch.pixels ? batch.pixels->others_at() : 0;
+  for (const Tensor& top : tops.subspan(batch.pixels ? 1 : 0)) {
+    each(top, at);
     at += align_up(top.desc.bytes());
   }
-  fill(on_host);
+}
+
+void Uploads::send(int step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass) {
+  Batch& batch = batch_of(step);
+  char* const host = batch.host.next();
+  std::vector<Tensor> on_host;
+  for_plain_tops(batch, tops, [&](const Tensor& top, size_t at) { on_host.push_back({top.desc, host + at}); });
+  if (batch.pixels) {
+    auto* windows = reinterpret_cast<PixelWindow*>(host);
+    source.fill_pixels(windows, reinterpret_cast<uint8_t*>(host + batch.pixels->bytes_at()), on_host, pass);
+  } else {
+    source.fill(on_host, pass);
+  }
   if (batch.taken) stream_->wait(batch.taken);
   stream_->copy_to_device(batch.device, host, batch.bytes);
   batch.arrived = stream_->record();
@@ -65,11 +85,9 @@ void Uploads::send(int step, std::span<const Tensor> tops, const Fill& fill) {
 void Uploads::deliver(int step, std::span<const Tensor> tops) {
   Batch& batch = batch_of(step);
   compute_.wait(batch.arrived);
-  size_t at = 0;
-  for (const Tensor& top : tops) {
-    compute_.copy(top.data, batch.device + at, top.desc.bytes());
-    at += align_up(top.desc.bytes());
-  }
+  if (batch.pixels) batch.pixels->expand(compute_, batch.device, tops[0].as<float>());
+  for_plain_tops(batch, tops,
+                 [&](const Tensor& top, size_t at) { compute_.copy(top.data, batch.device + at, top.desc.bytes()); });
   batch.taken = compute_.record();
 }
 

@@ -1,16 +1,17 @@
 /// The way of batches, and of a pass's position, into the memory of a device that is not the host.
 ///
 /// A source fills page-locked memory, one of two pieces in turn. A stream of its own copies the batch beside the work
-/// of the pass before, into device memory from where the pass takes it. The host waits for nothing but a piece whose
-/// copy is still under way. One thread drives it, the executor's.
+/// of the pass before, into device memory from where the pass takes it; images go as pixels, which the device makes
+/// numbers of (layers/data/pixel_upload.h). The host waits for nothing but a piece whose copy is still under way. One
+/// thread drives it, the executor's.
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "layers/source_layer.h"
 #include "net/plan.h"
 
 namespace robusta {
@@ -38,10 +39,9 @@ class Uploads {
   /// Waits for copies under way.
   ~Uploads();
 
-  /// Has `fill` write a batch into tensors on the host, which are like `tops`, and starts its copy.
-  using Fill = std::function<void(std::span<const Tensor>)>;
-  void send(int step, std::span<const Tensor> tops, const Fill& fill);
-  /// Has the compute stream take what was sent last into the tops.
+  /// Has `source` write the batch of `pass` on the host, and starts its copy.
+  void send(int step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass);
+  /// Has the compute stream take what was sent last into the tops, or make them from it.
   void deliver(int step, std::span<const Tensor> tops);
 
   /// Has the compute stream write Plan::position, if the plan has it.
@@ -52,12 +52,16 @@ class Uploads {
  private:
   struct Batch {
     int step;
+    std::shared_ptr<const PixelUpload> pixels;
     char* device;
-    size_t bytes;
+    size_t bytes;  ///< that are sent each time
     PinnedRing host;
     std::shared_ptr<Event> arrived, taken;
   };
   Batch& batch_of(int step);
+  void send_means(const PixelUpload& pixels, char* device);
+  template <typename Each>
+  static void for_plain_tops(const Batch& batch, std::span<const Tensor> tops, const Each& each);
 
   Stream& compute_;
   std::unique_ptr<Stream> stream_;

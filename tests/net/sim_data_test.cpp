@@ -5,14 +5,17 @@
 #include "data/lmdb_writer.h"
 #include "device/sim/sim_device.h"
 #include "net/net.h"
+#include "robusta/error.h"
+#include "schema/binary_file.h"
+#include "schema/blob_proto.h"
 #include "support/files.h"
 #include "support/nets.h"
 
 namespace robusta::test {
 namespace {
 
-/// 10 records of 3 x 6 x 6 pixels.
-void write_database(const std::string& folder) {
+/// 10 records of 3 x 6 x 6 pixels, from record `floats` on as floats.
+void write_database(const std::string& folder, int floats = 10) {
   LmdbWriter writer(folder);
   for (int i = 0; i < 10; ++i) {
     caffe::Datum datum;
@@ -22,7 +25,11 @@ void write_database(const std::string& folder) {
     datum.set_label(i % 5);
     std::string pixels(108, '\0');
     for (size_t p = 0; p < pixels.size(); ++p) pixels[p] = static_cast<char>(i * 31 + p * 7);
-    datum.set_data(pixels);
+    if (i < floats) {
+      datum.set_data(pixels);
+    } else {
+      for (const char pixel : pixels) datum.add_float_data(static_cast<float>(pixel) + 0.25f);
+    }
     writer.put("0000000" + std::to_string(i), datum.SerializeAsString());
   }
   writer.finish();
@@ -57,6 +64,76 @@ TEST(SimData, BatchesArriveAsOnTheHost) {
   EXPECT_EQ(losses, losses_on(cpu_device(), folder / "lmdb"));
   EXPECT_NE(losses[0], losses[1]);
   EXPECT_GE(device.bytes_to_device(), 6 * 4 * 75 * sizeof(float));
+}
+
+/// The tops of six passes over batches of 4, one after the other.
+std::vector<float> tops_on(Device& device, const std::string& source, const std::string& transform) {
+  NetOptions options;
+  options.device = &device;
+  options.backward = false;
+  Net net(net_def("layer { name: 'd' type: 'Data' top: 'x' top: 'label' transform_param { " + transform +
+                  " } data_param { source: '" + source + "' batch_size: 4 backend: LMDB } }"),
+          options);
+  std::vector<float> all;
+  for (uint64_t first = 0; first < 24; first += 4) {
+    net.forward({.seed = 5, .first_sample = first, .next_sample = first + 4, .batch = 4});
+    for (const char* blob : {"x", "label"}) {
+      const std::vector<float> values = net.read_blob(blob);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  }
+  return all;
+}
+
+/// An item of the database less than its mean.
+std::string write_mean(const TempDir& folder) {
+  caffe::BlobProto mean;
+  mean.set_num(1);
+  mean.set_channels(3);
+  mean.set_height(6);
+  mean.set_width(6);
+  for (int i = 0; i < 108; ++i) mean.add_data(static_cast<float>(i * 5 % 17) + 0.125f);
+  write_binary_proto(folder / "mean.binaryproto", mean);
+  return "mean_file: '" + (folder / "mean.binaryproto") + "' ";
+}
+
+TEST(SimData, GpusMakeTheSameNumbersOfPixels) {
+  const TempDir folder;
+  write_database(folder / "lmdb");
+  const std::string mean = write_mean(folder), crop = "crop_size: 5 mirror: true scale: 0.01 ";
+  for (const std::string& transform :
+       {std::string(), std::string("mirror: true scale: 0.3"), crop, crop + "mean_value: 7.5",
+        crop + "mean_value: 104 mean_value: 117 mean_value: 123", mean, crop + mean,
+        std::string("resize_param { height: 9 width: 7 } mirror: true crop_size: 6 mean_value: 3")}) {
+    SCOPED_TRACE(transform);
+    SimDevice device(size_t{1} << 20, 100, "emulated");
+    const std::vector<float> tops = tops_on(device, folder / "lmdb", transform);
+    EXPECT_EQ(tops, tops_on(cpu_device(), folder / "lmdb", transform));
+    // Zeros in the tops first, and the means; as numbers the batches alone would be 1.
+    EXPECT_LT(device.bytes_to_device(), tops.size() * sizeof(float) * 2 / 3);
+  }
+}
+
+TEST(SimData, FloatsTravelAsTheyAre) {
+  const TempDir folder;
+  write_database(folder / "lmdb", 0);
+  SimDevice device(size_t{1} << 20, 0, "emulated");
+  const std::string transform = "crop_size: 5 mirror: true";
+  EXPECT_EQ(tops_on(device, folder / "lmdb", transform), tops_on(cpu_device(), folder / "lmdb", transform));
+}
+
+TEST(SimData, FloatsAmongPixelsAreAnErrorThatNamesThem) {
+  const TempDir folder;
+  write_database(folder / "lmdb", 7);
+  SimDevice device(size_t{1} << 20, 0, "emulated");
+  try {
+    tops_on(device, folder / "lmdb", "");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kData);
+    EXPECT_NE(error.cause().find("00000007"), std::string::npos) << error.cause();
+    EXPECT_NE(error.cause().find("holds floats"), std::string::npos) << error.cause();
+  }
 }
 
 }  // namespace

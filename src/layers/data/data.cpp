@@ -131,9 +131,31 @@ void DataLayer::report_wraps(const Pass& pass) const {
 
 void DataLayer::fill(std::span<const Tensor> tops, const Pass& pass) {
   if (synthetic()) return fill_synthetic(tops, random_key(pass.seed, name(), "synthetic"));
+  fill_floats(tops, 0);
+}
+
+/// `tops` are those from `first` on.
+void DataLayer::fill_floats(std::span<const Tensor> tops, size_t first) const {
   for (size_t i = 0; i < tops.size(); ++i) {
-    dispatch(tops[i].desc.dtype, [&](auto t) { copy_array<decltype(t)>(ready_->arrays[i], tops[i]); });
+    dispatch(tops[i].desc.dtype, [&](auto t) { copy_array<decltype(t)>(ready_->arrays[first + i], tops[i]); });
   }
+}
+
+void DataLayer::fill_pixels(PixelWindow* windows, uint8_t* bytes, std::span<const Tensor> others, const Pass&) {
+  const PixelBatch& pixels = ready_->pixels;
+  std::ranges::copy(pixels.windows, windows);
+  parallel_ranges(static_cast<int64_t>(pixels.bytes.size()), int64_t{1} << 18, [&](int64_t begin, int64_t end) {
+    std::copy(pixels.bytes.begin() + begin, pixels.bytes.begin() + end, bytes + begin);
+  });
+  fill_floats(others, 1);
+}
+
+std::optional<PixelForm> DataLayer::use_pixels(bool use) {
+  use = use && !synthetic() && source_->has_pixels();
+  if (use != as_pixels_) source_->set_pixels(use);
+  as_pixels_ = use;
+  if (!use) return std::nullopt;
+  return source_->form();
 }
 
 std::string DataLayer::sample_key(uint64_t position) const {

@@ -24,6 +24,8 @@ class DataLayer : public SourceLayer {
 
   bool prepare(const Pass& pass) override;
   void fill(std::span<const Tensor> tops, const Pass& pass) override;
+  void fill_pixels(PixelWindow* windows, uint8_t* bytes, std::span<const Tensor> others, const Pass& pass) override;
+  std::optional<PixelForm> use_pixels(bool use) override;
   bool constant() const override { return synthetic(); }
   double seconds_waited() const override { return prefetcher_ ? prefetcher_->seconds_waited() : 0; }
   void set_batch(int64_t batch) override;
@@ -35,6 +37,7 @@ class DataLayer : public SourceLayer {
  private:
   bool synthetic() const { return !source_; }
   void open();
+  void fill_floats(std::span<const Tensor> tops, size_t first) const;
   void assume_extent();
   uint64_t own_position(uint64_t position, const Pass& pass) const;
   void report_wraps(const Pass& pass) const;
@@ -42,6 +45,7 @@ class DataLayer : public SourceLayer {
   int64_t batch_;
   uint64_t ranks_ = 1;                   // that have a source of their own each
   Extent item_;                          // of the tops as they stand
+  bool as_pixels_ = false;               // top 0
   std::unique_ptr<DatumSource> source_;  // null: synthetic input
   std::unique_ptr<Prefetcher> prefetcher_;
   const Batch* ready_ = nullptr;

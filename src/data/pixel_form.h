@@ -1,0 +1,31 @@
+/// Pixels that are not yet numbers: what a source gives to a device that finishes its tops there. A byte per pixel
+/// travels, where a float would take four.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/pixels.h"
+
+namespace robusta {
+
+/// Which part of an item was taken, and whether it is to be turned from right to left.
+struct PixelWindow {
+  int32_t top = 0, left = 0, mirror = 0;
+};
+
+/// What becomes of a pixel: (pixel - mean) * scale. There is a mean for all pixels, one per channel, or one for each
+/// place of the whole item, `mean_item` being its size.
+struct PixelForm {
+  float scale = 1;
+  std::vector<float> means;  ///< one, one per channel, or mean_item.count() many
+  Extent mean_item;          ///< empty unless the mean goes by place
+};
+
+/// The images of a batch, planar and as they lie in the items: neither turned nor scaled.
+struct PixelBatch {
+  std::vector<uint8_t> bytes;  ///< batch x C x H x W
+  std::vector<PixelWindow> windows;
+};
+
+}  // namespace robusta
