@@ -96,26 +96,8 @@ struct PoolGeometry {
   int64_t packs_in() const { return int64_t{outer} * d.in * h.in * w.in * inner; }
   int64_t packs_out() const { return int64_t{outer} * d.out * h.out * w.out * inner; }
 
-  ROBUSTA_GPU Place place_in(int64_t pack) const {
-    auto i = static_cast<Index>(pack);
-    Place at;
-    at.lane = by_inner.take_off(i);
-    at.w = w.by_in.take_off(i);
-    at.h = h.by_in.take_off(i);
-    at.d = d.by_in.take_off(i);
-    at.outer = i;
-    return at;
-  }
-  ROBUSTA_GPU Place place_out(int64_t pack) const {
-    auto i = static_cast<Index>(pack);
-    Place at;
-    at.lane = by_inner.take_off(i);
-    at.w = w.by_out.take_off(i);
-    at.h = h.by_out.take_off(i);
-    at.d = d.by_out.take_off(i);
-    at.outer = i;
-    return at;
-  }
+  ROBUSTA_GPU Place place_in(int64_t pack) const { return place(pack, d.by_in, h.by_in, w.by_in); }
+  ROBUSTA_GPU Place place_out(int64_t pack) const { return place(pack, d.by_out, h.by_out, w.by_out); }
   /// The first element of the pack at pixel (i, j, k) of the input, or of the output, in `at`'s plane and lane.
   ROBUSTA_GPU int64_t input(const Place& at, Index i, Index j, Index k) const {
     return int64_t{(((at.outer * d.in + i) * h.in + j) * w.in + k) * inner + at.lane} * N;
@@ -137,6 +119,18 @@ struct PoolGeometry {
   ROBUSTA_GPU float share(Index a, Index b, Index c, bool counts_padding) const {
     const int64_t area = d.length(a, counts_padding) * h.length(b, counts_padding) * w.length(c, counts_padding);
     return 1 / static_cast<float>(area);
+  }
+
+ private:
+  ROBUSTA_GPU Place place(int64_t pack, const Divisor& by_d, const Divisor& by_h, const Divisor& by_w) const {
+    auto i = static_cast<Index>(pack);
+    Place at;
+    at.lane = by_inner.take_off(i);
+    at.w = by_w.take_off(i);
+    at.h = by_h.take_off(i);
+    at.d = by_d.take_off(i);
+    at.outer = i;
+    return at;
   }
 };
 
