@@ -52,17 +52,16 @@ Extent DatumSource::extent(uint64_t seed, uint64_t position) const {
   });
 }
 
-bool DatumSource::encoded() const {
+/// Valid until this thread reads another record.
+DatumView DatumSource::first() const {
   Workspace& memory = workspace();
   const std::string_view record = reader_->record(0, memory.record);
-  return naming(0, [&] { return parse_datum(record, memory.buffers.floats).encoded; });
+  return naming(0, [&] { return parse_datum(record, memory.buffers.floats); });
 }
 
-bool DatumSource::has_pixels() const {
-  Workspace& memory = workspace();
-  const std::string_view record = reader_->record(0, memory.record);
-  return naming(0, [&] { return !parse_datum(record, memory.buffers.floats).data.empty(); });
-}
+bool DatumSource::encoded() const { return first().encoded; }
+
+bool DatumSource::has_pixels() const { return !first().data.empty(); }
 
 std::string DatumSource::name(uint64_t seed, uint64_t position) const {
   return record_name(*reader_, sampler(seed).index(position));

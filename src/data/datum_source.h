@@ -8,6 +8,7 @@
 #include <string>
 
 #include "data/batch.h"
+#include "data/datum.h"
 #include "data/reader.h"
 #include "data/sampler.h"
 #include "data/transformer.h"
@@ -44,6 +45,7 @@ class DatumSource : public BatchFiller {
 
  private:
   Sampler sampler(uint64_t seed) const;
+  DatumView first() const;
   void write(Batch& batch, int64_t i, const Pixels& item, const Extent& wanted, uint64_t key) const;
   template <typename Body>
   auto naming(int64_t index, const Body& body) const;
