@@ -52,7 +52,7 @@ std::vector<int> nearest_dims(const std::vector<int>& dims, int ranks) {
 
 std::string dims_text(const std::vector<int>& dims) {
   std::string text;
-  for (const int dim : dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  for (const int dim : dims) text += str(text.empty() ? "" : "x", dim);
   return text;
 }
 
