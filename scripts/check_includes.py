@@ -2,7 +2,9 @@
 """Checks who includes whom in src/ and include/.
 
 A folder of src/ may include itself and the folders listed before it in src/CMakeLists.txt, less the pairs forbidden
-below. Public headers stand alone. Prints one line per violation and exits 1 when there is one.
+below. Public headers stand alone. At no depth do neighbours include each other in a circle: neighbours are the folders
+and units (a header with its .cpp) that lie in one folder, and a folder includes what any file in it includes. Prints
+one line per violation and exits 1 when there is one.
 """
 
 import pathlib
@@ -66,6 +68,49 @@ def header_complaint(path):
     return None if "#pragma once" in text else "no #pragma once"
 
 
+def node_in(folder, name):
+    """The neighbour within `folder` ("" for src/) that holds the file `name`; None when it lies elsewhere."""
+    if folder and not name.startswith(folder + "/"):
+        return None
+    rest = name[len(folder) + 1 :] if folder else name
+    return rest.split("/")[0] if "/" in rest else rest.rsplit(".", 1)[0]
+
+
+def edges_by_folder(names):
+    """{folder: {(from, to): (file, line)}} over all folders of src/; `names` are files relative to src/."""
+    found = {}
+    for name in names:
+        for number, target in includes(ROOT / "src" / name):
+            parts = pathlib.PurePosixPath(name).parts[:-1]
+            for depth in range(len(parts) + 1):
+                folder = "/".join(parts[:depth])
+                here, there = node_in(folder, name), node_in(folder, target)
+                if there is not None and here != there:
+                    found.setdefault(folder, {}).setdefault((here, there), (name, number))
+    return found
+
+
+def circles(edges):
+    """The groups of two nodes or more that reach each other (strongly connected components), sorted."""
+    nodes = {node for edge in edges for node in edge}
+    reach = {node: {b for a, b in edges if a == node} for node in nodes}
+    for via in nodes:  # Warshall 1962: transitive closure
+        for node in nodes:
+            if via in reach[node]:
+                reach[node] |= reach[via]
+    groups = {tuple(sorted({node} | {b for b in reach[node] if node in reach[b]})) for node in nodes}
+    return sorted(group for group in groups if len(group) > 1)
+
+
+def circle_complaints(names):
+    """A line for each circle, with an include of each of its edges."""
+    for folder, edges in sorted(edges_by_folder(names).items()):
+        for group in circles(edges):
+            inside = [(a, b, at) for (a, b), at in sorted(edges.items()) if a in group and b in group]
+            listed = ", ".join(f"{a} -> {b} ({at[0]}:{at[1]})" for a, b, at in inside)
+            yield f"src/{folder}: a circle of {', '.join(group)}: {listed}"
+
+
 def main():
     order, problems, files = folder_order(), [], 0
     for path in sorted([*ROOT.glob("src/**/*.h"), *ROOT.glob("src/**/*.cpp"), *ROOT.glob("include/**/*.h")]):
@@ -84,6 +129,8 @@ def main():
                 why = complaint(where.parts[1], name, order)
             if why:
                 problems.append(f"{where}:{number}: \"{name}\": {why}")
+    sources = [*ROOT.glob("src/**/*.h"), *ROOT.glob("src/**/*.cpp")]
+    problems += circle_complaints(sorted(str(path.relative_to(ROOT / "src")) for path in sources))
     print("\n".join(problems) if problems else f"includes: {files} files are right")
     return 1 if problems else 0
 
