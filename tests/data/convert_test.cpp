@@ -16,6 +16,7 @@
 #include "sample_db.h"
 #include "schema/blob_proto.h"
 #include "support/files.h"
+#include "support/places.h"
 
 namespace robusta {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::read_file;
 using test::TempDir;
+using test::tools_dir;
 using test::write_file;
 
 std::vector<std::pair<std::string, std::string>> records(const std::string& folder) {
@@ -314,12 +316,12 @@ TEST(ImageMeanTest, SizesMustAgree) {
 
 /// Exit code of a program of the tools folder.
 int run_tool(const std::string& command) {
-  const std::string tool = std::string(ROBUSTA_TOOLS_DIR) + "/" + command;
+  const std::string tool = tools_dir() + "/" + command;
   return WEXITSTATUS(std::system((tool + " > /dev/null 2>&1").c_str()));
 }
 
 TEST(DataToolsTest, ExitCodes) {
-  if (!fs::exists(std::string(ROBUSTA_TOOLS_DIR) + "/convert_imageset")) GTEST_SKIP() << "the tools are not built";
+  if (!fs::exists(tools_dir() + "/convert_imageset")) GTEST_SKIP() << "the tools are not built";
   TempDir dir;
   const ImageSetOptions set = make_set(dir, {{3, 4, 4}, {3, 4, 4}});
   const std::string arguments = set.root + " " + set.list + " " + set.folder;

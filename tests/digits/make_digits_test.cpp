@@ -7,6 +7,7 @@
 
 #include "robusta/error.h"
 #include "support/files.h"
+#include "support/places.h"
 
 namespace robusta::test {
 namespace {
@@ -15,7 +16,7 @@ constexpr size_t kImageHead = 16, kLabelHead = 8, kPixels = 28 * 28;
 
 /// The program's exit code.
 int make_digits(const std::string& arguments) {
-  const std::string command = std::string(ROBUSTA_TOOLS_DIR) + "/make_digits " + arguments + " > /dev/null 2>&1";
+  const std::string command = tools_dir() + "/make_digits " + arguments + " > /dev/null 2>&1";
   return WEXITSTATUS(std::system(command.c_str()));
 }
 

@@ -11,11 +11,12 @@
 #include "schema/filter.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"
+#include "support/places.h"
 
 namespace robusta::test {
 namespace {
 
-const std::filesystem::path kModels = std::filesystem::path(ROBUSTA_SOURCE_DIR) / "models";
+const std::filesystem::path kModels = std::filesystem::path(source_dir()) / "models";
 
 /// Paths of the nets below models/, sorted.
 std::vector<std::string> nets() {

@@ -8,16 +8,17 @@
 #include <regex>
 #include <sstream>
 
+#include "app/checks/check_report.h"
+#include "app/checks/fabric.h"
+#include "app/checks/input_checks.h"
 #include "base/str.h"
 #include "comm/thread_ranks.h"
 #include "data/sample_db.h"
-#include "solver/checks/check_report.h"
-#include "solver/checks/fabric.h"
-#include "solver/checks/input_checks.h"
 #include "solver/process.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "support/places.h"
 
 namespace robusta::test {
 namespace {
@@ -263,7 +264,7 @@ TEST_F(CheckProgram, OfSeveralRanksNamesTheOneWithAnotherSolver) {
   std::filesystem::copy(folder_ / "db", folder_ / "other/db", std::filesystem::copy_options::recursive);
   write_file(folder_ / "other/solver.prototxt", "momentum: 0.5 " + text);
   write_file(folder_ / "run.sh",
-             "[ \"$OMPI_COMM_WORLD_RANK\" != 1 ] || cd other; exec " ROBUSTA_TOOLS_DIR "/caffe \"$@\"");
+             "[ \"$OMPI_COMM_WORLD_RANK\" != 1 ] || cd other; exec " + tools_dir() + "/caffe \"$@\"");
   const Finished bad = run_ranks(folder_.path(), 3, "check -solver solver.prototxt", "sh run.sh");
   EXPECT_EQ(bad.code, 8) << bad.log;
   EXPECT_TRUE(matches(bad.out, "FAILED   program        the solver solver.prototxt of rank 1 is not that")) << bad.out;
@@ -273,7 +274,7 @@ TEST_F(CheckProgram, OfSeveralRanksNamesTheOneWithAnotherSolver) {
 TEST_F(CheckProgram, TrainingWarnsOnceOfWhatItsHostLacks) {
   if (const std::string why = no_processes_as_ranks(); !why.empty()) GTEST_SKIP() << why;
   const int processors = own_cores().count(), ranks = 2;
-  const std::string program = str("env SLURM_NTASKS=3 OMP_NUM_THREADS=", processors, ' ', ROBUSTA_TOOLS_DIR, "/caffe");
+  const std::string program = str("env SLURM_NTASKS=3 OMP_NUM_THREADS=", processors, ' ', tools_dir(), "/caffe");
   const Finished done = run_ranks(folder_.path(), ranks, "train -solver solver.prototxt", program);
   ASSERT_EQ(done.code, 0) << done.log;
   const auto count = [&](const std::string& pattern) {

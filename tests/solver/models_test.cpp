@@ -9,6 +9,7 @@
 #include "solver/lr_policy.h"
 #include "solver/net_defs.h"
 #include "solver/update_rule.h"
+#include "support/places.h"
 
 namespace robusta::test {
 namespace {
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> solvers() {
   std::vector<std::string> found;
-  const fs::path root = ROBUSTA_SOURCE_DIR;
+  const fs::path root = source_dir();
   for (const auto& entry : fs::recursive_directory_iterator(root / "models")) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with("solver.prototxt")) found.push_back(fs::relative(entry.path(), root).string());
@@ -29,7 +30,7 @@ std::vector<std::string> solvers() {
 /// Paths in solvers are relative to the project's folder.
 class InSourceFolder {
  public:
-  InSourceFolder() : before_(fs::current_path()) { fs::current_path(ROBUSTA_SOURCE_DIR); }
+  InSourceFolder() : before_(fs::current_path()) { fs::current_path(source_dir()); }
   ~InSourceFolder() { fs::current_path(before_); }
 
  private:

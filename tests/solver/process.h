@@ -18,6 +18,7 @@
 
 #include "comm/backend.h"
 #include "support/files.h"
+#include "support/places.h"
 
 namespace robusta::test {
 
@@ -29,7 +30,7 @@ class CaffeProcess {
     unlink(log_.c_str());
     int slave = -1;
     if (terminal && openpty(&master_, &slave, nullptr, nullptr, nullptr) != 0) throw std::runtime_error("no terminal");
-    std::vector<std::string> words = {std::string(ROBUSTA_TOOLS_DIR) + "/caffe"};
+    std::vector<std::string> words = {tools_dir() + "/caffe"};
     words.insert(words.end(), args.begin(), args.end());
     pid_ = fork();
     if (pid_ == 0) {
@@ -118,7 +119,7 @@ inline Finished run_caffe_program(const std::string& folder, const std::vector<s
 /// `caffe arguments` under mpirun, as the shell has them, or `program` instead of caffe; it may begin with variables of
 /// its environment (env A=B).
 inline Finished run_ranks(const std::string& folder, int ranks, const std::string& arguments,
-                          const std::string& program = std::string(ROBUSTA_TOOLS_DIR) + "/caffe") {
+                          const std::string& program = tools_dir() + "/caffe") {
   const std::string command =
       "cd " + folder +
       " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 XDG_CACHE_HOME=$PWD "

@@ -1,4 +1,5 @@
 #include "support/files.h"
+#include "support/places.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -32,7 +33,7 @@ void write_file(const std::string& path, const std::string& content) {
 
 std::string shared_file(const std::string& name) {
   const char* given = std::getenv("ROBUSTA_SHARED_DIR");
-  const std::string path = (given ? std::string(given) : ROBUSTA_SOURCE_DIR "/../shared") + "/" + name;
+  const std::string path = (given ? std::string(given) : source_dir() + "/../shared") + "/" + name;
   return std::filesystem::exists(path) ? path : "";
 }
 

@@ -1,4 +1,5 @@
 #include "support/golden_file.h"
+#include "support/places.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -42,7 +43,7 @@ GoldenArray read_array(std::istream& in) {
 std::filesystem::path golden_dir() {
   if (const char* dir = std::getenv("ROBUSTA_GOLDEN_DIR")) return dir;
   if (const char* dir = std::getenv("ROBUSTA_SHARED_DIR")) return std::filesystem::path(dir) / "golden";
-  return std::filesystem::path(ROBUSTA_SOURCE_DIR) / ".." / "shared" / "golden";
+  return std::filesystem::path(source_dir()) / ".." / "shared" / "golden";
 }
 
 GoldenFile read_golden(const std::filesystem::path& path) {

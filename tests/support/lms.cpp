@@ -6,12 +6,13 @@
 #include "schema/filter.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"
+#include "support/places.h"
 
 namespace robusta::test {
 
 NetDef model_def(const std::string& model) {
   data_settings().synthesize_missing = true;
-  const auto file = std::filesystem::path(ROBUSTA_SOURCE_DIR) / "models" / model / "train_val.prototxt";
+  const auto file = std::filesystem::path(source_dir()) / "models" / model / "train_val.prototxt";
   caffe::NetState state;
   state.set_phase(caffe::TRAIN);
   return insert_splits(filter_net(read_net(file.string()), state));

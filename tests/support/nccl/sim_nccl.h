@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "support/places.h"
+
 namespace robusta::test {
 
-inline std::string fake_nccl() { return std::string(ROBUSTA_TOOLS_DIR) + "/../tests/libfake_nccl.so"; }
+inline std::string fake_nccl() { return tools_dir() + "/../tests/libfake_nccl.so"; }
 
 /// Sets the variables as long as it lives.
 class SimNccl {
