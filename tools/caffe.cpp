@@ -4,8 +4,8 @@
 #include <exception>
 #include <new>
 
+#include "app/commands/commands.h"
 #include "robusta/error.h"
-#include "solver/commands/commands.h"
 #include "solver/ranks/omp_environment.h"
 
 namespace {

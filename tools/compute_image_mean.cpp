@@ -15,12 +15,12 @@ int main(int argc, char** argv) {
     robusta::require_lmdb_backend(FLAGS_backend);
     const auto mean = robusta::image_mean(*robusta::open_source(words[0], caffe::DataParameter::LMDB));
     if (words.size() > 1) {
-      LOG(INFO) << "Write to " << words[1];
+      LOG_INFO << "Write to " << words[1];
       robusta::write_image_mean(mean, words[1]);
     }
-    LOG(INFO) << "Number of channels: " << mean.extent.channels;
+    LOG_INFO << "Number of channels: " << mean.extent.channels;
     for (size_t c = 0; c < mean.channel_values.size(); ++c) {
-      LOG(INFO) << "mean_value channel [" << c << "]: " << mean.channel_values[c];
+      LOG_INFO << "mean_value channel [" << c << "]: " << mean.channel_values[c];
     }
   });
 }

@@ -12,6 +12,6 @@ int main(int argc, char** argv) {
   return robusta::run_tool(argc, argv, usage, 3, 3, [](const std::vector<std::string>& words) {
     robusta::require_lmdb_backend(words[2]);
     robusta::convert_cifar(words[0], words[1], words[2]);
-    LOG(INFO) << "Wrote cifar10_train_lmdb and cifar10_test_lmdb to " << words[1] << ".";
+    LOG_INFO << "Wrote cifar10_train_lmdb and cifar10_test_lmdb to " << words[1] << ".";
   });
 }

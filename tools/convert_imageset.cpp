@@ -34,6 +34,6 @@ int main(int argc, char** argv) {
     options.encoded = FLAGS_encoded;
     options.encode_type = FLAGS_encode_type;
     const auto result = robusta::convert_image_set(options);
-    LOG(INFO) << "Wrote " << result.written << " images to " << words[2] << ", skipped " << result.skipped << ".";
+    LOG_INFO << "Wrote " << result.written << " images to " << words[2] << ", skipped " << result.skipped << ".";
   });
 }

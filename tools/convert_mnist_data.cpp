@@ -14,6 +14,6 @@ int main(int argc, char** argv) {
   return robusta::run_tool(argc, argv, usage, 3, 3, [](const std::vector<std::string>& words) {
     robusta::require_lmdb_backend(FLAGS_backend);
     const int64_t written = robusta::convert_mnist(words[0], words[1], words[2]);
-    LOG(INFO) << "Wrote " << written << " images to " << words[2] << ".";
+    LOG_INFO << "Wrote " << written << " images to " << words[2] << ".";
   });
 }

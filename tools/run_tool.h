@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gflags/gflags.h>
-#include <glog/logging.h>
 
 #include <exception>
 #include <iostream>
@@ -10,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "app/glog_sink.h"
+#include "base/log.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -18,10 +19,9 @@ namespace robusta {
 /// Returns the exit code of the program.
 template <typename Body>
 int run_tool(int argc, char** argv, const std::string& usage, size_t least, size_t most, const Body& body) {
-  FLAGS_logtostderr = true;  // no log files behind the user's back
   gflags::SetUsageMessage(usage);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
-  google::InitGoogleLogging(argv[0]);
+  log_to_glog(argv[0]);
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < least || words.size() > most) {
     gflags::ShowUsageWithFlagsRestrict(argv[0], gflags::ProgramInvocationShortName());

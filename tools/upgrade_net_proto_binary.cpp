@@ -13,10 +13,10 @@ int main(int argc, char** argv) {
     robusta::read_binary_proto(words[0], &old, robusta::ErrorKind::kModel);
     robusta::UpgradeNotes notes;
     const robusta::NetDef net = robusta::net_from(old, words[0], &notes);
-    for (const std::string& note : notes.done) LOG(INFO) << note;
-    if (!notes.changed()) LOG(INFO) << "The file was in the newest form.";
+    for (const std::string& note : notes.done) LOG_INFO << note;
+    if (!notes.changed()) LOG_INFO << "The file was in the newest form.";
     robusta::write_weights(words[1], net.param);
-    LOG(INFO) << "Wrote " << words[1];
+    LOG_INFO << "Wrote " << words[1];
     robusta::require_complete(notes, words[0]);
   });
 }

@@ -11,10 +11,10 @@ int main(int argc, char** argv) {
   return robusta::run_tool(argc, argv, usage, 2, 2, [](const std::vector<std::string>& words) {
     robusta::UpgradeNotes notes;
     const robusta::NetDef net = robusta::read_net(words[0], &notes);
-    for (const std::string& note : notes.done) LOG(INFO) << note;
-    if (!notes.changed()) LOG(INFO) << "The net was in the newest form.";
+    for (const std::string& note : notes.done) LOG_INFO << note;
+    if (!notes.changed()) LOG_INFO << "The net was in the newest form.";
     robusta::write_text_proto(words[1], net.param);
-    LOG(INFO) << "Wrote " << words[1];
+    LOG_INFO << "Wrote " << words[1];
     robusta::require_complete(notes, words[0]);
   });
 }

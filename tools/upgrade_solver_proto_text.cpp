@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
     solver.file = words[0];
     google::protobuf::TextFormat::ParseInfoTree lines;
     robusta::parse_text(robusta::load_text(words[0]), words[0], &solver.param, &lines);
-    if (!robusta::upgrade_solver(&solver)) LOG(INFO) << "The solver was in the newest form.";
+    if (!robusta::upgrade_solver(&solver)) LOG_INFO << "The solver was in the newest form.";
     robusta::write_text_proto(words[1], solver.param);
-    LOG(INFO) << "Wrote " << words[1];
+    LOG_INFO << "Wrote " << words[1];
   });
 }

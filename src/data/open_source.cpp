@@ -1,11 +1,10 @@
 #include "data/open_source.h"
 
-#include <glog/logging.h>
-
 #include <filesystem>
 #include <mutex>
 #include <set>
 
+#include "base/log.h"
 #include "data/lmdb_reader.h"
 #include "robusta/error.h"
 
@@ -28,8 +27,8 @@ void warn_of_backend(const std::string& source) {
   static std::set<std::string> warned;
   std::lock_guard lock(mutex);
   if (!warned.insert(source).second) return;
-  LOG(WARNING) << source << " is an LMDB and is read as one, though data_param.backend is LEVELDB (Caffe's default); "
-               << "write backend: LMDB";
+  LOG_WARNING << source << " is an LMDB and is read as one, though data_param.backend is LEVELDB (Caffe's default); "
+              << "write backend: LMDB";
 }
 
 }  // namespace

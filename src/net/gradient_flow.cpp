@@ -1,9 +1,8 @@
 #include "net/gradient_flow.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/str.h"
 
 namespace robusta {
@@ -89,7 +88,7 @@ void mark_gradients(Graph& graph, const NetOptions& options) {
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     if (!flow.forced()) flow.mark_downward(under_loss, blocked, graph.nodes[n]);
     Node& node = graph.nodes[n];
-    LOG(INFO) << node.layer->name() << (node.backward ? " needs" : " does not need") << " backward computation.";
+    LOG_INFO << node.layer->name() << (node.backward ? " needs" : " does not need") << " backward computation.";
     if (!node.backward) node.param_grads.assign(node.params.size(), false);
     const bool asked = std::find(node.bottom_grads.begin(), node.bottom_grads.end(), true) != node.bottom_grads.end();
     if (options.backward && node.backward && asked && !node.layer->has_backward()) {

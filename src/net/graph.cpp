@@ -1,11 +1,10 @@
 #include "net/graph.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "net/gradient_flow.h"
 #include "net/net.h"
@@ -48,7 +47,7 @@ class Builder {
   void add_layer(int index) {
     caffe::LayerParameter& param = *graph_.def.param.mutable_layer(index);
     if (!param.has_phase()) param.set_phase(graph_.def.param.state().phase());
-    LOG(INFO) << "Creating Layer " << param.name();
+    LOG_INFO << "Creating Layer " << param.name();
     const bool own_source = name_own_source(param);
     add_automatic_tops(param);
     Node& node = graph_.nodes.emplace_back();
@@ -64,7 +63,7 @@ class Builder {
     connect_tops(node, index);
     params_.add(node, index);
     for (int v : node.tops) {
-      LOG(INFO) << "Top shape: " << graph_.versions[static_cast<size_t>(v)].shape.str();
+      LOG_INFO << "Top shape: " << graph_.versions[static_cast<size_t>(v)].shape.str();
     }
   }
 
@@ -104,7 +103,7 @@ class Builder {
       version.consumer = index;
       version.bottom = i;
       node.bottoms.push_back(found->second);
-      LOG(INFO) << param.name() << " <- " << param.bottom(i);
+      LOG_INFO << param.name() << " <- " << param.bottom(i);
     }
   }
 
@@ -134,10 +133,10 @@ class Builder {
         }
         graph_.versions[static_cast<size_t>(old->second)].hidden_by_later = true;
       }
-      LOG(INFO) << param.name() << " -> " << name << (in_place ? " (in-place)" : "");
+      LOG_INFO << param.name() << " -> " << name << (in_place ? " (in-place)" : "");
       BlobVersion version{name, tops_[static_cast<size_t>(i)], index, i};
       version.loss_weight = weights > 0 ? param.loss_weight(i) : (node.layer->is_loss() && i == 0 ? 1.0f : 0.0f);
-      if (version.loss_weight != 0) LOG(INFO) << "    with loss weight " << version.loss_weight;
+      if (version.loss_weight != 0) LOG_INFO << "    with loss weight " << version.loss_weight;
       latest_[name] = static_cast<int>(graph_.versions.size());
       node.tops.push_back(latest_[name]);
       graph_.versions.push_back(std::move(version));
@@ -195,10 +194,10 @@ Graph build_graph(NetDef def, const NetOptions& options) {
   mark_gradients(graph, options);
   for (const BlobVersion& version : graph.versions) {
     if (version.consumer < 0 && version.name != "(automatic)") {
-      LOG(INFO) << "This network produces output " << version.name;
+      LOG_INFO << "This network produces output " << version.name;
     }
   }
-  LOG(INFO) << "Network initialization done.";
+  LOG_INFO << "Network initialization done.";
   return graph;
 }
 

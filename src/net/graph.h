@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "layers/layer.h"
-#include "layers/param.h"
-#include "layers/source_layer.h"
+#include "layers/kit/layer.h"
+#include "layers/kit/param.h"
+#include "layers/kit/source_layer.h"
 #include "schema/source.h"
 
 namespace robusta {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/bytes.h"
-#include "base/quiet_log.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "net/net.h"
 #include "net/peak.h"

@@ -8,7 +8,7 @@
 #include "base/nearest.h"
 #include "base/philox.h"
 #include "base/str.h"
-#include "layers/filler.h"
+#include "layers/kit/filler.h"
 #include "net/executor.h"
 #include "net/memory_budget.h"
 #include "net/precision.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "device/device.h"
-#include "layers/kernel.h"
-#include "layers/param.h"
+#include "layers/kit/kernel.h"
+#include "layers/kit/param.h"
 #include "net/copy_streams.h"
 #include "net/graph.h"
 #include "net/options.h"

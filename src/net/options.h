@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "layers/kernel.h"
+#include "layers/kit/kernel.h"
 #include "net/memory_options.h"
 
 namespace robusta {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "layers/data/pixel_upload.h"
-#include "layers/kernel.h"
+#include "layers/kit/kernel.h"
+#include "layers/types/data/pixel_upload.h"
 #include "memory/placement.h"
 #include "net/graph.h"
 #include "tensor/tensor.h"

@@ -1,7 +1,6 @@
 #include "net/precision.h"
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "robusta/error.h"
@@ -42,14 +41,14 @@ void explain_precision(const Graph& graph, const NetOptions& options) {
     wide = wide || asked.any(caffe::DOUBLE);
   }
   if (!has_half_kernels(options)) {
-    if (half) LOG(INFO) << "Activations of 16 bits are for GPUs: on the CPU they stay " << name_of(options.dtype);
+    if (half) LOG_INFO << "Activations of 16 bits are for GPUs: on the CPU they stay " << name_of(options.dtype);
     return;
   }
   if (mixed) {
-    LOG(WARNING) << "Where only one of forward_type and backward_type is FLOAT16, activations and their gradients are "
-                    "both f32";
+    LOG_WARNING << "Where only one of forward_type and backward_type is FLOAT16, activations and their gradients are "
+                   "both f32";
   }
-  if (wide) LOG(WARNING) << "forward_type or backward_type is DOUBLE: on a GPU activations are at most f32";
+  if (wide) LOG_WARNING << "forward_type or backward_type is DOUBLE: on a GPU activations are at most f32";
 }
 
 DType precision_from(const std::string& text) {

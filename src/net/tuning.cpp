@@ -1,7 +1,7 @@
 #include "net/tuning.h"
 
-#include <glog/logging.h>
 #include <omp.h>
+#include "base/log.h"
 
 #include <algorithm>
 #include <chrono>
@@ -102,8 +102,8 @@ int RecordingTuner::choose(const std::string& key, const std::vector<std::string
   const std::string cache_key = str(machine_key(), "/", key, "/", fingerprint(options));
   int chosen = index_of(preset_, key, options);
   if (chosen < 0 && preset_.contains(key)) {
-    LOG(WARNING) << "kernel " << preset_[key] << " of the resumed run is not offered here for " << key
-                 << "; the last digits of the results may differ";
+    LOG_WARNING << "kernel " << preset_[key] << " of the resumed run is not offered here for " << key
+                << "; the last digits of the results may differ";
   }
   if (chosen < 0) chosen = index_of(used_, key, options);
   if (chosen < 0) chosen = index_of(cached_, cache_key, options);
@@ -129,7 +129,7 @@ void RecordingTuner::save() {
     for (const auto& [key, option] : cached_) text += key + " " + option + "\n";
     write_file_atomically(file_, [&](int fd) { write_all(fd, text.data(), text.size()); });
   } catch (const std::exception& error) {
-    LOG(WARNING) << "kernel timings could not be cached: " << error.what();
+    LOG_WARNING << "kernel timings could not be cached: " << error.what();
   }
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "layers/kernel.h"
+#include "layers/kit/kernel.h"
 
 namespace robusta {
 

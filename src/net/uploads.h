@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "layers/source_layer.h"
+#include "layers/kit/source_layer.h"
 #include "net/plan.h"
 
 namespace robusta {

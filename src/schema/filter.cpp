@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -67,7 +66,7 @@ NetDef filter_net(const NetDef& net, const caffe::NetState& state) {
           .in_layer(layer.name())
           .at(source.where("exclude"));
     if (std::string line; !is_in(layer, state, &line)) {
-      LOG(INFO) << line;
+      LOG_INFO << line;
       continue;
     }
     *kept.param.add_layer() = layer;

@@ -2,8 +2,7 @@
 
 #include <filesystem>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
 #include "schema/field_lines.h"
@@ -32,8 +31,8 @@ void upgrade(NetDef* net, UpgradeNotes* wanted) {
     *wanted = notes;
     return;
   }
-  for (const std::string& note : notes.done) LOG(INFO) << net->file << ": " << note;
-  for (const std::string& note : notes.dropped) LOG(WARNING) << net->file << ": " << note;
+  for (const std::string& note : notes.done) LOG_INFO << net->file << ": " << note;
+  for (const std::string& note : notes.dropped) LOG_WARNING << net->file << ": " << note;
 }
 
 NetDef unupgraded(const caffe::NetParameter& param, const std::string& file) {

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "solver/gradient_norm.h"
 
 namespace robusta {
@@ -15,12 +14,12 @@ const std::string& blob_name(const Net& net, int version) {
 
 void log_forward(Net& net, const Node& node) {
   for (const int top : node.tops) {
-    LOG(INFO) << "    [Forward] Layer " << node.layer->name() << ", top blob " << blob_name(net, top)
-              << " data: " << net.mean_abs(top, false);
+    LOG_INFO << "    [Forward] Layer " << node.layer->name() << ", top blob " << blob_name(net, top)
+             << " data: " << net.mean_abs(top, false);
   }
   for (const ParamPtr& param : node.params) {
-    LOG(INFO) << "    [Forward] Layer " << node.layer->name() << ", param blob " << param->display_name
-              << " data: " << net.mean_abs(*param, false);
+    LOG_INFO << "    [Forward] Layer " << node.layer->name() << ", param blob " << param->display_name
+             << " data: " << net.mean_abs(*param, false);
   }
 }
 
@@ -29,13 +28,13 @@ void log_backward(Net& net, const Node& node) {
     if (!node.bottom_grads[i]) continue;
     const double mean = net.mean_abs(node.bottoms[i], true);
     if (mean < 0) continue;  // it has no memory of its own: fused away
-    LOG(INFO) << "    [Backward] Layer " << node.layer->name() << ", bottom blob " << blob_name(net, node.bottoms[i])
-              << " diff: " << mean;
+    LOG_INFO << "    [Backward] Layer " << node.layer->name() << ", bottom blob " << blob_name(net, node.bottoms[i])
+             << " diff: " << mean;
   }
   for (size_t i = 0; i < node.params.size(); ++i) {
     if (!node.param_grads[i]) continue;
-    LOG(INFO) << "    [Backward] Layer " << node.layer->name() << ", param blob " << i
-              << " diff: " << net.mean_abs(*node.params[i], true);
+    LOG_INFO << "    [Backward] Layer " << node.layer->name() << ", param blob " << i
+             << " diff: " << net.mean_abs(*node.params[i], true);
   }
 }
 
@@ -64,8 +63,8 @@ void log_param_norms(Net& net) {
   }
   NormReader reader(*net.options().device, net.stream());
   const Norms data = sum_of(reader.read(values)), diff = sum_of(reader.read(gradients));
-  LOG(ERROR) << "    [Backward] All net params (data, diff): L1 norm = (" << data.l1 << ", " << diff.l1
-             << "); L2 norm = (" << std::sqrt(data.square_sum) << ", " << std::sqrt(diff.square_sum) << ")";
+  LOG_ERROR << "    [Backward] All net params (data, diff): L1 norm = (" << data.l1 << ", " << diff.l1
+            << "); L2 norm = (" << std::sqrt(data.square_sum) << ", " << std::sqrt(diff.square_sum) << ")";
 }
 
 }  // namespace robusta

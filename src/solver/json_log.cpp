@@ -10,9 +10,8 @@
 #include <cstring>
 #include <ctime>
 
-#include <glog/logging.h>
-
 #include "base/atomic_file.h"
+#include "base/log.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -99,7 +98,7 @@ void JsonLog::write(std::string_view event, const JsonObject& members) {
   try {
     write_all(fd_, line.data(), line.size());
   } catch (const Error& error) {
-    LOG(ERROR) << path_ << ": " << error.what() << "; no further events are written";
+    LOG_ERROR << path_ << ": " << error.what() << "; no further events are written";
     ::close(fd_);
     fd_ = -1;
   }

@@ -27,20 +27,12 @@ size_t columns() {
 
 ProgressLine::ProgressLine() : active_(on_terminal()) {
   if (!active_) return;
-  // glog writes to stderr before it calls its sinks, too late to clear the line: so the sink does the writing.
-  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) {
-    google::SetLogDestination(severity, "");
-    google::SetLogSymlink(severity, "");
-  }
-  FLAGS_stderrthreshold = google::NUM_SEVERITIES;  // none
-  FLAGS_logtostderr = false;
-  google::AddLogSink(this);
+  log_ = set_log_sink([this](const LogLine& line) { write(line); });
 }
 
 ProgressLine::~ProgressLine() {
   if (!active_) return;
-  google::RemoveLogSink(this);
-  FLAGS_logtostderr = true;
+  set_log_sink(log_);
   std::fputs(kClearLine, stderr);
 }
 
@@ -58,13 +50,10 @@ void ProgressLine::draw() {
   std::fflush(stderr);
 }
 
-void ProgressLine::send(google::LogSeverity severity, const char*, const char* base_filename, int line,
-                        const google::LogMessageTime& time, const char* message, size_t length) {
-  const std::string text = ToString(severity, base_filename, line, time, message, length);
+void ProgressLine::write(const LogLine& line) {
   const std::lock_guard lock(mutex_);
   std::fputs(kClearLine, stderr);
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fputc('\n', stderr);
+  if (log_) log_(line);
   if (!text_.empty()) draw();
 }
 

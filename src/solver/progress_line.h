@@ -7,26 +7,27 @@
 #include <mutex>
 #include <string>
 
-#include <glog/logging.h>
+#include "robusta/log.h"
 
 namespace robusta {
 
-class ProgressLine : public google::LogSink {
+class ProgressLine {
  public:
   ProgressLine();
-  ~ProgressLine() override;
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
 
   bool active() const { return active_; }
   /// Draws `text` in place, cut to the width of the terminal.
   void show(const std::string& text);
 
-  void send(google::LogSeverity severity, const char* full_filename, const char* base_filename, int line,
-            const google::LogMessageTime& time, const char* message, size_t length) override;
-
  private:
   void draw();
+  void write(const LogLine& line);
 
   bool active_;
+  LogSink log_;  ///< that of the process, which writes the lines
   std::mutex mutex_;
   std::string text_;
 };

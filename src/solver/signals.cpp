@@ -7,8 +7,7 @@
 #include <cassert>
 #include <cstring>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/nearest.h"
 #include "robusta/error.h"
 
@@ -75,8 +74,8 @@ Request SignalWatch::poll() {
   g_snapshot = 0;
   if (const int signal = g_last_signal) {
     g_last_signal = 0;
-    LOG(INFO) << "Got " << strsignal(signal) << ": "
-              << (request == Request::kStop ? "snapshot and stop" : "snapshot after this iteration");
+    LOG_INFO << "Got " << strsignal(signal) << ": "
+             << (request == Request::kStop ? "snapshot and stop" : "snapshot after this iteration");
   }
   return request;
 }

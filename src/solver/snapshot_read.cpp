@@ -3,8 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 #include "schema/state_file.h"
 #include "solver/snapshot.h"
@@ -63,7 +62,7 @@ std::string newest_snapshot(const std::string& prefix) {
       }
       return path;
     } catch (const Error& invalid) {
-      LOG(WARNING) << "Snapshot passed over: " << invalid.what();
+      LOG_WARNING << "Snapshot passed over: " << invalid.what();
     }
   }
   return "";
@@ -71,11 +70,11 @@ std::string newest_snapshot(const std::string& prefix) {
 
 void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
   if (snapshot.model_path.empty()) {
-    LOG(WARNING) << snapshot.path << " names no weights: the net keeps its initial ones";
+    LOG_WARNING << snapshot.path << " names no weights: the net keeps its initial ones";
   } else {
     const CopyReport report = copy_weights(snapshot.weights, snapshot.model_path, net);
     for (const std::string& layer : report.missing) {
-      LOG(WARNING) << "Layer " << layer << " is not in " << snapshot.model_path << ": it keeps its initial values";
+      LOG_WARNING << "Layer " << layer << " is not in " << snapshot.model_path << ": it keeps its initial values";
     }
   }
   const auto& history = snapshot.state.history();

@@ -1,8 +1,7 @@
 #include <filesystem>
 
-#include <glog/logging.h>
-
 #include "base/atomic_file.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "schema/state_file.h"
 #include "solver/gradient_norm.h"
@@ -73,7 +72,7 @@ void remove_unfinished_snapshots(const std::string& prefix) {
   const std::string stem = where.filename().string();
   for (const std::string& name :
        remove_abandoned(folder, [&](const std::string& file) { return is_of_snapshot(file, stem); })) {
-    LOG(INFO) << "Removed " << name << " from " << folder << ": a snapshot that was never finished";
+    LOG_INFO << "Removed " << name << " from " << folder << ": a snapshot that was never finished";
   }
 }
 
@@ -81,7 +80,7 @@ SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state
   require_finite(net);
   remove_unfinished_snapshots(solver.param.snapshot_prefix());  // a full disk may need their room
   const SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter);
-  LOG(INFO) << "Snapshotting to binary proto file " << paths.model;
+  LOG_INFO << "Snapshotting to binary proto file " << paths.model;
   write_weights(paths.model, net_to_proto(net, solver.param.snapshot_diff()));
 
   caffe::SolverState proto = state_to_proto(state);
@@ -89,7 +88,7 @@ SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state
   for (int i = 0; i < updater.histories(); ++i) {
     blob_to_proto(updater.history_param(i).desc.shape.dims(), updater.history(i).data(), proto.add_history());
   }
-  LOG(INFO) << "Snapshotting solver state to binary proto file " << paths.state;
+  LOG_INFO << "Snapshotting solver state to binary proto file " << paths.state;
   write_state(paths.state, proto);
   return paths;
 }

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 #include "solver/debug_info.h"
 #include "solver/ranks/share.h"
@@ -45,7 +44,7 @@ void Solver::finish_training() {
   const bool wanted = p.snapshot_after_train() || stopping_ || snapshot_owed_;
   if (wanted && last_snapshot_iter_ != state_.iter) try_snapshot();
   if (stopping_) {
-    LOG(INFO) << "Optimization stopped early.";
+    LOG_INFO << "Optimization stopped early.";
     return;
   }
   // Caffe shows the loss after the last update by one more forward pass.
@@ -58,7 +57,7 @@ void Solver::finish_training() {
     log_.final_loss(state_.iter, state_.losses.mean());
   }
   if (test_due()) test_all();
-  LOG(INFO) << "Optimization Done.";
+  LOG_INFO << "Optimization Done.";
 }
 
 /// Every sub-iteration takes the next global batch, and each rank its part of it; those of an iteration and of all
@@ -150,8 +149,8 @@ void Solver::adapt_loss_scale() {
   const double used = scale.value;
   scale.note(!updater_->skipped());
   if (updater_->skipped()) {
-    LOG(INFO) << "Iteration " << state_.iter << ": gradients are not finite with loss scale " << used
-              << ": no update, loss scale " << scale.value << " (skipped steps: " << scale.skipped << ")";
+    LOG_INFO << "Iteration " << state_.iter << ": gradients are not finite with loss scale " << used
+             << ": no update, loss scale " << scale.value << " (skipped steps: " << scale.skipped << ")";
   }
   if (scale.exhausted()) {
     ranks_.together([&] {
@@ -342,7 +341,7 @@ void Solver::report_copies() {
 void Solver::report_graphs() {
   constexpr int kThen = 3;
   if (train_net_->options().device->is_host() || speed_.total().iterations != kThen) return;
-  LOG(INFO) << describe_graphs(train_net_->graphs());
+  LOG_INFO << describe_graphs(train_net_->graphs());
 }
 
 bool Solver::out_of_time() const {
@@ -351,9 +350,9 @@ bool Solver::out_of_time() const {
 }
 
 void Solver::stop_for_walltime() {
-  LOG(INFO) << "Wall time: " << (options_.walltime ? clock_text(options_.walltime->left()) + " left, " : "")
-            << "an iteration and a snapshot take " << clock_text(slowest_iteration_ + snapshot_seconds())
-            << ": stopping";
+  LOG_INFO << "Wall time: " << (options_.walltime ? clock_text(options_.walltime->left()) + " left, " : "")
+           << "an iteration and a snapshot take " << clock_text(slowest_iteration_ + snapshot_seconds())
+           << ": stopping";
   stopping_ = true;
   stop_reason_ = "walltime";
 }

@@ -1,9 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <glog/logging.h>
-
-#include "base/quiet_log.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "net/report.h"
 #include "schema/placeholders.h"
@@ -42,7 +40,7 @@ void check_solver(const SolverDef& solver) {
   refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
   make_update_rule(solver);
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
-    LOG(WARNING) << solver.file << ": base_lr is not set: the net will not learn";
+    LOG_WARNING << solver.file << ": base_lr is not set: the net will not learn";
   }
 }
 
@@ -71,13 +69,13 @@ Solver::Solver(SolverDef def, SolverOptions options)
       log_(options_.json, options_.progress) {
   ranks_.together([&] { check_solver(def_); });
   name_rank(def_.param, ranks_);
-  LOG(INFO) << "Initializing solver from parameters: \n" << text_form(def_.param);
+  LOG_INFO << "Initializing solver from parameters: \n" << text_form(def_.param);
   const std::unique_ptr<Snapshot> snapshot = read_state_to_resume();
   settle_seed();
   if (options_.memory.budget) options_.memory.budget->histories = make_update_rule(def_)->histories();
   build_nets();
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count()); });
-  LOG(INFO) << "Solver scaffolding done.";
+  LOG_INFO << "Solver scaffolding done.";
   if (snapshot) resume(*snapshot);
   check_same_data(ranks_, *train_net_);
   share_parameters(ranks_, *train_net_);
@@ -107,7 +105,7 @@ void Solver::settle_loss_scale() {
                 str("give a number between ", LossScale::kLeast, " and ", LossScale::kMost, ", or leave it out"))
         .at(train_net_->graph().def.file);
   }
-  LOG(INFO) << "Gradients of f16 activations are scaled, by " << scale.value << " to begin with";
+  LOG_INFO << "Gradients of f16 activations are scaled, by " << scale.value << " to begin with";
   train_net_->set_loss_scale(scale.value);
 }
 
@@ -159,14 +157,14 @@ void Solver::settle_seed() {
   const bool saved = !options_.snapshot.empty() && state_.seed != 0;
   if (given >= 0) {
     if (saved && state_.seed != static_cast<uint64_t>(given)) {
-      LOG(WARNING) << def_.where("random_seed") << ": random_seed " << given << " is not that of the state, "
-                   << state_.seed << ": random crops, masks and order will differ from an uninterrupted run";
+      LOG_WARNING << def_.where("random_seed") << ": random_seed " << given << " is not that of the state, "
+                  << state_.seed << ": random crops, masks and order will differ from an uninterrupted run";
     }
     state_.seed = static_cast<uint64_t>(given);
   } else if (!saved) {
     state_.seed = draw_seed();
     ranks_.broadcast_value(state_.seed);
-    LOG(INFO) << "random_seed is not set: drew " << state_.seed;
+    LOG_INFO << "random_seed is not set: drew " << state_.seed;
   }
 }
 
@@ -216,7 +214,7 @@ void Solver::build_train_net(const std::vector<std::string>& weights) {
   options.gradient_tail = ranks_.alone() ? 0 : RankedUpdate::kTailBytes;
   const auto build = [&] {
     const NetSource source = train_net_of(def_);
-    LOG(INFO) << "Creating training net from " << source.origin;
+    LOG_INFO << "Creating training net from " << source.origin;
     train_net_ = std::make_unique<Net>(source.definition(), options);
   };
   if (ranks_.alone()) {
@@ -229,7 +227,7 @@ void Solver::build_train_net(const std::vector<std::string>& weights) {
     });
   }
   const Plan& plan = train_net_->plan();
-  if (plan.offloading.planned) LOG(INFO) << "Large model support: " << describe_offloading(plan);
+  if (plan.offloading.planned) LOG_INFO << "Large model support: " << describe_offloading(plan);
   ranks_.root_only([&] { load_weights(weights, *train_net_, "Finetuning"); });
 }
 
@@ -249,7 +247,7 @@ void Solver::tune_on_root(NetOptions options) {
 
 void Solver::build_test_nets(const std::vector<std::string>& weights) {
   for (const NetSource& test_source : test_nets_of(def_)) {
-    LOG(INFO) << "Creating test net (#" << test_nets_.size() << ") specified by " << test_source.origin;
+    LOG_INFO << "Creating test net (#" << test_nets_.size() << ") specified by " << test_source.origin;
     NetOptions test = net_options(caffe::TEST);
     test.share_params = train_net_.get();
     test.arena = train_net_->options().arena;
@@ -260,8 +258,8 @@ void Solver::build_test_nets(const std::vector<std::string>& weights) {
 }
 
 void Solver::resume(const Snapshot& snapshot) {
-  LOG(INFO) << "Resuming from " << snapshot.path;
-  LOG(INFO) << def_.param.type() << "Solver: restoring history";
+  LOG_INFO << "Resuming from " << snapshot.path;
+  LOG_INFO << def_.param.type() << "Solver: restoring history";
   ranks_.root_only([&] {
     restore_arrays(snapshot, *train_net_, *updater_);
     check_global_batch(snapshot);
@@ -270,8 +268,8 @@ void Solver::resume(const Snapshot& snapshot) {
 
 void Solver::check_global_batch(const Snapshot& snapshot) const {
   if (!snapshot.state.has_robusta()) {
-    LOG(WARNING) << snapshot.path << " holds no position in the data (Caffe wrote it): training goes on from the first "
-                 << "sample, and not as an uninterrupted run would";
+    LOG_WARNING << snapshot.path << " holds no position in the data (Caffe wrote it): training goes on from the first "
+                << "sample, and not as an uninterrupted run would";
     return;
   }
   const uint64_t now = global_batch();

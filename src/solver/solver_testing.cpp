@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "solver/ranks/share.h"
 #include "solver/solver.h"
 
@@ -49,7 +48,7 @@ bool Solver::interrupted() {
   heed(votes);
   if (snapshot_asked_) try_snapshot();
   snapshot_asked_ = false;
-  if (stopping_) LOG(INFO) << "Test interrupted.";
+  if (stopping_) LOG_INFO << "Test interrupted.";
   return stopping_;
 }
 
@@ -65,7 +64,7 @@ void Solver::test_all() {
 /// Every test begins at the first sample of its set, so that tests can be compared with each other. (Caffe goes on
 /// where the last test ended, which is the same when test_iter batches are the whole set.)
 void Solver::test(size_t index) {
-  LOG(INFO) << "Iteration " << state_.iter << ", Testing net (#" << index << ")";
+  LOG_INFO << "Iteration " << state_.iter << ", Testing net (#" << index << ")";
   Net& net = *test_nets_[index];
   const TimelineSpan span(timeline_.get(), TraceKind::kTest, static_cast<int>(index));
   finish_updates();

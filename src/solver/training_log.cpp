@@ -2,10 +2,9 @@
 
 #include <cstdio>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
-#include "solver/version.h"
+#include "base/version.h"
 #include "solver/walltime.h"
 
 namespace robusta {
@@ -44,8 +43,8 @@ void log_outputs(const char* phase, const std::vector<OutputBlob>& outputs) {
   int number = 0;
   for (const OutputBlob& blob : outputs) {
     for (const double value : blob.values) {
-      LOG(INFO) << "    " << phase << " net output #" << number++ << ": " << blob.name << " = " << value
-                << loss_note(blob.weight, value);
+      LOG_INFO << "    " << phase << " net output #" << number++ << ": " << blob.name << " = " << value
+               << loss_note(blob.weight, value);
     }
   }
 }
@@ -68,12 +67,12 @@ std::string loss_note(double weight, double value) {
 void TrainingLog::start(const Start& s) {
   const int64_t global = s.batch * s.ranks * s.iter_size;
   const double epoch = static_cast<double>(s.records) / static_cast<double>(global);
-  LOG(INFO) << "Global batch " << global << " = " << s.ranks << (s.ranks == 1 ? " rank" : " ranks") << " x batch "
-            << s.batch << " x iter_size " << s.iter_size
-            << (s.records > 0 ? str(", an epoch is ", epoch, " iterations") : "") << ", base_lr " << s.rate;
-  LOG(INFO) << s.parameters << " learnable parameters, random_seed " << s.seed;
-  LOG(INFO) << "Solving " << s.net;
-  LOG(INFO) << "Learning Rate Policy: " << s.policy;
+  LOG_INFO << "Global batch " << global << " = " << s.ranks << (s.ranks == 1 ? " rank" : " ranks") << " x batch "
+           << s.batch << " x iter_size " << s.iter_size
+           << (s.records > 0 ? str(", an epoch is ", epoch, " iterations") : "") << ", base_lr " << s.rate;
+  LOG_INFO << s.parameters << " learnable parameters, random_seed " << s.seed;
+  LOG_INFO << "Solving " << s.net;
+  LOG_INFO << "Learning Rate Policy: " << s.policy;
   event("start", JsonObject()
                      .add("version", kVersion)
                      .add("net", s.net)
@@ -89,13 +88,13 @@ void TrainingLog::start(const Start& s) {
 }
 
 void TrainingLog::train(const Train& t) {
-  LOG(INFO) << "Iteration " << t.iter << " (" << t.speed.iterations_per_second() << " iter/s, " << t.speed.seconds
-            << "s/" << t.display << " iters), loss = " << t.loss;
+  LOG_INFO << "Iteration " << t.iter << " (" << t.speed.iterations_per_second() << " iter/s, " << t.speed.seconds
+           << "s/" << t.display << " iters), loss = " << t.loss;
   log_outputs("Train", t.outputs);
-  LOG(INFO) << "Iteration " << t.iter << ", lr = " << t.rate;
-  if (!progress_ || !progress_->active()) LOG(INFO) << "    Speed: " << speed_text(t);
+  LOG_INFO << "Iteration " << t.iter << ", lr = " << t.rate;
+  if (!progress_ || !progress_->active()) LOG_INFO << "    Speed: " << speed_text(t);
   if (t.loss_scale.active()) {
-    LOG(INFO) << "    Loss scale: " << t.loss_scale.value << ", skipped steps: " << t.loss_scale.skipped;
+    LOG_INFO << "    Loss scale: " << t.loss_scale.value << ", skipped steps: " << t.loss_scale.skipped;
   }
   JsonObject object;
   object.add("iter", t.iter)
@@ -128,7 +127,7 @@ void TrainingLog::progress(const Train& t) {
 
 void TrainingLog::test(int iter, int net, bool with_loss, double loss, const std::vector<OutputBlob>& means,
                        double seconds) {
-  if (with_loss) LOG(INFO) << "Test loss: " << loss;
+  if (with_loss) LOG_INFO << "Test loss: " << loss;
   log_outputs("Test", means);
   JsonObject object;
   object.add("iter", iter).add("net", net);
@@ -140,7 +139,7 @@ void TrainingLog::copies(const Copies& c) {
   char text[160];
   std::snprintf(text, sizeof text, "%.4g MB out, %.4g MB in per iteration, exposed %.3g ms",
                 c.bytes_out / 1e6 / c.iterations, c.bytes_in / 1e6 / c.iterations, c.exposed_ms / c.iterations);
-  LOG(INFO) << "Iteration " << c.iter << ", large model support of " << c.iterations << " iterations: " << text;
+  LOG_INFO << "Iteration " << c.iter << ", large model support of " << c.iterations << " iterations: " << text;
   event("lms", JsonObject()
                    .add("iter", c.iter)
                    .add("iterations", c.iterations)
@@ -155,13 +154,13 @@ void TrainingLog::snapshot(int iter, const SnapshotPaths& paths, double seconds)
 }
 
 void TrainingLog::snapshot_failed(int iter, const Error& error) {
-  LOG(ERROR) << "Snapshot at iteration " << iter << " failed: " << error.what()
-             << ". Training goes on; older snapshots are as they were, and the next one is tried as usual";
+  LOG_ERROR << "Snapshot at iteration " << iter << " failed: " << error.what()
+            << ". Training goes on; older snapshots are as they were, and the next one is tried as usual";
   event("snapshot_failed", JsonObject().add("iter", iter).add("message", error.what()));
 }
 
 void TrainingLog::final_loss(int iter, double loss) {
-  LOG(INFO) << "Iteration " << iter << ", loss = " << loss;
+  LOG_INFO << "Iteration " << iter << ", loss = " << loss;
   event("final", JsonObject().add("iter", iter).add("loss", loss));
 }
 

@@ -1,8 +1,7 @@
 // What a training log says of several ranks.
 #include <cstdio>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 #include "solver/training_log.h"
 
@@ -36,17 +35,17 @@ JsonObject dimensions_object(const std::vector<DimensionTime>& dimensions) {
 /// Times are means per iteration, lest they depend on how often they are asked for.
 void TrainingLog::communication(const Communication& c) {
   const double iterations = static_cast<double>(c.speed.iterations), ms = 1e3 / iterations;
-  LOG(INFO) << "[MPI:0   ]  Iteration " << c.iter << ", communication of " << c.speed.iterations
-            << " iterations: " << format("%.3g MB", c.bytes / 1e6) << " in " << c.buckets << " buckets, "
-            << format("end to end %.3g ms, exposed %.3g ms = %.1f %% of an iteration of %.3g ms", c.speed.reducing * ms,
-                      c.speed.exposed * ms, 100 * c.speed.exposed_share(), c.speed.seconds * ms);
+  LOG_INFO << "[MPI:0   ]  Iteration " << c.iter << ", communication of " << c.speed.iterations
+           << " iterations: " << format("%.3g MB", c.bytes / 1e6) << " in " << c.buckets << " buckets, "
+           << format("end to end %.3g ms, exposed %.3g ms = %.1f %% of an iteration of %.3g ms", c.speed.reducing * ms,
+                     c.speed.exposed * ms, 100 * c.speed.exposed_share(), c.speed.seconds * ms);
   for (const DimensionTime& time : c.dimensions) {
-    LOG(INFO) << "[MPI:0   ]    " << time.dimension << ", " << time.algorithm << ": "
-              << format("%.3g ms, %.3g MB sent, %.3g GB/s", time.seconds * ms, time.bytes / 1e6 / iterations,
-                        gb_per_second(time));
+    LOG_INFO << "[MPI:0   ]    " << time.dimension << ", " << time.algorithm << ": "
+             << format("%.3g ms, %.3g MB sent, %.3g GB/s", time.seconds * ms, time.bytes / 1e6 / iterations,
+                       gb_per_second(time));
   }
-  LOG(INFO) << "[MPI:0   ]    slowest rank " << c.slowest_name << ": "
-            << format("%.3g ms of computing, %.1f %% above the middle", c.slowest_seconds * ms, 100 * c.slowest_lag);
+  LOG_INFO << "[MPI:0   ]    slowest rank " << c.slowest_name << ": "
+           << format("%.3g ms of computing, %.1f %% above the middle", c.slowest_seconds * ms, 100 * c.slowest_lag);
   event("communication", JsonObject()
                              .add("iter", c.iter)
                              .add("iterations", c.speed.iterations)

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "solver/version.h"
+#include "base/version.h"
 
 namespace robusta {
 

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "memory/placement.h"
@@ -62,7 +61,7 @@ Updater::~Updater() {
   try {
     net_.stream().synchronize();
   } catch (const std::exception& error) {
-    LOG(ERROR) << "an update failed: " << error.what();
+    LOG_ERROR << "an update failed: " << error.what();
   }
 }
 
@@ -150,8 +149,8 @@ double Updater::clip_scale(double square_sum) const {
   const double norm = std::sqrt(square_sum) / (ranks_ * loss_scale());
   if (norm <= clip_) return 1;
   const double scale = clip_ / norm;
-  LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "
-            << scale;
+  LOG_INFO << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "
+           << scale;
   return scale;
 }
 

@@ -4,8 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 
 namespace robusta {
@@ -52,7 +51,7 @@ void copy_layer(const LayerWeights& from, const Node& to, Net& net) {
 }
 
 void log_rows(const char* what, const std::vector<std::string>& layers, const char* note) {
-  for (const std::string& layer : layers) LOG(INFO) << "    " << what << "  " << layer << note;
+  for (const std::string& layer : layers) LOG_INFO << "    " << what << "  " << layer << note;
 }
 
 }  // namespace
@@ -85,21 +84,21 @@ CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& n
 
 void load_weights(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
   for (const std::string& path : paths) {
-    LOG(INFO) << purpose << " from " << path;
+    LOG_INFO << purpose << " from " << path;
     const CopyReport report = copy_weights(read_weights(path), path, net);
-    for (const std::string& layer : report.ignored) LOG(INFO) << "Ignoring source layer " << layer;
-    LOG(INFO) << "Weights: " << report.copied.size() << " layers copied, " << report.skipped.size() << " skipped, "
-              << report.missing.size() << " missing";
+    for (const std::string& layer : report.ignored) LOG_INFO << "Ignoring source layer " << layer;
+    LOG_INFO << "Weights: " << report.copied.size() << " layers copied, " << report.skipped.size() << " skipped, "
+             << report.missing.size() << " missing";
     log_rows("copied ", report.copied, "");
     log_rows("skipped", report.skipped, ": the net has no layer of this name");
     log_rows("missing", report.missing, ": not in the file, keeps its initial values");
-    if (report.copied.empty()) LOG(WARNING) << path << " has no layer in common with the net \"" << net.name() << '"';
+    if (report.copied.empty()) LOG_WARNING << path << " has no layer in common with the net \"" << net.name() << '"';
   }
 }
 
 void load_weights_quietly(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
   for (const std::string& path : paths) {
-    LOG(INFO) << purpose << " from " << path;
+    LOG_INFO << purpose << " from " << path;
     copy_weights(read_weights(path), path, net);
   }
 }

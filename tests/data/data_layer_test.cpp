@@ -1,4 +1,4 @@
-#include "layers/data/data.h"
+#include "layers/types/data/data.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/str.h"
-#include "layers/layer.h"
+#include "layers/kit/layer.h"
 #include "schema/filter.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"

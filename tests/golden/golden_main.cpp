@@ -3,13 +3,12 @@
 // with the GPU's kernels emulated; and on the first GPU, if there is one, without TF32. Prints what failed and what is
 // unsupported, then "N passed, N failed, N unsupported". Exits 1 if anything failed.
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <set>
 
+#include "base/log.h"
 #include "device/sim/sim_device.h"
 #include "golden/case.h"
 #include "support/kernel_checks.h"
@@ -83,9 +82,4 @@ int run_golden(const std::string& filter) {
 
 }  // namespace robusta::test
 
-int main(int argc, char** argv) {
-  FLAGS_logtostderr = true;
-  FLAGS_minloglevel = google::ERROR;
-  google::InitGoogleLogging(argv[0]);
-  return robusta::test::run_golden(argc > 1 ? argv[1] : "");
-}
+int main(int argc, char** argv) { return robusta::test::run_golden(argc > 1 ? argv[1] : ""); }

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "device/cuda/dnn/dnn_error.h"
-#include "layers/convolution/dnn_choice_cuda.h"
+#include "layers/types/convolution/dnn_choice_cuda.h"
 #include "robusta/error.h"
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"

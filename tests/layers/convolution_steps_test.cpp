@@ -1,6 +1,6 @@
 // What convolutions on the GPU do besides the convolution, emulated.
 
-#include "layers/convolution/convolution_steps_gpu.h"
+#include "layers/types/convolution/convolution_steps_gpu.h"
 
 #include <gtest/gtest.h>
 

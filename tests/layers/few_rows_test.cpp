@@ -1,6 +1,6 @@
 // The product of a few rows with large weights against sums in double.
 
-#include "layers/inner_product/few_rows.h"
+#include "layers/types/inner_product/few_rows.h"
 
 #include <gtest/gtest.h>
 

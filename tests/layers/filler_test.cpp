@@ -1,4 +1,4 @@
-#include "layers/filler.h"
+#include "layers/kit/filler.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

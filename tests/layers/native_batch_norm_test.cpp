@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/onednn/layout.h"
+#include "layers/backends/onednn/layout.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test {

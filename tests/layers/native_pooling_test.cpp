@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/str.h"
-#include "layers/onednn/layout.h"
+#include "layers/backends/onednn/layout.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test {

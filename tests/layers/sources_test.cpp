@@ -5,7 +5,7 @@
 #include <memory>
 #include <set>
 
-#include "layers/source_layer.h"
+#include "layers/kit/source_layer.h"
 #include "support/errors.h"
 #include "support/kernel_harness.h"
 

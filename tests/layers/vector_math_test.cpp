@@ -1,4 +1,4 @@
-#include "layers/vector_math.h"
+#include "layers/kit/vector_math.h"
 
 #include <gtest/gtest.h>
 

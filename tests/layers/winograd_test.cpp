@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/winograd/winograd_pass.h"
+#include "layers/backends/winograd/winograd_pass.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test {

@@ -4,6 +4,7 @@
 
 #include "schema/read_text.h"
 #include "support/errors.h"
+#include "support/log_lines.h"
 
 namespace robusta {
 namespace {
@@ -63,11 +64,9 @@ TEST(Filter, SaysWhyNot) {
 }
 
 TEST(Filter, LogsTheLineThatLogParsersKnow) {
-  testing::internal::CaptureStderr();
+  const test::LogLines log;
   filter_net(parse_net("layer { name: 'mnist' include { phase: TEST } }", "n"), state(caffe::TRAIN));
-  EXPECT_TRUE(
-      test::contains(testing::internal::GetCapturedStderr(),
-                     "] The NetState phase (0) differed from the phase (1) specified by a rule in layer mnist\n"));
+  EXPECT_EQ(log.text(), "The NetState phase (0) differed from the phase (1) specified by a rule in layer mnist\n");
 }
 
 TEST(Filter, KeepsSourcesWithTheirLayersAndSetsTheState) {

@@ -19,7 +19,7 @@ from robusta_scaling.model import Tier, dimension_seconds, make_buckets, predict
 from robusta_scaling.profile import Layer, Profile  # noqa: E402
 
 # `caffe time` of LeNet, without the lines of other kinds.
-HEAD = "I20261121 10:59:44.216732 27461 graph.cpp:63] "
+HEAD = "I1121 10:59:44.216732 27461 graph.cpp:63] "
 LENET_LOG = "\n".join(HEAD + text for text in [
     "Creating Layer data", "data -> data", "data -> label", "Top shape: 64 1 28 28 (50176)", "Top shape: 64 (64)",
     "Creating Layer conv1", "conv1 <- data", "conv1 -> conv1", "Top shape: 64 20 24 24 (737280)",

@@ -47,7 +47,7 @@ class CaffeProgram : public testing::Test {
 TEST_F(CaffeProgram, TrainsAndSaysWhatCaffeSays) {
   const Finished done = run({"train", "--solver=solver.prototxt"});
   ASSERT_EQ(done.code, 0) << done.log;
-  const std::string number = R"([-+.e\d]+)", head = R"(I\d{8} \d\d:\d\d:\d\d\.\d{6} +\d+ \S+:\d+\] )";
+  const std::string number = R"([-+.e\d]+)", head = R"(I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \S+:\d+\] )";
   for (const std::string& line : {
            head + "Use CPU\\.",
            head + "Initializing solver from parameters: ",
@@ -188,7 +188,7 @@ TEST_F(CaffeProgram, DebugInfoShowsEveryLayerOfDisplayedIterations) {
   EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip1, param blob 1 diff: "), 2u);
   EXPECT_EQ(count_of(done.log, "    [Backward] Layer ip1, bottom blob"), 0u);
   EXPECT_TRUE(matches(done.log,
-                      "\\nE\\d{8} .*\\]     \\[Backward\\] All net params \\(data, diff\\): "
+                      "\\nE\\d{4} .*\\]     \\[Backward\\] All net params \\(data, diff\\): "
                       "L1 norm = \\(\\S+, \\S+\\); L2 norm = \\(\\S+, \\S+\\)\n"));
 }
 
@@ -220,7 +220,7 @@ TEST_F(CaffeProgram, ShowsAProgressLineOnATerminal) {
   EXPECT_TRUE(matches(log, "\r\x1b\\[Kiteration \\d+/3000 \\(")) << log;
   EXPECT_TRUE(matches(log, ", ETA \\d{2}:\\d{2}:\\d{2}")) << log;  // how long it says depends on the machine
   // A log line begins at the left margin, after the progress line was taken away.
-  EXPECT_TRUE(matches(log, "\r\x1b\\[KI\\d{8} [^\r\n]* Iteration 500, lr = ")) << log;
+  EXPECT_TRUE(matches(log, "\r\x1b\\[KI\\d{4} [^\r\n]* Iteration 500, lr = ")) << log;
   EXPECT_FALSE(has(log, "    Speed: "));
 }
 

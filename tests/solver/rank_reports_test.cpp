@@ -4,37 +4,18 @@
 #include <omp.h>
 
 #include <chrono>
-#include <mutex>
 #include <regex>
 #include <thread>
-
-#include <glog/logging.h>
 
 #include "comm/thread_ranks.h"
 #include "solver/ranks/pace.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "support/log_lines.h"
 
 namespace robusta::test {
 namespace {
-
-/// Keeps the lines of the log while it lives.
-class LogLines : public google::LogSink {
- public:
-  LogLines() { google::AddLogSink(this); }
-  ~LogLines() override { google::RemoveLogSink(this); }
-  void send(google::LogSeverity, const char*, const char*, int, const google::LogMessageTime&, const char* message,
-            size_t length) override {
-    const std::lock_guard lock(mutex_);
-    text_.append(message, length) += '\n';
-  }
-  std::string text() const { return text_; }
-
- private:
-  std::mutex mutex_;
-  std::string text_;
-};
 
 int count_matches(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);

@@ -41,7 +41,7 @@ TEST_F(CaffeRanks, HearOnceOfWhatChangesNothing) {
 
 /// The lines of a log from "Running for" on, without what glog puts before them.
 std::string results(const std::string& log) {
-  const std::string bare = std::regex_replace(log, std::regex("[IW]\\d{8} [^\\]]*\\] "), "");
+  const std::string bare = std::regex_replace(log, std::regex("[IW]\\d{4} [^\\]]*\\] "), "");
   const size_t begin = bare.find("Running for");
   return begin == std::string::npos ? "" : bare.substr(begin);
 }

@@ -1,7 +1,7 @@
 /// Blocked layouts for tests of kernels that take any layout.
 #pragma once
 
-#include "layers/onednn/layout.h"
+#include "layers/backends/onednn/layout.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test {

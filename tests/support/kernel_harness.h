@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/kernel.h"
+#include "layers/kit/kernel.h"
 #include "support/guarded_buffer.h"
 
 namespace robusta::test {

@@ -1,13 +1,12 @@
 #include "data/convert/files.h"
 
-#include <glog/logging.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "base/log.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -31,7 +30,7 @@ std::string padded(int64_t number, int digits) {
 
 void report_progress(int64_t done) {
   constexpr int64_t kEvery = 1000;
-  if (done % kEvery == 0) LOG(INFO) << "Processed " << done << " files.";
+  if (done % kEvery == 0) LOG_INFO << "Processed " << done << " files.";
 }
 
 }  // namespace robusta

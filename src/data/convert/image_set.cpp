@@ -1,11 +1,10 @@
 #include "data/convert/image_set.h"
 
-#include <glog/logging.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
+#include "base/log.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/str.h"
@@ -118,7 +117,7 @@ ImageSetResult convert_image_set(const ImageSetOptions& options) {
   if (items.empty())
     throw Error(ErrorKind::kData, options.list + " lists no image", "write one \"path label\" per line");
   if (options.shuffle) shuffle(items, options.seed);
-  LOG(INFO) << "A total of " << items.size() << " images.";
+  LOG_INFO << "A total of " << items.size() << " images.";
   LmdbWriter writer(options.folder);
   ImageSetResult result;
   Extent first;
@@ -130,7 +129,7 @@ ImageSetResult convert_image_set(const ImageSetOptions& options) {
     for (size_t i = 0; i < block.size(); ++i) {
       const ImageListItem& item = items[start + i];
       if (block[i].record.empty()) {
-        LOG(ERROR) << "skipped " << options.root << item.path << ": " << block[i].failure;
+        LOG_ERROR << "skipped " << options.root << item.path << ": " << block[i].failure;
         ++result.skipped;
         continue;
       }

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "layers/param.h"
+#include "layers/kit/param.h"
 
 namespace robusta {
 

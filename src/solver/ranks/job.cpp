@@ -9,8 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 #include "comm/liveness/exit_file.h"
 #include "comm/world.h"
@@ -85,7 +84,8 @@ void end_in_any_case(int code) {
 
 int run_ranks(Communicator& world, const std::string& ddl_flag, const std::function<int(Ranks&)>& body) {
   // One log for the job; errors are reported by the rank that has them.
-  if (world.rank() > 0) FLAGS_minloglevel = google::GLOG_ERROR;
+  std::optional<QuietLog> quiet;
+  if (world.rank() > 0) quiet.emplace();
   DdlOptions options;
   std::unique_ptr<LivenessWatch> watch;
   std::optional<Error> error;

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/quiet_thread.h"
+#include "base/log.h"
 #include "comm/thread_ranks.h"
 
 namespace robusta {
@@ -10,7 +10,7 @@ namespace robusta {
 int run_learners(int learners, const DdlOptions& options, const std::function<int(Ranks&)>& body) {
   int code = 0;
   run_thread_ranks(learners, [&](Communicator& world) {
-    const auto quiet = world.rank() > 0 ? std::make_unique<QuietThread>() : nullptr;
+    const auto quiet = world.rank() > 0 ? std::make_unique<QuietLog>() : nullptr;
     try {
       Ranks ranks(world, options);
       const int own = body(ranks);

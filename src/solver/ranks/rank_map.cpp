@@ -5,9 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include <glog/logging.h>
-
 #include "base/counted.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "solver/ranks/cores.h"
 #include "solver/ranks/omp_environment.h"
@@ -40,11 +39,10 @@ std::pair<int, int> among_sharers(const std::vector<Place>& places, const Ranks&
 void warn(const Place& place, const std::string& label) {
   const int processors = place.given.count();
   if (processors == 0 || place.threads <= processors) return;
-  LOG(WARNING) << label << "  " << counted(place.threads, "thread") << " on " << counted(processors, "processor")
-               << " (" << place.given.str()
-               << "): the rank was given too few for OMP_NUM_THREADS; mpirun --bind-to none, "
-               << "or --map-by slot:PE=" << place.threads << ", or srun --cpus-per-task=" << place.threads
-               << " gives it more, OMP_NUM_THREADS=" << processors << " takes less";
+  LOG_WARNING << label << "  " << counted(place.threads, "thread") << " on " << counted(processors, "processor") << " ("
+              << place.given.str() << "): the rank was given too few for OMP_NUM_THREADS; mpirun --bind-to none, "
+              << "or --map-by slot:PE=" << place.threads << ", or srun --cpus-per-task=" << place.threads
+              << " gives it more, OMP_NUM_THREADS=" << processors << " takes less";
 }
 
 }  // namespace
@@ -61,17 +59,17 @@ void settle_cores(Ranks& ranks) {
   }
   const std::vector<Place> places = ranks.gather(mine);
   if (!ranks.root()) return;
-  LOG(INFO) << ranks.count() << " ranks, " << topology.describe();
-  if (!topology.warning.empty()) LOG(WARNING) << topology.warning;
-  for (const std::string& note : omp_notes()) LOG(INFO) << note;
+  LOG_INFO << ranks.count() << " ranks, " << topology.describe();
+  if (!topology.warning.empty()) LOG_WARNING << topology.warning;
+  for (const std::string& note : omp_notes()) LOG_INFO << note;
   for (int rank = 0; rank < ranks.count(); ++rank) {
     const Place& place = places[static_cast<size_t>(rank)];
     if (ranks.count() > kMostLines && place.local_rank > 0) continue;
     char label[32];
     std::snprintf(label, sizeof label, "[MPI:%-4d]", rank);
-    LOG(INFO) << label << "  name = " << topology.hosts[static_cast<size_t>(rank)] << ", local rank "
-              << place.local_rank << " of " << place.local_ranks << ", processors " << place.cores.str() << ", "
-              << counted(place.threads, "thread");
+    LOG_INFO << label << "  name = " << topology.hosts[static_cast<size_t>(rank)] << ", local rank " << place.local_rank
+             << " of " << place.local_ranks << ", processors " << place.cores.str() << ", "
+             << counted(place.threads, "thread");
     warn(place, label);
   }
 }

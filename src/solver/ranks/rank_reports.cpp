@@ -3,8 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include <glog/logging.h>
-
+#include "base/log.h"
 #include "base/str.h"
 
 namespace robusta {
@@ -31,16 +30,15 @@ void RankReports::at_start() {
   if (!ranks_.root()) return;
   char size[32];
   std::snprintf(size, sizeof size, "%.3g MB", total_bytes() / 1e6);
-  LOG(INFO) << "Gradients: " << size << " in " << reducer_.buckets().size() << " buckets, "
-            << reducer_.sums().describe();
-  for (const std::string& note : reducer_.sums().notes()) LOG(INFO) << note;
+  LOG_INFO << "Gradients: " << size << " in " << reducer_.buckets().size() << " buckets, "
+           << reducer_.sums().describe();
+  for (const std::string& note : reducer_.sums().notes()) LOG_INFO << note;
   if (ranks_.options().dbg_level < 1) return;
   for (size_t b = 0; b < reducer_.buckets().size(); ++b) {
     const Bucket& bucket = reducer_.buckets()[b];
-    LOG(INFO) << "    bucket " << b + 1 << ": " << bucket.count << " elements, " << bucket.params.size()
-              << " parameters"
-              << (bucket.params.empty() ? ""
-                                        : str(", ", bucket.params.front()->layer, " to ", bucket.params.back()->layer));
+    LOG_INFO << "    bucket " << b + 1 << ": " << bucket.count << " elements, " << bucket.params.size() << " parameters"
+             << (bucket.params.empty() ? ""
+                                       : str(", ", bucket.params.front()->layer, " to ", bucket.params.back()->layer));
   }
 }
 
@@ -81,8 +79,8 @@ void RankReports::dump(int done, const Speed& speed) {
                       slowest_.rank, slowest_name_, slowest_.seconds, slowest_.lag()});
   if (ranks_.options().dbg_level < 2) return;
   for (size_t rank = 0; rank < computing.size(); ++rank) {
-    LOG(INFO) << "    rank " << named(static_cast<int>(rank)) << " computed "
-              << 1e3 * computing[rank] / static_cast<double>(speed.iterations) << " ms per iteration";
+    LOG_INFO << "    rank " << named(static_cast<int>(rank)) << " computed "
+             << 1e3 * computing[rank] / static_cast<double>(speed.iterations) << " ms per iteration";
   }
 }
 
@@ -93,10 +91,10 @@ void RankReports::rebind(int done, const Speed& speed) {
   if (!ranks_.root()) return;
   for (const int rank : slow) {
     const double lag = computing[static_cast<size_t>(rank)] / slowest_.middle - 1;
-    LOG(WARNING) << "Iteration " << done << ": rank " << named(rank) << " was slow in the last " << SlowRanks::kChecks
-                 << " checks, now by " << std::lround(100 * lag)
-                 << " %: all others wait for it. Look there for other programs, a smaller share of the cores, a hot or "
-                 << "failing processor; leave the host out, or bind the rank to other cores in the rank file";
+    LOG_WARNING << "Iteration " << done << ": rank " << named(rank) << " was slow in the last " << SlowRanks::kChecks
+                << " checks, now by " << std::lround(100 * lag)
+                << " %: all others wait for it. Look there for other programs, a smaller share of the cores, a hot or "
+                << "failing processor; leave the host out, or bind the rank to other cores in the rank file";
   }
 }
 

@@ -15,7 +15,7 @@
 #include "comm/all_reduce.h"
 #include "comm/communicator.h"
 #include "comm/liveness/liveness_watch.h"
-#include "layers/step_reduce.h"
+#include "layers/kit/step_reduce.h"
 
 namespace robusta {
 

@@ -4,11 +4,11 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "base/version.h"
 #include "robusta/error.h"
 #include "schema/print.h"
 #include "solver/net_defs.h"
 #include "solver/ranks/minority.h"
-#include "solver/version.h"
 
 namespace robusta {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include <glog/logging.h>
-
 #include "base/atomic_file.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "comm/host_name.h"
 #include "robusta/error.h"
@@ -186,8 +185,8 @@ void Timeline::write() {
     if (failed) throw *failed;
   });
   if (!ranks_.root()) return;
-  LOG(INFO) << "Wrote the timeline " << options_.file
-            << (options_.first >= 0 && driver_.overflowed() ? "; its first iterations did not fit into memory" : "");
+  LOG_INFO << "Wrote the timeline " << options_.file
+           << (options_.first >= 0 && driver_.overflowed() ? "; its first iterations did not fit into memory" : "");
 }
 
 }  // namespace robusta

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "layers/param.h"
+#include "layers/kit/param.h"
 #include "net/net.h"
 #include "solver/ranks/ranks.h"
 #include "solver/timeline/host_clocks.h"

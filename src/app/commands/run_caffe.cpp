@@ -1,0 +1,87 @@
+#include <gflags/gflags.h>
+#include "base/log.h"
+
+#include <iostream>
+
+#include "app/commands/commands.h"
+#include "app/commands/flags.h"
+#include "app/glog_sink.h"
+#include "base/nearest.h"
+#include "base/version.h"
+#include "data/settings.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+struct Action {
+  const char* name;
+  const char* help;
+  int (*run)();  ///< null: known from a fork, not built in
+};
+
+constexpr Action kActions[] = {
+    {"train", "train or fine-tune a model", train_command},
+    {"check", "look at everything that training needs, without training", check_command},
+    {"test", "score a model", test_command},
+    {"time", "measure the time of each layer", time_command},
+    {"plan", "show kernels, layouts, memory and the largest batch, without running", plan_command},
+    {"device_query", "show the processors", device_query_command},
+    {"collect", "(Intel)", nullptr},
+    {"compare", "(Intel)", nullptr},
+    {"test_detection", "(NVIDIA)", nullptr},
+};
+
+void print_usage(std::ostream& out) {
+  out << "caffe: train, test and time Caffe nets\nusage: caffe ACTION [-flag value ...]\n\nactions:\n";
+  for (const Action& action : kActions) {
+    if (action.run)
+      out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
+  }
+  out << "\nflags, with their defaults:\n"
+      << describe_flags()
+      << "\nexamples:\n"
+         "  caffe train -solver models/lenet/solver.prototxt\n"
+         "  caffe train -solver models/lenet/solver.prototxt -snapshot auto\n"
+         "  caffe test -model models/lenet/train_val.prototxt -weights models/lenet/lenet_iter_3000.caffemodel\n"
+         "  caffe time -model models/bvlc_alexnet/train_val.prototxt -iterations 10\n";
+}
+
+const Action& find_action(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Action& action : kActions) {
+    if (action.name == name) return action;
+    names.emplace_back(action.name);
+  }
+  throw Error(ErrorKind::kUsage, "unknown action \"" + name + "\"" + did_you_mean(name, names),
+              "caffe --help lists all actions");
+}
+
+}  // namespace
+
+int run_caffe(int argc, char** argv) {
+  const CommandLine line = read_command_line(argc, argv);
+  log_to_glog(argv[0]);
+  if (line.version) {
+    std::cout << "caffe version " << kCaffeVersion << " (Robusta " << kVersion << ")" << std::endl;
+    return 0;
+  }
+  if (line.help || line.words.empty()) {
+    print_usage(std::cout);
+    return 0;
+  }
+  if (line.words.size() > 1) {
+    throw Error(ErrorKind::kUsage, "\"" + line.words[1] + "\" is neither a flag nor a value", "give one action");
+  }
+  const Action& action = find_action(line.words[0]);
+  if (!action.run) {
+    throw Error(ErrorKind::kUnsupported, "the action " + line.words[0] + " is not built in",
+                "caffe --help lists those that are");
+  }
+  refuse_flags_of_later_parts();
+  data_settings().shuffle = FLAGS_shuffle;
+  data_settings().threads = FLAGS_data_threads;
+  return action.run();
+}
+
+}  // namespace robusta

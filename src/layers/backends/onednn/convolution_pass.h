@@ -1,0 +1,69 @@
+/// One direction of a convolution on oneDNN, in one of several ways.
+///
+/// Weights, biases and their gradients are plain; the tensors lie as the problem says. A pass packs the weights into
+/// scratch memory each time it runs (training changes them anyway) or, for inference, once per version into memory of
+/// its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/backends/onednn/primitive.h"
+#include "layers/types/convolution/convolution.h"
+
+namespace robusta::onednn {
+
+enum class Direction { kForward, kBackwardData, kBackwardWeights };
+
+struct ConvolutionProblem {
+  ConvolutionGeometry geometry;
+  Desc src, dst;
+  bool bias = false;
+  bool relu = false;  ///< applied to what the forward pass writes
+  float slope = 0;    ///< of that ReLU, and of ConvolutionData::gate
+  bool inference = false;
+
+  /// [group,] num_output / group, channels / group, kernel...
+  Dims weight_dims() const;
+  /// For tuning records: no blanks.
+  std::string key(Direction direction) const;
+};
+
+/// The memory of one run. Which are written depends on the direction.
+struct ConvolutionData {
+  const void *src = nullptr, *weights = nullptr, *bias = nullptr, *dst = nullptr;
+  uint64_t version = 0;                        ///< of the weights
+  bool add_weights = false, add_bias = false;  ///< to the gradients that are there, instead of overwriting them
+  /// Backward, for passes that gate: what the ReLU after the convolution gave, stored as dst. Where it is not positive
+  /// the gradient in dst counts times problem.slope. Null: the gradient is meant as it is.
+  const void* gate = nullptr;
+};
+
+class ConvolutionPass {
+ public:
+  virtual ~ConvolutionPass() = default;
+  /// The implementation, without blanks.
+  virtual std::string name() const = 0;
+  virtual size_t scratch_bytes() const = 0;
+  /// True if backward takes ConvolutionData::gate.
+  virtual bool gates() const { return false; }
+  /// Backward weights: a null `weights` or `bias` is not wanted.
+  virtual void run(const ConvolutionData& data, void* scratch) = 0;
+};
+
+using ConvolutionPasses = std::vector<std::unique_ptr<ConvolutionPass>>;
+
+/// All ways that are worth trying, the one to take untried first. Empty when oneDNN has nothing fast.
+ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProblem& problem);
+
+/// True where the way to take untried wants channels in blocks of 16 even if they fill them badly, and for images,
+/// which the layers after the first then want so.
+bool prefers_blocks(const ConvolutionGeometry& geometry);
+
+/// The formats in which oneDNN would like to have input and output, for a problem without formats. False if it has
+/// nothing fast.
+bool choose_formats(ConvolutionProblem& problem);
+
+}  // namespace robusta::onednn

@@ -1,0 +1,258 @@
+#include "layers/backends/onednn/convolution_primitive.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "layers/backends/onednn/aligned_memory.h"
+
+namespace robusta::onednn {
+namespace {
+
+/// The geometry in oneDNN's terms.
+struct Windows {
+  Dims strides, dilates, pads;
+  explicit Windows(const ConvolutionGeometry& geometry) {
+    for (const WindowAxis& axis : geometry.axes) {
+      strides.push_back(axis.stride);
+      dilates.push_back(axis.dilation - 1);
+      pads.push_back(axis.pad);
+    }
+  }
+};
+
+dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionProblem& p, dnnl::algorithm algorithm,
+                                                       const dnnl::primitive_attr& attr) {
+  const Windows w(p.geometry);
+  const auto kind = p.inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
+  const Desc weights = any_desc(p.weight_dims());
+  if (!p.bias) return {{kind, algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads}, attr, engine()};
+  const Desc bias = plain_desc(Dims{p.geometry.num_output});
+  return {{kind, algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads, w.pads}, attr, engine()};
+}
+
+/// Backward descriptors want the forward one that they belong to.
+dnnl::convolution_forward::primitive_desc hint(const ConvolutionProblem& p) {
+  ConvolutionProblem training = p;
+  training.inference = false;
+  return forward_desc(training, dnnl::algorithm::convolution_direct, scratch_attr());
+}
+
+/// Weights as a primitive wants them.
+class PackedWeights {
+ public:
+  /// `keep`: in memory of its own, refreshed when the version has moved.
+  PackedWeights(const ConvolutionProblem& problem, const Desc& packed, bool keep, ScratchPlan& plan) {
+    if (packed == plain_desc(problem.weight_dims())) return;
+    pack_ = reorder_step(plain_desc(problem.weight_dims()), packed);
+    if (keep) {
+      kept_ = AlignedMemory(packed.get_size());
+    } else {
+      at_ = plan.add(packed.get_size());
+    }
+    scratch_at_ = plan.add(pack_.scratch_bytes());
+  }
+
+  const void* get(const ConvolutionData& data, void* scratch) {
+    if (!pack_) return data.weights;
+    void* packed = kept_ ? kept_.data() : at_offset(scratch, at_);
+    if (kept_ && version_ == data.version && source_ == data.weights) return packed;
+    pack_.run({{DNNL_ARG_FROM, data.weights}, {DNNL_ARG_TO, packed}}, at_offset(scratch, scratch_at_));
+    version_ = data.version;
+    source_ = data.weights;
+    return packed;
+  }
+
+ private:
+  Step pack_;
+  AlignedMemory kept_;
+  size_t at_ = 0, scratch_at_ = 0;
+  uint64_t version_ = 0;
+  const void* source_ = nullptr;
+};
+
+class ForwardPass : public ConvolutionPass {
+ public:
+  ForwardPass(const ConvolutionProblem& problem, const dnnl::convolution_forward::primitive_desc& chosen)
+      : name_(chosen.impl_info_str()),
+        bias_(problem.bias),
+        weights_(problem, chosen.weights_desc(), problem.inference, plan_) {
+    std::vector<Step::Arg> args{
+        {DNNL_ARG_SRC, problem.src}, {DNNL_ARG_WEIGHTS, chosen.weights_desc()}, {DNNL_ARG_DST, problem.dst}};
+    if (bias_) args.emplace_back(DNNL_ARG_BIAS, chosen.bias_desc());
+    step_ = Step(dnnl::convolution_forward(chosen), args, chosen.scratchpad_desc());
+    scratch_at_ = plan_.add(step_.scratch_bytes());
+  }
+  std::string name() const override { return name_; }
+  size_t scratch_bytes() const override { return plan_.bytes(); }
+
+  void run(const ConvolutionData& data, void* scratch) override {
+    const void* weights = weights_.get(data, scratch);
+    void* own = at_offset(scratch, scratch_at_);
+    if (bias_) {
+      step_.run(
+          {{DNNL_ARG_SRC, data.src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, data.dst}, {DNNL_ARG_BIAS, data.bias}},
+          own);
+    } else {
+      step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, data.dst}}, own);
+    }
+  }
+
+ private:
+  std::string name_;
+  bool bias_;
+  ScratchPlan plan_;
+  PackedWeights weights_;
+  Step step_;
+  size_t scratch_at_ = 0;
+};
+
+class BackwardDataPass : public ConvolutionPass {
+ public:
+  BackwardDataPass(const ConvolutionProblem& problem, const dnnl::convolution_backward_data::primitive_desc& chosen)
+      : name_(chosen.impl_info_str()),
+        weights_(problem, chosen.weights_desc(), false, plan_),
+        step_(dnnl::convolution_backward_data(chosen),
+              {{DNNL_ARG_DIFF_DST, problem.dst},
+               {DNNL_ARG_WEIGHTS, chosen.weights_desc()},
+               {DNNL_ARG_DIFF_SRC, problem.src}},
+              chosen.scratchpad_desc()),
+        scratch_at_(plan_.add(step_.scratch_bytes())) {}
+  std::string name() const override { return name_; }
+  size_t scratch_bytes() const override { return plan_.bytes(); }
+
+  void run(const ConvolutionData& data, void* scratch) override {
+    const void* weights = weights_.get(data, scratch);
+    step_.run({{DNNL_ARG_DIFF_DST, data.dst}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, data.src}},
+              at_offset(scratch, scratch_at_));
+  }
+
+ private:
+  std::string name_;
+  ScratchPlan plan_;
+  PackedWeights weights_;
+  Step step_;
+  size_t scratch_at_;
+};
+
+void add_to(const float* from, float* to, int64_t count) {
+  parallel_for(count, 1 << 14, [=](int64_t i) { to[i] += from[i]; });
+}
+
+class BackwardWeightsPass : public ConvolutionPass {
+ public:
+  BackwardWeightsPass(const ConvolutionProblem& problem,
+                      const dnnl::convolution_backward_weights::primitive_desc& chosen)
+      : name_(chosen.impl_info_str()), bias_(problem.bias), outputs_(problem.geometry.num_output) {
+    const Desc plain = plain_desc(problem.weight_dims()), packed = chosen.diff_weights_desc();
+    count_ = problem.geometry.weight_shape().count();
+    unpack_ = reorder_step(packed, plain);
+    unpack_at_ = plan_.add(unpack_.scratch_bytes());
+    packed_at_ = plan_.add(packed.get_size());
+    // Only needed to add to a gradient, after the convolution is done: its scratch memory can serve both.
+    std::vector<Step::Arg> args{
+        {DNNL_ARG_SRC, problem.src}, {DNNL_ARG_DIFF_DST, problem.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed}};
+    if (bias_) args.emplace_back(DNNL_ARG_DIFF_BIAS, chosen.diff_bias_desc());
+    step_ = Step(dnnl::convolution_backward_weights(chosen), args, chosen.scratchpad_desc());
+    bias_at_ = plan_.add(sizeof(float) * static_cast<size_t>(outputs_));
+    scratch_at_ = plan_.add(std::max(step_.scratch_bytes(), plain.get_size()));
+  }
+  std::string name() const override { return name_; }
+  size_t scratch_bytes() const override { return plan_.bytes(); }
+
+  void run(const ConvolutionData& data, void* scratch) override {
+    void *packed = at_offset(scratch, packed_at_), *bias = at_offset(scratch, bias_at_);
+    void* own = at_offset(scratch, scratch_at_);
+    if (bias_) {
+      step_.run({{DNNL_ARG_SRC, data.src},
+                 {DNNL_ARG_DIFF_DST, data.dst},
+                 {DNNL_ARG_DIFF_WEIGHTS, packed},
+                 {DNNL_ARG_DIFF_BIAS, bias}},
+                own);
+      if (data.bias) hand_over_bias(data, bias);
+    } else {
+      step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_DIFF_DST, data.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed}}, own);
+    }
+    if (!data.weights) return;
+    const void* target = data.add_weights ? own : data.weights;
+    unpack_.run({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, target}}, at_offset(scratch, unpack_at_));
+    if (data.add_weights) add_to(static_cast<float*>(own), gradient(data.weights), count_);
+  }
+
+ private:
+  static float* gradient(const void* data) { return static_cast<float*>(const_cast<void*>(data)); }
+  void hand_over_bias(const ConvolutionData& data, const void* computed) const {
+    const float* from = static_cast<const float*>(computed);
+    if (data.add_bias) {
+      add_to(from, gradient(data.bias), outputs_);
+    } else {
+      std::copy(from, from + outputs_, gradient(data.bias));
+    }
+  }
+
+  std::string name_;
+  bool bias_;
+  int64_t outputs_, count_;
+  ScratchPlan plan_;
+  Step unpack_, step_;
+  size_t unpack_at_, packed_at_, bias_at_, scratch_at_;
+};
+
+/// Appends a pass for what `chosen` stands for. The implementations after oneDNN's first choice are not worth a trial:
+/// where they differ at all they are its GEMM and reference ones.
+template <typename Pass, typename PrimitiveDesc>
+void add_pass(const ConvolutionProblem& problem, const PrimitiveDesc& chosen, ConvolutionPasses& passes) {
+  if (!is_slow(chosen.impl_info_str())) passes.push_back(std::make_unique<Pass>(problem, chosen));
+}
+
+dnnl::primitive_attr forward_attr(const ConvolutionProblem& problem) {
+  dnnl::primitive_attr attr = scratch_attr();
+  if (!problem.relu) return attr;
+  dnnl::post_ops after;
+  after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, problem.slope, 0.0f);
+  attr.set_post_ops(after);
+  return attr;
+}
+
+}  // namespace
+
+void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl::algorithm algorithm,
+                          ConvolutionPasses& passes) {
+  const Windows w(p.geometry);
+  const Desc weights = any_desc(p.weight_dims());
+  try {
+    if (direction == Direction::kForward) {
+      add_pass<ForwardPass>(p, forward_desc(p, algorithm, forward_attr(p)), passes);
+      return;
+    }
+    const auto forward = hint(p);
+    if (direction == Direction::kBackwardData) {
+      const dnnl::convolution_backward_data::primitive_desc chosen(
+          {algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads}, scratch_attr(), engine(), forward);
+      add_pass<BackwardDataPass>(p, chosen, passes);
+    } else {
+      using BackwardWeights = dnnl::convolution_backward_weights;
+      const Desc bias = plain_desc(Dims{p.geometry.num_output});
+      const BackwardWeights::desc desc =
+          p.bias ? BackwardWeights::desc(algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads, w.pads)
+                 : BackwardWeights::desc(algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads);
+      const BackwardWeights::primitive_desc chosen(desc, scratch_attr(), engine(), forward);
+      add_pass<BackwardWeightsPass>(p, chosen, passes);
+    }
+  } catch (const dnnl::error&) {
+    // That is how oneDNN says that it does not do this; the caller sees that nothing was added.
+  }
+}
+
+bool choose_formats(ConvolutionProblem& problem) {
+  try {
+    const auto chosen = forward_desc(problem, dnnl::algorithm::convolution_direct, forward_attr(problem));
+    if (is_slow(chosen.impl_info_str())) return false;
+    problem.src = chosen.src_desc();
+    problem.dst = chosen.dst_desc();
+    return true;
+  } catch (const dnnl::error&) {
+    return false;
+  }
+}
+
+}  // namespace robusta::onednn

@@ -1,0 +1,49 @@
+#include "layers/backends/onednn/primitive.h"
+
+#include <cassert>
+
+namespace robusta::onednn {
+
+Step::Step(const dnnl::primitive& primitive, const std::vector<Arg>& args, const Desc& scratchpad)
+    : primitive_(primitive), scratch_bytes_(scratchpad.get_size()) {
+  auto add = [this](int arg, const Desc& desc) {
+    memories_.push_back(dnnl::memory(desc, engine(), DNNL_MEMORY_NONE));
+    args_.push_back({arg, memories_.back().get()});
+  };
+  for (const Arg& arg : args) add(arg.first, arg.second);
+  if (scratch_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, scratchpad);
+}
+
+void Step::point(dnnl::memory& memory, const void* data) {
+  // Setting a handle makes oneDNN write zeros into the padding, which is there already: once per address is enough.
+  if (memory.get_data_handle() != data) memory.set_data_handle(const_cast<void*>(data));
+}
+
+void Step::run(std::initializer_list<std::pair<int, const void*>> data, void* scratch) {
+  assert(data.size() + (scratch_bytes_ > 0) == args_.size());
+  size_t index = 0;
+  for (const auto& [arg, pointer] : data) {
+    assert(args_[index].arg == arg && pointer);
+    point(memories_[index++], pointer);
+  }
+  if (scratch_bytes_ > 0) point(memories_[index], scratch);
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream().get(), static_cast<int>(args_.size()), args_.data());
+  if (status != dnnl_success) throw dnnl::error(status, "oneDNN could not run a primitive");
+  stream().wait();
+}
+
+dnnl::primitive_attr scratch_attr() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+Step reorder_step(const Desc& from, const Desc& to) {
+  const dnnl::reorder::primitive_desc chosen(engine(), from, engine(), to, scratch_attr());
+  return Step(dnnl::reorder(chosen), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, chosen.scratchpad_desc());
+}
+
+bool is_slow(const std::string& impl) { return impl.find("ref") != std::string::npos; }
+
+}  // namespace robusta::onednn

@@ -1,0 +1,63 @@
+/// A oneDNN primitive with the memory objects it works on.
+///
+/// The objects are made once; each run only points them at this run's tensors, so that nothing is allocated. Scratch
+/// memory comes from the caller.
+#pragma once
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "layers/backends/onednn/layout.h"
+
+namespace robusta::onednn {
+
+class Step {
+ public:
+  using Arg = std::pair<int, Desc>;  ///< DNNL_ARG_..., format
+
+  Step() = default;
+  /// `scratchpad` as the primitive descriptor tells it, made with scratch_attr().
+  Step(const dnnl::primitive& primitive, const std::vector<Arg>& args, const Desc& scratchpad);
+
+  explicit operator bool() const { return static_cast<bool>(primitive_); }
+  size_t scratch_bytes() const { return scratch_bytes_; }
+
+  /// Runs on these tensors. REQUIRES: one for each argument. Inputs are not changed.
+  void run(std::initializer_list<std::pair<int, const void*>> data, void* scratch);
+
+ private:
+  void point(dnnl::memory& memory, const void* data);
+
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> args_;
+  size_t scratch_bytes_ = 0;
+};
+
+/// Attributes that leave the scratch memory to the caller.
+dnnl::primitive_attr scratch_attr();
+
+/// A copy from one format to another.
+Step reorder_step(const Desc& from, const Desc& to);
+
+/// Offsets within one piece of scratch memory, each aligned for vectors.
+class ScratchPlan {
+ public:
+  size_t add(size_t bytes) {
+    const size_t at = bytes_;
+    bytes_ += (bytes + 63) / 64 * 64;
+    return at;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+};
+
+inline void* at_offset(void* base, size_t bytes) { return static_cast<char*>(base) + bytes; }
+
+/// "ref" implementations are for testing oneDNN, hundreds of times slower than ours.
+bool is_slow(const std::string& impl);
+
+}  // namespace robusta::onednn

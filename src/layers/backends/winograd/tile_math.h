@@ -1,0 +1,82 @@
+/// The transforms of Winograd's minimal filtering on six points: 0, 1, -1, 2, -2 and infinity.
+///
+/// A filter of r taps gives m = 7 - r results from six inputs with six products: F(4, 3) and F(2, 5). A row of m
+/// results and r taps are polynomials; `evaluate` takes their values at the points, `combine` is its transpose, and
+/// `spread`, which serves all r, interpolates (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks",
+/// 2016):
+///
+///     results = combine<m>(kScale * evaluate<r>(taps) * spread(inputs))
+///
+/// For use inside of ROBUSTA_SIMD functions; 16 channels at a time.
+#pragma once
+
+#include "layers/kit/vector_types.h"
+
+namespace robusta::winograd {
+
+inline constexpr int kPoints = 6;
+inline constexpr int kLanes = 16;
+using Vector = Floats<kLanes>;
+
+/// Of the taps' values: 1 over the product of the distances to the other points.
+inline constexpr float kScale[kPoints] = {1.0f / 4, -1.0f / 6, -1.0f / 6, 1.0f / 24, 1.0f / 24, 1.0f};
+
+#define ROBUSTA_INLINE __attribute__((always_inline)) inline
+
+/// y[i] = x[0] + p_i x[1] + p_i^2 x[2] + ...; at infinity the last coefficient.
+template <int K>
+ROBUSTA_INLINE void evaluate(const Vector (&x)[K], Vector (&y)[kPoints]) {
+  Vector even1 = x[0], even2 = x[0], odd1 = x[1], odd2 = x[1];
+  if constexpr (K > 2) even1 += x[2], even2 += 4.0f * x[2];
+  if constexpr (K > 3) odd1 += x[3], odd2 += 4.0f * x[3];
+  if constexpr (K > 4) even1 += x[4], even2 += 16.0f * x[4];
+  y[0] = x[0];
+  y[1] = even1 + odd1;
+  y[2] = even1 - odd1;
+  y[3] = even2 + 2.0f * odd2;
+  y[4] = even2 - 2.0f * odd2;
+  y[5] = x[K - 1];
+}
+
+/// x[j] = sum of p_i^j y[i]: the transpose of evaluate.
+template <int K>
+ROBUSTA_INLINE void combine(const Vector (&y)[kPoints], Vector (&x)[K]) {
+  const Vector sum1 = y[1] + y[2], difference1 = y[1] - y[2];
+  const Vector sum2 = y[3] + y[4], difference2 = 2.0f * (y[3] - y[4]);
+  x[0] = y[0] + sum1 + sum2;
+  x[1] = difference1 + difference2;
+  if constexpr (K > 2) x[2] = sum1 + 4.0f * sum2;
+  if constexpr (K > 3) x[3] = difference1 + 4.0f * difference2;
+  if constexpr (K > 4) x[4] = sum1 + 16.0f * sum2;
+  x[K - 1] += y[5];
+}
+
+ROBUSTA_INLINE void spread(const Vector (&x)[kPoints], Vector (&y)[kPoints]) {
+  const Vector even1 = x[4] - 4.0f * x[2], odd1 = x[3] - 4.0f * x[1];
+  const Vector even2 = x[4] - x[2], odd2 = 2.0f * (x[3] - x[1]);
+  y[0] = 4.0f * x[0] - 5.0f * x[2] + x[4];
+  y[1] = even1 + odd1;
+  y[2] = even1 - odd1;
+  y[3] = even2 + odd2;
+  y[4] = even2 - odd2;
+  y[5] = 4.0f * x[1] - 5.0f * x[3] + x[5];
+}
+
+/// Applies `step` to the rows, then to the columns.
+template <int From, int To, typename Step>
+ROBUSTA_INLINE void both_ways(const Vector (&x)[From][From], Vector (&y)[To][To], const Step& step) {
+  Vector half[From][To];
+#pragma GCC unroll 6
+  for (int i = 0; i < From; ++i) step(x[i], half[i]);
+#pragma GCC unroll 6
+  for (int j = 0; j < To; ++j) {
+    Vector column[From], result[To];
+#pragma GCC unroll 6
+    for (int i = 0; i < From; ++i) column[i] = half[i][j];
+    step(column, result);
+#pragma GCC unroll 6
+    for (int i = 0; i < To; ++i) y[i][j] = result[i];
+  }
+}
+
+}  // namespace robusta::winograd

@@ -1,0 +1,135 @@
+#include "layers/backends/winograd/tiles.h"
+
+#include <algorithm>
+
+#include "base/simd.h"
+
+namespace robusta::winograd {
+namespace {
+
+/// Where a tile begins; may lie outside of the plane.
+struct Corner {
+  int64_t sample, y, x;
+};
+
+ROBUSTA_INLINE Corner corner_of(const Tiling& tiling, int64_t tile) {
+  const int64_t sample = tile / tiling.per_sample(), place = tile % tiling.per_sample();
+  return {sample, place / tiling.columns * tiling.step, place % tiling.columns * tiling.step};
+}
+
+/// The 16 channels of one pixel.
+template <bool kGated>
+ROBUSTA_INLINE void load_pixel(const Source& from, int64_t at, Vector& to) {
+  to = floats_at<kLanes>(from.pixels + at);
+  if constexpr (kGated) to = floats_at<kLanes>(from.gate + at) > 0 ? to : to * from.slope;
+}
+
+/// K x K pixels from (y, x) on, of the plane that begins at `plane`.
+template <int K, bool kGated>
+ROBUSTA_INLINE void load(const Source& from, const Planes& planes, int64_t plane, int64_t y, int64_t x,
+                         Vector (&to)[K][K]) {
+  const int64_t corner = plane + (y * planes.width + x) * kLanes, row = planes.width * kLanes;
+  if (y >= 0 && x >= 0 && y + K <= planes.height && x + K <= planes.width) {
+    for (int i = 0; i < K; ++i) {
+      for (int j = 0; j < K; ++j) load_pixel<kGated>(from, corner + i * row + j * kLanes, to[i][j]);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < K; ++i) {
+    for (int64_t j = 0; j < K; ++j) {
+      to[i][j] = Vector{};
+      const bool inside = y + i >= 0 && y + i < planes.height && x + j >= 0 && x + j < planes.width;
+      if (inside) load_pixel<kGated>(from, corner + i * row + j * kLanes, to[i][j]);
+    }
+  }
+}
+
+ROBUSTA_INLINE void scatter(const Vector (&points)[kPoints][kPoints], int64_t stride, float* to) {
+  for (int i = 0; i < kPoints; ++i) {
+    for (int j = 0; j < kPoints; ++j) floats_at<kLanes>(to + (i * kPoints + j) * stride) = points[i][j];
+  }
+}
+
+ROBUSTA_INLINE void gather(const float* from, int64_t stride, Vector (&points)[kPoints][kPoints]) {
+  for (int i = 0; i < kPoints; ++i) {
+    for (int j = 0; j < kPoints; ++j) points[i][j] = floats_at<kLanes>(from + (i * kPoints + j) * stride);
+  }
+}
+
+/// The windows of the tiles of one channel block.
+template <bool kGated>
+ROBUSTA_SIMD void spread_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
+                               const Source& from, float* to) {
+  for (int64_t t = 0; t < range.count; ++t) {
+    const Corner at = corner_of(tiling, range.begin + t);
+    Vector window[kPoints][kPoints], points[kPoints][kPoints];
+    load<kPoints, kGated>(from, planes, planes.offset(at.sample, block, 0, 0), at.y - tiling.pad_y, at.x - tiling.pad_x,
+                          window);
+    both_ways<kPoints, kPoints>(
+        window, points, [](const auto& x, auto& y) __attribute__((always_inline)) { spread(x, y); });
+    scatter(points, range.stride, to + t * range.row + block * kLanes);
+  }
+}
+
+template <int M, bool kGated>
+ROBUSTA_SIMD void evaluate_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
+                                 const Source& from, float* to, double* sums) {
+  Vector sum = {};
+  for (int64_t t = 0; t < range.count; ++t) {
+    const Corner at = corner_of(tiling, range.begin + t);
+    Vector tile[M][M], points[kPoints][kPoints];
+    load<M, kGated>(from, planes, planes.offset(at.sample, block, 0, 0), at.y, at.x, tile);
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < M; ++j) sum += tile[i][j];
+    }
+    both_ways<M, kPoints>(
+        tile, points, [](const auto& x, auto& y) __attribute__((always_inline)) { evaluate<M>(x, y); });
+    scatter(points, range.stride, to + t * range.row + block * kLanes);
+  }
+  for (int lane = 0; lane < kLanes; ++lane) sums[block * kLanes + lane] += sum[lane];
+}
+
+template <int M>
+ROBUSTA_SIMD void combine_block(const Tiling& tiling, const Planes& planes, const TileRange& range,
+                                const Finish& finish, int64_t block, const float* from, float* to) {
+  Vector bias = {};
+  if (finish.bias) bias = floats_at<kLanes>(finish.bias + block * kLanes);
+  for (int64_t t = 0; t < range.count; ++t) {
+    const Corner at = corner_of(tiling, range.begin + t);
+    Vector points[kPoints][kPoints], tile[M][M];
+    gather(from + t * range.row + block * kLanes, range.stride, points);
+    both_ways<kPoints, M>(
+        points, tile, [](const auto& x, auto& y) __attribute__((always_inline)) { combine<M>(x, y); });
+    float* plane = to + planes.offset(at.sample, block, 0, 0);
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < M; ++j) {
+        if (at.y + i >= planes.height || at.x + j >= planes.width) continue;
+        const Vector z = tile[i][j] + bias;
+        floats_at<kLanes>(plane + ((at.y + i) * planes.width + at.x + j) * kLanes) = z > 0 ? z : z * finish.slope;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void spread_windows(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to) {
+  const auto block = from.gate ? spread_block<true> : spread_block<false>;
+  for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, b, from, to);
+}
+
+void evaluate_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to,
+                    double* sums) {
+  const auto wide = from.gate ? evaluate_block<4, true> : evaluate_block<4, false>;
+  const auto narrow = from.gate ? evaluate_block<2, true> : evaluate_block<2, false>;
+  const auto block = tiling.step == 4 ? wide : narrow;
+  for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, b, from, to, sums);
+}
+
+void combine_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Finish& finish,
+                   const float* from, float* to) {
+  const auto block = tiling.step == 4 ? combine_block<4> : combine_block<2>;
+  for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, finish, b, from, to);
+}
+
+}  // namespace robusta::winograd

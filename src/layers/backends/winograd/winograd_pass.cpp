@@ -1,0 +1,208 @@
+#include "layers/backends/winograd/winograd_pass.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "layers/backends/winograd/tile_products.h"
+#include "layers/backends/winograd/tiled_problem.h"
+#include "layers/backends/winograd/tiles.h"
+#include "layers/backends/winograd/weights.h"
+
+namespace robusta::winograd {
+namespace {
+
+using onednn::at_offset;
+using onednn::ConvolutionData;
+using onednn::ConvolutionProblem;
+using onednn::Direction;
+using onednn::ScratchPlan;
+
+size_t bytes_of(int64_t floats) { return static_cast<size_t>(floats) * sizeof(float); }
+
+float* floats_in(void* scratch, size_t at) { return static_cast<float*>(at_offset(scratch, at)); }
+
+std::string name_of(const TiledProblem& problem) {
+  return problem.tiling().step == 4 ? "winograd_4x4_3x3:native" : "winograd_2x2_5x5:native";
+}
+
+/// Forward, or backward to the data: images in, images out.
+class ImagePass : public onednn::ConvolutionPass {
+ public:
+  ImagePass(Direction direction, const ConvolutionProblem& problem)
+      : tiled_(problem, direction),
+        back_(direction == Direction::kBackwardData),
+        outputs_(back_ ? problem.geometry.channels : problem.geometry.num_output),
+        has_bias_(problem.bias && !back_),
+        slope_(back_ || problem.relu ? problem.slope : 1.0f) {
+    weights_at_ = plan_.add(bytes_of(tiled_.view().transformed()));
+    bias_at_ = plan_.add(bytes_of(round_up(outputs_, kLanes)));
+    windows_at_ = plan_.add(bytes_of(tiled_.slots() * window_floats()));
+    products_at_ = plan_.add(bytes_of(tiled_.slots() * product_floats()));
+  }
+  std::string name() const override { return name_of(tiled_); }
+  size_t scratch_bytes() const override { return plan_.bytes(); }
+  bool gates() const override { return true; }
+
+  void run(const ConvolutionData& data, void* scratch) override {
+    const float* bias = has_bias_ ? padded_bias(data.bias, scratch) : nullptr;
+    for (int64_t group = 0; group < tiled_.groups(); ++group) {
+      transform_weights(tiled_.view(), static_cast<const float*>(data.weights) + group * tiled_.weight_count(),
+                        floats_in(scratch, weights_at_));
+      run_group(data, group, bias, scratch);
+    }
+  }
+
+ private:
+  Planes from(int64_t group) const { return back_ ? tiled_.dst(group) : tiled_.src(group); }
+  Planes to(int64_t group) const { return back_ ? tiled_.src(group) : tiled_.dst(group); }
+  int64_t window_floats() const { return tiled_.buffer(from(0).channels()); }
+  int64_t product_floats() const { return tiled_.buffer(to(0).channels()); }
+
+  const float* padded_bias(const void* bias, void* scratch) const {
+    float* padded = floats_in(scratch, bias_at_);
+    std::fill_n(padded, round_up(outputs_, kLanes), 0.0f);
+    std::memcpy(padded, bias, bytes_of(outputs_));
+    return padded;
+  }
+
+  void run_group(const ConvolutionData& data, int64_t group, const float* bias, void* scratch) const {
+    const Planes from = this->from(group), to = this->to(group);
+    const Source image{static_cast<const float*>(back_ ? data.dst : data.src),
+                       back_ ? static_cast<const float*>(data.gate) : nullptr, slope_};
+    float* result = static_cast<float*>(const_cast<void*>(back_ ? data.src : data.dst));
+    const float* weights = floats_in(scratch, weights_at_);
+    const Finish finish{bias ? bias + to.first * kLanes : nullptr, back_ ? 1.0f : slope_};
+    const int64_t inputs = from.channels(), outputs = to.channels();
+    float *windows = floats_in(scratch, windows_at_), *products = floats_in(scratch, products_at_);
+    tiled_.run(
+        [&](int64_t, const Piece& piece, int64_t first, int64_t count) {
+          spread_windows(tiled_.tiling(), from, {piece.begin + first, count, tiled_.row(inputs), tiled_.stride(inputs)},
+                         image, windows + piece.slot * window_floats() + first * tiled_.row(inputs));
+        },
+        [&](const Piece& piece, int64_t point) {
+          multiply_tiles({round_up(piece.count, kTileRows), inputs, outputs, tiled_.row(inputs), tiled_.row(outputs)},
+                         windows + piece.slot * window_floats() + point * tiled_.stride(inputs),
+                         weights + point * tiled_.view().stride(),
+                         products + piece.slot * product_floats() + point * tiled_.stride(outputs));
+        },
+        [&](int64_t, const Piece& piece, int64_t first, int64_t count) {
+          combine_tiles(tiled_.tiling(), to, {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)},
+                        finish, products + piece.slot * product_floats() + first * tiled_.row(outputs), result);
+        });
+  }
+
+  TiledProblem tiled_;
+  bool back_;
+  int64_t outputs_;
+  bool has_bias_;
+  float slope_;
+  ScratchPlan plan_;
+  size_t weights_at_, bias_at_, windows_at_, products_at_;
+};
+
+/// Backward to the weights and the bias.
+class WeightsPass : public onednn::ConvolutionPass {
+ public:
+  explicit WeightsPass(const ConvolutionProblem& problem)
+      : tiled_(problem, Direction::kBackwardWeights), outputs_(problem.geometry.num_output), slope_(problem.slope) {
+    sums_at_ = plan_.add(bytes_of(tiled_.slots() * tiled_.view().transformed()));
+    bias_at_ = plan_.add(static_cast<size_t>(tiled_.workers() * bias_sums()) * sizeof(double));
+    windows_at_ = plan_.add(bytes_of(tiled_.slots() * window_floats()));
+    gradients_at_ = plan_.add(bytes_of(tiled_.slots() * gradient_floats()));
+  }
+  std::string name() const override { return name_of(tiled_); }
+  size_t scratch_bytes() const override { return plan_.bytes(); }
+  bool gates() const override { return true; }
+
+  void run(const ConvolutionData& data, void* scratch) override {
+    double* bias = static_cast<double*>(at_offset(scratch, bias_at_));
+    std::fill_n(bias, tiled_.workers() * bias_sums(), 0.0);
+    for (int64_t group = 0; group < tiled_.groups(); ++group) {
+      sum_group(data, group, bias, scratch);
+      if (!data.weights) continue;
+      combine_weights(tiled_.view(), floats_in(scratch, sums_at_), tiled_.slots(), data.add_weights,
+                      written(data.weights) + group * tiled_.weight_count());
+    }
+    if (data.bias) hand_over_bias(bias, data.add_bias, written(data.bias));
+  }
+
+ private:
+  static float* written(const void* data) { return static_cast<float*>(const_cast<void*>(data)); }
+  int64_t bias_sums() const { return round_up(outputs_, kLanes); }
+  int64_t window_floats() const { return tiled_.buffer(tiled_.src(0).channels()); }
+  int64_t gradient_floats() const { return tiled_.buffer(tiled_.dst(0).channels()); }
+
+  void sum_group(const ConvolutionData& data, int64_t group, double* bias, void* scratch) const {
+    const Planes src = tiled_.src(group), dst = tiled_.dst(group);
+    const int64_t inputs = src.channels(), outputs = dst.channels(), all = tiled_.view().transformed();
+    float* sums = floats_in(scratch, sums_at_);
+    parallel_ranges(tiled_.slots() * all, 1 << 14,
+                    [=](int64_t begin, int64_t end) { std::fill(sums + begin, sums + end, 0.0f); });
+    const Source image{static_cast<const float*>(data.src)};
+    const Source gradient{static_cast<const float*>(data.dst), static_cast<const float*>(data.gate), slope_};
+    float *windows = floats_in(scratch, windows_at_), *gradients = floats_in(scratch, gradients_at_);
+    tiled_.run(
+        [&](int64_t worker, const Piece& piece, int64_t first, int64_t count) {
+          spread_windows(tiled_.tiling(), src, {piece.begin + first, count, tiled_.row(inputs), tiled_.stride(inputs)},
+                         image, windows + piece.slot * window_floats() + first * tiled_.row(inputs));
+          evaluate_tiles(tiled_.tiling(), dst,
+                         {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)}, gradient,
+                         gradients + piece.slot * gradient_floats() + first * tiled_.row(outputs),
+                         bias + worker * bias_sums() + dst.first * kLanes);
+        },
+        [&](const Piece& piece, int64_t point) {
+          add_products({piece.count, inputs, outputs, tiled_.row(inputs), tiled_.row(outputs)},
+                       windows + piece.slot * window_floats() + point * tiled_.stride(inputs),
+                       gradients + piece.slot * gradient_floats() + point * tiled_.stride(outputs),
+                       sums + piece.slot * all + point * tiled_.view().stride());
+        },
+        [](int64_t, const Piece&, int64_t, int64_t) {});
+  }
+
+  void hand_over_bias(const double* sums, bool add, float* bias) const {
+    for (int64_t o = 0; o < outputs_; ++o) {
+      double sum = add ? bias[o] : 0.0f;
+      for (int64_t worker = 0; worker < tiled_.workers(); ++worker) sum += sums[worker * bias_sums() + o];
+      bias[o] = static_cast<float>(sum);
+    }
+  }
+
+  TiledProblem tiled_;
+  int64_t outputs_;
+  float slope_;
+  ScratchPlan plan_;
+  size_t sums_at_, bias_at_, windows_at_, gradients_at_;
+};
+
+bool in_blocks(const onednn::Desc& desc) { return onednn::channel_block(onednn::layout_of(desc)) == kLanes; }
+
+}  // namespace
+
+bool has_wide_vectors() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
+bool can_run(const ConvolutionGeometry& g) {
+  if (!has_wide_vectors() || g.axes.size() != 2 || g.axes[0].kernel != g.axes[1].kernel) return false;
+  for (const WindowAxis& axis : g.axes) {
+    const bool known = axis.kernel == 3 || axis.kernel == 5;
+    if (!known || axis.stride != 1 || axis.dilation != 1 || axis.pad >= axis.kernel) return false;
+  }
+  return g.group == 1 || (g.channels / g.group % kLanes == 0 && g.num_output / g.group % kLanes == 0);
+}
+
+void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
+  if (!can_run(problem.geometry) || !in_blocks(problem.src) || !in_blocks(problem.dst)) return;
+  if (direction == Direction::kBackwardWeights) {
+    passes.push_back(std::make_unique<WeightsPass>(problem));
+  } else {
+    passes.push_back(std::make_unique<ImagePass>(direction, problem));
+  }
+}
+
+}  // namespace robusta::winograd

@@ -1,0 +1,23 @@
+/// Convolutions of 3x3 and 5x5 with stride 1 by Winograd's method, F(4x4, 3x3) and F(2x2, 5x5), on channels in blocks
+/// of 16.
+///
+/// Tiles are transformed, multiplied and transformed back some at a time, so that what lies between stays in the
+/// caches: that beats methods that transform a whole batch at once where channels are few and images large. Rounding
+/// is about 1e-5 of the largest result.
+#pragma once
+
+#include "layers/backends/onednn/convolution_pass.h"
+
+namespace robusta::winograd {
+
+/// The transforms fill the 32 registers of AVX-512; with fewer, oneDNN's kernels win.
+bool has_wide_vectors();
+
+/// True for the shapes that are known here, on processors with wide vectors.
+bool can_run(const ConvolutionGeometry& geometry);
+
+/// Appends this way of running the problem; nothing where it does not fit.
+void add_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
+                onednn::ConvolutionPasses& passes);
+
+}  // namespace robusta::winograd

@@ -1,0 +1,159 @@
+/// How a layer, or a fused chain of layers, is computed.
+///
+/// When a net is planned each candidate for a layer is offered a KernelRequest, best first; it either declines with a
+/// reason or returns a Kernel that has chosen its layouts and booked the memory it will need. The last candidate is the
+/// reference kernel, which takes plain tensors in f32 and f64 and never declines. A kernel allocates nothing when run
+/// and keeps no pointer from one run to the next. Kernels of one net run one at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "layers/kit/layer.h"
+#include "layers/kit/param.h"
+#include "layers/kit/step_reduce.h"
+#include "tensor/tensor.h"
+
+namespace robusta {
+
+/// What every step of one pass over a batch knows.
+struct Pass {
+  uint64_t seed = 0;            ///< random_seed of the run
+  uint64_t first_sample = 0;    ///< global position of this batch's first sample since training began
+  uint64_t next_sample = 0;     ///< the same for the batch that this rank takes after this one
+  int64_t batch = 1;            ///< samples in this batch
+  StepReduce* ranks = nullptr;  ///< the ranks that train together; null: this one alone
+};
+
+/// Picks the fastest of several ways, by timing or from a record. Its answers are saved with the training state: other
+/// kernels sum in another order.
+class Tuner {
+ public:
+  virtual ~Tuner() = default;
+  /// `run(i)` runs option i once, on memory of its own; an Error{kUnsupported} from it rules the option out. Returns
+  /// the index of the chosen option.
+  virtual int choose(const std::string& key, const std::vector<std::string>& options,
+                     const std::function<void(int)>& run) = 0;
+};
+
+/// What the planner asks of a candidate.
+struct KernelRequest {
+  std::vector<const Layer*> layers;  ///< one layer, or a chain to fuse: each one's top 0 is the next one's bottom 0
+  std::vector<TensorDesc> bottoms;   ///< of the first layer, in the layouts and types their producers leave
+  std::vector<TensorDesc> tops;      ///< of the last layer, plain, of the type that activations should have
+  std::vector<TensorDesc> params;    ///< of all layers, in order, plain
+  bool backward = false;             ///< the gradient will run through here
+  std::vector<bool> bottom_grads;    ///< which bottoms then want one
+  std::vector<bool> param_grads;     ///< which parameters learn
+  Tuner* tuner = nullptr;            ///< null: choose without timing
+  Device* device = nullptr;          ///< where it will run; null: the host
+
+  template <typename L>
+  const L& layer(size_t index = 0) const {
+    return static_cast<const L&>(*layers[index]);
+  }
+  /// What bottoms and tops are to be stored as. A kernel may keep some of them in f32 (Booking::bottom_types).
+  DType dtype() const { return !tops.empty() ? tops[0].dtype : bottoms.empty() ? DType::kF32 : bottoms[0].dtype; }
+};
+
+/// `to` may live in the memory of `from`.
+struct Alias {
+  int from, to;
+  bool same_content;  ///< true: both hold the same numbers, so `from` stays valid; false: `from` is overwritten
+};
+
+/// What a kernel settles when it is made.
+struct Booking {
+  std::vector<Layout> bottom_layouts, top_layouts;  ///< of values and gradients alike; empty: all plain
+  std::vector<DType> bottom_types, top_types;       ///< the same; empty: all of the request's dtype()
+  std::vector<bool> reads_bottoms, reads_tops;      ///< values that backward reads; empty: all bottoms, no tops
+  size_t saved_bytes = 0;                           ///< kept from forward to backward
+  size_t forward_scratch = 0, backward_scratch = 0;
+  std::vector<Alias> forward_aliases;    ///< bottom -> top; the kernel must work with equal and with different memory
+  std::vector<Alias> backward_aliases;   ///< top gradient -> bottom gradient
+  bool equal_bottom_diffs = false;       ///< all wanted bottom gradients are equal: they may lie in one memory
+  bool takes_missing_top_diffs = false;  ///< true: a top gradient may be null, meaning zero; else the net fills zeros
+  bool asks_ranks = false;               ///< may call Pass::ranks: its work then waits for the host
+  bool reads_position = false;           ///< a GPU's kernel reads KernelRun::first_sample
+  bool repeatable = false;               ///< cheap, and forward may run once more in a pass (KernelRun::again)
+};
+
+/// The memory of one run. Unwanted gradients are null tensors.
+struct KernelRun {
+  std::span<const Tensor> bottoms, tops;
+  std::span<const Tensor> bottom_diffs, top_diffs;
+  std::span<Param* const> params;
+  /// Per parameter: true to add to its gradient, false to overwrite it (iter_size, shared parameters).
+  std::span<const char> accumulate;
+  void* saved = nullptr;
+  void* scratch = nullptr;
+  const Pass* pass = nullptr;
+  /// pass->first_sample in the device's memory. What is recorded as a graph reads it there: all else of `pass` keeps
+  /// its value from one launch to the next.
+  const uint64_t* first_sample = nullptr;
+  /// Forward of a `repeatable` kernel, once more: bottoms, parameters and `saved` are as the first run left them. Makes
+  /// the same tops, bit by bit, and changes nothing else.
+  bool again = false;
+  Stream* stream = nullptr;  ///< where a GPU's kernels are enqueued; the host's need none
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  const Booking& booking() const { return booking_; }
+  /// What runs, for `caffe plan`: "reference", "onednn jit_wino_4x3:avx512_core".
+  virtual std::string describe() const = 0;
+  /// Writes tops from bottoms. May change statistic parameters (and then raises their version).
+  virtual void forward(const KernelRun& run) = 0;
+  /// Writes the wanted bottom_diffs and the gradients of learning parameters from top_diffs.
+  virtual void backward(const KernelRun& run) = 0;
+  /// Called when the work of a forward pass is done: throws what was wrong with its data, where forward could not
+  /// because a GPU found it.
+  virtual void check(const Pass& pass) {}
+
+ protected:
+  Booking booking_;
+};
+
+/// Makes a kernel, or returns null and says why not.
+using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelRequest& request, std::string& why_not);
+
+struct KernelCandidate {
+  std::string pattern;  ///< layer type, or types joined by '+' for a fused chain: "Convolution+ReLU"
+  std::string backend;  ///< "reference", "native" (our own loops and matrix products), "onednn", ...
+  std::string device;   ///< kind of memory the kernel works on: "cpu", "cuda", "emulated" (device/gpu/target.h)
+  int priority;         ///< higher is asked first; reference kernels have 0
+  KernelFactory factory;
+};
+
+bool register_kernel(KernelCandidate candidate);
+/// The candidates for this pattern on this kind of device, best first.
+std::vector<const KernelCandidate*> kernel_candidates(const std::string& pattern, const std::string& device);
+/// The longest fused chain that any candidate offers.
+int longest_pattern();
+
+/// At namespace scope: `ROBUSTA_REGISTER_KERNEL("ReLU", "onednn", 20, make_relu_onednn);`
+#define ROBUSTA_REGISTER_KERNEL(pattern, backend, priority, factory) \
+  static const bool registered_kernel_##factory =                    \
+      ::robusta::register_kernel({pattern, backend, "cpu", priority, factory})
+
+/// The same in a file named *_gpu.cpp or *_cuda.cpp.
+#define ROBUSTA_REGISTER_GPU_KERNEL(pattern, backend, priority, factory) \
+  static const bool registered_kernel_##factory =                        \
+      ::robusta::register_kernel({pattern, backend, ::robusta::kGpuKind, priority, factory})
+
+/// Registers `Class<T>` with constructor Class(const KernelRequest&) as the reference kernel of a layer type.
+#define ROBUSTA_REGISTER_REFERENCE(type, Class)                                                             \
+  static std::unique_ptr<::robusta::Kernel> make_reference_##Class(const ::robusta::KernelRequest& request, \
+                                                                   std::string&) {                          \
+    return ::robusta::dispatch(request.dtype(), [&](auto t) -> std::unique_ptr<::robusta::Kernel> {         \
+      return std::make_unique<Class<decltype(t)>>(request);                                                 \
+    });                                                                                                     \
+  }                                                                                                         \
+  ROBUSTA_REGISTER_KERNEL(type, "reference", 0, make_reference_##Class)
+
+}  // namespace robusta

@@ -1,0 +1,35 @@
+/// Accuracy: the share of positions whose true class is among the top_k scores. Shared by its kernels.
+///
+/// Bottoms: scores; labels, one for each position outside the class axis. Tops: the share, a scalar; optionally the
+/// shares of each class.
+#pragma once
+
+#include <optional>
+
+#include "layers/kit/layer.h"
+
+namespace robusta {
+
+class AccuracyLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity arity() const override { return {2, 2, 1, 2}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  bool allows_gradient(int) const override { return false; }
+  bool has_backward() const override { return false; }
+  double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>&) const override {
+    return static_cast<double>(bottoms[0].count());
+  }
+
+  int axis() const { return axis_; }  ///< the class axis, counted from the front; after infer_tops
+  int64_t top_k() const { return param().accuracy_param().top_k(); }
+  std::optional<int> ignored() const {
+    if (!param().accuracy_param().has_ignore_label()) return std::nullopt;
+    return param().accuracy_param().ignore_label();
+  }
+
+ private:
+  int axis_ = 1;
+};
+
+}  // namespace robusta

@@ -1,0 +1,92 @@
+// BatchNorm: shapes and parameters.
+
+#include "layers/types/batch_norm/batch_norm.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "layers/kit/bottom_checks.h"
+#include "layers/kit/filler.h"
+
+namespace robusta {
+
+BatchNormLayer::BatchNormLayer(const caffe::LayerParameter& param) : Layer(param) {
+  const auto& p = param.batch_norm_param();
+  if (!(p.eps() >= 0)) {
+    throw Error(ErrorKind::kConfig, str("eps ", p.eps(), " is negative"), "use a small positive number")
+        .in_field("batch_norm_param.eps");
+  }
+  if (p.relu()) {
+    throw Error(ErrorKind::kUnsupported, "a ReLU inside batch_norm_param is not supported",
+                "write it as a layer of its own: fusing is done when the net is planned")
+        .in_field("batch_norm_param.relu");
+  }
+  if (p.stats_batch_size() > 0) {
+    LOG_WARNING << "layer " << param.name() << ": stats_batch_size " << p.stats_batch_size()
+                << " (Intel) is not done by this build: statistics are over the whole batch of a rank";
+  }
+  for (int i = 0; i < param.param_size() && i < 3; ++i) {
+    if (param.param(i).has_lr_mult() && param.param(i).lr_mult() != 0) {
+      throw Error(ErrorKind::kConfig,
+                  str("lr_mult ", param.param(i).lr_mult(), " for statistic ", i, " of a BatchNorm layer"),
+                  "statistics are not learned: remove the param or set lr_mult: 0")
+          .in_field("param.lr_mult");
+    }
+  }
+  scale_filler_ = p.has_scale_filler() ? p.scale_filler() : p.filler();
+  if (!p.has_scale_filler() && !p.has_filler()) scale_filler_.set_value(1);
+}
+
+bool BatchNormLayer::uses_global_stats() const {
+  const auto& p = param().batch_norm_param();
+  return p.has_use_global_stats() ? p.use_global_stats() : !training();
+}
+
+bool BatchNormLayer::has_scale() const {
+  const auto& p = param().batch_norm_param();
+  return p.scale_bias() || p.has_scale_filler() || p.has_filler() || p.has_bias_filler();
+}
+
+std::vector<Shape> BatchNormLayer::infer_tops(const std::vector<Shape>& bottoms) {
+  require_elements(bottoms);
+  const Shape& bottom = bottoms[0];
+  if (bottom.axes() == 0) throw Error(ErrorKind::kConfig, "BatchNorm takes no scalar");
+  const bool one_channel = bottom.axes() == 1;
+  const int64_t channels = one_channel ? 1 : bottom[1];
+  statistics_.settle({channels}, "statistics");
+  batch_ = one_channel ? 1 : bottom[0];
+  channels_ = channels;
+  plane_ = one_channel ? bottom[0] : bottom.count(2);
+  return bottoms;
+}
+
+std::vector<ParamDecl> BatchNormLayer::params() const {
+  const Shape per_channel = statistics_.get();
+  std::vector<ParamDecl> decls{{per_channel, nullptr, true}, {per_channel, nullptr, true}, {{1}, nullptr, true}};
+  if (has_scale()) {
+    const auto& p = param().batch_norm_param();
+    decls.push_back({per_channel, &scale_filler_});
+    decls.push_back({per_channel, &p.bias_filler()});
+    check_filler(scale_filler_, per_channel, str("batch_norm_param.", p.has_filler() ? "filler" : "scale_filler"));
+    check_filler(p.bias_filler(), per_channel, "batch_norm_param.bias_filler");
+  }
+  return decls;
+}
+
+double BatchNormLayer::forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const {
+  return (uses_global_stats() ? 2.0 : 5.0) * static_cast<double>(tops[0].count());
+}
+
+void share_moments(StepReduce* ranks, std::span<double> moments) {
+  if (!ranks) return;
+  const size_t channels = moments.size() / 2;
+  const std::span<double> mean = moments.first(channels), variance = moments.last(channels);
+  for (size_t c = 0; c < channels; ++c) variance[c] += mean[c] * mean[c];
+  ranks->sum(moments);
+  for (double& moment : moments) moment /= ranks->ranks();
+  for (size_t c = 0; c < channels; ++c) variance[c] = std::max(0.0, variance[c] - mean[c] * mean[c]);
+}
+
+ROBUSTA_REGISTER_LAYER("BatchNorm", BatchNormLayer);
+
+}  // namespace robusta

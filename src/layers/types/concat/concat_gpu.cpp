@@ -1,0 +1,49 @@
+// Concat on the GPU, plain or channels last.
+
+#include "layers/backends/gpu/pieces.h"
+#include "layers/kit/kernel.h"
+#include "layers/types/concat/concat.h"
+
+namespace robusta {
+namespace {
+
+class ConcatGpu : public Kernel {
+ public:
+  explicit ConcatGpu(const KernelRequest& request)
+      : pieces_(request.tops, request.bottoms, request.layer<ConcatLayer>().axis(), request.bottoms,
+                joined_type(request)) {
+    booking_.bottom_types.assign(request.bottoms.size(), joined_type(request));
+    booking_.top_types = {joined_type(request)};
+    for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(pieces_.layout_of(bottom));
+    booking_.top_layouts = {pieces_.layout_of(request.tops[0])};
+    booking_.repeatable = true;
+    booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    if (request.bottoms.size() == 1) {
+      booking_.forward_aliases = {{0, 0, true}};
+      booking_.backward_aliases = {{0, 0, true}};
+    }
+  }
+  std::string describe() const override { return "gpu"; }
+  void forward(const KernelRun& run) override { pieces_.join(run.stream, run.bottoms, run.tops[0]); }
+  void backward(const KernelRun& run) override { pieces_.cut(run.stream, run.top_diffs[0], run.bottom_diffs); }
+
+ private:
+  /// That of the bottoms where it is one, so that nothing is rounded on the way.
+  static DType joined_type(const KernelRequest& request) {
+    const DType first = request.bottoms[0].dtype;
+    const auto same = [=](const TensorDesc& bottom) { return bottom.dtype == first; };
+    return std::all_of(request.bottoms.begin(), request.bottoms.end(), same) ? first : request.dtype();
+  }
+
+  GpuPieces pieces_;
+};
+
+std::unique_ptr<Kernel> make_concat_gpu(const KernelRequest& request, std::string&) {
+  return std::make_unique<ConcatGpu>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("Concat", "gpu", 10, make_concat_gpu);
+
+}  // namespace robusta

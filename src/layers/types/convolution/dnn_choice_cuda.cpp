@@ -1,0 +1,195 @@
+#include "layers/types/convolution/dnn_choice_cuda.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_stream.h"
+#include "device/cuda/dnn/context.h"
+#include "robusta/error.h"
+
+namespace robusta::dnn {
+namespace {
+
+/// A plan may not want more than this: cuDNN's fastest ones sometimes want copies of whole activations.
+size_t workspace_limit(const Problem& problem) {
+  constexpr size_t kLeast = size_t{256} << 20;
+  const int64_t elements = problem.image_size() + problem.result_size();
+  return std::max(kLeast, static_cast<size_t>(elements) * size_of(problem.type) / 2);
+}
+
+/// An engine for a graph, and the plan once somebody has asked for it.
+class Way {
+ public:
+  Way(std::shared_ptr<const Graph> graph, Engine engine, bool fused)
+      : fused_(fused),
+        name_((fused ? "fused_" : "") + engine.name),
+        graph_(std::move(graph)),
+        engine_(std::move(engine)) {}
+
+  bool fused() const { return fused_; }
+  const std::string& name() const { return name_; }
+  /// Of a plan that there is not.
+  const std::string& why_not() const { return why_not_; }
+
+  std::shared_ptr<const Plan> plan(const Site& site, const std::string& key, size_t limit) {
+    if (plan_ || !engine_) return plan_;
+    const std::string cache_key = key + "/" + name_;
+    if (site.cache) plan_ = site.cache->find(cache_key);
+    if (!plan_) plan_ = Plan::make(site.target, graph_, std::move(*engine_), why_not_);
+    engine_.reset();
+    if (plan_ && plan_->workspace_bytes() > limit) {
+      why_not_ = str("wants ", plan_->workspace_bytes() >> 20, " MiB of workspace");
+      plan_ = nullptr;
+    }
+    if (plan_ && site.cache) site.cache->add(cache_key, plan_);
+    return plan_;
+  }
+
+ private:
+  bool fused_;
+  std::string name_, why_not_;
+  std::shared_ptr<const Graph> graph_;
+  std::optional<Engine> engine_;
+  std::shared_ptr<const Plan> plan_;
+};
+
+/// Tensor cores are what 16 bits are for; TF32 is a question of f32 alone.
+MathOptions rules_of(const Problem& problem, const Site& site) {
+  MathOptions rules = site.rules;
+  if (is_16_bit(problem.type)) rules.tf32 = true;
+  return rules;
+}
+
+void add_ways(Direction direction, const Problem& problem, const Site& site, size_t most, bool fused,
+              std::vector<Way>& ways, std::string& why_not) {
+  const std::shared_ptr<const Graph> graph = make_graph(direction, problem, site.target, why_not);
+  if (!graph) return;
+  for (Engine& engine : find_engines(site.target, *graph, rules_of(problem, site), most)) {
+    ways.emplace_back(graph, std::move(engine), fused);
+  }
+}
+
+std::vector<Way> find_ways(Direction direction, const Problem& problem, const Site& site, std::string& why_not) {
+  // With every further one planning takes longer, and heuristics seldom misplace the best one by more.
+  constexpr size_t kMost = 8;
+  std::vector<Way> ways;
+  Problem bare = problem;
+  bare.bias = bare.relu = false;
+  if (direction == Direction::kForward && (problem.bias || problem.relu)) {
+    add_ways(direction, problem, site, kMost, true, ways, why_not);
+  }
+  add_ways(direction, bare, site, kMost, false, ways, why_not);
+  return ways;
+}
+
+/// Runs plans on memory of its own, for timing.
+class Trial {
+ public:
+  Trial(const Problem& problem, CudaDevice& device)
+      : device_(device),
+        stream_(device),
+        problem_(problem),
+        image_(zeros(problem.image_size())),
+        filters_(zeros(problem.filter_size())),
+        result_(zeros(problem.result_size())),
+        bias_(zeros(problem.geometry.num_output)) {}
+
+  void run(const std::shared_ptr<const Plan>& plan, bool forward, bool fused) {
+    if (workspace_.bytes() < plan->workspace_bytes()) {
+      workspace_.reset();
+      workspace_ = DeviceBuffer(device_, plan->workspace_bytes());
+    }
+    std::vector<Binding> bindings = {{kImage, image_.data()}, {kFilters, filters_.data()}, {kResult, result_.data()}};
+    if (fused && problem_.bias) bindings.push_back({kBias, bias_.data()});
+    Runner runner(plan);
+    constexpr int kRuns = 4;  // so that the time of a launch counts less
+    for (int i = 0; i < kRuns; ++i) {
+      runner.run(stream_.dnn(), bindings, workspace_.data());
+      if (forward && !fused) finish_forward();
+    }
+    stream_.synchronize();
+  }
+
+ private:
+  /// As many of the widest type that there may be.
+  DeviceBuffer zeros(int64_t elements) {
+    DeviceBuffer buffer(device_, static_cast<size_t>(elements) * sizeof(float));
+    stream_.fill_zero(buffer.data(), buffer.bytes());
+    return buffer;
+  }
+  void finish_forward() {
+    const float* bias = problem_.bias ? static_cast<const float*>(bias_.data()) : nullptr;
+    add_bias_and_relu(&stream_, problem_.result_view(), bias, problem_.relu, 0.0f, result_.data());
+  }
+
+  CudaDevice& device_;
+  CudaStream stream_;
+  const Problem& problem_;
+  DeviceBuffer image_, filters_, result_, bias_, workspace_;
+};
+
+/// Runs a way once. Whatever else goes wrong rules this way out: an error that stays will be met by the next call.
+void try_way(Trial& trial, const std::shared_ptr<const Plan>& plan, bool forward, bool fused) try {
+  trial.run(plan, forward, fused);
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kMemory) throw;
+  throw Error(ErrorKind::kUnsupported, error.cause(), error.fix());
+}
+
+/// The way that the tuner picks; -1 when there is no memory to try them in.
+int tuned(Direction direction, const Problem& problem, const Site& site, const std::string& key, size_t limit,
+          std::vector<Way>& ways) {
+  std::vector<std::string> names;
+  for (const Way& way : ways) names.push_back(way.name());
+  std::optional<Trial> trial;
+  try {
+    return site.tuner->choose(key, names, [&](int option) {
+      Way& way = ways[static_cast<size_t>(option)];
+      const auto plan = way.plan(site, key, limit);
+      if (!plan) throw Error(ErrorKind::kUnsupported, way.name() + ": " + way.why_not());
+      if (!trial) trial.emplace(problem, *site.device);
+      try_way(*trial, plan, direction == Direction::kForward, way.fused());
+    });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMemory) throw;
+    LOG_WARNING << "no memory to time convolutions in, so cuDNN's first choice is taken: " << error.cause();
+    return -1;
+  }
+}
+
+std::string record_key(Direction direction, const Problem& problem, const Site& site) {
+  std::string gpu = site.gpu;
+  std::replace(gpu.begin(), gpu.end(), ' ', '_');
+  return str("cudnn", cudnnGetVersion(), "/", gpu, "/convolution/", problem.key(direction),
+             rules_of(problem, site).tf32 && !is_16_bit(problem.type) ? "/tf32" : "",
+             site.rules.deterministic ? "/deterministic" : "");
+}
+
+}  // namespace
+
+Site Site::of(CudaDevice& device, Tuner* tuner) {
+  dnn::Context& context = device.dnn();
+  device.make_current();
+  return {context.target(), device.math(), &context.plans(), device.model(), &device, tuner};
+}
+
+Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not) {
+  const std::string key = record_key(direction, problem, site);
+  const size_t limit = workspace_limit(problem);
+  std::vector<Way> ways = find_ways(direction, problem, site, why_not);
+  if (site.tuner && site.device && ways.size() > 1) {
+    const int best = tuned(direction, problem, site, key, limit, ways);
+    if (best > 0) std::rotate(ways.begin(), ways.begin() + best, ways.begin() + best + 1);
+  }
+  for (Way& way : ways) {
+    if (auto plan = way.plan(site, key, limit)) return {std::move(plan), way.fused()};
+    why_not = way.name() + ": " + way.why_not();
+  }
+  if (ways.empty() && why_not.empty()) why_not = "no engine of cuDNN takes this shape";
+  return {};
+}
+
+}  // namespace robusta::dnn

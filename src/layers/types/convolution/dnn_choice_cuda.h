@@ -1,0 +1,40 @@
+/// Which of cuDNN's engines computes a convolution.
+///
+/// Several plans are timed by the Tuner, on memory of their own, or the first that serves is taken, as cuDNN's
+/// heuristics rank them. The choice depends on shapes, rules and versions, not on the memory that happens to be free,
+/// unless there is too little to time anything in.
+#pragma once
+
+#include "device/cuda/dnn/plan.h"
+#include "layers/kit/kernel.h"
+#include "layers/types/convolution/dnn_problem_cuda.h"
+
+namespace robusta {
+class CudaDevice;
+}
+
+namespace robusta::dnn {
+
+/// Where plans are made and timed.
+struct Site {
+  Target target;
+  MathOptions rules;
+  PlanCache* cache = nullptr;    ///< null: nothing is shared
+  std::string gpu;               ///< its name, for records
+  CudaDevice* device = nullptr;  ///< null: nothing can run, hence be timed
+  Tuner* tuner = nullptr;        ///< null: nothing is timed
+
+  /// Of a device that is there.
+  static Site of(CudaDevice& device, Tuner* tuner);
+};
+
+struct Choice {
+  std::shared_ptr<const Plan> plan;  ///< null: cuDNN has none
+  bool fused = false;                ///< forward: with the bias and the ReLU of the problem
+};
+
+/// For the forward pass a plan without bias and ReLU is as good as one with them: the caller adds what is missing.
+/// `why_not` is set where there is none.
+Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not);
+
+}  // namespace robusta::dnn

@@ -1,0 +1,78 @@
+// Dropout: meaning and reference kernel.
+
+#include "layers/types/dropout/dropout.h"
+
+#include <cmath>
+
+#include "base/str.h"
+#include "layers/kit/alias_kernel.h"
+#include "layers/kit/elementwise.h"
+
+namespace robusta {
+
+DropoutLayer::DropoutLayer(const caffe::LayerParameter& param) : Layer(param) {
+  if (!(ratio() >= 0 && ratio() < 1)) {
+    throw Error(ErrorKind::kConfig, str("dropout_ratio ", ratio(), " is not a share that leaves anything"),
+                "give a number from 0 up to, but not including, 1")
+        .in_field("dropout_param.dropout_ratio");
+  }
+}
+
+DropoutMask::DropoutMask(const DropoutLayer& layer, const KernelRun& run, int64_t count)
+    : first_sample(run.first_sample), threshold(static_cast<uint32_t>(std::ldexp(layer.ratio(), 32))) {
+  const Pass& pass = *run.pass;
+  const int64_t own_seed = layer.param().dropout_param().random_seed();
+  key = random_key(own_seed >= 0 ? static_cast<uint64_t>(own_seed) : pass.seed, layer.name(), "dropout");
+  // A blob that is not made of samples counts as a part of the first one.
+  samples = pass.batch > 0 && count % pass.batch == 0 ? pass.batch : 1;
+  per_sample = count / samples;
+}
+
+namespace {
+
+template <typename T>
+class DropoutReference : public Kernel {
+ public:
+  explicit DropoutReference(const KernelRequest& request)
+      : layer_(request.layer<DropoutLayer>()), scale_(1 / (1 - static_cast<T>(layer_.ratio()))) {
+    booking_.reads_bottoms = {false};
+    booking_.repeatable = true;
+    booking_.forward_aliases = {{0, 0, false}};
+    booking_.backward_aliases = {{0, 0, false}};
+  }
+  std::string describe() const override { return "reference"; }
+  void forward(const KernelRun& run) override { apply(run, run.bottoms[0], run.tops[0]); }
+  void backward(const KernelRun& run) override {
+    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0], run.bottom_diffs[0]);
+  }
+
+ private:
+  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const {
+    const DropoutMask mask(layer_, run, to.count());
+    const T* x = from.as<T>();
+    T* y = to.as<T>();
+    parallel_for(to.count(), 1 << 12, [=, this](int64_t i) {
+      const auto sample = static_cast<uint64_t>(i / mask.per_sample);
+      const auto within = static_cast<uint64_t>(i % mask.per_sample);
+      const uint32_t word = philox(mask.key, *mask.first_sample + sample, within / 4)[within % 4];
+      y[i] = word >= mask.threshold ? scale_ * x[i] : T{0};
+    });
+  }
+
+  const DropoutLayer& layer_;
+  T scale_;
+};
+
+std::unique_ptr<Kernel> make_dropout_reference(const KernelRequest& request, std::string& why_not) {
+  if (!request.layers[0]->training()) return make_plain_alias(request, why_not);
+  return dispatch(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    return std::make_unique<DropoutReference<decltype(t)>>(request);
+  });
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_LAYER("Dropout", DropoutLayer);
+ROBUSTA_REGISTER_KERNEL("Dropout", "reference", 0, make_dropout_reference);
+
+}  // namespace robusta

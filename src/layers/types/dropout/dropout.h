@@ -1,0 +1,33 @@
+/// Dropout: clears each element with probability `dropout_ratio` when training and scales the others up, so that the
+/// expectation stays; passes everything on when testing (Srivastava et al. 2014). Shared by its kernels.
+#pragma once
+
+#include "base/philox.h"
+#include "layers/kit/kernel.h"
+#include "layers/kit/layer.h"
+
+namespace robusta {
+
+class DropoutLayer : public Layer {
+ public:
+  explicit DropoutLayer(const caffe::LayerParameter& param);
+  Arity arity() const override { return {}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override { return bottoms; }
+  float ratio() const { return param().dropout_param().dropout_ratio(); }
+};
+
+/// Which elements survive: a pure function of the run's seed, the layer's name, the sample's position in the training
+/// and the element's place in the sample. Element i of a sample looks at word i % 4 of Philox block i / 4.
+struct DropoutMask {
+  DropoutMask(const DropoutLayer& layer, const KernelRun& run, int64_t count);
+
+  uint64_t key;
+  const uint64_t* first_sample;  ///< in the device's memory
+  int64_t samples, per_sample;
+  uint32_t threshold;  ///< words below it drop their element
+};
+
+/// What survivors are multiplied by.
+inline float dropout_scale(const DropoutLayer& layer) { return 1.0f / (1.0f - layer.ratio()); }
+
+}  // namespace robusta

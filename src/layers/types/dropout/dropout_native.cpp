@@ -1,0 +1,87 @@
+// Dropout with vectorised random numbers. When testing, an alias in any layout.
+
+#include <algorithm>
+
+#include "layers/kit/alias_kernel.h"
+#include "layers/kit/elementwise.h"
+#include "layers/types/dropout/dropout.h"
+
+namespace robusta {
+namespace {
+
+constexpr int64_t kChunk = 1024;  // elements whose random words are made at a time
+
+/// The words of Philox blocks first..first+blocks-1, as base/philox.h gives them, one block per vector lane.
+ROBUSTA_SIMD void philox_blocks(uint64_t key, uint64_t high, uint64_t first, int64_t blocks, uint32_t* words) {
+#pragma omp simd
+  for (int64_t b = 0; b < blocks; ++b) {
+    const uint64_t low = first + static_cast<uint64_t>(b);
+    uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+    uint32_t c0 = static_cast<uint32_t>(low), c1 = static_cast<uint32_t>(low >> 32);
+    uint32_t c2 = static_cast<uint32_t>(high), c3 = static_cast<uint32_t>(high >> 32);
+#pragma GCC unroll 10
+    for (int round = 0; round < 10; ++round) {
+      const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
+      const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0, n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+      c0 = n0, c1 = static_cast<uint32_t>(p1), c2 = n2, c3 = static_cast<uint32_t>(p0);
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    words[4 * b] = c0, words[4 * b + 1] = c1, words[4 * b + 2] = c2, words[4 * b + 3] = c3;
+  }
+}
+
+ROBUSTA_SIMD void drop(const uint32_t* words, uint32_t threshold, float scale, const float* x, float* y,
+                       int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] = words[i] >= threshold ? scale * x[i] : 0.0f;
+}
+
+/// Plain tensors: the place of an element in its sample counts.
+class DropoutNative : public Kernel {
+ public:
+  explicit DropoutNative(const KernelRequest& request)
+      : layer_(request.layer<DropoutLayer>()), scale_(dropout_scale(layer_)) {
+    booking_.reads_bottoms = {false};
+    booking_.repeatable = true;
+    booking_.forward_aliases = {{0, 0, false}};
+    booking_.backward_aliases = {{0, 0, false}};
+  }
+  std::string describe() const override { return "native"; }
+  void forward(const KernelRun& run) override { apply(run, run.bottoms[0], run.tops[0]); }
+  void backward(const KernelRun& run) override {
+    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0], run.bottom_diffs[0]);
+  }
+
+ private:
+  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const {
+    const DropoutMask mask(layer_, run, to.count());
+    const int64_t chunks = (mask.per_sample + kChunk - 1) / kChunk;
+    const float* x = from.as<float>();
+    float* y = to.as<float>();
+    parallel_for(mask.samples * chunks, 4, [=, this](int64_t task) {
+      const int64_t sample = task / chunks, begin = task % chunks * kChunk;
+      const int64_t count = std::min(kChunk, mask.per_sample - begin);
+      alignas(64) uint32_t words[kChunk];
+      philox_blocks(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(begin) / 4,
+                    (count + 3) / 4, words);
+      const int64_t at = sample * mask.per_sample + begin;
+      drop(words, mask.threshold, scale_, x + at, y + at, count);
+    });
+  }
+
+  const DropoutLayer& layer_;
+  float scale_;
+};
+
+std::unique_ptr<Kernel> make_dropout_native(const KernelRequest& request, std::string& why_not) {
+  if (!request.layers[0]->training()) return make_any_layout_alias(request, why_not);
+  if (!is_f32(request, why_not)) return nullptr;
+  return std::make_unique<DropoutNative>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_KERNEL("Dropout", "native", 10, make_dropout_native);
+
+}  // namespace robusta

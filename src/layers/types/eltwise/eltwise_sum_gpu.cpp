@@ -1,0 +1,112 @@
+// Eltwise sums on the GPU, for any layout, alone and with the ReLU that follows in a residual block.
+
+#include "device/gpu/copy.h"
+#include "layers/backends/gpu/elementwise.h"
+#include "layers/backends/gpu/weighted_sum.h"
+#include "layers/types/eltwise/eltwise.h"
+#include "layers/types/eltwise/eltwise_gpu.h"
+#include "layers/types/relu/relu.h"
+
+namespace robusta {
+namespace {
+
+/// What comes down through a ReLU whose result was y; y null: there is none.
+template <typename T>
+struct EltwiseGate {
+  static constexpr int kWidth = kPackWidth<T>;
+  const T *y, *dy;
+  float slope, weight;
+  T* dx;
+  bool in_packs() const { return on_packs(y, dy, dx); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    Pack<float, N> gradients = load_pack<N>(dy + i);
+    if (y) {
+      const Pack<float, N> results = load_pack<N>(y + i);
+      for (int k = 0; k < N; ++k) gradients.at[k] *= results.at[k] > 0 ? weight : slope * weight;
+    } else {
+      for (int k = 0; k < N; ++k) gradients.at[k] *= weight;
+    }
+    store_pack(gradients, dx + i);
+  }
+};
+
+template <typename T>
+class EltwiseSumGpu : public Kernel {
+ public:
+  explicit EltwiseSumGpu(const KernelRequest& request)
+      : fused_(request.layers.size() == 2), plain_(request.layer<EltwiseLayer>().plain_sum()) {
+    const EltwiseLayer& layer = request.layer<EltwiseLayer>();
+    const int bottoms = static_cast<int>(request.bottoms.size());
+    for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer.coeff(b)});
+    if (fused_) slope_ = request.layer<ReluLayer>(1).slope();
+    count_ = book_shared_layout(request, true, booking_);
+    booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    booking_.reads_tops = {fused_};
+    booking_.repeatable = true;
+    // The first two terms of the sum: see gpu_weighted_sum.
+    booking_.forward_aliases = {{0, 0, false}, {1, 0, false}};
+    // Factors of 1: all bottoms have the same gradient. Others: bottom 0's, written last, may overwrite the top's.
+    booking_.equal_bottom_diffs = plain_;
+    for (int b = 0; b < (plain_ ? bottoms : 1); ++b) booking_.backward_aliases.push_back({0, b, plain_ && !fused_});
+  }
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override {
+    for (size_t b = 0; b < terms_.size(); ++b) terms_[b].data = run.bottoms[b].as<T>();
+    gpu_weighted_sum<T>(run.stream, terms_, slope_, run.tops[0].as<T>(), count_);
+  }
+
+  void backward(const KernelRun& run) override {
+    const T* first = nullptr;  // with factors of 1: the gradient that the others only copy
+    for (size_t b = terms_.size(); b-- > 0;) {
+      T* dx = run.bottom_diffs[b].as<T>();
+      if (!dx) continue;
+      if (plain_ && first) {
+        gpu_copy(run.stream, dx, first, static_cast<size_t>(count_) * sizeof(T));
+      } else {
+        pass_down(run, terms_[b].weight, dx);
+        first = dx;
+      }
+    }
+  }
+
+ private:
+  void pass_down(const KernelRun& run, float weight, T* dx) const {
+    const T* dy = run.top_diffs[0].as<T>();
+    if (!fused_ && dx == dy && weight == 1) return;
+    for_each_pack(run.stream, count_, EltwiseGate<T>{fused_ ? run.tops[0].as<T>() : nullptr, dy, slope_, weight, dx});
+  }
+
+  bool fused_, plain_;
+  float slope_ = 1;
+  std::vector<GpuSumTerm<T>> terms_;  // data is set by each run; here because a run allocates nothing
+  int64_t count_;
+};
+
+std::unique_ptr<Kernel> make_eltwise_relu_gpu(const KernelRequest& request, std::string& why_not) {
+  if (!gpu_takes(request, why_not)) return nullptr;
+  if (request.layer<EltwiseLayer>().operation() != caffe::EltwiseParameter::SUM) {
+    why_not = "only a sum is fused with the ReLU after it";
+    return nullptr;
+  }
+  if (request.layer<ReluLayer>(1).slope() < 0) {
+    why_not = "a negative slope hides the sign of the sum from backward";
+    return nullptr;
+  }
+  return make_eltwise_sum_gpu(request);
+}
+
+}  // namespace
+
+inline namespace ROBUSTA_GPU_TARGET {
+
+std::unique_ptr<Kernel> make_eltwise_sum_gpu(const KernelRequest& request) {
+  return make_stored<EltwiseSumGpu>(request);
+}
+
+}  // namespace ROBUSTA_GPU_TARGET
+
+ROBUSTA_REGISTER_GPU_KERNEL("Eltwise+ReLU", "gpu", 10, make_eltwise_relu_gpu);
+
+}  // namespace robusta

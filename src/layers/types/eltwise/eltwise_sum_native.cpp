@@ -1,0 +1,123 @@
+// Eltwise sums for any layout, alone and with the ReLU that follows in a residual block.
+
+#include <cstring>
+
+#include "layers/kit/blocks.h"
+#include "layers/kit/weighted_sum.h"
+#include "layers/types/eltwise/eltwise.h"
+#include "layers/types/eltwise/eltwise_native.h"
+#include "layers/types/relu/relu.h"
+
+namespace robusta {
+namespace {
+
+ROBUSTA_SIMD void scale(const float* dy, float weight, float* dx, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) dx[i] = weight * dy[i];
+}
+
+/// What comes down through a ReLU whose result was y.
+ROBUSTA_SIMD void gate(const float* y, const float* dy, float slope, float weight, float* dx, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) dx[i] = weight * (y[i] > 0 ? dy[i] : slope * dy[i]);
+}
+
+class SumKernel : public Kernel {
+ public:
+  explicit SumKernel(const KernelRequest& request)
+      : fused_(request.layers.size() == 2), plain_(request.layer<EltwiseLayer>().plain_sum()) {
+    const EltwiseLayer& layer = request.layer<EltwiseLayer>();
+    const int bottoms = static_cast<int>(request.bottoms.size());
+    for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer.coeff(b)});
+    if (fused_) slope_ = request.layer<ReluLayer>(1).slope();
+    count_ = book_shared_layout(request, true, booking_);
+    booking_.repeatable = true;
+    booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    booking_.reads_tops = {fused_};
+    // The first two terms of the sum: see weighted_sum.
+    booking_.forward_aliases = {{0, 0, false}, {1, 0, false}};
+    // Factors of 1: all bottoms have the same gradient. Others: bottom 0's, written last, may overwrite the top's.
+    booking_.equal_bottom_diffs = plain_;
+    for (int b = 0; b < (plain_ ? bottoms : 1); ++b) booking_.backward_aliases.push_back({0, b, plain_ && !fused_});
+  }
+  std::string describe() const override { return "native"; }
+
+  void forward(const KernelRun& run) override {
+    for (size_t b = 0; b < terms_.size(); ++b) terms_[b].data = run.bottoms[b].as<float>();
+    float* y = run.tops[0].as<float>();
+    if (fused_) {
+      weighted_sum_relu(terms_, slope_, y, count_);
+    } else {
+      weighted_sum(terms_, y, count_);
+    }
+  }
+
+  void backward(const KernelRun& run) override {
+    if (plain_) {
+      backward_equal(run);
+    } else {
+      backward_weighted(run);
+    }
+  }
+
+ private:
+  /// The gradient is computed for the first bottom that wants one and copied to those that do not share its memory.
+  void backward_equal(const KernelRun& run) const {
+    size_t first = 0;
+    while (first < terms_.size() && !run.bottom_diffs[first]) ++first;
+    if (first == terms_.size()) return;
+    const float* dy = run.top_diffs[0].as<float>();
+    float* dx = run.bottom_diffs[first].as<float>();
+    parallel_blocks(count_, [&, dy, dx](int64_t at, int64_t n) {
+      pass_down(run, 1, dy, dx, at, n);
+      for (size_t b = first + 1; b < terms_.size(); ++b) {
+        float* other = run.bottom_diffs[b].as<float>();
+        if (other && other != dx) std::memcpy(other + at, dx + at, static_cast<size_t>(n) * sizeof(float));
+      }
+    });
+  }
+
+  void backward_weighted(const KernelRun& run) const {
+    const float* dy = run.top_diffs[0].as<float>();
+    parallel_blocks(count_, [&, dy](int64_t at, int64_t n) {
+      for (size_t b = terms_.size(); b-- > 0;) {
+        float* dx = run.bottom_diffs[b].as<float>();
+        if (dx) pass_down(run, terms_[b].weight, dy, dx, at, n);
+      }
+    });
+  }
+
+  void pass_down(const KernelRun& run, float weight, const float* dy, float* dx, int64_t at, int64_t n) const {
+    if (fused_) {
+      gate(run.tops[0].as<float>() + at, dy + at, slope_, weight, dx + at, n);
+    } else if (dx != dy || weight != 1) {
+      scale(dy + at, weight, dx + at, n);
+    }
+  }
+
+  bool fused_, plain_;
+  float slope_ = 0;
+  std::vector<SumTerm> terms_;  // data is set by each run; here because a run allocates nothing
+  int64_t count_;
+};
+
+std::unique_ptr<Kernel> make_eltwise_relu_native(const KernelRequest& request, std::string& why_not) {
+  if (!is_f32(request, why_not)) return nullptr;
+  if (request.layer<EltwiseLayer>().operation() != caffe::EltwiseParameter::SUM) {
+    why_not = "only a sum is fused with the ReLU after it";
+    return nullptr;
+  }
+  if (request.layer<ReluLayer>(1).slope() < 0) {
+    why_not = "a negative slope hides the sign of the sum from backward";
+    return nullptr;
+  }
+  return std::make_unique<SumKernel>(request);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_eltwise_sum(const KernelRequest& request) { return std::make_unique<SumKernel>(request); }
+
+ROBUSTA_REGISTER_KERNEL("Eltwise+ReLU", "native", 10, make_eltwise_relu_native);
+
+}  // namespace robusta

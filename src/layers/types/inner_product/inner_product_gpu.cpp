@@ -1,0 +1,81 @@
+// InnerProduct on the GPU, on plain arrays: three matrix products, and our own kernels for the bias.
+
+#include <algorithm>
+
+#include "layers/backends/gpu/channels.h"
+#include "layers/backends/gpu/weights.h"
+#include "layers/types/inner_product/inner_product.h"
+#include "ops/gemm_gpu.h"
+
+namespace robusta {
+namespace {
+
+template <typename T>
+class InnerProductGpu : public Kernel {
+ public:
+  explicit InnerProductGpu(const KernelRequest& request) {
+    const auto& layer = request.layer<InnerProductLayer>();
+    rows_ = layer.rows();
+    inputs_ = layer.inputs();
+    outputs_ = layer.outputs();
+    transposed_ = layer.transposed();
+    booking_.reads_bottoms = {request.backward && request.param_grads[0]};
+    booking_.forward_scratch = stored_weights_bytes<T>(inputs_ * outputs_);
+    booking_.backward_scratch = std::max(booking_.forward_scratch, channel_sums_scratch<ChannelDot<T>>(view()));
+  }
+  std::string describe() const override { return "gpu gemm"; }
+
+  void forward(const KernelRun& run) override {
+    T* y = run.tops[0].as<T>();
+    gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1.0f,
+             run.bottoms[0].as<T>(), weights(run), 0.0f, y);
+    if (run.params.size() < 2) return;
+    channel_affine<T>(run.stream, view(), y, nullptr, run.params[1]->tensor().as<float>(), y);
+  }
+
+  void backward(const KernelRun& run) override {
+    const T* dy = run.top_diffs[0].as<T>();
+    if (run.params[0]->learns) weight_gradient(run, dy);
+    if (run.params.size() > 1 && run.params[1]->learns) {
+      channel_sums(run.stream, view(), run.scratch,
+                   ChannelDot<T>{dy, nullptr, run.params[1]->gradient().as<float>(), run.accumulate[1] != 0});
+    }
+    if (run.bottom_diffs[0]) {
+      gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kTransposed : Op::kPlain, rows_, inputs_, outputs_, 1.0f, dy,
+               weights(run), 0.0f, run.bottom_diffs[0].as<T>());
+    }
+  }
+
+ private:
+  /// Of the top: outputs are channels, side by side.
+  ChannelView view() const { return {rows_, outputs_, 1}; }
+
+  const T* weights(const KernelRun& run) const {
+    return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), inputs_ * outputs_, run.scratch);
+  }
+
+  void weight_gradient(const KernelRun& run, const T* dy) const {
+    const T* x = run.bottoms[0].as<T>();
+    const float beta = run.accumulate[0] ? 1.0f : 0.0f;
+    float* dw = run.params[0]->gradient().as<float>();
+    if (transposed_) {
+      gpu_gemm(run.stream, Op::kTransposed, Op::kPlain, inputs_, outputs_, rows_, 1.0f, x, dy, beta, dw);
+    } else {
+      gpu_gemm(run.stream, Op::kTransposed, Op::kPlain, outputs_, inputs_, rows_, 1.0f, dy, x, beta, dw);
+    }
+  }
+
+  int64_t rows_, inputs_, outputs_;
+  bool transposed_;
+};
+
+std::unique_ptr<Kernel> make_inner_product_gpu(const KernelRequest& request, std::string& why_not) {
+  if (!gpu_takes(request, why_not)) return nullptr;
+  return make_stored<InnerProductGpu>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("InnerProduct", "gpu", 10, make_inner_product_gpu);
+
+}  // namespace robusta

@@ -1,0 +1,196 @@
+// LRN across channels in f32 on blocked channels (nChw16c and its like), for beta 0.75.
+//
+// A few pixels at a time are laid out channel after channel with zeros at both ends, so that the window sums are loads
+// at neighbouring addresses. Backward computes the brackets again: reading them back would cost more.
+
+#include <bit>
+#include <cstdint>
+
+#include "base/parallel.h"
+#include "base/simd.h"
+#include "base/str.h"
+#include "layers/backends/onednn/layout.h"
+#include "layers/kit/elementwise.h"
+#include "layers/kit/vector_types.h"
+#include "layers/types/lrn/lrn.h"
+
+namespace robusta {
+namespace {
+
+constexpr int64_t kPixels = 8;       // at a time
+constexpr int64_t kMargin = 16;      // zeros before and after the channels: the longest reach of a window
+constexpr int64_t kChannels = 1024;  // the most that fit the rows
+constexpr int64_t kRow = kMargin + kChannels + kMargin;
+
+/// s = k + weight * (sum over `size` channels); pull = 2 * weight * beta.
+struct Window {
+  int64_t size;
+  float k, weight, pull;
+};
+
+/// The pixels at hand: `count` of them, channel blocks `stride` floats apart.
+struct Pixels {
+  int64_t count, blocks, stride;
+};
+
+/// s^-1/2 from the exponent's half and three steps of Newton's method: exact to the last bit or two.
+/// REQUIRES: normal positive numbers.
+template <int N>
+__attribute__((always_inline)) inline void inverse_root(const Floats<N>& s, Floats<N>& root) {
+  const Ints<N> bits = 0x5f3759df - (reinterpret_cast<const Ints<N>&>(s) >> 1);
+  root = reinterpret_cast<const Floats<N>&>(bits);
+  for (int step = 0; step < 3; ++step) root = root * (1.5f - 0.5f * s * root * root);
+}
+
+/// power = s^-0.75, inverse = 1 / s.
+template <int N>
+__attribute__((always_inline)) inline void powers(const Floats<N>& s, Floats<N>& power, Floats<N>& inverse) {
+  Floats<N> half, quarter;
+  inverse_root<N>(s, half);
+  const Floats<N> root = s * half;
+  inverse_root<N>(root, quarter);
+  power = half * quarter;
+  inverse = half * half;
+}
+
+template <int N>
+__attribute__((always_inline)) inline void window_sum(const float* centre, int64_t size, Floats<N>& sum) {
+  const float* first = centre - size / 2;
+  sum = floats_at<N>(first);
+  for (int64_t d = 1; d < size; ++d) sum += floats_at<N>(first + d);
+}
+
+__attribute__((always_inline)) inline void clear_margins(float* rows, int64_t channels, int64_t count) {
+  for (int64_t p = 0; p < count; ++p) {
+    for (int64_t i = 0; i < kMargin; ++i) {
+      rows[p * kRow + i] = 0;
+      rows[p * kRow + kMargin + channels + i] = 0;
+    }
+  }
+}
+
+template <int N>
+__attribute__((always_inline)) inline void lay_out_squares(const Pixels& at, const float* x, float* rows) {
+  clear_margins(rows, at.blocks * N, at.count);
+  for (int64_t b = 0; b < at.blocks; ++b) {
+    for (int64_t p = 0; p < at.count; ++p) {
+      const Floats<N> value = floats_at<N>(x + b * at.stride + p * N);
+      floats_at<N>(rows + p * kRow + kMargin + b * N) = value * value;
+    }
+  }
+}
+
+template <int N>
+ROBUSTA_SIMD void normalise_pixels(const Window& window, const Pixels& at, const float* x, float* y) {
+  alignas(64) float squares[kPixels * kRow];
+  lay_out_squares<N>(at, x, squares);
+  for (int64_t b = 0; b < at.blocks; ++b) {
+    for (int64_t p = 0; p < at.count; ++p) {
+      Floats<N> sum, power, inverse;
+      window_sum<N>(squares + p * kRow + kMargin + b * N, window.size, sum);
+      const Floats<N> s = window.k + window.weight * sum;
+      powers<N>(s, power, inverse);
+      const int64_t i = b * at.stride + p * N;
+      floats_at<N>(y + i) = floats_at<N>(x + i) * power;
+    }
+  }
+}
+
+template <int N>
+ROBUSTA_SIMD void propagate_pixels(const Window& window, const Pixels& at, const float* x, const float* dy, float* dx) {
+  alignas(64) float squares[kPixels * kRow];
+  alignas(64) float ratios[kPixels * kRow];
+  lay_out_squares<N>(at, x, squares);
+  clear_margins(ratios, at.blocks * N, at.count);
+  for (int64_t b = 0; b < at.blocks; ++b) {
+    for (int64_t p = 0; p < at.count; ++p) {
+      Floats<N> sum, power, inverse;
+      window_sum<N>(squares + p * kRow + kMargin + b * N, window.size, sum);
+      const Floats<N> s = window.k + window.weight * sum;
+      powers<N>(s, power, inverse);
+      const int64_t i = b * at.stride + p * N;
+      const Floats<N> direct = floats_at<N>(dy + i) * power;
+      floats_at<N>(dx + i) = direct;
+      floats_at<N>(ratios + p * kRow + kMargin + b * N) = direct * floats_at<N>(x + i) * inverse;
+    }
+  }
+  for (int64_t b = 0; b < at.blocks; ++b) {
+    for (int64_t p = 0; p < at.count; ++p) {
+      Floats<N> around;
+      window_sum<N>(ratios + p * kRow + kMargin + b * N, window.size, around);
+      const int64_t i = b * at.stride + p * N;
+      floats_at<N>(dx + i) -= window.pull * floats_at<N>(x + i) * around;
+    }
+  }
+}
+
+template <int N>
+class LrnNative : public Kernel {
+ public:
+  LrnNative(const KernelRequest& request, const LrnLayer& layer, const Layout& layout) {
+    const Shape& shape = request.bottoms[0].shape;
+    batch_ = shape[0];
+    blocks_ = (shape[1] + N - 1) / N;
+    pixels_ = shape.count(2);
+    const float weight = layer.alpha() / static_cast<float>(layer.size());
+    window_ = {layer.size(), layer.k(), weight, 2 * weight * layer.beta()};
+    booking_.bottom_layouts = booking_.top_layouts = {layout};
+    booking_.repeatable = true;
+    booking_.reads_bottoms = {true};
+    booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
+  }
+  std::string describe() const override { return "native"; }
+
+  void forward(const KernelRun& run) override {
+    const float* x = run.bottoms[0].as<float>();
+    float* y = run.tops[0].as<float>();
+    for_pixels([=, this](const Pixels& at, int64_t i) { normalise_pixels<N>(window_, at, x + i, y + i); });
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const float *x = run.bottoms[0].as<float>(), *dy = run.top_diffs[0].as<float>();
+    float* dx = run.bottom_diffs[0].as<float>();
+    for_pixels([=, this](const Pixels& at, int64_t i) { propagate_pixels<N>(window_, at, x + i, dy + i, dx + i); });
+  }
+
+ private:
+  template <typename Body>
+  void for_pixels(const Body& body) const {
+    const int64_t groups = (pixels_ + kPixels - 1) / kPixels;
+    parallel_for(batch_ * groups, 1 + (1 << 11) / (blocks_ * N), [&](int64_t i) {
+      const int64_t sample = i / groups, pixel = i % groups * kPixels;
+      const Pixels at{std::min(kPixels, pixels_ - pixel), blocks_, pixels_ * N};
+      body(at, sample * blocks_ * pixels_ * N + pixel * N);
+    });
+  }
+
+  int64_t batch_, blocks_, pixels_;
+  Window window_;
+};
+
+std::unique_ptr<Kernel> make_lrn_native(const KernelRequest& request, std::string& why_not) {
+  const auto& layer = request.layer<LrnLayer>();
+  if (!is_f32(request, why_not)) return nullptr;
+  if (!layer.across_channels()) {
+    why_not = "normalises across channels only";
+  } else if (layer.beta() != 0.75f) {
+    why_not = str("knows beta 0.75 only, not ", layer.beta());
+  } else if (layer.k() <= 0 || layer.alpha() < 0) {
+    why_not = "the bracket may not be positive";
+  } else if (layer.size() / 2 > kMargin || request.bottoms[0].shape[1] > kChannels) {
+    why_not = "too many channels at once";
+  }
+  if (!why_not.empty()) return nullptr;
+  const Layout& offered = request.bottoms[0].layout;
+  if (onednn::channel_block(offered) == 8) return std::make_unique<LrnNative<8>>(request, layer, offered);
+  // Whatever else comes is worth a reorder.
+  const Layout blocked = onednn::layout_of(onednn::blocked_desc(onednn::dims_of(request.bottoms[0].shape), 16));
+  return std::make_unique<LrnNative<16>>(request, layer, blocked);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_KERNEL("LRN", "native", 10, make_lrn_native);
+
+}  // namespace robusta

@@ -1,0 +1,40 @@
+/// Pooling: what its kernels share.
+///
+/// Bottom [batch, channels, in...], top [batch, channels, out...]. Two spatial axes as in Caffe; one or three with one
+/// kernel_size for all or, for three, kernel_size_3d (Intel). A window is clipped to the image, and without padding one
+/// may lie outside altogether: MAX then gives -FLT_MAX and index -1, AVE divides zero by the area that Caffe computes
+/// (NaN when that is zero), and neither has a gradient.
+#pragma once
+
+#include <vector>
+
+#include "layers/kit/layer.h"
+#include "ops/window.h"
+
+namespace robusta {
+
+class PoolingLayer : public Layer {
+ public:
+  explicit PoolingLayer(const caffe::LayerParameter& param);
+  Arity arity() const override;
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
+
+  bool is_max() const { return param().pooling_param().pool() == caffe::PoolingParameter::MAX; }
+  /// AVE: pixels of padding count in the divisor.
+  bool counts_padding() const { return param().pooling_param().avg_include_pad(); }
+  /// MAX: top 1 holds the index of each maximum within its plane.
+  bool has_index_top() const { return param().top_size() > 1; }
+
+  int64_t batch() const { return batch_; }
+  int64_t channels() const { return channels_; }
+  const std::vector<WindowAxis>& axes() const { return axes_; }
+  /// True when some window holds no pixel at all: only the reference kernel computes what Caffe does then.
+  bool has_empty_windows() const;
+
+ private:
+  int64_t batch_ = 0, channels_ = 0;
+  std::vector<WindowAxis> axes_;
+};
+
+}  // namespace robusta

@@ -1,0 +1,96 @@
+// PReLU on the GPU, plain or channels last.
+
+#include "layers/backends/gpu/channels.h"
+#include "layers/types/prelu/prelu.h"
+
+namespace robusta {
+namespace {
+
+/// y = x where `s` is above 0, slope * x elsewhere: forward with s = x, backward from dy to dx.
+template <typename T>
+struct PreluEach {
+  static constexpr int kWidth = kPackWidth<T>;
+  const float* slopes;
+  const T *s, *x;
+  T* y;
+  bool in_packs() const { return on_packs(s, x, y) && on_packs(slopes); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU Pack<float, N> known(Channels<N, kAcross> channels) const {
+    return channels.of(slopes);
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const Pack<float, N>& slope) const {
+    const Pack<float, N> signs = load_pack<N>(s + i);
+    Pack<float, N> values = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) values.at[k] = signs.at[k] > 0 ? values.at[k] : slope.at[k] * values.at[k];
+    store_pack(values, y + i);
+  }
+};
+
+/// The gradient of the slopes: sums of x * dy where x is not above 0.
+template <typename T>
+struct PreluSlopes {
+  static constexpr int kSums = 1, kWidth = kPackWidth<T>;
+  const T *x, *dy;
+  float* sums;
+  bool adds;
+  bool in_packs() const { return on_packs(x, dy); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU bool known(Channels<N, kAcross>) const {
+    return true;
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t i, bool, ChannelTerms<1, N>& to) const {
+    const Pack<float, N> values = load_pack<N>(x + i), slopes = load_pack<N>(dy + i);
+    for (int k = 0; k < N; ++k) to.at[0][k] += values.at[k] > 0 ? 0.0f : values.at[k] * slopes.at[k];
+  }
+  ROBUSTA_GPU void store(int64_t c, const double (&sum)[1]) const { hand_over(sum[0], adds, sums[c]); }
+};
+
+template <typename T>
+class PreluGpu : public Kernel {
+ public:
+  explicit PreluGpu(const KernelRequest& request) {
+    const ChannelExtents extents = channel_extents(request.bottoms[0].shape);
+    view_ = book_channel_view(request, {extents.batch, extents.channels, extents.pixels}, booking_);
+    booking_.reads_bottoms = {true};
+    booking_.repeatable = true;
+    booking_.forward_aliases = {{0, 0, false}};
+    booking_.backward_aliases = {{0, 0, false}};
+    if (request.layer<PreluLayer>().shared()) view_ = {1, 1, view_.elements()};  // one slope: one channel
+    booking_.backward_scratch = channel_sums_scratch<PreluSlopes<T>>(view_);
+  }
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override { apply(run, run.bottoms[0].as<T>(), run.tops[0].as<T>()); }
+
+  void backward(const KernelRun& run) override {
+    const T* dy = run.top_diffs[0].as<T>();
+    // Before the gradient of the bottom, which may overwrite that of the top.
+    if (run.params[0]->learns) {
+      channel_sums(
+          run.stream, view_, run.scratch,
+          PreluSlopes<T>{run.bottoms[0].as<T>(), dy, run.params[0]->gradient().as<float>(), run.accumulate[0] != 0});
+    }
+    if (run.bottom_diffs[0]) apply(run, dy, run.bottom_diffs[0].as<T>());
+  }
+
+ private:
+  void apply(const KernelRun& run, const T* from, T* to) const {
+    for_each_by_channel(run.stream, view_,
+                        PreluEach<T>{run.params[0]->tensor().as<float>(), run.bottoms[0].as<T>(), from, to});
+  }
+
+  ChannelView view_;
+};
+
+std::unique_ptr<Kernel> make_prelu_gpu(const KernelRequest& request, std::string& why_not) {
+  if (!gpu_takes(request, why_not)) return nullptr;
+  return make_stored<PreluGpu>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("PReLU", "gpu", 10, make_prelu_gpu);
+
+}  // namespace robusta

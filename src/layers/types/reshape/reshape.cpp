@@ -1,0 +1,94 @@
+// Reshape: the same elements in another shape.
+
+#include "base/str.h"
+#include "layers/kit/alias_kernel.h"
+
+namespace robusta {
+namespace {
+
+class ReshapeLayer : public Layer {
+ public:
+  explicit ReshapeLayer(const caffe::LayerParameter& param);
+  Arity arity() const override { return {}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  double forward_flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+
+ private:
+  /// The range of bottom axes that the given dims replace.
+  std::pair<int, int> replaced_axes(const Shape& bottom) const;
+};
+
+ReshapeLayer::ReshapeLayer(const caffe::LayerParameter& param) : Layer(param) {
+  if (param.reshape_param().pixelshuffler() != 1) {
+    throw Error(ErrorKind::kUnsupported, "depth to space (pixelshuffler) is not built in")
+        .in_field("reshape_param.pixelshuffler");
+  }
+  int inferred = 0;
+  for (int64_t dim : param.reshape_param().shape().dim()) {
+    if (dim < -1) {
+      throw Error(ErrorKind::kConfig, str("dim ", dim, " has no meaning"),
+                  "give an extent, 0 to copy the bottom's, or -1 to infer it")
+          .in_field("reshape_param.shape");
+    }
+    inferred += dim == -1;
+  }
+  if (inferred > 1) {
+    throw Error(ErrorKind::kConfig, str("only one dim can be inferred, but ", inferred, " are -1"))
+        .in_field("reshape_param.shape");
+  }
+}
+
+std::pair<int, int> ReshapeLayer::replaced_axes(const Shape& bottom) const {
+  const auto& given = param().reshape_param();
+  const int axes = bottom.axes();
+  // Negative positions count from behind the last axis: -1 appends.
+  const int begin = given.axis() >= 0 ? given.axis() : axes + given.axis() + 1;
+  if (begin < 0 || begin > axes) {
+    throw Error(ErrorKind::kConfig, str("axis ", given.axis(), " lies outside the bottom's ", axes, " axes"))
+        .in_field("reshape_param.axis");
+  }
+  if (given.num_axes() < -1 || (given.num_axes() >= 0 && begin + given.num_axes() > axes)) {
+    throw Error(ErrorKind::kConfig, str("num_axes ", given.num_axes(), " from axis ", begin,
+                                        " on reaches beyond the bottom's ", axes, " axes"))
+        .in_field("reshape_param.num_axes");
+  }
+  return {begin, given.num_axes() == -1 ? axes : begin + given.num_axes()};
+}
+
+std::vector<Shape> ReshapeLayer::infer_tops(const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms[0];
+  const auto [begin, end] = replaced_axes(bottom);
+  std::vector<int64_t> dims = bottom.slice(0, begin).dims();
+  int inferred = -1;
+  int64_t known = 1;
+  const auto& given = param().reshape_param().shape().dim();
+  for (int i = 0; i < given.size(); ++i) {
+    int64_t dim = given[i];
+    if (dim == 0 && begin + i >= bottom.axes()) {
+      throw Error(ErrorKind::kConfig, str("dim ", i, " is 0 (copy), but the bottom has no axis ", begin + i))
+          .in_field("reshape_param.shape");
+    }
+    if (dim == 0) dim = bottom[begin + i];
+    if (dim == -1) inferred = static_cast<int>(dims.size());
+    if (dim != -1) known *= dim;
+    dims.push_back(dim);
+  }
+  const int64_t wanted = bottom.count(begin, end);
+  if (inferred >= 0 && known > 0) dims[inferred] = wanted / known;
+  const bool fits = inferred >= 0 ? known > 0 && wanted % known == 0 : known == wanted;
+  if (!fits) {
+    throw Error(ErrorKind::kConfig,
+                str("the ", wanted, " elements of axes ", begin, "..", end, " of the bottom (", bottom.str(),
+                    ") cannot be laid out as ", param().reshape_param().shape().ShortDebugString()))
+        .in_field("reshape_param.shape");
+  }
+  for (int axis = end; axis < bottom.axes(); ++axis) dims.push_back(bottom[axis]);
+  return {Shape(std::move(dims))};
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_LAYER("Reshape", ReshapeLayer);
+static const bool reshape_reference = register_kernel({"Reshape", "reference", "cpu", 0, make_plain_alias});
+
+}  // namespace robusta

@@ -1,0 +1,24 @@
+/// SigmoidCrossEntropyLoss: -sum(t log p + (1 - t) log(1 - p)) with p = sigmoid(x), for scores x and targets t. Shared
+/// by its kernels.
+#pragma once
+
+#include "layers/kit/layer.h"
+#include "layers/kit/loss_normalizer.h"
+
+namespace robusta {
+
+class SigmoidCrossEntropyLossLayer : public Layer {
+ public:
+  explicit SigmoidCrossEntropyLossLayer(const caffe::LayerParameter& param)
+      : Layer(param), normalizer_(param.loss_param(), caffe::LossParameter::BATCH_SIZE) {}
+  Arity arity() const override { return {2, 2, 1, 1}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  bool is_loss() const override { return true; }
+  bool allows_gradient(int bottom) const override { return bottom == 0; }
+  const LossNormalizer& normalizer() const { return normalizer_; }
+
+ private:
+  LossNormalizer normalizer_;
+};
+
+}  // namespace robusta

@@ -1,0 +1,35 @@
+// Silence on the GPU, for any layout.
+
+#include "device/gpu/copy.h"
+#include "layers/kit/kernel.h"
+
+namespace robusta {
+namespace {
+
+class SilenceGpu : public Kernel {
+ public:
+  explicit SilenceGpu(const KernelRequest& request) {
+    for (const TensorDesc& bottom : request.bottoms) {
+      booking_.bottom_layouts.push_back(bottom.layout);
+      booking_.bottom_types.push_back(bottom.dtype);
+    }
+    booking_.reads_bottoms.assign(request.bottoms.size(), false);
+  }
+  std::string describe() const override { return "gpu"; }
+  void forward(const KernelRun&) override {}
+  void backward(const KernelRun& run) override {
+    for (const Tensor& diff : run.bottom_diffs) {
+      if (diff) gpu_fill_zero(run.stream, diff.data, diff.desc.bytes());
+    }
+  }
+};
+
+std::unique_ptr<Kernel> make_silence_gpu(const KernelRequest& request, std::string&) {
+  return std::make_unique<SilenceGpu>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("Silence", "gpu", 10, make_silence_gpu);
+
+}  // namespace robusta

@@ -1,0 +1,22 @@
+/// Softmax along one axis. Shared by its kernels.
+#pragma once
+
+#include "layers/kit/layer.h"
+
+namespace robusta {
+
+class SoftmaxLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity arity() const override { return {}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  double forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const override {
+    return 5 * static_cast<double>(tops[0].count());  // maximum, difference, exponential, sum, quotient
+  }
+  int axis() const { return axis_; }  ///< counted from the front; after infer_tops
+
+ private:
+  int axis_ = 1;
+};
+
+}  // namespace robusta

@@ -1,0 +1,99 @@
+// Softmax on the GPU: a sum for each position, then all elements.
+
+#include "layers/backends/gpu/axis.h"
+#include "layers/backends/gpu/elementwise.h"
+#include "layers/types/softmax/softmax.h"
+
+namespace robusta {
+namespace {
+
+template <typename T>
+struct SoftmaxEach {
+  ClassIndex index;
+  const SoftmaxSum* sums;
+  const T* x;
+  T* y;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    int64_t position = i;
+    index.take_class(position);
+    y[i] = static_cast<T>(sums[position].probability(static_cast<float>(x[i])));
+  }
+};
+
+/// The sums of y * dy over the classes.
+template <typename T>
+struct SoftmaxDots {
+  using Sum = float;
+  ClassIndex index;
+  const T *y, *dy;
+  float* dots;
+  ROBUSTA_GPU Sum zero() const { return 0; }
+  ROBUSTA_GPU Sum term(int64_t position, int64_t c) const {
+    const int64_t i = index.element(position, c);
+    return static_cast<float>(y[i]) * static_cast<float>(dy[i]);
+  }
+  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
+  ROBUSTA_GPU void store(int64_t position, Sum sum) const { dots[position] = sum; }
+};
+
+/// dx = y * (dy - sum y * dy)
+template <typename T>
+struct SoftmaxSlopeEach {
+  ClassIndex index;
+  const float* dots;
+  const T *y, *dy;
+  T* dx;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    int64_t position = i;
+    index.take_class(position);
+    dx[i] = static_cast<T>(static_cast<float>(y[i]) * (static_cast<float>(dy[i]) - dots[position]));
+  }
+};
+
+template <typename T>
+class SoftmaxGpu : public Kernel {
+ public:
+  explicit SoftmaxGpu(const KernelRequest& request)
+      : view_(request.bottoms[0].shape, request.layer<SoftmaxLayer>().axis()), count_(request.bottoms[0].count()) {
+    booking_.reads_bottoms = {false};
+    booking_.reads_tops = {true};
+    booking_.repeatable = true;
+    booking_.forward_aliases = {{0, 0, false}};
+    booking_.backward_aliases = {{0, 0, false}};
+    booking_.forward_scratch = static_cast<size_t>(view_.positions()) * sizeof(SoftmaxSum);
+    booking_.backward_scratch = static_cast<size_t>(view_.positions()) * sizeof(float);
+  }
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override {
+    const ClassIndex index(view_);
+    const T* x = run.bottoms[0].as<T>();
+    auto* sums = static_cast<SoftmaxSum*>(run.scratch);
+    reduce_classes(run.stream, view_, SoftmaxSums<T>{index, x, sums});
+    for_each(run.stream, count_, SoftmaxEach<T>{index, sums, x, run.tops[0].as<T>()});
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const ClassIndex index(view_);
+    const T *y = run.tops[0].as<T>(), *dy = run.top_diffs[0].as<T>();
+    auto* dots = static_cast<float*>(run.scratch);
+    reduce_classes(run.stream, view_, SoftmaxDots<T>{index, y, dy, dots});
+    for_each(run.stream, count_, SoftmaxSlopeEach<T>{index, dots, y, dy, run.bottom_diffs[0].as<T>()});
+  }
+
+ private:
+  AxisView view_;
+  int64_t count_;
+};
+
+std::unique_ptr<Kernel> make_softmax_gpu(const KernelRequest& request, std::string& why_not) {
+  if (!gpu_takes(request, why_not)) return nullptr;
+  return make_stored<SoftmaxGpu>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("Softmax", "gpu", 10, make_softmax_gpu);
+
+}  // namespace robusta

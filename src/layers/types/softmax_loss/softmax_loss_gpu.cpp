@@ -1,0 +1,174 @@
+// SoftmaxWithLoss on the GPU. The probabilities are not stored, unless as the second top: backward makes them of the
+// scores once more.
+
+#include "layers/backends/gpu/axis.h"
+#include "layers/backends/gpu/elementwise.h"
+#include "layers/backends/gpu/loss.h"
+#include "layers/types/softmax_loss/softmax_loss.h"
+
+namespace robusta {
+namespace {
+
+/// The loss, over all positions.
+template <typename T>
+struct SoftmaxLosses : JoinLosses {
+  ClassIndex index;
+  LabelReader label;
+  const T* scores;
+  const SoftmaxSum* sums;
+  LossEnd end;
+  ROBUSTA_GPU Sum term(int64_t position) const {
+    const int own = label(position);
+    if (own == label.kIgnored) return zero();
+    if (own == label.kBad) return {0, 0, position};
+    const float p = sums[position].probability(static_cast<float>(scores[index.element(position, own)]));
+    // Not fmaxf, which would hide a NaN.
+    return {-::logf(p < FLT_MIN ? FLT_MIN : p), 1, kNoPlace};
+  }
+  ROBUSTA_GPU void store(Sum sum) const {
+    label.report(sum.first_bad);
+    end.store(sum);
+  }
+};
+
+template <typename T>
+struct SoftmaxLossProbability {
+  ClassIndex index;
+  const T* scores;
+  const SoftmaxSum* sums;
+  float* p;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    int64_t position = i;
+    index.take_class(position);
+    p[i] = sums[position].probability(static_cast<float>(scores[i]));
+  }
+};
+
+/// The sums of p * dp over the classes.
+template <typename T>
+struct SoftmaxLossDots {
+  using Sum = float;
+  ClassIndex index;
+  const T* scores;
+  const float* dp;
+  const SoftmaxSum* sums;
+  float* dots;
+  ROBUSTA_GPU Sum zero() const { return 0; }
+  ROBUSTA_GPU Sum term(int64_t position, int64_t c) const {
+    const int64_t i = index.element(position, c);
+    return sums[position].probability(static_cast<float>(scores[i])) * dp[i];
+  }
+  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
+  ROBUSTA_GPU void store(int64_t position, Sum sum) const { dots[position] = sum; }
+};
+
+/// scale * (p * mass - target), as in softmax_loss_kernel.cpp, and p * (dp - dot) where the probabilities have a
+/// gradient.
+template <typename T>
+struct SoftmaxLossGradient {
+  ClassIndex index;
+  LabelReader label;
+  const T* scores;
+  const SoftmaxSum* sums;
+  const LossResult* result;
+  const float* loss_weight;  ///< null: 0
+  float smoothing, other, mass;
+  const float* dp;  ///< null: none
+  const float* dots;
+  T* dx;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    int64_t position = i;
+    const int64_t c = index.take_class(position);
+    const float p = sums[position].probability(static_cast<float>(scores[i]));
+    const int own = label(position);
+    float slope = 0;
+    if (loss_weight && own != label.kIgnored) {
+      slope = result->scale(loss_weight) * (p * mass - (c == own ? 1 - smoothing : other));
+    }
+    if (dp) slope += p * (dp[i] - dots[position]);
+    dx[i] = static_cast<T>(slope);
+  }
+};
+
+template <typename T>
+class SoftmaxLossGpu : public Kernel {
+ public:
+  explicit SoftmaxLossGpu(const KernelRequest& request)
+      : SoftmaxLossGpu(request, request.layer<SoftmaxLossLayer>(),
+                       AxisView(request.bottoms[0].shape, request.layer<SoftmaxLossLayer>().axis())) {}
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override {
+    const ClassIndex index(view_);
+    const T* scores = run.bottoms[0].as<T>();
+    reduce_classes(run.stream, view_, SoftmaxSums<T>{index, scores, sums(run)});
+    const LossEnd end = division_.end(run);
+    reduce_all(run.stream, view_.positions(), run.scratch,
+               SoftmaxLosses<T>{{}, index, labels_.reader(run.bottoms[1].as<float>()), scores, sums(run), end});
+    division_.agree(run, end);
+    if (!two_tops_) return;
+    for_each(run.stream, count_, SoftmaxLossProbability<T>{index, scores, sums(run), run.tops[1].as<float>()});
+  }
+
+  void check(const Pass& pass) override { labels_.check(pass); }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const ClassIndex index(view_);
+    const T* scores = run.bottoms[0].as<T>();
+    const float* dp = two_tops_ ? run.top_diffs[1].as<float>() : nullptr;
+    auto* dots = static_cast<float*>(run.scratch);
+    if (dp) reduce_classes(run.stream, view_, SoftmaxLossDots<T>{index, scores, dp, sums(run), dots});
+    // Smoothing spreads over all scores of an item, not only over those of a position: see softmax_loss_kernel.cpp.
+    const auto of_item = static_cast<float>(view_.classes * view_.inner);
+    const float smoothing = layer_.label_smoothing(), other = smoothing / of_item;
+    const float mass = 1 - smoothing + (of_item - 1) * other;
+    for_each(run.stream, count_,
+             SoftmaxLossGradient<T>{index, labels_.reader(run.bottoms[1].as<float>()), scores, sums(run),
+                                    static_cast<const LossResult*>(run.saved), run.top_diffs[0].as<float>(), smoothing,
+                                    other, mass, dp, dots, run.bottom_diffs[0].as<T>()});
+  }
+
+ private:
+  SoftmaxLossGpu(const KernelRequest& request, const SoftmaxLossLayer& layer, const AxisView& view)
+      : layer_(layer),
+        view_(view),
+        count_(request.bottoms[0].count()),
+        two_tops_(request.tops.size() == 2),
+        labels_(request, view.classes, std::max<int64_t>(1, view.positions() / request.bottoms[0].shape[0]),
+                layer.normalizer().ignored()),
+        division_(request, layer.normalizer(), view.positions(), view.outer) {
+    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
+    booking_.top_types.assign(request.tops.size(), DType::kF32);
+    booking_.reads_bottoms = {true, true};
+    booking_.asks_ranks = division_.asks_ranks();
+    // Nobody need use the probabilities.
+    booking_.takes_missing_top_diffs = two_tops_;
+    booking_.saved_bytes = sizeof(LossResult) + static_cast<size_t>(view.positions()) * sizeof(SoftmaxSum);
+    booking_.forward_scratch = reduce_all_scratch<SoftmaxLosses<T>>(view.positions());
+    if (two_tops_) booking_.backward_scratch = static_cast<size_t>(view.positions()) * sizeof(float);
+  }
+
+  /// Behind the LossResult.
+  static SoftmaxSum* sums(const KernelRun& run) {
+    return reinterpret_cast<SoftmaxSum*>(static_cast<LossResult*>(run.saved) + 1);
+  }
+
+  const SoftmaxLossLayer& layer_;
+  AxisView view_;
+  int64_t count_;
+  bool two_tops_;
+  LabelWatch labels_;
+  LossDivision division_;
+};
+
+std::unique_ptr<Kernel> make_softmax_loss_gpu(const KernelRequest& request, std::string& why_not) {
+  if (!gpu_takes(request, why_not)) return nullptr;
+  return make_as_bottom<SoftmaxLossGpu>(request);
+}
+
+}  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL("SoftmaxWithLoss", "gpu", 10, make_softmax_loss_gpu);
+
+}  // namespace robusta

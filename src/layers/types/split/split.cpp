@@ -1,0 +1,44 @@
+// Split: every top is the bottom; the gradient is the sum of the tops' gradients.
+
+#include "layers/types/split/split.h"
+
+#include "layers/kit/elementwise.h"
+
+namespace robusta {
+namespace {
+
+template <typename T>
+class SplitReference : public Kernel {
+ public:
+  explicit SplitReference(const KernelRequest& request) {
+    booking_.reads_bottoms = {false};
+    booking_.takes_missing_top_diffs = true;
+    const int tops = static_cast<int>(request.tops.size());
+    for (int top = 0; top < tops; ++top) booking_.forward_aliases.push_back({0, top, true});
+    booking_.backward_aliases = {{0, 0, false}};
+  }
+  std::string describe() const override { return "reference"; }
+
+  void forward(const KernelRun& run) override {
+    for (const Tensor& top : run.tops) copy_unless_shared(run.bottoms[0], top);
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    T* dx = run.bottom_diffs[0].as<T>();
+    parallel_for(run.bottom_diffs[0].count(), kElementwiseGrain, [&](int64_t i) {
+      T sum = 0;
+      for (const Tensor& diff : run.top_diffs) {
+        if (diff) sum += diff.as<T>()[i];
+      }
+      dx[i] = sum;
+    });
+  }
+};
+
+}  // namespace
+
+ROBUSTA_REGISTER_LAYER("Split", SplitLayer);
+ROBUSTA_REGISTER_REFERENCE("Split", SplitReference);
+
+}  // namespace robusta
