@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "robusta/export.h"
+
 namespace robusta {
 
 /// The kinds of failure; the number is the exit code of the programs (docs/errors.md).
@@ -26,7 +28,7 @@ enum class ErrorKind {
   kInternal = 70,      ///< a defect of the program itself
 };
 
-class Error : public std::exception {
+class ROBUSTA_API Error : public std::exception {
  public:
   /// `cause` says what is wrong, `fix` (may be empty) what to do about it.
   Error(ErrorKind kind, std::string cause, std::string fix = "");

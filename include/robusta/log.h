@@ -7,6 +7,8 @@
 #include <functional>
 #include <string_view>
 
+#include "robusta/export.h"
+
 namespace robusta {
 
 enum class Severity { kInfo, kWarning, kError };
@@ -22,10 +24,10 @@ struct LogLine {
 using LogSink = std::function<void(const LogLine&)>;
 
 /// Sets the sink of all threads that have none of their own; an empty one drops the lines. Returns the one before.
-LogSink set_log_sink(LogSink sink);
+ROBUSTA_API LogSink set_log_sink(LogSink sink);
 
 /// A sink for the lines of the thread that made it, while it lives; scopes nest.
-class LogScope {
+class ROBUSTA_API LogScope {
  public:
   explicit LogScope(LogSink sink);
   ~LogScope();
