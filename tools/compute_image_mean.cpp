@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
       "    compute_image_mean [FLAGS] INPUT_DB [OUTPUT_FILE]";
   return robusta::run_tool(argc, argv, usage, 1, 2, [](const std::vector<std::string>& words) {
     robusta::require_lmdb_backend(FLAGS_backend);
-    const auto mean = robusta::image_mean(*robusta::open_source(words[0], caffe::DataParameter::LMDB));
+    const auto mean = robusta::image_mean(*robusta::open_source(words[0], robusta::caffe::DataParameter::LMDB));
     if (words.size() > 1) {
       LOG_INFO << "Write to " << words[1];
       robusta::write_image_mean(mean, words[1]);

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
       "Upgrades weights of an older form (caffemodel).\n"
       "    upgrade_net_proto_binary IN OUT";
   return robusta::run_tool(argc, argv, usage, 2, 2, [](const std::vector<std::string>& words) {
-    caffe::NetParameter old;
+    robusta::caffe::NetParameter old;
     robusta::read_binary_proto(words[0], &old, robusta::ErrorKind::kModel);
     robusta::UpgradeNotes notes;
     const robusta::NetDef net = robusta::net_from(old, words[0], &notes);
