@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "solver/debug_info.h"
 #include "solver/ranks/share.h"
+#include "solver/reports/debug_info.h"
 #include "solver/solver.h"
 
 namespace robusta {

@@ -6,12 +6,12 @@
 #include "net/report.h"
 #include "schema/placeholders.h"
 #include "schema/print.h"
-#include "solver/debug_info.h"
-#include "solver/net_defs.h"
+#include "solver/files/net_defs.h"
+#include "solver/files/weights.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/start_checks.h"
+#include "solver/reports/debug_info.h"
 #include "solver/solver.h"
-#include "solver/weights.h"
 
 namespace robusta {
 namespace {

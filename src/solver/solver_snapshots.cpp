@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "solver/files/weights.h"
 #include "solver/ranks/share.h"
 #include "solver/solver.h"
-#include "solver/weights.h"
 
 namespace robusta {
 

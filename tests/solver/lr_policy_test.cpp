@@ -1,4 +1,4 @@
-#include "solver/lr_policy.h"
+#include "solver/update/lr_policy.h"
 
 #include <gtest/gtest.h>
 

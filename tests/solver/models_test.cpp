@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "schema/read_text.h"
-#include "solver/lr_policy.h"
-#include "solver/net_defs.h"
-#include "solver/update_rule.h"
+#include "solver/files/net_defs.h"
+#include "solver/update/lr_policy.h"
+#include "solver/update/update_rule.h"
 #include "support/places.h"
 
 namespace robusta::test {

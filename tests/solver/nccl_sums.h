@@ -7,7 +7,7 @@
 
 #include "comm/thread_ranks.h"
 #include "device/gpus.h"
-#include "solver/ranks/nccl/nccl_comm.h"
+#include "solver/ranks/sums/nccl/nccl_comm.h"
 
 namespace robusta::test {
 

@@ -9,7 +9,7 @@
 #include "device/sim/sim_device.h"
 #include "robusta/error.h"
 #include "solver/nccl_sums.h"
-#include "solver/ranks/ranked_update.h"
+#include "solver/ranks/sums/ranked_update.h"
 #include "solver/toy_solver.h"
 #include "support/close.h"
 #include "support/errors.h"

@@ -7,8 +7,8 @@
 
 #include "comm/thread_ranks.h"
 #include "device/sim/sim_device.h"
+#include "solver/files/weights.h"
 #include "solver/toy_solver.h"
-#include "solver/weights.h"
 #include "support/errors.h"
 #include "support/files.h"
 #include "support/nets.h"

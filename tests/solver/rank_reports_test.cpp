@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "comm/thread_ranks.h"
-#include "solver/ranks/pace.h"
+#include "solver/reports/pace.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
 #include "support/files.h"

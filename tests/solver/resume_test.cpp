@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "schema/state_file.h"
+#include "solver/files/weights.h"
 #include "solver/solver.h"
 #include "solver/toy_solver.h"
-#include "solver/weights.h"
 #include "support/files.h"
 
 namespace robusta::test {

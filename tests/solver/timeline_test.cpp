@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "comm/thread_ranks.h"
 #include "solver/process.h"
-#include "solver/timeline/timeline.h"
+#include "solver/reports/timeline/timeline.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
 #include "support/files.h"

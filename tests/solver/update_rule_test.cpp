@@ -1,4 +1,4 @@
-#include "solver/update_rule.h"
+#include "solver/update/update_rule.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "app/checks/check_report.h"
 #include "base/str.h"
-#include "solver/weights.h"
+#include "solver/files/weights.h"
 
 namespace robusta {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "device/gpus.h"
-#include "solver/weights.h"
+#include "solver/files/weights.h"
 
 namespace robusta {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "comm/launch.h"
 #include "robusta/error.h"
-#include "solver/weights.h"
+#include "solver/files/weights.h"
 
 // Caffe's.
 DEFINE_string(solver, "", "solver prototxt (train, check, time)");

@@ -15,7 +15,7 @@
 #include "net/memory_budget.h"
 #include "net/report.h"
 #include "robusta/error.h"
-#include "solver/update_rule.h"
+#include "solver/update/update_rule.h"
 
 namespace robusta {
 namespace {

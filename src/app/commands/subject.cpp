@@ -4,7 +4,7 @@
 #include "base/nearest.h"
 #include "robusta/error.h"
 #include "schema/read_text.h"
-#include "solver/net_defs.h"
+#include "solver/files/net_defs.h"
 
 namespace robusta {
 namespace {

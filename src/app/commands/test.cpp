@@ -7,13 +7,13 @@
 #include "app/commands/memory_flags.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "solver/debug_info.h"
-#include "solver/net_defs.h"
+#include "solver/files/net_defs.h"
+#include "solver/files/weights.h"
 #include "solver/ranks/job.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/start_checks.h"
-#include "solver/training_log.h"
-#include "solver/weights.h"
+#include "solver/reports/debug_info.h"
+#include "solver/reports/training_log.h"
 
 namespace robusta {
 namespace {

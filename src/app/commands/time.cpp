@@ -11,7 +11,7 @@
 #include "data/settings.h"
 #include "net/report.h"
 #include "robusta/error.h"
-#include "solver/updater.h"
+#include "solver/update/updater.h"
 
 namespace robusta {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "schema/placeholders.h"
 #include "schema/read_text.h"
-#include "solver/weights.h"
+#include "solver/files/weights.h"
 
 namespace robusta {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "net/net.h"
 #include "net/tuning.h"
+#include "solver/files/snapshot.h"
 #include "solver/ranks/ranks.h"
-#include "solver/snapshot.h"
-#include "solver/updater.h"
+#include "solver/update/updater.h"
 
 namespace robusta {
 

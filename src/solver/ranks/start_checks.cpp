@@ -7,7 +7,7 @@
 #include "base/version.h"
 #include "robusta/error.h"
 #include "schema/print.h"
-#include "solver/net_defs.h"
+#include "solver/files/net_defs.h"
 #include "solver/ranks/minority.h"
 
 namespace robusta {

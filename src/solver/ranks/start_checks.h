@@ -5,8 +5,8 @@
 
 #include "net/net.h"
 #include "schema/source.h"
-#include "solver/ranks/buckets.h"
 #include "solver/ranks/ranks.h"
+#include "solver/ranks/sums/buckets.h"
 
 namespace robusta {
 

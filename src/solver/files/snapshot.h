@@ -1,0 +1,52 @@
+/// Snapshots: writing them, choosing one, reading them back.
+///
+/// A snapshot is a pair PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate. The model is written first and the
+/// state last, each whole or not at all, so that a state never lies without its model.
+#pragma once
+
+#include <string>
+
+#include "net/net.h"
+#include "schema/source.h"
+#include "schema/weights_file.h"
+#include "solver/files/training_state.h"
+#include "solver/update/updater.h"
+
+namespace robusta {
+
+struct SnapshotPaths {
+  std::string model, state;
+};
+SnapshotPaths snapshot_paths(const std::string& prefix, int iter);
+
+/// Throws what would make every snapshot fail: Error{kUnsupported} for HDF5, Error{kOutput} for an unwritable prefix
+/// and for files of 2 GiB and more. For before training starts.
+void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater);
+
+/// Removes what snapshots of this prefix left that were cut off by the end of their process, and logs it. (Those being
+/// written stay, also other processes'.)
+void remove_unfinished_snapshots(const std::string& prefix);
+
+/// Writes both files, after remove_unfinished_snapshots(). Throws Error{kOutput}, and Error{kNumeric} rather than write
+/// weights that are not finite.
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net);
+
+/// A state with its weights, read and in itself sound.
+struct Snapshot {
+  std::string path;  ///< of the state
+  caffe::SolverState state;
+  std::string model_path;  ///< "" when the state names none
+  WeightsFile weights;
+};
+
+/// Reads `path` and the weights it names (as written there, else beside the state). Throws Error{kModel}.
+Snapshot read_snapshot(const std::string& path);
+
+/// The newest snapshot of the prefix that reads_snapshot accepts, as its path; "" when there is none. Logs why newer
+/// ones are passed over.
+std::string newest_snapshot(const std::string& prefix);
+
+/// Copies weights and histories. Throws Error{kModel} when they do not fit the net or the solver.
+void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater);
+
+}  // namespace robusta

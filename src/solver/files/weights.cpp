@@ -1,0 +1,146 @@
+#include "solver/files/weights.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "base/log.h"
+#include "base/str.h"
+
+namespace robusta {
+namespace {
+
+/// "20 1 5 5", for the table.
+std::string dims(const std::vector<int64_t>& shape) {
+  if (shape.empty()) return "scalar";
+  std::ostringstream text;
+  for (size_t i = 0; i < shape.size(); ++i) text << (i > 0 ? " " : "") << shape[i];
+  return text.str();
+}
+
+std::string entry(const std::string& layer, const std::vector<ParamPtr>& params) {
+  std::ostringstream text;
+  text << layer << " (";
+  for (size_t i = 0; i < params.size(); ++i) text << (i > 0 ? ", " : "") << dims(params[i]->desc.shape.dims());
+  text << ')';
+  return text.str();
+}
+
+const Node* find_node(const Net& net, const std::string& layer) {
+  for (const Node& node : net.graph().nodes) {
+    if (node.layer->name() == layer) return &node;
+  }
+  return nullptr;
+}
+
+void copy_layer(const LayerWeights& from, const Node& to, Net& net) {
+  if (from.blobs.size() != to.params.size()) {
+    throw Error(ErrorKind::kModel, str("the file has ", from.blobs.size(), " arrays, the layer has ", to.params.size()),
+                "rename the layer in the prototxt to learn it anew");
+  }
+  for (size_t i = 0; i < from.blobs.size(); ++i) {
+    const Shape& shape = to.params[i]->desc.shape;
+    if (!same_shape(from.blobs[i], shape.dims())) {
+      throw Error(ErrorKind::kModel,
+                  str("cannot copy parameter ", i, ": its shape is ", Shape(from.blobs[i].shape).str(),
+                      " in the file and ", shape.str(), " in the net"),
+                  "rename the layer in the prototxt to learn it anew");
+    }
+  }
+  for (size_t i = 0; i < from.blobs.size(); ++i) net.write_param(*to.params[i], from.blobs[i].data);
+}
+
+void log_rows(const char* what, const std::vector<std::string>& layers, const char* note) {
+  for (const std::string& layer : layers) LOG_INFO << "    " << what << "  " << layer << note;
+}
+
+}  // namespace
+
+CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& net) {
+  CopyReport report;
+  std::set<std::string> seen;
+  for (const LayerWeights& layer : file.layers) {
+    const Node* node = find_node(net, layer.name);
+    if (!node) {
+      report.ignored.push_back(layer.name);
+      if (!layer.blobs.empty()) report.skipped.push_back(layer.name);
+      continue;
+    }
+    seen.insert(layer.name);
+    if (layer.blobs.empty() && node->params.empty()) continue;
+    try {
+      copy_layer(layer, *node, net);
+    } catch (Error& error) {
+      throw error.in_layer(layer.name).at(path);
+    }
+    report.copied.push_back(entry(layer.name, node->params));
+  }
+  for (const Node& node : net.graph().nodes) {
+    const std::string& name = node.layer->name();
+    if (!node.params.empty() && !seen.contains(name)) report.missing.push_back(entry(name, node.params));
+  }
+  return report;
+}
+
+void load_weights(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
+  for (const std::string& path : paths) {
+    LOG_INFO << purpose << " from " << path;
+    const CopyReport report = copy_weights(read_weights(path), path, net);
+    for (const std::string& layer : report.ignored) LOG_INFO << "Ignoring source layer " << layer;
+    LOG_INFO << "Weights: " << report.copied.size() << " layers copied, " << report.skipped.size() << " skipped, "
+             << report.missing.size() << " missing";
+    log_rows("copied ", report.copied, "");
+    log_rows("skipped", report.skipped, ": the net has no layer of this name");
+    log_rows("missing", report.missing, ": not in the file, keeps its initial values");
+    if (report.copied.empty()) LOG_WARNING << path << " has no layer in common with the net \"" << net.name() << '"';
+  }
+}
+
+void load_weights_quietly(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
+  for (const std::string& path : paths) {
+    LOG_INFO << purpose << " from " << path;
+    copy_weights(read_weights(path), path, net);
+  }
+}
+
+std::vector<std::string> split_list(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream stream(list);
+  for (std::string item; std::getline(stream, item, ',');) {
+    const size_t begin = item.find_first_not_of(" \t"), end = item.find_last_not_of(" \t");
+    if (begin != std::string::npos) items.push_back(item.substr(begin, end - begin + 1));
+  }
+  return items;
+}
+
+caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {
+  caffe::NetParameter proto;
+  proto.set_name(net.name());
+  for (const Node& node : net.graph().nodes) {
+    caffe::LayerParameter* layer = proto.add_layer();
+    *layer = node.layer->param();
+    layer->clear_blobs();
+    for (const ParamPtr& param : node.params) {
+      caffe::BlobProto* blob = layer->add_blobs();
+      blob_to_proto(param->desc.shape.dims(), net.read_param(*param).data(), blob);
+      if (!with_diffs) continue;
+      const std::vector<float> diff = net.read_param_diff(*param);
+      blob->mutable_diff()->Add(diff.begin(), diff.end());
+    }
+  }
+  return proto;
+}
+
+size_t proto_bytes(const Net& net, bool with_diffs) {
+  constexpr size_t kLayerOverhead = 4096;  // definition and framing
+  size_t bytes = 0;
+  for (const Node& node : net.graph().nodes) {
+    bytes += kLayerOverhead;
+    for (const ParamPtr& param : node.params) {
+      bytes += static_cast<size_t>(param->desc.count()) * sizeof(float) * (with_diffs ? 2 : 1);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace robusta

@@ -1,0 +1,83 @@
+#include "solver/loop/signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cassert>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+constexpr std::array kSignals = {SIGINT, SIGHUP, SIGTERM, SIGUSR1};
+constexpr int kKilledBySigint = 128 + SIGINT;
+
+// Only these are touched in a handler.
+volatile sig_atomic_t g_snapshot = 0;
+volatile sig_atomic_t g_stop = 0;
+volatile sig_atomic_t g_last_signal = 0;
+volatile sig_atomic_t g_effects[kSignals.size()];
+
+struct sigaction g_before[kSignals.size()];
+
+void handle(int signal) {
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    if (kSignals[i] != signal) continue;
+    const auto effect = static_cast<Request>(g_effects[i]);
+    if (effect == Request::kNone) return;
+    if (effect == Request::kSnapshot) g_snapshot = 1;
+    if (effect == Request::kStop) {
+      if (signal == SIGINT && g_stop) _exit(kKilledBySigint);
+      g_stop = 1;
+    }
+    g_last_signal = signal;
+  }
+}
+
+}  // namespace
+
+Request parse_effect(const std::string& flag, const std::string& value) {
+  if (value == "stop") return Request::kStop;
+  if (value == "snapshot") return Request::kSnapshot;
+  if (value == "none") return Request::kNone;
+  throw Error(ErrorKind::kUsage, "-" + flag + " \"" + value + "\"" + did_you_mean(value, {"stop", "snapshot", "none"}),
+              "known: stop, snapshot, none");
+}
+
+SignalWatch::SignalWatch(Request sigint, Request sighup) {
+  g_snapshot = 0;
+  g_stop = 0;
+  g_last_signal = 0;
+  const std::array effects = {sigint, sighup, Request::kStop, Request::kStop};
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    g_effects[i] = static_cast<sig_atomic_t>(effects[i]);
+    struct sigaction action = {};
+    action.sa_handler = handle;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    [[maybe_unused]] const int failed = sigaction(kSignals[i], &action, &g_before[i]);
+    assert(!failed);
+  }
+}
+
+SignalWatch::~SignalWatch() {
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &g_before[i], nullptr);
+}
+
+Request SignalWatch::poll() {
+  const Request request = g_stop ? Request::kStop : g_snapshot ? Request::kSnapshot : Request::kNone;
+  g_snapshot = 0;
+  if (const int signal = g_last_signal) {
+    g_last_signal = 0;
+    LOG_INFO << "Got " << strsignal(signal) << ": "
+             << (request == Request::kStop ? "snapshot and stop" : "snapshot after this iteration");
+  }
+  return request;
+}
+
+}  // namespace robusta

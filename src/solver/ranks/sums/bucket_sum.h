@@ -1,0 +1,56 @@
+/// How buckets of gradients become their sums over the ranks.
+///
+/// Three kinds: by way of host memory that a communicator reduces (staged_sum.h); in the memory of the GPUs, by NCCL
+/// (nccl/nccl_sum.h) or by a library of the communicator that can (direct_sum.h). Two threads work with one: the
+/// driver, which enqueues what the net computes, says what is complete and asks for sums; the reducer's thread
+/// (bucket_reducer.h) sums one bucket after the other. A call of one for a bucket comes after the other's calls for it
+/// that are listed above.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/all_reduce.h"
+#include "net/net.h"
+#include "solver/ranks/ranks.h"
+#include "solver/ranks/sums/buckets.h"
+
+namespace robusta {
+
+class BucketSum {
+ public:
+  virtual ~BucketSum() = default;
+  const std::vector<Bucket>& buckets() const { return buckets_; }
+  /// Host memory for the elements behind the last bucket's gradients: the driver writes them before it is complete, and
+  /// reads the sums when it is summed.
+  virtual void* tail() const = 0;
+
+  /// Driver: everything that makes the bucket's gradients is enqueued in the net's stream.
+  virtual void complete(size_t bucket) = 0;
+  /// Reducer: returns when deliver() may be called; for the last bucket, when the tail is there.
+  virtual void sum(size_t bucket) = 0;
+  /// Driver: what is enqueued in the net's stream from now on finds the sums in the place of the gradients.
+  virtual void deliver(size_t bucket) = 0;
+
+  /// Reducer: sums are under way that nobody waits for; check() is called every few milliseconds then. It throws when
+  /// they are known to have failed.
+  virtual bool under_way() const { return false; }
+  virtual void check() {}
+
+  /// As those of AllReduce. Between rounds.
+  virtual std::string describe() const = 0;
+  virtual std::vector<std::string> notes() const = 0;
+  virtual std::vector<DimensionTime> take_times() = 0;
+
+ protected:
+  explicit BucketSum(std::vector<Bucket> buckets) : buckets_(std::move(buckets)) {}
+
+  std::vector<Bucket> buckets_;
+};
+
+/// The way that the options and the machine suggest; `buckets` lie in the memory of the net's device. Collective.
+/// References are kept. Throws Error{kUsage|kMemory|kDevice|kCommunication} on all ranks.
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets);
+
+}  // namespace robusta

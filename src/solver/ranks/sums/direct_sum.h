@@ -1,0 +1,32 @@
+/// Sums over ranks in the memory of a device that the communicator's own all-reduce takes: -mode m with a CUDA-aware
+/// MPI. Buckets are complete, summed and delivered without a copy; only the tail has its place on the host.
+#pragma once
+
+#include "solver/ranks/sums/bucket_sum.h"
+
+namespace robusta {
+
+class DirectSum : public BucketSum {
+ public:
+  /// The net, on a device, is kept by reference. REQUIRES: communicator.sums_memory_of() its kind.
+  DirectSum(Net& net, std::vector<Bucket> buckets, std::unique_ptr<AllReduce> all_reduce);
+
+  void* tail() const override { return tail_.get(); }
+  void complete(size_t bucket) override;
+  void sum(size_t bucket) override;
+  /// Nothing: sum() returns when the sums are there.
+  void deliver(size_t) override {}
+  std::string describe() const override;
+  std::vector<std::string> notes() const override { return all_reduce_->notes(); }
+  std::vector<DimensionTime> take_times() override { return all_reduce_->take_times(); }
+
+ private:
+  Net& net_;
+  DType type_;
+  std::unique_ptr<AllReduce> all_reduce_;
+  std::shared_ptr<void> tail_;
+  std::unique_ptr<Stream> stream_;  ///< for the tail
+  std::vector<std::shared_ptr<Event>> complete_;
+};
+
+}  // namespace robusta

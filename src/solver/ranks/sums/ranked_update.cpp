@@ -1,0 +1,137 @@
+#include "solver/ranks/sums/ranked_update.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+
+#include "solver/ranks/start_checks.h"
+
+namespace robusta {
+namespace {
+
+constexpr double kDefaultBucketMb = 4;
+constexpr int64_t kVotes = sizeof(Votes) / sizeof(double);
+
+std::vector<Bucket> buckets_of(const Ranks& ranks, const Net& net) {
+  const double mb = ranks.options().bucket_mb > 0 ? ranks.options().bucket_mb : kDefaultBucketMb;
+  return plan_buckets(net.params_by_completion(), static_cast<size_t>(mb * (1 << 20)), net.gradient_tail(), kVotes);
+}
+
+}  // namespace
+
+RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
+    : ranks_(ranks),
+      updater_(updater),
+      type_(net.options().dtype),
+      reducer_(make_bucket_sum(ranks, net, buckets_of(ranks, net))),
+      tail_(reducer_.sums().tail()) {
+  const std::vector<Bucket>& buckets = reducer_.buckets();
+  for (size_t b = 0; b < buckets.size(); ++b) {
+    for (const Param* param : buckets[b].params) bucket_of_[param] = b;
+  }
+  missing_.resize(buckets.size());
+  updated_.assign(buckets.size(), 1);
+  check_same_buckets(ranks, buckets);
+}
+
+void RankedUpdate::record_in(Timeline& timeline) {
+  timeline_ = &timeline;
+  reducer_.record_in(&timeline.reductions());
+}
+
+void RankedUpdate::begin(const Votes& mine, bool hold) {
+  assert(finished_);
+  reducer_.begin();
+  assert(hold || !updater_.clips());
+  hold_ = hold;
+  finished_ = false;
+  posted_ = 0;
+  for (size_t b = 0; b < missing_.size(); ++b) {
+    missing_[b] = reducer_.buckets()[b].params.size();
+    updated_[b] = 0;
+  }
+  const double votes[kVotes] = {mine.loss, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
+  dispatch(type_, [&](auto type) { std::copy_n(votes, kVotes, static_cast<decltype(type)*>(tail_)); });
+}
+
+void RankedUpdate::ready(Param& param) {
+  --missing_[bucket_of_.at(&param)];
+  while (posted_ < missing_.size() && missing_[posted_] == 0) post();
+  update_reduced();
+}
+
+bool RankedUpdate::urgent(const Param& param) const {
+  return reducer_.buckets()[bucket_of_.at(&param)].params.back() == &param;
+}
+
+void RankedUpdate::post() {
+  if (timeline_) timeline_->posted(posted_);
+  reducer_.sums().complete(posted_);
+  reducer_.post();
+  ++posted_;
+}
+
+Votes RankedUpdate::agree() {
+  // A net in which nothing learns has one bucket, of the votes alone.
+  while (posted_ < missing_.size()) post();
+  wait_for(missing_.size());
+  double votes[kVotes];
+  dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kVotes, votes); });
+  return {votes[0], votes[1], votes[2], votes[3], votes[4]};
+}
+
+void RankedUpdate::need(Param& param) {
+  if (finished_) return;
+  const auto found = bucket_of_.find(&param);
+  if (found == bucket_of_.end() || updated_[found->second]) return;
+  wait_for(found->second + 1);
+  update(found->second);
+}
+
+void RankedUpdate::finish() {
+  if (finished_) return;
+  wait_for(missing_.size());
+  {
+    const TimelineSpan span(timeline_, TraceKind::kUpdate, 0, "the rest");
+    for (size_t b = 0; b < updated_.size(); ++b) {
+      if (!updated_[b]) reducer_.sums().deliver(b);
+    }
+    updater_.finish();
+  }
+  updated_.assign(updated_.size(), 1);
+  finished_ = true;
+}
+
+void RankedUpdate::wait_for(size_t buckets) {
+  size_t reduced = reducer_.reduced();
+  if (reduced >= buckets) return;
+  {
+    const TimelineSpan span(timeline_, TraceKind::kBucketWait, static_cast<int>(buckets) - 1);
+    // One after the other: each is a sign of progress on a slow network.
+    for (; reduced < buckets; reduced = reducer_.reduced()) {
+      char what[64];
+      std::snprintf(what, sizeof what, "bucket %zu of %zu", reduced + 1, missing_.size());
+      ranks_.doing(what, Activity::kWaiting);
+      reducer_.wait(reduced + 1);
+    }
+  }
+  ranks_.doing("the update");
+}
+
+void RankedUpdate::update(size_t bucket) {
+  assert(!hold_);
+  const TimelineSpan span(timeline_, TraceKind::kUpdate, static_cast<int>(bucket));
+  reducer_.sums().deliver(bucket);
+  for (Param* param : reducer_.buckets()[bucket].params) updater_.ready(*param);
+  updated_[bucket] = 1;
+}
+
+void RankedUpdate::update_reduced() {
+  if (hold_) return;
+  const size_t reduced = reducer_.reduced();
+  for (size_t b = 0; b < reduced; ++b) {
+    if (!updated_[b]) update(b);
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,69 @@
+/// Updates the parameters from gradients that are summed over ranks, while training goes on.
+///
+/// As backward completes the parameters of a bucket, the bucket is reduced by another thread; as soon as it is, its
+/// parameters are updated: between the steps of backward, or in the next forward right before a step reads them. What
+/// the ranks have to agree on in every iteration rides behind the last bucket: no other message is sent.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "net/net.h"
+#include "solver/ranks/ranks.h"
+#include "solver/ranks/sums/bucket_reducer.h"
+#include "solver/reports/timeline/timeline.h"
+#include "solver/update/updater.h"
+
+namespace robusta {
+
+/// What one rank has to say in an iteration; the sums over all ranks when they have agreed.
+struct Votes {
+  double loss = 0;                                 ///< 0 where it is not finite
+  double not_finite = 0;                           ///< 1: this rank's loss is
+  double stop = 0, snapshot = 0, out_of_time = 0;  ///< 1: asked for
+};
+
+class RankedUpdate : public GradientSink, public ParamGate {
+ public:
+  /// Bytes that a net must leave behind its gradients for the votes.
+  static constexpr size_t kTailBytes = sizeof(Votes);
+
+  /// Collective. The net has options.gradient_memory of `ranks`. References are kept.
+  RankedUpdate(Ranks& ranks, Net& net, Updater& updater);
+
+  /// The last backward of an iteration begins; updater.begin was called. With `hold` nothing is updated before finish.
+  /// REQUIRES: the iteration before is finished.
+  void begin(const Votes& mine, bool hold);
+  void ready(Param& param) override;
+  /// The last one of a bucket.
+  bool urgent(const Param& param) const override;
+  /// After backward: waits for the last bucket and returns the votes of all ranks.
+  Votes agree();
+  void need(Param& param) override;
+  /// Waits for all buckets and updates what was not yet. Does nothing when all is done.
+  void finish();
+
+  BucketReducer& reducer() { return reducer_; }
+  /// Notes what it does from now on. It outlives this.
+  void record_in(Timeline& timeline);
+
+ private:
+  void post();
+  void wait_for(size_t buckets);
+  void update(size_t bucket);
+  void update_reduced();
+
+  Ranks& ranks_;
+  Updater& updater_;
+  DType type_;
+  BucketReducer reducer_;
+  void* tail_;  ///< the votes, in host memory
+  std::unordered_map<const Param*, size_t> bucket_of_;
+  std::vector<char> updated_;    ///< per bucket
+  std::vector<size_t> missing_;  ///< per bucket: parameters without a complete gradient
+  Timeline* timeline_ = nullptr;
+  size_t posted_ = 0;
+  bool hold_ = false, finished_ = true;
+};
+
+}  // namespace robusta

@@ -1,0 +1,107 @@
+#include "solver/reports/json_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "base/atomic_file.h"
+#include "base/log.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", c);
+      out += code;
+    } else {
+      out += c;
+    }
+  }
+  return out += '"';
+}
+
+/// "2026-01-31T12:00:00.123Z"
+std::string utc_now() {
+  using namespace std::chrono;
+  const auto now = system_clock::now();
+  const std::time_t seconds = system_clock::to_time_t(now);
+  const auto millis = duration_cast<milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm parts = {};
+  gmtime_r(&seconds, &parts);
+  char text[64];
+  const size_t used = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(text + used, sizeof text - used, ".%03dZ", static_cast<int>(millis));
+  return text;
+}
+
+}  // namespace
+
+JsonObject& JsonObject::add_raw(std::string_view key, std::string_view value) {
+  if (!members_.empty()) members_ += ", ";
+  members_ += quoted(key);
+  members_ += ": ";
+  members_ += value;
+  return *this;
+}
+
+JsonObject& JsonObject::add(std::string_view key, std::string_view value) { return add_raw(key, quoted(value)); }
+
+JsonObject& JsonObject::add(std::string_view key, double value) {
+  if (!std::isfinite(value)) return add_raw(key, "null");
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return add_raw(key, text);
+}
+
+JsonObject& JsonObject::add(std::string_view key, int64_t value) { return add_raw(key, std::to_string(value)); }
+JsonObject& JsonObject::add(std::string_view key, uint64_t value) { return add_raw(key, std::to_string(value)); }
+JsonObject& JsonObject::add(std::string_view key, bool value) { return add_raw(key, value ? "true" : "false"); }
+JsonObject& JsonObject::add(std::string_view key, const JsonObject& value) { return add_raw(key, value.text()); }
+
+JsonLog::JsonLog(const std::string& path) : path_(path) {
+  if (path.empty()) return;
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd_ < 0) {
+    throw Error(ErrorKind::kOutput, "cannot write the log " + path + ": " + std::strerror(errno),
+                "give -log_json a file in a folder that exists and may be written");
+  }
+}
+
+JsonLog::~JsonLog() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void JsonLog::write(std::string_view event, const JsonObject& members) {
+  if (fd_ < 0) return;
+  JsonObject head;
+  head.add("event", event).add("time", utc_now());
+  std::string line = head.text();
+  if (const std::string rest = members.text(); rest != "{}") {
+    line.back() = ',';
+    line += ' ' + rest.substr(1);
+  }
+  line += '\n';
+  try {
+    write_all(fd_, line.data(), line.size());
+  } catch (const Error& error) {
+    LOG_ERROR << path_ << ": " << error.what() << "; no further events are written";
+    ::close(fd_);
+    fd_ = -1;
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,62 @@
+// What a training log says of several ranks.
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "solver/reports/training_log.h"
+
+namespace robusta {
+namespace {
+
+/// Numbers with three digits, in the style of printf.
+template <typename... Values>
+std::string format(const char* pattern, Values... values) {
+  char text[160];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+double gb_per_second(const DimensionTime& time) { return time.seconds > 0 ? time.bytes / time.seconds / 1e9 : 0; }
+
+JsonObject dimensions_object(const std::vector<DimensionTime>& dimensions) {
+  JsonObject object;
+  for (const DimensionTime& time : dimensions) {
+    object.add(time.dimension, JsonObject()
+                                   .add("algorithm", time.algorithm)
+                                   .add("seconds", time.seconds)
+                                   .add("bytes", time.bytes)
+                                   .add("gb_per_s", gb_per_second(time)));
+  }
+  return object;
+}
+
+}  // namespace
+
+/// Times are means per iteration, lest they depend on how often they are asked for.
+void TrainingLog::communication(const Communication& c) {
+  const double iterations = static_cast<double>(c.speed.iterations), ms = 1e3 / iterations;
+  LOG_INFO << "[MPI:0   ]  Iteration " << c.iter << ", communication of " << c.speed.iterations
+           << " iterations: " << format("%.3g MB", c.bytes / 1e6) << " in " << c.buckets << " buckets, "
+           << format("end to end %.3g ms, exposed %.3g ms = %.1f %% of an iteration of %.3g ms", c.speed.reducing * ms,
+                     c.speed.exposed * ms, 100 * c.speed.exposed_share(), c.speed.seconds * ms);
+  for (const DimensionTime& time : c.dimensions) {
+    LOG_INFO << "[MPI:0   ]    " << time.dimension << ", " << time.algorithm << ": "
+             << format("%.3g ms, %.3g MB sent, %.3g GB/s", time.seconds * ms, time.bytes / 1e6 / iterations,
+                       gb_per_second(time));
+  }
+  LOG_INFO << "[MPI:0   ]    slowest rank " << c.slowest_name << ": "
+           << format("%.3g ms of computing, %.1f %% above the middle", c.slowest_seconds * ms, 100 * c.slowest_lag);
+  event("communication", JsonObject()
+                             .add("iter", c.iter)
+                             .add("iterations", c.speed.iterations)
+                             .add("bytes", c.bytes)
+                             .add("seconds", c.speed.seconds)
+                             .add("reducing_seconds", c.speed.reducing)
+                             .add("exposed_seconds", c.speed.exposed)
+                             .add("comm", c.speed.exposed_share())
+                             .add("slowest_rank", c.slowest)
+                             .add("slowest_lag", c.slowest_lag)
+                             .add("dimensions", dimensions_object(c.dimensions)));
+}
+
+}  // namespace robusta

@@ -1,0 +1,171 @@
+#include "solver/update/updater.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "memory/placement.h"
+#include "solver/update/gradient_norm.h"
+
+namespace robusta {
+namespace {
+
+bool wants_l1(const SolverDef& solver) {
+  const std::string& kind = solver.param.regularization_type();
+  if (kind == "L1") return true;
+  if (kind == "L2") return false;
+  if (kind == "WD") {
+    throw Error(ErrorKind::kUnsupported, "regularization_type \"WD\" (NVIDIA) is not in this build", "use \"L2\"")
+        .at(solver.where("regularization_type"));
+  }
+  throw Error(ErrorKind::kConfig, str("unknown regularization_type \"", kind, "\"", did_you_mean(kind, {"L1", "L2"})),
+              "known: L1, L2")
+      .at(solver.where("regularization_type"));
+}
+
+}  // namespace
+
+Updater::Updater(const SolverDef& solver, Net& net, int ranks)
+    : net_(net),
+      device_(*net.options().device),
+      device_kind_(device_.kernel_kind()),
+      rule_(make_update_rule(solver)),
+      norms_(device_, net.stream()),
+      clip_(solver.param.clip_gradients()),
+      iter_size_(solver.param.iter_size()),
+      ranks_(ranks),
+      l1_(wants_l1(solver)) {
+  if (solver.param.local_lr_auto()) trust_ = solver.param.local_gw_ratio();
+  const auto kinds = static_cast<size_t>(rule_->histories());
+  size_t bytes = 0;
+  for (const ParamPtr& param : net.params()) bytes += align_up(param->desc.bytes());
+  memory_ = DeviceBuffer(device_, bytes * kinds);
+  if (memory_.bytes() > 0) net.stream().fill_zero(memory_.data(), memory_.bytes());
+  size_t at = 0;
+  for (const ParamPtr& param : net.params()) {
+    Slot slot{param, {nullptr, nullptr}, false};
+    for (size_t kind = 0; kind < kinds; ++kind) {
+      slot.history[kind] = static_cast<char*>(memory_.data()) + kind * bytes + at;
+    }
+    at += align_up(param->desc.bytes());
+    slot_of_[param.get()] = slots_.size();
+    slots_.push_back(slot);
+  }
+}
+
+Updater::~Updater() {
+  try {
+    net_.stream().synchronize();
+  } catch (const std::exception& error) {
+    LOG_ERROR << "an update failed: " << error.what();
+  }
+}
+
+void Updater::begin(const Iteration& iteration) {
+  assert(iteration.hold || iteration.loss_scale == 0);
+  now_ = iteration;
+  skipped_ = false;
+  for (Slot& slot : slots_) slot.done = false;
+}
+
+void Updater::ready(Param& param) {
+  if (now_.hold || clips()) return;
+  const auto found = slot_of_.find(&param);
+  assert(found != slot_of_.end());
+  enlist(slots_[found->second], 1);
+  launch();
+}
+
+void Updater::finish() {
+  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
+  double scale = 1;
+  if (clips() || now_.loss_scale > 0) {
+    std::vector<Tensor> gradients;
+    for (const Slot& slot : slots_) gradients.push_back(slot.param->gradient());
+    double square_sum = 0;
+    for (const Norms& norms : norms_.read(gradients)) {
+      skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));
+      square_sum += norms.square_sum;
+    }
+    if (clips() && !skipped_) scale = clip_scale(square_sum);
+  }
+  for (Slot& slot : slots_) {
+    if (skipped_) slot.done = true;
+    if (!slot.done) enlist(slot, scale);
+  }
+  launch();
+}
+
+void Updater::enlist(Slot& slot, double gradient_scale) {
+  Param& param = *slot.param;
+  slot.done = true;
+  const double decay = now_.weight_decay * param.decay_mult;
+  const bool moves = param.lr_mult != 0;
+  if (!moves && (decay == 0 || !rule_->history_moves_without_rate())) return;
+  UpdateTask task;
+  task.dtype = param.desc.dtype;
+  task.count = param.desc.count();
+  task.weights = param.data;
+  task.gradient = param.diff;
+  task.history[0] = slot.history[0];
+  task.history[1] = slot.history[1];
+  task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
+  task.rate = rate_of(param, task.gradient_scale);
+  task.decay = decay;
+  task.l1 = l1_;
+  task.momentum = now_.momentum;
+  task.iteration = now_.number;
+  task.kernel_kind = device_kind_;
+  if (device_kind_ != "cpu") task.stream = &net_.stream();
+  tasks_.push_back(task);
+  if (moves) moved_.push_back(&param);
+}
+
+void Updater::launch() {
+  if (tasks_.empty()) return;
+  net_.stream().run([this, tasks = std::exchange(tasks_, {}), moved = std::exchange(moved_, {})] {
+    rule_->apply(tasks);
+    for (Param* param : moved) ++param->version;  // in the order of the stream, as kernels read it
+  });
+}
+
+/// Layer-wise rates (LARS; You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks"), as Intel's
+/// local_lr_auto has them: trust * |w| / (|g| + decay * |w|), 1 when a norm is 0, in place of the parameter's lr_mult.
+double Updater::rate_of(const Param& param, double gradient_scale) {
+  if (!trust_ || param.lr_mult == 0) return now_.rate * param.lr_mult;
+  const Tensor arrays[] = {param.tensor(), param.gradient()};
+  const std::vector<Norms> found = norms_.read(arrays);
+  const double weight = std::sqrt(found[0].square_sum);
+  const double gradient = std::sqrt(found[1].square_sum) * gradient_scale;
+  if (weight == 0 || gradient == 0) return now_.rate;
+  return now_.rate * *trust_ * weight / (gradient + now_.weight_decay * weight);
+}
+
+double Updater::clip_scale(double square_sum) const {
+  const double norm = std::sqrt(square_sum) / (ranks_ * loss_scale());
+  if (norm <= clip_) return 1;
+  const double scale = clip_ / norm;
+  LOG_INFO << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "
+           << scale;
+  return scale;
+}
+
+const Param& Updater::history_param(int index) const {
+  return *slots_[static_cast<size_t>(index) % slots_.size()].param;
+}
+
+Tensor Updater::history_tensor(int index) const {
+  const auto i = static_cast<size_t>(index);
+  const Slot& slot = slots_[i % slots_.size()];
+  return {slot.param->desc, slot.history[i / slots_.size()]};
+}
+
+std::vector<float> Updater::history(int index) { return net_.read(history_tensor(index)); }
+
+void Updater::set_history(int index, const std::vector<float>& values) { net_.write(history_tensor(index), values); }
+
+}  // namespace robusta

@@ -1,0 +1,89 @@
+/// Updates the parameters of the train net once per iteration.
+///
+/// A parameter is updated as soon as its gradient is complete, while backward goes on. With several ranks their sum is
+/// made first (ranks/ranked_update.h), and `ready` is called when it is there. With clipping, all wait for `finish`, as
+/// the norm is that of all gradients; with a loss scale, as nothing is updated where one of them is not finite. Order:
+/// average over ranks, undo the loss scale, clip by the L2 norm, 1/iter_size, decay, rule.
+/// Arrays lie in the memory of the net's device, and updates are enqueued in its stream.
+/// Owns the histories; keeps the parameters alive. One thread, that which drives the net.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device/device.h"
+#include "net/net.h"
+#include "solver/update/gradient_norm.h"
+#include "solver/update/update_rule.h"
+
+namespace robusta {
+
+class Updater : public GradientSink {
+ public:
+  /// Histories are zero. Gradients are sums over `ranks`. Throws Error{kConfig} for settings that the rule cannot have,
+  /// Error{kMemory}.
+  Updater(const SolverDef& solver, Net& net, int ranks = 1);
+  /// Waits for updates that are enqueued: they use its memory.
+  ~Updater() override;
+
+  /// What holds for one iteration.
+  struct Iteration {
+    int64_t number = 0;  ///< finished iterations before this one
+    double rate = 0, momentum = 0, weight_decay = 0;
+    bool hold = false;      ///< update nothing before finish()
+    double loss_scale = 0;  ///< by which gradients are too large; 0: they are not, nor looked at. REQUIRES: hold
+  };
+  void begin(const Iteration& iteration);
+  void ready(Param& param) override;
+  /// Updates are in the order of the stream.
+  bool urgent(const Param&) const override { return false; }
+  /// Updates all parameters that were not yet, those without a gradient too (decay acts on them); or none.
+  void finish();
+  /// With a loss scale: the last iteration changed nothing, as a gradient was not finite.
+  bool skipped() const { return skipped_; }
+
+  bool clips() const { return clip_ >= 0; }
+
+  /// Histories in the order of a .solverstate: all parameters' first arrays, then all second ones.
+  int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
+  std::vector<float> history(int index);
+  void set_history(int index, const std::vector<float>& values);
+  const Param& history_param(int index) const;
+  size_t history_bytes() const { return memory_.bytes(); }
+
+ private:
+  struct Slot {
+    ParamPtr param;
+    void* history[2] = {nullptr, nullptr};
+    bool done = false;
+  };
+
+  void enlist(Slot& slot, double gradient_scale);
+  void launch();
+  double clip_scale(double square_sum) const;
+  double loss_scale() const { return now_.loss_scale > 0 ? now_.loss_scale : 1; }
+  double rate_of(const Param& param, double gradient_scale);
+  Tensor history_tensor(int index) const;
+
+  Net& net_;
+  Device& device_;
+  const std::string device_kind_;  ///< whose kernels run there
+  std::unique_ptr<UpdateRule> rule_;
+  NormReader norms_;
+  double clip_;
+  int iter_size_, ranks_;
+  bool l1_;
+  std::optional<double> trust_;  ///< LARS' coefficient; none: LARS is off
+  DeviceBuffer memory_;
+  std::vector<Slot> slots_;
+  std::unordered_map<const Param*, size_t> slot_of_;
+  Iteration now_;
+  bool skipped_ = false;
+  std::vector<UpdateTask> tasks_;  ///< to be launched together
+  std::vector<Param*> moved_;      ///< whose weights they change
+};
+
+}  // namespace robusta
