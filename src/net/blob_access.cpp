@@ -6,8 +6,9 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
-#include "net/executor.h"
+#include "net/graph/build_graph.h"
 #include "net/net.h"
+#include "net/run/executor.h"
 
 namespace robusta {
 namespace {

@@ -9,13 +9,25 @@
 #include "base/philox.h"
 #include "base/str.h"
 #include "layers/kit/filler.h"
-#include "net/executor.h"
-#include "net/memory_budget.h"
-#include "net/precision.h"
+#include "net/graph/build_graph.h"
+#include "net/plan/precision.h"
+#include "net/planner/budget.h"
+#include "net/planner/out_of_memory.h"
+#include "net/planner/planner.h"
+#include "net/run/executor.h"
 
 namespace robusta {
+namespace {
 
-Net::Net(NetDef def, NetOptions options) : options_(std::move(options)), graph_(build_graph(std::move(def), options_)) {
+/// Whose parameters a net with these options uses; null: its own alone.
+const Graph* lender_of(const NetOptions& options) {
+  return options.share_params ? &options.share_params->graph() : nullptr;
+}
+
+}  // namespace
+
+Net::Net(NetDef def, NetOptions options)
+    : options_(std::move(options)), graph_(build_graph(std::move(def), options_, lender_of(options_))) {
   // Nets that share parameters read them after each other's updates.
   stream_ = options_.share_params ? options_.share_params->stream_ : options_.device->make_stream();
   if (!options_.arena) options_.arena = std::make_shared<Arena>(*options_.device);
@@ -56,7 +68,7 @@ void Net::set_loss_scale(double scale) {
 /// Here everything is known that this net will take, and nothing is taken yet.
 void Net::take_from_budget() {
   if (!options_.budget) return;
-  if (!fits(plan_)) throw out_of_memory(graph_, plan_, options_);
+  if (!fits(plan_)) throw out_of_memory(graph_, plan_, options_, lender_of(options_));
   taken_ = fixed_bytes(graph_, options_) + plan_.persistent_bytes;
   options_.budget->taken += taken_;
 }
@@ -176,12 +188,7 @@ void Net::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   executor_->backward(pass, accumulate, sink);
 }
 
-std::vector<ParamPtr> Net::layer_params(const std::string& layer) const {
-  for (const Node& node : graph_.nodes) {
-    if (node.layer->name() == layer) return node.params;
-  }
-  return {};
-}
+std::vector<ParamPtr> Net::layer_params(const std::string& layer) const { return graph_.layer_params(layer); }
 
 NonFinite Net::find_non_finite(const Pass& pass) {
   NonFinite found;

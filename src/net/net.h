@@ -14,35 +14,17 @@
 #include "device/device.h"
 #include "layers/kit/kernel.h"
 #include "layers/kit/param.h"
-#include "net/copy_streams.h"
-#include "net/graph.h"
+#include "net/graph/graph.h"
 #include "net/options.h"
-#include "net/pass_graphs.h"
-#include "net/plan.h"
+#include "net/plan/plan.h"
+#include "net/run/copy_streams.h"
+#include "net/run/gradient_sink.h"
+#include "net/run/pass_graphs.h"
 #include "schema/source.h"
 
 namespace robusta {
 
 class Executor;
-
-/// Told when a parameter's gradient is complete: all layers that share it have added their part. The trainer implements
-/// it (and may start to communicate or update at once); called in the plan's order, which is the same on every rank.
-class GradientSink {
- public:
-  virtual ~GradientSink() = default;
-  virtual void ready(Param& param) = 0;
-  /// Whether `ready` of this parameter starts something that the steps behind it run beside. Where it does not, it may
-  /// be called later, when more of them are enqueued.
-  virtual bool urgent(const Param& param) const { return true; }
-};
-
-/// Asked before a forward step reads a parameter, on the driving thread: the place to wait for an update that is still
-/// under way.
-class ParamGate {
- public:
-  virtual ~ParamGate() = default;
-  virtual void need(Param& param) = 0;
-};
 
 /// Time of one layer's steps, accumulated while profiling is on.
 struct LayerTime {

@@ -6,8 +6,8 @@
 #include "base/bytes.h"
 #include "base/counted.h"
 #include "base/str.h"
-#include "net/peak.h"
-#include "net/step_cost.h"
+#include "net/plan/peak.h"
+#include "net/plan/step_cost.h"
 
 namespace robusta {
 namespace {
@@ -164,17 +164,6 @@ void print_plan(std::ostream& out, const Net& net, int history_per_param) {
       << 100.0 * static_cast<double>(use.total()) / static_cast<double>(use.unshared) << " % of "
       << bytes_text(use.unshared) << " without sharing)\n"
       << std::defaultfloat;
-}
-
-int64_t largest_batch(size_t bytes, const std::function<size_t(int64_t)>& plan_batch) {
-  if (plan_batch(1) > bytes) return 0;
-  int64_t fits = 1, limit = 2;
-  while (limit <= (int64_t{1} << 20) && plan_batch(limit) <= bytes) fits = limit, limit *= 2;
-  while (limit - fits > 1) {
-    const int64_t middle = fits + (limit - fits) / 2;
-    (plan_batch(middle) <= bytes ? fits : limit) = middle;
-  }
-  return fits;
 }
 
 }  // namespace robusta

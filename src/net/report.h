@@ -26,8 +26,4 @@ void print_plan(std::ostream& out, const Net& net, int history_per_param);
 /// What large model support does to a pass, in one line. REQUIRES: offloading.planned.
 std::string describe_offloading(const Plan& plan);
 
-/// The largest batch whose plan fits in `bytes` of memory, 0 if not even one sample does. `plan_batch(n)` plans the net
-/// for a batch of n and returns its bytes.
-int64_t largest_batch(size_t bytes, const std::function<size_t(int64_t)>& plan_batch);
-
 }  // namespace robusta

@@ -1,6 +1,6 @@
 // What plan_residency promises: small cases worked out by hand, and what must hold for any.
 
-#include "memory/residency.h"
+#include "memory/plan_residency.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/sim_device.h"
-#include "net/memory_budget.h"
+#include "net/planner/largest_batch.h"
 #include "support/errors.h"
 #include "support/lms.h"
 #include "support/nets.h"

@@ -1,6 +1,6 @@
 // Activations of 16 bits: which values have them, what they cost, and that results stay close.
 
-#include "net/precision.h"
+#include "net/plan/precision.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/flags.h"
 #include "base/nearest.h"
-#include "net/precision.h"
+#include "net/plan/precision.h"
 #include "robusta/error.h"
 
 namespace robusta {

@@ -12,7 +12,7 @@
 #include "device/cpu/host_memory.h"
 #include "device/gpus.h"
 #include "device/sim/sim_device.h"
-#include "net/memory_budget.h"
+#include "net/planner/largest_batch.h"
 #include "net/report.h"
 #include "robusta/error.h"
 #include "solver/update/update_rule.h"

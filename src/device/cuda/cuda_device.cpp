@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 #include "device/cuda/cuda_error.h"
-#include "device/cuda/cuda_stream.h"
 #include "device/cuda/dnn/context.h"
 #include "robusta/error.h"
 
@@ -41,11 +40,6 @@ dnn::Context& CudaDevice::dnn() {
   return *dnn_;
 }
 
-void CudaDevice::start_libraries() {
-  dnn();
-  CudaStream(*this).blas();  // its code stays when the handle is given up
-}
-
 void CudaDevice::end_stream(cudaStream_t stream) {
   if (dnn_) dnn_->leave(stream);
 }
@@ -71,8 +65,6 @@ void CudaDevice::deallocate(void* memory) {
   cudaSetDevice(ordinal_);
   cudaFree(memory);
 }
-
-std::unique_ptr<Stream> CudaDevice::make_stream() { return std::make_unique<CudaStream>(*this); }
 
 std::shared_ptr<void> CudaDevice::host_memory(size_t bytes) {
   if (bytes == 0) return nullptr;

@@ -1,4 +1,4 @@
-/// One NVIDIA GPU, by CUDA's runtime.
+/// One NVIDIA GPU, by CUDA's runtime: all of it but its streams (cuda_gpu.h), which are made for one.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,7 +27,6 @@ class CudaDevice : public Device {
   bool records_graphs() const override { return true; }
   void* allocate(size_t bytes) override;
   void deallocate(void* memory) override;
-  std::unique_ptr<Stream> make_stream() override;
   std::shared_ptr<void> host_memory(size_t bytes) override;
   std::shared_ptr<void> pin(void* memory, size_t bytes) override;
   size_t total_memory() const override { return total_; }
@@ -40,9 +39,6 @@ class CudaDevice : public Device {
   int generation() const { return generation_; }
   /// Made when first asked for. Throws Error{kDevice|kUnsupported}.
   dnn::Context& dnn();
-  /// Has cuDNN and cuBLAS take what memory they need once, for their code and contexts, so that free_memory() no
-  /// longer counts it. Throws Error{kDevice|kUnsupported|kMemory}.
-  void start_libraries();
   /// Before a stream of this device ends.
   void end_stream(cudaStream_t stream);
 

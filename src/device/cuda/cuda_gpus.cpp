@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "base/str.h"
-#include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_error.h"
+#include "device/cuda/cuda_gpu.h"
 #include "device/gpus.h"
 #include "device/nccl/nccl_api.h"
 
@@ -72,7 +72,7 @@ std::vector<GpuInfo> list_cuda() {
 }
 
 std::shared_ptr<Device> open_cuda(int ordinal) {
-  auto device = std::make_shared<CudaDevice>(ordinal);
+  auto device = std::make_shared<CudaGpu>(ordinal);
   device->start_libraries();
   return device;
 }

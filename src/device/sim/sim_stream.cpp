@@ -24,7 +24,7 @@ void pause(int us) {
 
 void SimEvent::wait() {
   SimStream::refuse_while_recording("the host waits for an event");
-  ++device_.host_waits_;
+  ++state_.host_waits;
   await();
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -51,7 +51,7 @@ double SimEvent::ms_since(const Event& earlier) const {
   return std::chrono::duration<double, std::milli>(time_ - static_cast<const SimEvent&>(earlier).time_).count();
 }
 
-SimStream::SimStream(SimDevice& device) : device_(device), thread_([this] { work(); }) {}
+SimStream::SimStream(SimState& state) : state_(state), thread_([this] { work(); }) {}
 
 SimStream::~SimStream() {
   {
@@ -64,47 +64,47 @@ SimStream::~SimStream() {
 
 void SimStream::run(Work work) {
   push([this, work = std::move(work)] {
-    pause(device_.late_work_us_);
+    pause(state_.late_work_us);
     work();
   });
 }
 
 void SimStream::copy_to_device(void* to, const void* from_host, size_t bytes) {
   if (bytes == 0) return;  // as CudaStream; the pointers may be null
-  device_.check(to, bytes);
+  state_.heap.check(to, bytes);
   push([this, to, from_host, bytes] {
-    pause(device_.late_copies_us_);
+    pause(state_.late_copies_us);
     std::memcpy(to, from_host, bytes);
-    device_.to_device_ += bytes;
+    state_.bytes_to_device += bytes;
   });
 }
 
 void SimStream::copy_to_host(void* to_host, const void* from, size_t bytes) {
   if (bytes == 0) return;
-  device_.check(from, bytes);
+  state_.heap.check(from, bytes);
   push([this, to_host, from, bytes] {
-    pause(device_.late_copies_us_);
+    pause(state_.late_copies_us);
     std::memcpy(to_host, from, bytes);
-    device_.to_host_ += bytes;
+    state_.bytes_to_host += bytes;
   });
 }
 
 void SimStream::copy(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
-  device_.check(to, bytes);
-  device_.check(from, bytes);
+  state_.heap.check(to, bytes);
+  state_.heap.check(from, bytes);
   push([to, from, bytes] { std::memmove(to, from, bytes); });
 }
 
 void SimStream::fill_zero(void* to, size_t bytes) {
   if (bytes == 0) return;
-  device_.check(to, bytes);
+  state_.heap.check(to, bytes);
   push([to, bytes] { std::memset(to, 0, bytes); });
 }
 
 std::shared_ptr<Event> SimStream::record() {
   if (recording_) refuse_while_recording("an event is recorded");
-  auto event = std::make_shared<SimEvent>(device_);
+  auto event = std::make_shared<SimEvent>(state_);
   enqueue({[this, event] { event->signal(failure()); }, true});
   return event;
 }
@@ -116,7 +116,7 @@ void SimStream::wait(const std::shared_ptr<Event>& event) {
 
 void SimStream::synchronize() {
   refuse_while_recording("the host waits for a stream");
-  ++device_.synchronizations_;
+  ++state_.synchronizations;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -142,7 +142,7 @@ void SimStream::abandon_recording() noexcept { recording_ = this_thread_records 
 
 void SimStream::launch(Recording& recording) {
   refuse_while_recording("a graph is launched");
-  ++device_.launches_;
+  ++state_.launches;
   for (const Work& work : static_cast<SimRecording&>(recording).work) enqueue({work, false});
 }
 
@@ -157,7 +157,7 @@ void SimStream::push(Work work) {
     recorded_.push_back(std::move(work));
     return;
   }
-  ++device_.launches_;
+  ++state_.launches;
   enqueue({std::move(work), false});
 }
 
@@ -187,7 +187,7 @@ void SimStream::work() {
     std::exception_ptr failure;
     try {
       if (!skipped) {
-        pause(device_.delay_us_);
+        pause(state_.delay_us);
         next.work();
       }
     } catch (...) {

@@ -12,13 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include "device/sim/sim_device.h"
+#include "device/device.h"
+#include "device/sim/sim_state.h"
 
 namespace robusta {
 
 class SimEvent : public Event {
  public:
-  explicit SimEvent(SimDevice& device) : device_(device) {}
+  explicit SimEvent(SimState& state) : state_(state) {}
   void wait() override;
   bool reached() override;
   double ms_since(const Event& earlier) const override;
@@ -28,7 +29,7 @@ class SimEvent : public Event {
   void signal(std::exception_ptr failure);
 
  private:
-  SimDevice& device_;
+  SimState& state_;
   std::mutex mutex_;
   std::condition_variable reached_;
   bool done_ = false;
@@ -38,7 +39,7 @@ class SimEvent : public Event {
 
 class SimStream : public Stream {
  public:
-  explicit SimStream(SimDevice& device);
+  explicit SimStream(SimState& state);
   ~SimStream() override;
 
   void run(std::function<void()> work) override;
@@ -70,7 +71,7 @@ class SimStream : public Stream {
   void work();
   std::exception_ptr failure();
 
-  SimDevice& device_;
+  SimState& state_;
   std::vector<Work> recorded_;
   bool recording_ = false;
 

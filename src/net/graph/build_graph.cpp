@@ -1,0 +1,202 @@
+// From a filtered definition to a graph: one pass over the layers in their order, each of which reads what was written
+// before it. Every write of a name makes a new version, as in static single assignment (Cytron et al. 1991,
+// "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph"); straight-line code needs no
+// phi functions.
+#include "net/graph/build_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "net/graph/gradient_flow.h"
+#include "net/graph/param_table.h"
+#include "schema/placeholders.h"
+
+namespace robusta {
+namespace {
+
+[[noreturn]] void wrong_count(const char* what, int found, int least, int most) {
+  std::string wanted = least == most ? str(least) : most < 0 ? str("at least ", least) : str(least, " to ", most);
+  throw Error(ErrorKind::kConfig, str("takes ", wanted, " ", what, "(s), but ", found, " given"),
+              str("add or remove `", what, ":` lines"))
+      .in_field(what);
+}
+
+void check_arity(const Layer& layer) {
+  const Arity arity = layer.arity();
+  const int bottoms = layer.param().bottom_size(), tops = layer.param().top_size();
+  if (bottoms < arity.min_bottoms || (arity.max_bottoms >= 0 && bottoms > arity.max_bottoms)) {
+    wrong_count("bottom", bottoms, arity.min_bottoms, arity.max_bottoms);
+  }
+  if (tops < arity.min_tops || (arity.max_tops >= 0 && tops > arity.max_tops)) {
+    wrong_count("top", tops, arity.min_tops, arity.max_tops);
+  }
+  if (arity.same_count && bottoms != tops) wrong_count("top", tops, bottoms, bottoms);
+}
+
+/// Loss layers may leave out their tops: they get anonymous ones.
+void add_automatic_tops(caffe::LayerParameter& param) {
+  const auto probe = make_layer(param);
+  if (!probe->is_loss()) return;
+  while (param.top_size() < probe->arity().min_tops) param.add_top("(automatic)");
+}
+
+class Builder {
+ public:
+  Builder(Graph& graph, const NetOptions& options, const Graph* lender)
+      : graph_(graph), options_(options), params_(graph, options, lender) {}
+
+  void add_layer(int index) {
+    caffe::LayerParameter& param = *graph_.def.param.mutable_layer(index);
+    if (!param.has_phase()) param.set_phase(graph_.def.param.state().phase());
+    LOG_INFO << "Creating Layer " << param.name();
+    const bool own_source = name_own_source(param);
+    add_automatic_tops(param);
+    Node& node = graph_.nodes.emplace_back();
+    node.where = graph_.def.sources[static_cast<size_t>(index)];
+    node.layer = make_layer(param);
+    node.source = dynamic_cast<SourceLayer*>(node.layer.get());
+    if (node.source && options_.batch > 0) node.source->set_batch(options_.batch);
+    if (node.source && options_.divide_batch) divide_batch(node);
+    if (node.source && own_source) node.source->read_apart(options_.ranks);
+    check_arity(*node.layer);
+    connect_bottoms(node, index);
+    infer(node, index);
+    connect_tops(node, index);
+    params_.add(node, index);
+    for (int v : node.tops) {
+      LOG_INFO << "Top shape: " << graph_.versions[static_cast<size_t>(v)].shape.str();
+    }
+  }
+
+ private:
+  /// `-batch global`: this rank's part of the batch.
+  void divide_batch(const Node& node) const {
+    const std::vector<Shape> tops = node.source->infer_tops({});
+    if (tops.empty() || tops[0].axes() == 0) return;
+    const int64_t batch = tops[0][0], parts = options_.ranks;
+    if (batch % parts != 0) {
+      throw Error(ErrorKind::kConfig, str("a global batch of ", batch, " cannot be divided among ", parts, " ranks"),
+                  str("make it a multiple, such as ", (batch + parts - 1) / parts * parts,
+                      ", or leave -batch global out: batch_size is then that of each rank"));
+    }
+    node.source->set_batch(batch / parts);
+  }
+
+  /// Fills in rank and ranks where the source's name asks for them. True if every rank then has a source of its own.
+  bool name_own_source(caffe::LayerParameter& param) const {
+    if (!param.has_data_param()) return false;
+    const std::string& source = param.data_param().source();
+    const bool own = source.find("%#") != std::string::npos;
+    param.mutable_data_param()->set_source(with_rank(source, options_.rank, options_.ranks));
+    return own && options_.ranks > 1;
+  }
+
+  void connect_bottoms(Node& node, int index) {
+    const auto& param = node.layer->param();
+    for (int i = 0; i < param.bottom_size(); ++i) {
+      const auto found = latest_.find(param.bottom(i));
+      if (found == latest_.end()) {
+        throw Error(ErrorKind::kConfig, "unknown bottom blob \"" + param.bottom(i) + "\"",
+                    "name the top of an earlier layer")
+            .in_field("bottom");
+      }
+      BlobVersion& version = graph_.versions[static_cast<size_t>(found->second)];
+      version.consumer = index;
+      version.bottom = i;
+      node.bottoms.push_back(found->second);
+      LOG_INFO << param.name() << " <- " << param.bottom(i);
+    }
+  }
+
+  void infer(Node& node, int) {
+    std::vector<Shape> bottoms;
+    for (int v : node.bottoms) bottoms.push_back(graph_.versions[static_cast<size_t>(v)].shape);
+    tops_ = node.layer->infer_tops(bottoms);
+    for (const Shape& shape : tops_) check_extents(shape);
+  }
+
+  void connect_tops(Node& node, int index) {
+    const auto& param = node.layer->param();
+    const int weights = param.loss_weight_size();
+    if (weights != 0 && weights != param.top_size()) {
+      throw Error(ErrorKind::kConfig, str(weights, " loss_weight values for ", param.top_size(), " tops"),
+                  "give one per top or none")
+          .in_field("loss_weight");
+    }
+    for (int i = 0; i < param.top_size(); ++i) {
+      const std::string& name = param.top(i);
+      const bool in_place = i < param.bottom_size() && param.bottom(i) == name;
+      if (const auto old = latest_.find(name); old != latest_.end() && name != "(automatic)") {
+        if (!in_place) {
+          throw Error(ErrorKind::kConfig, "top blob \"" + name + "\" is already produced by an earlier layer",
+                      "rename it (only an in-place layer may reuse the name of its own bottom)")
+              .in_field("top");
+        }
+        graph_.versions[static_cast<size_t>(old->second)].hidden_by_later = true;
+      }
+      LOG_INFO << param.name() << " -> " << name << (in_place ? " (in-place)" : "");
+      BlobVersion version{name, tops_[static_cast<size_t>(i)], index, i};
+      version.loss_weight = weights > 0 ? param.loss_weight(i) : (node.layer->is_loss() && i == 0 ? 1.0f : 0.0f);
+      if (version.loss_weight != 0) LOG_INFO << "    with loss weight " << version.loss_weight;
+      latest_[name] = static_cast<int>(graph_.versions.size());
+      node.tops.push_back(latest_[name]);
+      graph_.versions.push_back(std::move(version));
+    }
+  }
+
+  Graph& graph_;
+  const NetOptions& options_;
+  ParamTable params_;
+  std::map<std::string, int> latest_;  ///< blob name -> its newest version
+  std::vector<Shape> tops_;
+};
+
+}  // namespace
+
+Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
+  Graph graph;
+  graph.def = std::move(def);
+  graph.def.param.mutable_state()->set_phase(options.phase);
+  graph.def.sources.resize(static_cast<size_t>(graph.def.param.layer_size()));
+  if (graph.def.param.layer_size() == 0) {
+    throw Error(ErrorKind::kConfig, "the net has no layers in this phase", "check the include and exclude rules")
+        .at(graph.def.file);
+  }
+  Builder builder(graph, options, lender);
+  for (int i = 0; i < graph.def.param.layer_size(); ++i) {
+    try {
+      builder.add_layer(i);
+    } catch (Error& error) {
+      rethrow_at(std::move(error), graph.def.param.layer(i).name(), graph.def.sources[static_cast<size_t>(i)]);
+    }
+  }
+  mark_gradients(graph, options);
+  for (const BlobVersion& version : graph.versions) {
+    if (version.consumer < 0 && version.name != "(automatic)") {
+      LOG_INFO << "This network produces output " << version.name;
+    }
+  }
+  LOG_INFO << "Network initialization done.";
+  return graph;
+}
+
+void infer_shapes(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    try {
+      std::vector<Shape> bottoms;
+      for (int v : node.bottoms) bottoms.push_back(graph.versions[static_cast<size_t>(v)].shape);
+      const std::vector<Shape> tops = node.layer->infer_tops(bottoms);
+      for (size_t t = 0; t < tops.size(); ++t) {
+        check_extents(tops[t]);
+        graph.versions[static_cast<size_t>(node.tops[t])].shape = tops[t];
+      }
+    } catch (Error& error) {
+      rethrow_at(std::move(error), node.layer->name(), node.where);
+    }
+  }
+}
+
+}  // namespace robusta

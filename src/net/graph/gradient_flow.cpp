@@ -1,0 +1,111 @@
+#include "net/graph/gradient_flow.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/str.h"
+
+namespace robusta {
+namespace {
+
+class Flow {
+ public:
+  explicit Flow(Graph& graph)
+      : graph_(graph), wanted_(graph.versions.size(), false), forced_(graph.def.param.force_backward()) {}
+
+  /// From the inputs up: who has something below (or in itself) that wants a gradient.
+  void mark_upward(Node& node) {
+    const auto& param = node.layer->param();
+    if (param.propagate_down_size() != 0 && param.propagate_down_size() != param.bottom_size()) {
+      throw Error(ErrorKind::kConfig,
+                  str(param.propagate_down_size(), " propagate_down values for ", param.bottom_size(), " bottoms"),
+                  "give one per bottom or none")
+          .in_field("propagate_down");
+    }
+    node.bottom_grads.assign(node.bottoms.size(), false);
+    for (size_t b = 0; b < node.bottoms.size(); ++b) {
+      const bool below = wanted_[static_cast<size_t>(node.bottoms[b])];
+      node.backward = node.backward || below;
+      node.bottom_grads[b] = param.propagate_down_size() > 0 ? param.propagate_down(static_cast<int>(b)) : below;
+    }
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      if (!node.param_grads[i]) continue;  // statistics never learn
+      node.param_grads[i] = forced_ || node.params[i]->lr_mult != 0;
+      node.backward = node.backward || node.params[i]->lr_mult != 0;
+    }
+    if (forced_) force(node);
+    for (int top : node.tops) wanted_[static_cast<size_t>(top)] = node.backward;
+  }
+
+  /// From the losses down: who reaches none, or only through blocked bottoms, stays out.
+  void mark_downward(std::vector<bool>& under_loss, std::vector<bool>& blocked, Node& node) {
+    bool contributes = false, all_blocked = true;
+    for (int v : node.tops) {
+      const auto top = static_cast<size_t>(v);
+      contributes = contributes || under_loss[top] || graph_.versions[top].loss_weight != 0;
+      all_blocked = all_blocked && blocked[top];
+    }
+    if (node.backward && all_blocked) {
+      node.backward = false;
+      node.bottom_grads.assign(node.bottoms.size(), false);
+    }
+    if (!contributes) node.backward = false;
+    for (size_t b = 0; b < node.bottoms.size(); ++b) {
+      const auto bottom = static_cast<size_t>(node.bottoms[b]);
+      if (contributes) under_loss[bottom] = true;
+      if (!contributes) node.bottom_grads[b] = false;
+      if (!node.bottom_grads[b]) blocked[bottom] = true;
+    }
+  }
+
+  bool forced() const { return forced_; }
+
+ private:
+  void force(Node& node) {
+    node.backward = true;
+    for (size_t b = 0; b < node.bottoms.size(); ++b) {
+      if (node.layer->allows_gradient(static_cast<int>(b))) node.bottom_grads[b] = true;
+    }
+  }
+
+  Graph& graph_;
+  std::vector<bool> wanted_;
+  bool forced_;
+};
+
+}  // namespace
+
+void mark_gradients(Graph& graph, const NetOptions& options) {
+  Flow flow(graph);
+  for (Node& node : graph.nodes) {
+    try {
+      flow.mark_upward(node);
+    } catch (Error& error) {
+      rethrow_at(std::move(error), node.layer->name(), node.where);
+    }
+  }
+  std::vector<bool> under_loss(graph.versions.size(), false), blocked(graph.versions.size(), false);
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    if (!flow.forced()) flow.mark_downward(under_loss, blocked, graph.nodes[n]);
+    Node& node = graph.nodes[n];
+    LOG_INFO << node.layer->name() << (node.backward ? " needs" : " does not need") << " backward computation.";
+    if (!node.backward) node.param_grads.assign(node.params.size(), false);
+    const bool asked = std::find(node.bottom_grads.begin(), node.bottom_grads.end(), true) != node.bottom_grads.end();
+    if (options.backward && node.backward && asked && !node.layer->has_backward()) {
+      rethrow_at(Error(ErrorKind::kConfig, "layers of type " + node.layer->type() + " have no backward pass",
+                       "set propagate_down: false, or leave out force_backward"),
+                 node.layer->name(), node.where);
+    }
+  }
+  // A parameter lent by another net keeps what that net has settled.
+  for (size_t i = 0; i < graph.params.size(); ++i) {
+    if (graph.filled_here[i]) graph.params[i]->learns = false;
+  }
+  for (const Node& node : graph.nodes) {
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      if (node.param_grads[i]) node.params[i]->learns = true;
+    }
+  }
+}
+
+}  // namespace robusta

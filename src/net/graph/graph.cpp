@@ -1,0 +1,38 @@
+// Looking things up in a graph.
+
+#include "net/graph/graph.h"
+
+#include <algorithm>
+
+namespace robusta {
+
+void rethrow_at(Error error, const std::string& layer, const LayerSource& where) {
+  error.in_layer(layer);
+  error.at(where.where(error.field()));
+  throw error;
+}
+
+int Graph::find(const std::string& blob) const {
+  for (size_t v = versions.size(); v-- > 0;) {
+    if (versions[v].name == blob) return static_cast<int>(v);
+  }
+  return -1;
+}
+
+int64_t Graph::batch() const {
+  for (const Node& node : nodes) {
+    if (!node.source || node.tops.empty()) continue;
+    const Shape& shape = versions[static_cast<size_t>(node.tops[0])].shape;
+    return shape.axes() > 0 ? std::max<int64_t>(shape[0], 1) : 1;
+  }
+  return 1;
+}
+
+std::vector<ParamPtr> Graph::layer_params(const std::string& layer) const {
+  for (const Node& node : nodes) {
+    if (node.layer->name() == layer) return node.params;
+  }
+  return {};
+}
+
+}  // namespace robusta

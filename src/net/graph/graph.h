@@ -1,0 +1,59 @@
+/// The net as a graph: layers, the versions of its blobs, parameters, and who needs a gradient.
+///
+/// Static single assignment: each write of a blob name makes a new version, an in-place layer's too. Whether two
+/// versions share memory is the planner's business. After split insertion every version has at most one reader.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/kit/layer.h"
+#include "layers/kit/param.h"
+#include "layers/kit/source_layer.h"
+#include "schema/source.h"
+
+namespace robusta {
+
+/// One version of a blob.
+struct BlobVersion {
+  std::string name;
+  Shape shape;
+  int producer = -1, top = -1;     ///< node and its top index
+  int consumer = -1, bottom = -1;  ///< node and its bottom index, -1: nobody reads it
+  float loss_weight = 0;
+  bool hidden_by_later = false;  ///< the name is written again (in place): only the last version is visible
+};
+
+/// One layer in its place.
+struct Node {
+  std::unique_ptr<Layer> layer;
+  SourceLayer* source = nullptr;   ///< the same layer, if it is one
+  std::vector<int> bottoms, tops;  ///< versions
+  std::vector<ParamPtr> params;
+  std::vector<bool> param_grads;   ///< gradient wanted from this layer
+  std::vector<bool> bottom_grads;  ///< gradient wanted for this bottom
+  bool backward = false;           ///< takes part in backward
+  LayerSource where;
+};
+
+struct Graph {
+  NetDef def;
+  std::vector<Node> nodes;
+  std::vector<BlobVersion> versions;
+  std::vector<ParamPtr> params;                        ///< owners in layer order
+  std::vector<const caffe::FillerParameter*> fillers;  ///< per owner; null: zeros
+  std::vector<bool> filled_here;                       ///< per owner: false if shared from another net
+
+  /// The visible (last) version of a blob name, -1 if there is none.
+  int find(const std::string& blob) const;
+  /// Samples per batch: dim 0 of the first source's first top (1 without sources).
+  int64_t batch() const;
+  /// The parameters of one layer in order (shared ones included); empty for an unknown name.
+  std::vector<ParamPtr> layer_params(const std::string& layer) const;
+};
+
+/// Adds layer name and place to an error from `node`'s layer and throws it on.
+[[noreturn]] void rethrow_at(Error error, const std::string& layer, const LayerSource& where);
+
+}  // namespace robusta

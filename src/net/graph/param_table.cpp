@@ -1,0 +1,99 @@
+#include "net/graph/param_table.h"
+
+#include "base/str.h"
+
+namespace robusta {
+namespace {
+
+/// Explicit multipliers of sharers must agree; the first explicit one counts.
+void agree(const char* what, float& value, bool& given, bool has, float wanted, const std::string& name) {
+  if (!has) return;
+  if (given && value != wanted) {
+    throw Error(ErrorKind::kConfig,
+                str("shared param \"", name, "\" has mismatched ", what, ": ", value, " and ", wanted),
+                str("give the same ", what, " everywhere, or only once"))
+        .in_field(str("param.", what));
+  }
+  value = wanted;
+  given = true;
+}
+
+}  // namespace
+
+void ParamTable::add(Node& node, int index) {
+  const caffe::LayerParameter& layer = node.layer->param();
+  const std::vector<ParamDecl> decls = node.layer->params();
+  if (layer.param_size() > static_cast<int>(decls.size())) {
+    throw Error(ErrorKind::kConfig, str(layer.param_size(), " param entries for ", decls.size(), " parameters"),
+                "remove the surplus `param { }` entries")
+        .in_field("param");
+  }
+  static const caffe::ParamSpec kDefault;
+  for (size_t i = 0; i < decls.size(); ++i) {
+    const int n = static_cast<int>(i);
+    const caffe::ParamSpec& spec = n < layer.param_size() ? layer.param(n) : kDefault;
+    ParamPtr param = lent(node, i, decls.size());
+    if (param) {
+      if (param->desc.shape != decls[i].shape) {
+        throw Error(ErrorKind::kConfig,
+                    str("parameter ", i, " has shape ", decls[i].shape.str(), " here and ", param->desc.shape.str(),
+                        " in the train net"),
+                    "give the layers of the same name the same sizes, or another name");
+      }
+    }
+    const auto known = spec.name().empty() ? named_.end() : named_.find(spec.name());
+    if (known != named_.end()) {
+      param = share(known->second, decls[i], spec);
+    } else {
+      const bool fresh = !param;
+      if (fresh) param = own(node, decls[i], spec, n);
+      graph_.params.push_back(param);
+      graph_.fillers.push_back(decls[i].filler);
+      graph_.filled_here.push_back(fresh);
+      if (!spec.name().empty()) named_[spec.name()] = {param, spec.has_lr_mult(), spec.has_decay_mult()};
+    }
+    node.params.push_back(param);
+    node.param_grads.push_back(!decls[i].statistic);
+  }
+}
+
+ParamPtr ParamTable::own(const Node& node, const ParamDecl& decl, const caffe::ParamSpec& spec, int i) {
+  auto param = std::make_shared<Param>();
+  param->layer = node.layer->name();
+  param->index = i;
+  param->display_name = spec.name().empty() ? std::to_string(i) : spec.name();
+  param->desc = {decl.shape, options_.dtype, nullptr};
+  param->statistic = decl.statistic;
+  param->lr_mult = decl.statistic ? 0 : spec.lr_mult();
+  param->decay_mult = spec.decay_mult();
+  return param;
+}
+
+ParamPtr ParamTable::share(Owner& owner, const ParamDecl& decl, const caffe::ParamSpec& spec) {
+  const Shape& shape = owner.param->desc.shape;
+  const bool permissive = spec.share_mode() == caffe::ParamSpec::PERMISSIVE;
+  if (permissive ? shape.count() != decl.shape.count() : shape != decl.shape) {
+    throw Error(ErrorKind::kConfig,
+                str("shared param \"", spec.name(), "\" has shape ", decl.shape.str(), ", but its owner \"",
+                    owner.param->layer, "\" gives it ", shape.str()),
+                permissive ? "the element counts must agree" : "make the shapes equal, or set share_mode: PERMISSIVE")
+        .in_field("param.name");
+  }
+  agree("lr_mult", owner.param->lr_mult, owner.lr_given, spec.has_lr_mult(), spec.lr_mult(), spec.name());
+  agree("decay_mult", owner.param->decay_mult, owner.decay_given, spec.has_decay_mult(), spec.decay_mult(),
+        spec.name());
+  return owner.param;
+}
+
+ParamPtr ParamTable::lent(const Node& node, size_t i, size_t count) const {
+  if (!lender_) return nullptr;
+  const std::vector<ParamPtr> theirs = lender_->layer_params(node.layer->name());
+  if (theirs.empty()) return nullptr;
+  if (theirs.size() != count) {
+    throw Error(ErrorKind::kConfig, str(count, " parameters here and ", theirs.size(), " in the train net"),
+                "give the layers of the same name the same definition, or another name");
+  }
+  return theirs[i];
+}
+
+}  // namespace robusta

@@ -1,0 +1,123 @@
+#include "net/plan/kernel_choice.h"
+
+#include <algorithm>
+
+#include "net/plan/precision.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+/// True when `next` may join a chain that ends with `node`: it is the only reader of its only top, and nobody else
+/// needs to see that top.
+bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, int& next) {
+  if (node.tops.size() != 1) return false;
+  const BlobVersion& between = graph.versions[static_cast<size_t>(node.tops[0])];
+  if (between.consumer < 0 || between.bottom != 0 || between.loss_weight != 0) return false;
+  if (options.keep_blobs && !between.hidden_by_later) return false;
+  const auto& seeds = options.seed_diffs;
+  if (!between.hidden_by_later && std::find(seeds.begin(), seeds.end(), between.name) != seeds.end()) return false;
+  next = between.consumer;
+  const Node& follower = graph.nodes[static_cast<size_t>(next)];
+  if (follower.bottoms.size() != 1) return false;
+  if (!options.backward) return true;
+  return node.backward == follower.backward && (!node.backward || follower.bottom_grads[0]);
+}
+
+/// The chain that starts at `node`, as long as any candidate might take.
+std::vector<int> chain_from(const Graph& graph, const NetOptions& options, int node, DType storage) {
+  std::vector<int> chain{node};
+  for (int next = -1; options.fuse && static_cast<int>(chain.size()) < longest_pattern(); chain.push_back(next)) {
+    if (!may_fuse(graph, options, graph.nodes[static_cast<size_t>(chain.back())], next)) break;
+    if (storage_of(graph, options, next) != storage) break;
+  }
+  return chain;
+}
+
+KernelRequest make_request(const Graph& graph, const NetOptions& options, const std::vector<int>& nodes,
+                           const std::vector<TensorDesc>& bottoms, DType storage) {
+  KernelRequest request;
+  const Node& first = graph.nodes[static_cast<size_t>(nodes.front())];
+  const Node& last = graph.nodes[static_cast<size_t>(nodes.back())];
+  request.bottoms = bottoms;
+  request.backward = options.backward && first.backward;
+  request.bottom_grads = first.bottom_grads;
+  if (!request.backward) request.bottom_grads.assign(first.bottoms.size(), false);
+  request.tuner = options.tuner;
+  request.device = options.device;
+  for (int v : last.tops) {
+    request.tops.push_back({graph.versions[static_cast<size_t>(v)].shape, storage, nullptr});
+  }
+  for (int n : nodes) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    request.layers.push_back(node.layer.get());
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      request.params.push_back(node.params[i]->desc);
+      request.param_grads.push_back(request.backward && node.param_grads[i]);
+    }
+  }
+  return request;
+}
+
+std::string pattern_of(const Graph& graph, const std::vector<int>& nodes) {
+  std::string pattern;
+  for (int n : nodes) pattern += (pattern.empty() ? "" : "+") + graph.nodes[static_cast<size_t>(n)].layer->type();
+  return pattern;
+}
+
+/// With one backend asked for, the others serve only where it has nothing.
+std::vector<const KernelCandidate*> candidates_for(const std::string& pattern, const NetOptions& options) {
+  std::vector<const KernelCandidate*> all = kernel_candidates(pattern, options.device->kernel_kind());
+  if (options.kernels == "auto") return all;
+  if (options.kernels == "reference") {
+    std::erase_if(all, [](const KernelCandidate* c) { return c->backend != "reference"; });
+  }
+  std::stable_partition(all.begin(), all.end(),
+                        [&](const KernelCandidate* c) { return c->backend == options.kernels; });
+  return all;
+}
+
+/// True if a candidate took it; the unit is then complete.
+bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<int>& nodes,
+               const std::vector<TensorDesc>& bottoms, DType storage, Unit& unit) {
+  const std::string pattern = pattern_of(graph, nodes);
+  const auto candidates = candidates_for(pattern, options);
+  if (candidates.empty()) return false;
+  const KernelRequest request = make_request(graph, options, nodes, bottoms, storage);
+  for (const KernelCandidate* candidate : candidates) {
+    std::string why_not;
+    unit.kernel = candidate->factory(request, why_not);
+    if (!unit.kernel) {
+      unit.declined.push_back({pattern, candidate->backend, why_not});
+      continue;
+    }
+    unit.nodes = nodes;
+    unit.backend = candidate->backend;
+    unit.storage = storage;
+    unit.param_grads = request.param_grads;
+    for (int n : nodes) {
+      for (const ParamPtr& param : graph.nodes[static_cast<size_t>(n)].params) unit.params.push_back(param.get());
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Unit choose_kernel(const Graph& graph, const NetOptions& options, int node, const std::vector<TensorDesc>& bottoms) {
+  Unit unit;
+  const DType wanted = storage_of(graph, options, node);
+  // Where no kernel takes 16 bits, one in f32 serves, with conversions around it.
+  for (DType storage = wanted;; storage = options.dtype) {
+    std::vector<int> chain = chain_from(graph, options, node, wanted);
+    for (; !chain.empty(); chain.pop_back()) {
+      if (try_chain(graph, options, chain, bottoms, storage, unit)) return unit;
+    }
+    if (storage == options.dtype) break;
+  }
+  const Layer& layer = *graph.nodes[static_cast<size_t>(node)].layer;
+  throw Error(ErrorKind::kInternal, "no kernel for layer type " + layer.type() + " on " + options.device->name());
+}
+
+}  // namespace robusta

@@ -1,0 +1,17 @@
+/// Where a plan takes most of its arena.
+#pragma once
+
+#include <vector>
+
+#include "net/plan/plan.h"
+
+namespace robusta {
+
+struct Peak {
+  int step = -1;            ///< -1: the plan has no steps
+  std::vector<int> values;  ///< those with memory of their own that are alive then, largest first
+};
+
+Peak peak_of(const Plan& plan);
+
+}  // namespace robusta

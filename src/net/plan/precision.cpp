@@ -1,0 +1,62 @@
+#include "net/plan/precision.h"
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+/// What NVIDIA's fields say of one layer: its own type, else the net's.
+struct AskedTypes {
+  caffe::Type forward, backward;
+  AskedTypes(const caffe::NetParameter& net, const caffe::LayerParameter& layer)
+      : forward(layer.has_forward_type() ? layer.forward_type() : net.default_forward_type()),
+        backward(layer.has_backward_type() ? layer.backward_type() : net.default_backward_type()) {}
+  bool any(caffe::Type type) const { return forward == type || backward == type; }
+  bool half() const { return forward == caffe::FLOAT16 && backward == caffe::FLOAT16; }
+};
+
+AskedTypes asked_of(const Graph& graph, const Node& node) { return {graph.def.param, node.layer->param()}; }
+
+bool has_half_kernels(const NetOptions& options) { return options.device->kernel_kind() != "cpu"; }
+
+}  // namespace
+
+DType storage_of(const Graph& graph, const NetOptions& options, int node) {
+  const Node& asked = graph.nodes[static_cast<size_t>(node)];
+  if (asked.source || !has_half_kernels(options) || options.dtype != DType::kF32) return options.dtype;
+  if (options.precision) return *options.precision;
+  return asked_of(graph, asked).half() ? DType::kF16 : DType::kF32;
+}
+
+void explain_precision(const Graph& graph, const NetOptions& options) {
+  bool half = options.precision && is_16_bit(*options.precision), mixed = false, wide = false;
+  for (const Node& node : graph.nodes) {
+    if (options.precision || node.source) continue;
+    const AskedTypes asked = asked_of(graph, node);
+    half = half || asked.any(caffe::FLOAT16);
+    mixed = mixed || (asked.any(caffe::FLOAT16) && !asked.half());
+    wide = wide || asked.any(caffe::DOUBLE);
+  }
+  if (!has_half_kernels(options)) {
+    if (half) LOG_INFO << "Activations of 16 bits are for GPUs: on the CPU they stay " << name_of(options.dtype);
+    return;
+  }
+  if (mixed) {
+    LOG_WARNING << "Where only one of forward_type and backward_type is FLOAT16, activations and their gradients are "
+                   "both f32";
+  }
+  if (wide) LOG_WARNING << "forward_type or backward_type is DOUBLE: on a GPU activations are at most f32";
+}
+
+DType precision_from(const std::string& text) {
+  if (text == "f32" || text == "fp32") return DType::kF32;
+  if (text == "bf16") return DType::kBF16;
+  if (text == "f16" || text == "fp16") return DType::kF16;
+  throw Error(ErrorKind::kUsage, str("-precision \"", text, "\"", did_you_mean(text, {"f32", "bf16", "fp16"})),
+              "known: f32, bf16, fp16");
+}
+
+}  // namespace robusta

@@ -1,0 +1,24 @@
+#include "net/planner/budget.h"
+
+#include "memory/placement.h"
+
+namespace robusta {
+
+size_t fixed_bytes(const Graph& graph, const NetOptions& options) {
+  size_t params = 0;
+  for (size_t i = 0; i < graph.params.size(); ++i) {
+    if (graph.filled_here[i]) params += align_up(graph.params[i]->desc.bytes());
+  }
+  if (!options.backward) return params;
+  const auto histories = static_cast<size_t>(options.budget ? options.budget->histories : 0);
+  return params * (2 + histories) + align_up(options.gradient_tail);
+}
+
+size_t room_for_arena(const MemoryBudget* budget, size_t fixed, double share) {
+  if (!budget || budget->limit == MemoryBudget::kNoLimit) return share == 0 ? 0 : MemoryBudget::kNoLimit;
+  const auto allowed = static_cast<size_t>(static_cast<double>(budget->limit) * share);
+  const size_t others = budget->taken + fixed;
+  return allowed > others ? allowed - others : 0;
+}
+
+}  // namespace robusta

@@ -1,0 +1,20 @@
+/// How much of the memory that nets may take is left for the arena of one of them.
+#pragma once
+
+#include "net/graph/graph.h"
+#include "net/options.h"
+#include "net/plan/plan.h"
+
+namespace robusta {
+
+/// Bytes of the net's own parameters, of their gradients and of the update's histories. Parameters that it shares from
+/// another net are that one's.
+size_t fixed_bytes(const Graph& graph, const NetOptions& options);
+
+/// What `share` of the budget leaves for an arena beside `fixed` bytes; MemoryBudget::kNoLimit without a budget.
+size_t room_for_arena(const MemoryBudget* budget, size_t fixed, double share);
+
+/// Whether the plan keeps to its budget.
+inline bool fits(const Plan& plan) { return plan.arena_bytes <= plan.arena_budget; }
+
+}  // namespace robusta

@@ -1,0 +1,48 @@
+#include "net/planner/planner.h"
+
+#include "net/offload/offload.h"
+#include "net/plan/plan_builder.h"
+#include "net/plan/precision.h"
+#include "net/plan/sharing.h"
+#include "net/planner/budget.h"
+
+namespace robusta {
+namespace {
+
+/// What the pass would take with every version's data and gradient side by side.
+size_t unshared_bytes(const Graph& graph, const NetOptions& options) {
+  size_t bytes = 0;
+  for (const BlobVersion& version : graph.versions) {
+    const DType type = storage_of(graph, options, version.producer);
+    bytes += static_cast<size_t>(version.shape.count()) * size_of(type) * (options.backward ? 2 : 1);
+  }
+  return bytes;
+}
+
+/// In an arena of what the budget leaves, if that is enough or can be made to be.
+void place_in_budget(Plan& plan, const Graph& graph, const NetOptions& options) {
+  const size_t fixed = fixed_bytes(graph, options) + plan.persistent_bytes;
+  plan.arena_budget = room_for_arena(options.budget.get(), fixed, 1);
+  const bool moves = options.lms.mode != LmsOptions::Mode::kOff && !options.device->is_host();
+  if (!moves || !options.share_memory) return place_transient(plan, options.share_memory);
+  const bool all = options.lms.mode == LmsOptions::Mode::kThreshold || options.lms.fraction > 0;
+  const double share = all ? options.lms.fraction : 1;
+  offload(plan, graph, options, plan.arena_budget, room_for_arena(options.budget.get(), fixed, share));
+}
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, const NetOptions& options) {
+  PlanBuilder builder(graph, options);
+  builder.add_forward();
+  if (options.backward) builder.add_backward();
+  builder.mark_gradient_parts();
+  Plan plan = builder.take();
+  share_storage(plan, options.share_memory);
+  place_persistent(plan);
+  place_in_budget(plan, graph, options);
+  plan.unshared_bytes = unshared_bytes(graph, options);
+  return plan;
+}
+
+}  // namespace robusta

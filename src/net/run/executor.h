@@ -1,0 +1,117 @@
+/// Runs the steps of a plan on a device.
+///
+/// Everything a step needs - tensors, parameters, addresses - is bound once after planning; a pass then only calls
+/// kernels, in order, on one stream, in segments that are recorded where that is possible (pass_graphs.h). Batches come
+/// by another stream (uploads.h), and offloaded values by two more (copy_streams.h). Nothing of a steady pass on a GPU
+/// waits for the host, nor the host for it, until finish_forward. One thread drives an executor.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "net/graph/graph.h"
+#include "net/options.h"
+#include "net/plan/plan.h"
+#include "net/run/copy_streams.h"
+#include "net/run/loss_reader.h"
+#include "net/run/pass_graphs.h"
+#include "net/run/uploads.h"
+
+namespace robusta {
+
+class GradientSink;
+class ParamGate;
+
+class Executor {
+ public:
+  /// Keeps references: graph, plan and stream outlive it. Takes the persistent memory and reserves the arena.
+  Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& arena, Stream& stream);
+  /// Waits for what is enqueued: it uses the executor's memory.
+  ~Executor();
+
+  /// Starts the way of a coming pass's batch, beside what is enqueued. REQUIRES: the sources have prepared that pass,
+  /// and the device is not the host.
+  void send_batch(const Pass& pass);
+  /// Enqueues all of it. `batch_sent`: by send_batch, the last one. REQUIRES: the sources have prepared this pass.
+  void forward(const Pass& pass, ParamGate* gate, bool batch_sent);
+  /// Waits for the forward pass: its loss. Throws what its work, and its kernels' checks, have found.
+  double finish_forward();
+  void backward(const Pass& pass, bool accumulate, GradientSink* sink);
+
+  /// Called on the driving thread after each step, with its index, once its work is done.
+  using StepHook = std::function<void(int step)>;
+  void set_hook(StepHook hook) { hook_ = std::move(hook); }
+  /// Called before each step, with its index; or, unless `every_step`, where the host comes by.
+  void set_watch(StepHook watch, bool every_step) {
+    watch_ = std::move(watch);
+    watches_every_step_ = watch_ && every_step;
+  }
+  void set_profiling(bool on) { profiling_ = on; }
+  /// Milliseconds spent per step since profiling was switched on.
+  const std::vector<double>& step_ms() const { return step_ms_; }
+  void reset_times() { step_ms_.assign(step_ms_.size(), 0); }
+
+  /// Writes the plan's constants, the weights of losses among them, times `scale`.
+  void write_constants(double scale);
+
+  const GraphUse& graphs() const { return graphs_.use(); }
+  /// What offloading has copied so far.
+  CopyTotals copies() const { return copies_ ? copies_->totals() : CopyTotals{}; }
+
+  /// A value in plain order on the host, as floats.
+  std::vector<float> read(int value);
+  void write(int value, const std::vector<float>& numbers);
+  /// Where a value lies now. Null data if it has no memory.
+  Tensor tensor(int value);
+
+ private:
+  /// A step with its addresses.
+  struct Bound {
+    std::vector<Tensor> bottoms, tops, bottom_diffs, top_diffs;
+    std::vector<Param*> params;
+    std::vector<char> accumulate;
+    void *saved = nullptr, *scratch = nullptr;
+  };
+
+  void bind();
+  void fill_constant_sources();
+  void write_constant_source(int index);
+  std::vector<Tensor> bind_all(const std::vector<int>& values);
+  void* address(int value);
+  void run_steps(int begin, int end, GradientSink* sink, ParamGate* gate);
+  void open(ParamGate& gate, int begin, int end);
+  void deliver(GradientSink& sink, int begin, int end);
+  void run_step(int index);
+  SourceLayer* source_of(int index) const;
+  void send_source(int index, const Pass& pass);
+  void run_source(int index);
+  void run_kernel(int index, Pass pass, bool accumulate);
+  /// Calls work(), a call of the unit's kernel; its errors then name the layer.
+  template <typename Work>
+  void naming_layer(const Unit& unit, const Work& work) const;
+  void find_dead_memory();
+  void poison_dead_memory(int index);
+
+  Graph& graph_;
+  Plan& plan_;
+  const NetOptions& options_;
+  Arena& arena_;
+  Stream& stream_;
+  DeviceBuffer persistent_;
+  std::unique_ptr<Uploads> uploads_;  ///< null: the device is the host
+  LossReader losses_;
+  PassGraphs graphs_;
+  void* bound_arena_ = nullptr;
+  bool bound_ = false;
+  std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
+  std::vector<Bound> bound_steps_;
+  std::vector<std::vector<int>> dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
+  Pass pass_;
+  bool accumulate_ = false, batch_sent_ = false;
+  bool profiling_ = false, watches_every_step_ = false;
+  std::vector<double> step_ms_;
+  StepHook hook_, watch_;
+};
+
+}  // namespace robusta

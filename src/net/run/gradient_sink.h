@@ -1,0 +1,27 @@
+/// What a trainer hears of a pass while it runs.
+#pragma once
+
+#include "layers/kit/param.h"
+
+namespace robusta {
+
+/// Told when a parameter's gradient is complete: all layers that share it have added their part. The trainer implements
+/// it (and may start to communicate or update at once); called in the plan's order, which is the same on every rank.
+class GradientSink {
+ public:
+  virtual ~GradientSink() = default;
+  virtual void ready(Param& param) = 0;
+  /// Whether `ready` of this parameter starts something that the steps behind it run beside. Where it does not, it may
+  /// be called later, when more of them are enqueued.
+  virtual bool urgent(const Param& param) const { return true; }
+};
+
+/// Asked before a forward step reads a parameter, on the driving thread: the place to wait for an update that is still
+/// under way.
+class ParamGate {
+ public:
+  virtual ~ParamGate() = default;
+  virtual void need(Param& param) = 0;
+};
+
+}  // namespace robusta

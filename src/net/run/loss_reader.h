@@ -1,0 +1,38 @@
+/// Brings the weighted outputs of a forward pass to the host, beside what the device does next.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "net/graph/graph.h"
+#include "net/plan/plan.h"
+
+namespace robusta {
+
+class LossReader {
+ public:
+  /// Keeps a reference to the plan.
+  LossReader(const Graph& graph, const Plan& plan, Device& device);
+
+  /// After the steps of a forward pass; `tensor_of` says where a value lies. One pass at a time.
+  void enqueue(Stream& stream, const std::function<Tensor(int value)>& tensor_of);
+  /// Waits until the pass is there, and returns its loss: the sum of weight x value. Throws what failed in its work.
+  double wait(Stream& stream);
+
+ private:
+  struct Part {
+    int value;
+    float weight;
+    TensorDesc desc;
+    size_t offset;
+    std::shared_ptr<Reorder> to_plain;  ///< null: plain already
+  };
+  double sum(const Part& part) const;
+
+  std::vector<Part> parts_;
+  std::shared_ptr<void> host_;
+  std::shared_ptr<Event> there_;
+};
+
+}  // namespace robusta

@@ -1,0 +1,96 @@
+#include "net/run/pass_graphs.h"
+
+#include <algorithm>
+
+#include "base/str.h"
+#include "net/run/gradient_sink.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+std::string why_nothing(const Plan& plan, const Device& device) {
+  if (!device.records_graphs()) return "this device has none";
+  if (!device.graphs()) return "switched off";
+  if (device.kernel_kind() == "cpu") return "the kernels are the processor's";
+  if (plan.offloading.moved > 0) return "large model support orders copies step by step";
+  return "";
+}
+
+}  // namespace
+
+std::string describe_graphs(const GraphUse& use) {
+  if (!use.why_not.empty()) return "CUDA graphs: none: " + use.why_not;
+  return str("CUDA graphs: ", use.recordings, " for ", use.steps, " steps");
+}
+
+PassGraphs::PassGraphs(const Plan& plan, const Device& device) : plan_(plan) {
+  use_.why_not = why_nothing(plan, device);
+}
+
+bool PassGraphs::recordable(const Step& step, const Pass& pass) const {
+  if (step.kind == StepKind::kSource || is_copy(step.kind)) return false;
+  const Unit& unit = plan_.units[static_cast<size_t>(step.unit)];
+  return step.reorder || !(pass.ranks && unit.kernel->booking().asks_ranks);
+}
+
+int PassGraphs::end_of_segment(int begin, int end, const Pass& pass, const GradientSink* sink) const {
+  const auto waits = [&](const Step& step) {
+    return sink && std::ranges::any_of(step.ready, [&](const Param* param) { return sink->urgent(*param); });
+  };
+  int s = begin;
+  while (on() && s < end && recordable(plan_.steps[static_cast<size_t>(s)], pass)) {
+    if (waits(plan_.steps[static_cast<size_t>(s++)])) return s;
+  }
+  return std::max(s, begin + 1);
+}
+
+PassGraphs::Segment& PassGraphs::segment_of(int begin, int end, bool accumulate) {
+  for (Segment& segment : segments_) {
+    if (segment.begin == begin && segment.end == end && segment.accumulate == accumulate) return segment;
+  }
+  return segments_.emplace_back(Segment{begin, end, accumulate, false, nullptr});
+}
+
+void PassGraphs::run(Stream& stream, int begin, int end, const Pass& pass, bool accumulate,
+                     const std::function<void()>& enqueue) {
+  if (!on() || !recordable(plan_.steps[static_cast<size_t>(begin)], pass)) return enqueue();
+  if (pass.seed != seed_ || pass.batch != batch_) forget();
+  seed_ = pass.seed;
+  batch_ = pass.batch;
+  Segment& segment = segment_of(begin, end, accumulate);
+  if (segment.ran && !segment.recording) segment.recording = record(stream, begin, end, enqueue);
+  segment.ran = true;
+  segment.recording ? stream.launch(*segment.recording) : enqueue();
+}
+
+/// Null where it is refused: nothing has run then, and all goes on without.
+std::unique_ptr<Recording> PassGraphs::record(Stream& stream, int begin, int end,
+                                              const std::function<void()>& enqueue) {
+  // Kernels may keep copies of parameters that have not changed: here they renew them, and so does each launch.
+  stream.run([this, begin, end] {
+    for (int s = begin; s < end; ++s) {
+      const Unit& unit = plan_.units[static_cast<size_t>(plan_.steps[static_cast<size_t>(s)].unit)];
+      for (Param* param : unit.params) ++param->version;
+    }
+  });
+  try {
+    stream.begin_recording();
+    enqueue();
+    std::unique_ptr<Recording> recording = stream.end_recording();
+    ++use_.recordings;
+    use_.steps += end - begin;
+    return recording;
+  } catch (const Error& error) {
+    stream.abandon_recording();
+    use_.why_not = error.cause();
+    return nullptr;
+  }
+}
+
+void PassGraphs::forget() {
+  segments_.clear();
+  use_.recordings = use_.steps = 0;
+}
+
+}  // namespace robusta

@@ -1,0 +1,67 @@
+/// Which steps of a pass are launched together, and their recordings.
+///
+/// Steps in a row that need nothing of the host are a segment. Its steps are launched one by one the first time, as
+/// libraries then load code and take memory; the second time they are recorded (Stream::begin_recording), and from then
+/// on a segment costs the host one call. What a recording holds by value - addresses, the seed, the batch, whether
+/// gradients accumulate - is compared or forgotten when it changes; what differs in each pass, the position, kernels
+/// read in the device's memory. One thread drives it, the executor's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/options.h"
+#include "net/plan/plan.h"
+
+namespace robusta {
+
+class GradientSink;
+
+/// What has become of the wish to record a net's passes.
+struct GraphUse {
+  int recordings = 0, steps = 0;  ///< steps in them
+  std::string why_not;            ///< nothing is recorded; "": it may be
+};
+
+/// For the log.
+std::string describe_graphs(const GraphUse& use);
+
+class PassGraphs {
+ public:
+  /// Keeps the plan.
+  PassGraphs(const Plan& plan, const Device& device);
+
+  bool on() const { return use_.why_not.empty(); }
+  const GraphUse& use() const { return use_; }
+
+  /// Where the segment ends that begins at a step: behind that step alone where it cannot be recorded. A step that
+  /// completes what `sink` waits for ends one, too.
+  int end_of_segment(int begin, int end, const Pass& pass, const GradientSink* sink) const;
+
+  /// Runs a segment: `enqueue` appends the work of its steps to the stream.
+  void run(Stream& stream, int begin, int end, const Pass& pass, bool accumulate, const std::function<void()>& enqueue);
+  /// Addresses have changed.
+  void forget();
+
+ private:
+  struct Segment {
+    int begin, end;
+    bool accumulate;
+    bool ran = false;
+    std::unique_ptr<Recording> recording;
+  };
+
+  bool recordable(const Step& step, const Pass& pass) const;
+  Segment& segment_of(int begin, int end, bool accumulate);
+  std::unique_ptr<Recording> record(Stream& stream, int begin, int end, const std::function<void()>& enqueue);
+
+  const Plan& plan_;
+  std::vector<Segment> segments_;
+  uint64_t seed_ = 0;
+  int64_t batch_ = 0;
+  GraphUse use_;
+};
+
+}  // namespace robusta

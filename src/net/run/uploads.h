@@ -1,0 +1,73 @@
+/// The way of batches, and of a pass's position, into the memory of a device that is not the host.
+///
+/// A source fills page-locked memory, one of two pieces in turn. A stream of its own copies the batch beside the work
+/// of the pass before, into device memory from where the pass takes it; images go as pixels, which the device makes
+/// numbers of (layers/data/pixel_upload.h). The host waits for nothing but a piece whose copy is still under way. One
+/// thread drives it, the executor's.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "layers/kit/source_layer.h"
+#include "net/plan/plan.h"
+
+namespace robusta {
+
+/// Page-locked memory that is filled and copied again and again.
+class PinnedRing {
+ public:
+  PinnedRing(Device& device, size_t bytes);
+  /// A piece that no copy reads any more; blocks until there is one.
+  char* next();
+  /// The piece given last is read until then.
+  void busy_until(std::shared_ptr<Event> copied) { busy_[at_] = std::move(copied); }
+
+ private:
+  static constexpr size_t kPieces = 2;
+  size_t bytes_, at_ = 0;
+  std::shared_ptr<void> memory_;
+  std::array<std::shared_ptr<Event>, kPieces> busy_;
+};
+
+class Uploads {
+ public:
+  /// `persistent`: the memory of the plan's persistent values. All are kept by reference. Throws Error{kMemory}.
+  Uploads(const Plan& plan, void* persistent, Device& device, Stream& compute);
+  /// Waits for copies under way.
+  ~Uploads();
+
+  /// Has `source` write the batch of `pass` on the host, and starts its copy.
+  void send(int step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass);
+  /// Has the compute stream take what was sent last into the tops, or make them from it.
+  void deliver(int step, std::span<const Tensor> tops);
+
+  /// Has the compute stream write Plan::position, if the plan has it.
+  void send_position(uint64_t first_sample);
+  /// Where kernels find it in the device's memory; null: none looks.
+  const uint64_t* position() const { return position_; }
+
+ private:
+  struct Batch {
+    int step;
+    std::shared_ptr<const PixelUpload> pixels;
+    char* device;
+    size_t bytes;  ///< that are sent each time
+    PinnedRing host;
+    std::shared_ptr<Event> arrived, taken;
+  };
+  Batch& batch_of(int step);
+  void send_means(const PixelUpload& pixels, char* device);
+  template <typename Each>
+  static void for_plain_tops(const Batch& batch, std::span<const Tensor> tops, const Each& each);
+
+  Stream& compute_;
+  std::unique_ptr<Stream> stream_;
+  std::vector<Batch> batches_;
+  uint64_t* position_ = nullptr;
+  PinnedRing positions_;
+};
+
+}  // namespace robusta
