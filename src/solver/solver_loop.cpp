@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "net/non_finite.h"
 #include "solver/ranks/share.h"
 #include "solver/reports/debug_info.h"
 #include "solver/solver.h"
@@ -77,7 +78,7 @@ Votes Solver::train_iteration() {
   if (p.debug_info()) set_debug_info(net, debug);
   ranks_.progress(state_.iter);
   const TimelineSpan span(timeline_.get(), TraceKind::kIteration, state_.iter);
-  speed_.begin(net.seconds_waited());
+  speed_.begin(net.diagnostics().seconds_waited());
   const bool scaled = state_.loss_scale.active();
   const bool hold = debug || scaled || updater_->clips() || (ranked_ && schedule_.needs_loss());
   GradientSink* sink = ranked_ ? static_cast<GradientSink*>(ranked_.get()) : updater_.get();
@@ -99,8 +100,9 @@ Votes Solver::train_iteration() {
   const Votes votes = settle(loss / p.iter_size(), hold);
   if (debug) log_param_norms(net);
   const BucketReducer::Times times = ranked_ ? ranked_->reducer().take_times() : BucketReducer::Times{};
-  slowest_iteration_ = std::max(slowest_iteration_, speed_.end(static_cast<int64_t>(state_.global_batch),
-                                                               net.seconds_waited(), times.waiting, times.reducing));
+  slowest_iteration_ =
+      std::max(slowest_iteration_, speed_.end(static_cast<int64_t>(state_.global_batch),
+                                              net.diagnostics().seconds_waited(), times.waiting, times.reducing));
   display(display_due);
   if (!ranked_ || hold) finish_updates();
   if (scaled) adapt_loss_scale();
@@ -183,14 +185,14 @@ void Solver::finish_updates() {
 
 double Solver::forward(const Pass& pass) {
   const int64_t begin = timeline_ ? steady_ns() : 0;
-  const double waited = train_net_->seconds_waited();
+  const double waited = train_net_->diagnostics().seconds_waited();
   // The first wait is for files that no cache holds yet.
   const bool first = speed_.total().iterations == 0;
   ranks_.doing("waiting for data", first ? Activity::kPausing : Activity::kComputing);
   const double loss = train_net_->forward(pass, ranked_.get());
   if (timeline_) {
     timeline_->end_step();
-    timeline_->waited_for_data(begin, train_net_->seconds_waited() - waited);
+    timeline_->waited_for_data(begin, train_net_->diagnostics().seconds_waited() - waited);
   }
   return heed_loss(loss, pass);
 }
@@ -223,9 +225,10 @@ Error Solver::not_finite(double loss, Pass pass) {
   pass.ranks = nullptr;  // the others do not search
   PolicyState copy = state_.policy;
   const double rate = schedule_.rate(state_.iter, state_.losses.mean(), copy);
-  const NonFinite found = train_net_->find_non_finite(pass);
+  const NonFinite found = find_non_finite(*train_net_, pass);
   std::string samples;
-  for (const std::string& key : train_net_->sample_keys(pass, 8)) samples += (samples.empty() ? "" : ", ") + key;
+  for (const std::string& key : train_net_->diagnostics().sample_keys(pass, 8))
+    samples += (samples.empty() ? "" : ", ") + key;
   std::string cause =
       str("the loss is ", std::isnan(loss) ? "nan" : "infinite", " at iteration ", state_.iter, " (lr ", rate, ")");
   if (!ranks_.alone()) cause += str(" on rank ", ranks_.rank());
@@ -330,7 +333,7 @@ void Solver::look_after_ranks() {
 void Solver::report_copies() {
   const int every = ranks_.options().dump_iter;
   if (!train_net_->plan().offloading.planned || every <= 0 || state_.iter % every != 0) return;
-  const CopyTotals total = train_net_->copies();
+  const CopyTotals total = train_net_->diagnostics().copies();
   log_.copies({state_.iter, state_.iter - copied_iter_, static_cast<double>(total.bytes_out - copied_.bytes_out),
                static_cast<double>(total.bytes_in - copied_.bytes_in), total.exposed_ms - copied_.exposed_ms});
   copied_ = total;
@@ -341,7 +344,7 @@ void Solver::report_copies() {
 void Solver::report_graphs() {
   constexpr int kThen = 3;
   if (train_net_->options().device->is_host() || speed_.total().iterations != kThen) return;
-  LOG_INFO << describe_graphs(train_net_->graphs());
+  LOG_INFO << describe_graphs(train_net_->diagnostics().graphs());
 }
 
 bool Solver::out_of_time() const {

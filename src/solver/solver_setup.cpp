@@ -94,7 +94,7 @@ Solver::Solver(SolverDef def, SolverOptions options)
 /// Gradients that are stored as f16 are scaled: as the state says, else from NVIDIA's field or the usual start on.
 void Solver::settle_loss_scale() {
   LossScale& scale = state_.loss_scale;
-  if (!train_net_->stores(DType::kF16)) {
+  if (!train_net_->diagnostics().stores(DType::kF16)) {
     scale.value = 0;
     return;
   }
@@ -113,8 +113,8 @@ void Solver::settle_loss_scale() {
 void Solver::watch_steps() {
   if (ranks_.alone()) return;
   const auto tell = [this](const std::string& layer, bool backward) { tell_step(layer, backward); };
-  train_net_->set_step_watch(tell, false);
-  for (auto& net : test_nets_) net->set_step_watch(tell, false);
+  train_net_->diagnostics().set_step_watch(tell, false);
+  for (auto& net : test_nets_) net->diagnostics().set_step_watch(tell, false);
 }
 
 void Solver::tell_step(const std::string& layer, bool backward) {
@@ -129,7 +129,7 @@ void Solver::start_timeline() {
   const size_t steps = train_net_->plan().steps.size() * static_cast<size_t>(def_.param.iter_size());
   timeline_ = std::make_unique<Timeline>(ranks_, options_.timeline, steps + kPerBucket * buckets);
   if (ranked_) ranked_->record_in(*timeline_);
-  train_net_->set_step_watch([this](const std::string& layer, bool backward) {
+  train_net_->diagnostics().set_step_watch([this](const std::string& layer, bool backward) {
     timeline_->begin_step(layer, backward);
     if (!ranks_.alone()) tell_step(layer, backward);
   });

@@ -36,7 +36,7 @@ void load(Net& net, const std::string& path) {
   for (const LayerWeights& layer : read_weights(path).layers) {
     const std::vector<ParamPtr> params = net.layer_params(layer.name);
     for (size_t i = 0; i < std::min(params.size(), layer.blobs.size()); ++i) {
-      net.write_param(*params[i], layer.blobs[i].data);
+      net.blobs().write_param(*params[i], layer.blobs[i].data);
     }
   }
 }
@@ -52,32 +52,32 @@ Result replay_layer(const std::string& name, const Mode& mode) {
   Net net(golden_net(golden), options);
   for (const auto& [key, array] : golden.arrays()) {
     if (const int b = index_in(key, "bottom_"); b >= 0) {
-      net.write_blob(net.has_blob(str("raw_", b)) ? str("raw_", b) : key, array.values);
+      net.blobs().write(net.blobs().has(str("raw_", b)) ? str("raw_", b) : key, array.values);
     }
-    if (const int p = index_in(key, "param_"); p >= 0) net.write_param(param_of(net, "layer", p), array.values);
+    if (const int p = index_in(key, "param_"); p >= 0) net.blobs().write_param(param_of(net, "layer", p), array.values);
   }
   const Pass pass{.batch = net.batch()};
   net.forward(pass);
   for (const auto& [key, array] : golden.arrays()) {
     if (index_in(key, "top_") >= 0) {
-      golden.compare_shape(key, net.blob_shape(key));
-      golden.compare(key, net.read_blob(key));
+      golden.compare_shape(key, net.blobs().shape(key));
+      golden.compare(key, net.blobs().read(key));
     }
     if (const int p = index_in(key, "param_after_"); p >= 0) {
-      golden.compare(key, net.read_param(param_of(net, "layer", p)));
+      golden.compare(key, net.blobs().read_param(param_of(net, "layer", p)));
     }
   }
   if (options.seed_diffs.empty()) return golden.result();
   for (const auto& [key, array] : golden.arrays()) {
-    if (const int t = index_in(key, "top_diff_"); t >= 0) net.write_diff(str("top_", t), array.values);
+    if (const int t = index_in(key, "top_diff_"); t >= 0) net.blobs().write_diff(str("top_", t), array.values);
   }
   net.backward(pass, false);
   for (const auto& [key, array] : golden.arrays()) {
     if (const int b = index_in(key, "bottom_diff_"); b >= 0) {
-      golden.compare(key, net.read_diff(str("bottom_", b)));
+      golden.compare(key, net.blobs().read_diff(str("bottom_", b)));
     }
     if (const int p = index_in(key, "param_diff_"); p >= 0) {
-      golden.compare(key, net.read_param_diff(param_of(net, "layer", p)));
+      golden.compare(key, net.blobs().read_param_diff(param_of(net, "layer", p)));
     }
   }
   return golden.result();
@@ -94,7 +94,7 @@ Result replay_data(const std::string& name, const Mode& mode) {
     sample += batch;
     for (const auto& [key, array] : golden.arrays()) {
       const std::string prefix = str("s", k, ":out:");
-      if (key.rfind(prefix, 0) == 0) golden.compare(key, net.read_blob(key.substr(prefix.size())));
+      if (key.rfind(prefix, 0) == 0) golden.compare(key, net.blobs().read(key.substr(prefix.size())));
     }
   }
   return golden.result();
@@ -112,7 +112,8 @@ Result replay_net(const std::string& name, const Mode& mode) {
   std::string layer;
   int index = 0;
   for (const auto& [key, array] : golden.arrays()) {
-    if (parse_param_key(key, "param:", layer, index)) net.write_param(param_of(net, layer, index), array.values);
+    if (parse_param_key(key, "param:", layer, index))
+      net.blobs().write_param(param_of(net, layer, index), array.values);
   }
   const int forwards = golden.has("forwards") ? static_cast<int>(golden.number("forwards")) : 1;
   for (int k = 0; k < forwards; ++k) {
@@ -120,27 +121,27 @@ Result replay_net(const std::string& name, const Mode& mode) {
     for (const auto& [key, array] : golden.arrays()) {
       if (key.rfind(step + "in:", 0) != 0) continue;
       const std::string blob = key.substr(step.size() + 3);
-      if (net.blob_shape(blob) != Shape(array.dims)) net.reshape_input(blob, Shape(array.dims));
+      if (net.blobs().shape(blob) != Shape(array.dims)) net.reshape_input(blob, Shape(array.dims));
     }
     for (const auto& [key, array] : golden.arrays()) {
-      if (key.rfind(step + "in:", 0) == 0) net.write_blob(key.substr(step.size() + 3), array.values);
+      if (key.rfind(step + "in:", 0) == 0) net.blobs().write(key.substr(step.size() + 3), array.values);
     }
     const Pass pass{.batch = net.batch()};
     const double loss = net.forward(pass);
     for (const auto& [key, array] : golden.arrays()) {
       if (key == step + "total_loss") golden.compare(key, {static_cast<float>(loss)});
-      if (key.rfind(step + "out:", 0) == 0) golden.compare(key, net.read_blob(key.substr(step.size() + 4)));
+      if (key.rfind(step + "out:", 0) == 0) golden.compare(key, net.blobs().read(key.substr(step.size() + 4)));
       if (parse_param_key(key, step + "param_after:", layer, index)) {
-        golden.compare(key, net.read_param(param_of(net, layer, index)));
+        golden.compare(key, net.blobs().read_param(param_of(net, layer, index)));
       }
     }
     if (k + 1 < forwards || !net.options().backward) continue;
     net.backward(pass, false);
     if (golden.header("backward_twice") == "true") net.backward(pass, true);
     for (const auto& [key, array] : golden.arrays()) {
-      if (key.rfind("indiff:", 0) == 0) golden.compare(key, net.read_diff(key.substr(7)));
+      if (key.rfind("indiff:", 0) == 0) golden.compare(key, net.blobs().read_diff(key.substr(7)));
       if (parse_param_key(key, "paramdiff:", layer, index)) {
-        golden.compare(key, net.read_param_diff(param_of(net, layer, index)));
+        golden.compare(key, net.blobs().read_param_diff(param_of(net, layer, index)));
       }
     }
   }
@@ -162,7 +163,8 @@ Result replay_io(const std::string& name, const Mode& mode) {
   std::string layer;
   int index = 0;
   for (const auto& [key, array] : golden.arrays()) {
-    if (parse_param_key(key, "expect:", layer, index)) golden.compare(key, net.read_param(param_of(net, layer, index)));
+    if (parse_param_key(key, "expect:", layer, index))
+      golden.compare(key, net.blobs().read_param(param_of(net, layer, index)));
   }
   return golden.result();
 }

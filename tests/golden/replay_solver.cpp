@@ -22,7 +22,7 @@ Param& param_of_key(Net& net, const std::string& key) {
 
 void set_inputs(Net& net, const Case& golden) {
   for (const char* blob : {"data", "label"}) {
-    if (golden.has(blob)) net.write_blob(blob, golden.values(blob));
+    if (golden.has(blob)) net.blobs().write(blob, golden.values(blob));
   }
 }
 
@@ -30,7 +30,7 @@ void compare_end(Solver& solver, Case& golden) {
   golden.compare("current_step", {static_cast<float>(solver.state().policy.current_step)}, kSolverBounds);
   for (const auto& [key, array] : golden.arrays()) {
     if (key.rfind("final:", 0) == 0) {
-      golden.compare(key, solver.train_net().read_param(param_of_key(solver.train_net(), key)), kSolverBounds);
+      golden.compare(key, solver.train_net().blobs().read_param(param_of_key(solver.train_net(), key)), kSolverBounds);
     }
     if (key.rfind("history:", 0) == 0) {
       golden.compare(key, solver.updater().history(std::stoi(key.substr(8))), kSolverBounds);
@@ -61,7 +61,7 @@ Result replay_solver(const std::string& name, const Mode& mode) {
   Solver solver(def, options);
   for (const auto& [key, array] : golden.arrays()) {
     if (key.rfind("param:", 0) == 0) {
-      solver.train_net().write_param(param_of_key(solver.train_net(), key), array.values);
+      solver.train_net().blobs().write_param(param_of_key(solver.train_net(), key), array.values);
     }
   }
   set_inputs(solver.train_net(), golden);

@@ -46,12 +46,12 @@ TEST(Emulated, LabelOutOfRangeEndsThePass) {
     const Pass pass{.first_sample = 80, .next_sample = 84, .batch = 4};
     fill_inputs(net, 1);
     EXPECT_NO_THROW(net.forward(pass));
-    net.write_blob("label", {0, 1, 5, 2});
+    net.blobs().write("label", {0, 1, 5, 2});
     const Error error = error_of([&] { net.forward(pass); });
     EXPECT_EQ(error.kind(), ErrorKind::kData);
     EXPECT_TRUE(contains(error.what(), "label 5 at sample 82 is out of range 0..4"));
     EXPECT_TRUE(contains(error.what(), phase == caffe::TRAIN ? "\"loss\"" : "\"accuracy\""));
-    net.write_blob("label", {0, 1, 4, 2});
+    net.blobs().write("label", {0, 1, 4, 2});
     EXPECT_NO_THROW(net.forward(pass));
   }
 }

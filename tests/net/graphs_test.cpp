@@ -42,10 +42,10 @@ std::vector<double> train(Device& device, int passes, bool prefetch, GraphUse* u
     if (prefetch) net.prefetch(pass_at(static_cast<uint64_t>(i) + 1));
     found.push_back(net.finish_forward());
     for (const ParamPtr& param : net.params()) {
-      for (const float g : net.read_param_diff(*param)) found.push_back(g);
+      for (const float g : net.blobs().read_param_diff(*param)) found.push_back(g);
     }
   }
-  if (use) *use = net.graphs();
+  if (use) *use = net.diagnostics().graphs();
   return found;
 }
 
@@ -111,15 +111,15 @@ TEST(Graphs, WatchingEveryStepRecordsNothing) {
   options.device = &device;
   Net net(net_def(kDropoutNet), options);
   int seen = 0;
-  net.set_step_watch([&](const std::string&, bool) { ++seen; });
+  net.diagnostics().set_step_watch([&](const std::string&, bool) { ++seen; });
   for (uint64_t i = 0; i < 3; ++i) net.forward(pass_at(i));
   EXPECT_EQ(seen, 3 * net.plan().backward_begin);
-  EXPECT_EQ(net.graphs().recordings, 0);
+  EXPECT_EQ(net.diagnostics().graphs().recordings, 0);
   seen = 0;
-  net.set_step_watch([&](const std::string&, bool) { ++seen; }, false);
+  net.diagnostics().set_step_watch([&](const std::string&, bool) { ++seen; }, false);
   for (uint64_t i = 0; i < 3; ++i) net.forward(pass_at(i));
   EXPECT_EQ(seen, 3 * 3);  // two sources and the rest
-  EXPECT_EQ(net.graphs().recordings, 1);
+  EXPECT_EQ(net.diagnostics().graphs().recordings, 1);
 }
 
 TEST(Graphs, AFailedPassLeavesTheNetUsable) {
@@ -132,7 +132,7 @@ TEST(Graphs, AFailedPassLeavesTheNetUsable) {
           options);
   fill_inputs(net, 1);
   const double loss = net.forward(pass_at(0));
-  net.write_blob("label", {0, 1, 5, 2});
+  net.blobs().write("label", {0, 1, 5, 2});
   const Error error = error_of([&] {
     net.start_forward(pass_at(1));
     net.backward(pass_at(1), false);

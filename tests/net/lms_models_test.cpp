@@ -53,8 +53,8 @@ TEST_P(LmsModels, SameBitsInAPartOfTheMemory) {
     EXPECT_TRUE(run_once(net) == expected) << "at " << percent << " %";
     EXPECT_LE(net.plan().arena_bytes, arena);
     EXPECT_LE(device.peak_bytes(), small.budget->limit);
-    EXPECT_EQ(net.copies().bytes_out, predicted.bytes_out);
-    EXPECT_EQ(net.copies().bytes_in, predicted.bytes_in);
+    EXPECT_EQ(net.diagnostics().copies().bytes_out, predicted.bytes_out);
+    EXPECT_EQ(net.diagnostics().copies().bytes_in, predicted.bytes_in);
     EXPECT_EQ(device.bytes_to_host() - out_resident, predicted.bytes_out);
     EXPECT_EQ(device.bytes_to_device() - in_resident, predicted.bytes_in);
   }

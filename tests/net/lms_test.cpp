@@ -60,7 +60,7 @@ TEST(Lms, SameBitsWhoeverIsLate) {
     small.budget->taken = 0;
     Net net = branchy(small);
     EXPECT_EQ(two_passes(net), expected) << "copies wait " << copies_us << " us, work " << work_us << " us";
-    EXPECT_GE(net.copies().exposed_ms, 1e-3 * copies_us);
+    EXPECT_GE(net.diagnostics().copies().exposed_ms, 1e-3 * copies_us);
   }
 }
 
@@ -116,8 +116,8 @@ TEST(Lms, CountsWhatThePlanPredicts) {
   two_passes(net);
   const Offloading& predicted = net.plan().offloading;
   EXPECT_GT(predicted.bytes_out, 0u);
-  EXPECT_EQ(net.copies().bytes_out, 2 * predicted.bytes_out);
-  EXPECT_EQ(net.copies().bytes_in, 2 * predicted.bytes_in);
+  EXPECT_EQ(net.diagnostics().copies().bytes_out, 2 * predicted.bytes_out);
+  EXPECT_EQ(net.diagnostics().copies().bytes_in, 2 * predicted.bytes_in);
   // And nothing else has been copied but what the resident net copies, too.
   EXPECT_EQ(device.bytes_to_host() - plenty.bytes_to_host(), 2 * predicted.bytes_out);
   EXPECT_EQ(device.bytes_to_device() - plenty.bytes_to_device(), 2 * predicted.bytes_in);

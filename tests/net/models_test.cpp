@@ -51,7 +51,7 @@ TEST_P(Models, IsPlanned) {
   const bool deploy = GetParam().ends_with("deploy.prototxt");
   const Net test = planned(GetParam(), caffe::TEST);
   EXPECT_GT(test.plan().arena_bytes, 0U);
-  EXPECT_EQ(test.blob_shape(deploy ? "data" : "label")[0], test.batch());
+  EXPECT_EQ(test.blobs().shape(deploy ? "data" : "label")[0], test.batch());
   if (deploy) return;
 
   const Net train = planned(GetParam(), caffe::TRAIN);

@@ -111,7 +111,7 @@ TEST(Plan, EveryGradientIsReadyOnceAndInCompletionOrder) {
   size_t learning = 0;
   for (const ParamPtr& param : net.params()) learning += param->learns;
   ASSERT_EQ(sink.seen.size(), learning);
-  for (size_t i = 0; i < learning; ++i) EXPECT_EQ(sink.seen[i], net.params_by_completion()[i]);
+  for (size_t i = 0; i < learning; ++i) EXPECT_EQ(sink.seen[i], net.param_memory().completion()[i]);
   EXPECT_EQ(sink.seen.front()->layer, "fc");
   EXPECT_EQ(sink.seen.back()->layer, "c0");
 }
@@ -123,15 +123,15 @@ TEST(Plan, AccumulatesOverPasses) {
   net.forward(pass);
   net.backward(pass, false);
   const Param& weights = *net.layer_params("c1")[0];
-  const std::vector<float> once = net.read_param_diff(weights);
+  const std::vector<float> once = net.blobs().read_param_diff(weights);
   net.forward(pass);
   net.backward(pass, true);
   std::vector<float> doubled = once;
   for (float& x : doubled) x *= 2;
-  expect_close(net.read_param_diff(weights), doubled, 1e-6);
+  expect_close(net.blobs().read_param_diff(weights), doubled, 1e-6);
   net.forward(pass);
   net.backward(pass, false);
-  EXPECT_EQ(net.read_param_diff(weights), once);
+  EXPECT_EQ(net.blobs().read_param_diff(weights), once);
 }
 
 }  // namespace

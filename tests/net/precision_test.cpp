@@ -60,7 +60,7 @@ double gradients_apart(const std::string& text, DType type, double bound) {
     const Param &param = *net.params()[i], &other = *exact.params()[i];
     EXPECT_EQ(param.desc.dtype, DType::kF32);
     if (!param.learns) continue;
-    const double apart = distance(net.read_param_diff(param), exact.read_param_diff(other));
+    const double apart = distance(net.blobs().read_param_diff(param), exact.blobs().read_param_diff(other));
     EXPECT_GT(apart, 0) << param.layer << " was computed in f32";
     most = std::max(most, apart);
   }
@@ -96,8 +96,8 @@ TEST(Precision, LabelsAndLossesStayWide) {
       EXPECT_EQ(value.desc.dtype, narrow ? DType::kBF16 : DType::kF32) << value.label;
     }
   }
-  EXPECT_TRUE(net.stores(DType::kBF16));
-  EXPECT_FALSE(net.stores(DType::kF16));
+  EXPECT_TRUE(net.diagnostics().stores(DType::kBF16));
+  EXPECT_FALSE(net.diagnostics().stores(DType::kF16));
 }
 
 /// Only what enters the net is converted: data once, for its only reader.
@@ -144,7 +144,7 @@ TEST(Precision, TheHostKeepsItsOwn) {
   fill_inputs(a, 1);
   fill_inputs(b, 1);
   EXPECT_EQ(run_once(a), run_once(b));
-  EXPECT_FALSE(b.stores(DType::kF16));
+  EXPECT_FALSE(b.diagnostics().stores(DType::kF16));
 }
 
 TEST(Precision, ALossScaleMultipliesAllGradients) {
@@ -157,13 +157,13 @@ TEST(Precision, ALossScaleMultipliesAllGradients) {
     const std::vector<float> plain = run_once(net);
     const Pass pass{.seed = 3, .first_sample = 40, .next_sample = 44, .batch = net.batch()};
     std::vector<std::vector<float>> gradients;
-    for (const ParamPtr& param : net.params()) gradients.push_back(net.read_param_diff(*param));
+    for (const ParamPtr& param : net.params()) gradients.push_back(net.blobs().read_param_diff(*param));
     net.set_loss_scale(1024);
     EXPECT_EQ(static_cast<float>(net.forward(pass)), plain[0]);
     net.backward(pass, false);
     for (size_t i = 0; i < gradients.size(); ++i) {
       for (float& x : gradients[i]) x *= 1024;
-      EXPECT_EQ(net.read_param_diff(*net.params()[i]), gradients[i]) << net.params()[i]->layer;
+      EXPECT_EQ(net.blobs().read_param_diff(*net.params()[i]), gradients[i]) << net.params()[i]->layer;
     }
   }
 }

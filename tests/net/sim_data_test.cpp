@@ -78,7 +78,7 @@ std::vector<float> tops_on(Device& device, const std::string& source, const std:
   for (uint64_t first = 0; first < 24; first += 4) {
     net.forward({.seed = 5, .first_sample = first, .next_sample = first + 4, .batch = 4});
     for (const char* blob : {"x", "label"}) {
-      const std::vector<float> values = net.read_blob(blob);
+      const std::vector<float> values = net.blobs().read(blob);
       all.insert(all.end(), values.begin(), values.end());
     }
   }

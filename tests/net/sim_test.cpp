@@ -62,7 +62,7 @@ TEST(Sim, DummyDataIsUploaded) {
   const Pass pass{.seed = 1, .batch = 2};
   a.forward(pass);
   b.forward(pass);
-  EXPECT_EQ(a.read_blob("y"), b.read_blob("y"));
+  EXPECT_EQ(a.blobs().read("y"), b.blobs().read("y"));
   EXPECT_EQ(device.bytes_to_device() >= 64, true);
 }
 

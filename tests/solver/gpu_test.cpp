@@ -94,7 +94,7 @@ TEST(Gpu, ASteadyIterationWaitsForItsLossAlone) {
   EXPECT_EQ(device.bytes_in_use(), memory);
   // The position, the batch to the device, two tops into their places, forward, the loss, backward, the update.
   EXPECT_EQ(device.launches() - launches, 5u * 8);
-  EXPECT_EQ(solver->train_net().graphs().recordings, 2);
+  EXPECT_EQ(solver->train_net().diagnostics().graphs().recordings, 2);
 }
 
 TEST(Gpu, AnInfiniteLossStopsBeforeTheUpdate) {
@@ -106,13 +106,13 @@ TEST(Gpu, AnInfiniteLossStopsBeforeTheUpdate) {
   solver->finish_updates();
   Net& net = solver->train_net();
   Param& weights = *net.params().at(2);
-  std::vector<float> broken = net.read_param(weights);
+  std::vector<float> broken = net.blobs().read_param(weights);
   broken[0] = 1e30f;
-  net.write_param(weights, broken);
+  net.blobs().write_param(weights, broken);
   const Error error = error_of([&] { solver->step(1); });
   EXPECT_EQ(error.kind(), ErrorKind::kNumeric);
   EXPECT_EQ(error.layer(), "loss");
-  EXPECT_EQ(net.read_param(weights), broken);
+  EXPECT_EQ(net.blobs().read_param(weights), broken);
 }
 
 struct Trained {
@@ -139,7 +139,7 @@ Trained trained_by_ranks(int ranks, const std::string& kernels, bool graphs = tr
     if (world.rank() > 0) return;
     result.bytes_to_host = device.bytes_to_host();
     result.values = everything(*solver);
-    result.recordings = solver->train_net().graphs().recordings;
+    result.recordings = solver->train_net().diagnostics().graphs().recordings;
   });
   return result;
 }

@@ -143,7 +143,7 @@ TEST(LossScale, GradientsThatNoScaleHelpsEndTheTraining) {
   // The largest f16; any sum of gradients with it is infinite.
   Net& net = solver->train_net();
   Param& weights = *net.layer_params("ip2")[0];
-  net.write_param(weights, std::vector<float>(static_cast<size_t>(weights.desc.count()), 60000));
+  net.blobs().write_param(weights, std::vector<float>(static_cast<size_t>(weights.desc.count()), 60000));
   const Error error = error_of([&] { solver->step(60); });
   EXPECT_EQ(error.kind(), ErrorKind::kNumeric);
 }

@@ -270,8 +270,8 @@ TEST(Weights, FineTuningCopiesByNameAndReports) {
   options.weights = {paths.model};
   Solver fine(def, options);
   Net& net = fine.train_net();
-  EXPECT_EQ(net.read_param(*net.layer_params("ip1")[0]),
-            trained->train_net().read_param(*trained->train_net().layer_params("ip1")[0]));
+  EXPECT_EQ(net.blobs().read_param(*net.layer_params("ip1")[0]),
+            trained->train_net().blobs().read_param(*trained->train_net().layer_params("ip1")[0]));
   EXPECT_EQ(fine.state().iter, 0);
   const CopyReport report = copy_weights(read_weights(paths.model), paths.model, net);
   EXPECT_EQ(report.copied, std::vector<std::string>{"ip1 (5 6, 5)"});

@@ -63,7 +63,7 @@ std::unique_ptr<Solver> toy_with_inputs(const std::string& settings, int64_t bat
   for (const auto& [blob, width] : {std::pair{"data", 6}, std::pair{"label", 2}}) {
     std::vector<float> rows;
     for (int i = 0; i < batch * width; ++i) rows.push_back(static_cast<float>(std::sin(i % (4 * width))));
-    solver->train_net().write_blob(blob, rows);
+    solver->train_net().blobs().write(blob, rows);
   }
   return solver;
 }
@@ -120,9 +120,9 @@ TEST(Solver, FrozenParametersStayAndHaveHistories) {
   def.param.mutable_net_param()->mutable_layer(1)->mutable_param(0)->set_lr_mult(0);
   Solver solver(def, {});
   const Param& frozen = *solver.train_net().layer_params("ip1")[0];
-  const std::vector<float> before = solver.train_net().read_param(frozen);
+  const std::vector<float> before = solver.train_net().blobs().read_param(frozen);
   solver.step(5);
-  EXPECT_EQ(solver.train_net().read_param(frozen), before);
+  EXPECT_EQ(solver.train_net().blobs().read_param(frozen), before);
   EXPECT_EQ(solver.updater().histories(), 4);
   EXPECT_EQ(solver.updater().history(0), std::vector<float>(30, 0.0f));
 }
@@ -145,9 +145,9 @@ TEST(Solver, WritesNoWeightsThatAreNotFinite) {
   const TempDir folder;
   auto solver = toy("max_iter: 10 snapshot_prefix: '" + (folder / "toy") + "'");
   Param& param = *solver->train_net().params()[0];
-  std::vector<float> values = solver->train_net().read_param(param);
+  std::vector<float> values = solver->train_net().blobs().read_param(param);
   values[3] = NAN;
-  solver->train_net().write_param(param, values);
+  solver->train_net().blobs().write_param(param, values);
   EXPECT_THROW(solver->snapshot(), Error);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
@@ -239,11 +239,11 @@ TEST(Solver, LocalRatesFollowTheNorms) {
       SolverOptions{.dtype = DType::kF64});
   Net& net = solver->train_net();
   std::vector<std::vector<float>> before;
-  for (const ParamPtr& param : net.params()) before.push_back(net.read_param(*param));
+  for (const ParamPtr& param : net.params()) before.push_back(net.blobs().read_param(*param));
   solver->step(1);
   for (size_t p = 0; p < before.size(); ++p) {
     const Param& param = *net.params()[p];
-    const std::vector<float> gradient = net.read_param_diff(param), after = net.read_param(param);
+    const std::vector<float> gradient = net.blobs().read_param_diff(param), after = net.blobs().read_param(param);
     double w = 0, g = 0;
     for (size_t i = 0; i < after.size(); ++i) w += before[p][i] * before[p][i], g += gradient[i] * gradient[i] / 4;
     w = std::sqrt(w), g = std::sqrt(g);

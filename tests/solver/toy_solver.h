@@ -39,7 +39,7 @@ inline std::unique_ptr<Solver> toy(const std::string& settings, SolverOptions op
 inline std::vector<float> everything(Solver& solver) {
   std::vector<float> all;
   auto append = [&](const std::vector<float>& values) { all.insert(all.end(), values.begin(), values.end()); };
-  for (const ParamPtr& param : solver.train_net().params()) append(solver.train_net().read_param(*param));
+  for (const ParamPtr& param : solver.train_net().params()) append(solver.train_net().blobs().read_param(*param));
   for (int i = 0; i < solver.updater().histories(); ++i) append(solver.updater().history(i));
   return all;
 }

@@ -18,12 +18,12 @@ void fill_inputs(Net& net, uint64_t seed, int classes) {
     if (node.layer->type() != "Input") continue;
     for (const std::string& blob : node.layer->param().top()) {
       PhiloxStream random(random_key(seed, blob, "test"));
-      std::vector<float> values(static_cast<size_t>(net.blob_shape(blob).count()));
+      std::vector<float> values(static_cast<size_t>(net.blobs().shape(blob).count()));
       for (float& v : values) {
         v = blob == "label" ? static_cast<float>(random.below(static_cast<uint64_t>(classes)))
                             : static_cast<float>(2 * random.uniform() - 1);
       }
-      net.write_blob(blob, values);
+      net.blobs().write(blob, values);
     }
   }
 }
@@ -32,11 +32,11 @@ std::vector<float> run_once(Net& net) {
   const Pass pass{.seed = 3, .first_sample = 40, .next_sample = 44, .batch = net.batch()};
   std::vector<float> all{static_cast<float>(net.forward(pass))};
   const auto append = [&](const std::vector<float>& more) { all.insert(all.end(), more.begin(), more.end()); };
-  for (const std::string& blob : net.outputs()) append(net.read_blob(blob));
+  for (const std::string& blob : net.blobs().outputs()) append(net.blobs().read(blob));
   if (net.options().backward) net.backward(pass, false);
   for (const ParamPtr& param : net.params()) {
-    append(net.read_param(*param));
-    if (net.options().backward) append(net.read_param_diff(*param));
+    append(net.blobs().read_param(*param));
+    if (net.options().backward) append(net.blobs().read_param_diff(*param));
   }
   return all;
 }

@@ -116,7 +116,8 @@ int test(Ranks& ranks) {
   const std::unique_ptr<Net> net = build_net(ranks, *device);
   if (FLAGS_sampling) return 0;
   if (!ranks.alone()) {
-    net->set_step_watch([&](const std::string& layer, bool) { ranks.doing("forward of layer " + layer); }, false);
+    net->diagnostics().set_step_watch([&](const std::string& layer, bool) { ranks.doing("forward of layer " + layer); },
+                                      false);
     LOG_INFO << FLAGS_iterations << " batches are shared out to " << ranks.count() << " ranks.";
   }
   LOG_INFO << "Running for " << FLAGS_iterations << " iterations.";

@@ -98,7 +98,7 @@ void warn_of_others() {
 
 void log_layers(const Net& net, int iterations) {
   LOG_INFO << "Average time per layer: ";
-  for (const LayerTime& time : net.layer_times()) {
+  for (const LayerTime& time : net.diagnostics().layer_times()) {
     LOG_INFO << std::setw(10) << time.layer << "\tforward: " << time.forward_ms / iterations << " ms.";
     if (!net.options().backward) continue;
     LOG_INFO << std::setw(10) << time.layer << "\tbackward: " << time.backward_ms / iterations << " ms.";
@@ -108,7 +108,7 @@ void log_layers(const Net& net, int iterations) {
 /// What large model support has copied since `before`.
 void log_copies(const Net& net, const CopyTotals& before) {
   if (!net.plan().offloading.planned) return;
-  const CopyTotals now = net.copies();
+  const CopyTotals now = net.diagnostics().copies();
   LOG_INFO << "Large model support: " << describe_offloading(net.plan());
   LOG_INFO << "Average wait for copies: " << (now.exposed_ms - before.exposed_ms) / FLAGS_iterations << " ms.";
 }
@@ -144,8 +144,8 @@ int time_command() {
   LOG_INFO << "Testing for " << FLAGS_iterations << " iterations.";
   // Times of single layers take a wait after each step, which on a GPU costs more than many steps do.
   const bool on_host = device->is_host();
-  net.set_profiling(on_host);
-  const CopyTotals copied = net.copies();
+  net.diagnostics().set_profiling(on_host);
+  const CopyTotals copied = net.diagnostics().copies();
   Times total;
   for (int i = 0; i < FLAGS_iterations; ++i) {
     const Times times = run_pass(net, updater.get(), kWarmUpPasses + i);
@@ -157,10 +157,10 @@ int time_command() {
   log_copies(net, copied);
   if (!on_host && updater) {
     const double step = run_ahead(net, *updater, kWarmUpPasses + FLAGS_iterations, FLAGS_iterations);
-    LOG_INFO << describe_graphs(net.graphs());
+    LOG_INFO << describe_graphs(net.diagnostics().graphs());
     LOG_INFO << "Average Iteration: " << step << " ms.";
   }
-  if (!on_host) net.set_profiling(true);
+  if (!on_host) net.diagnostics().set_profiling(true);
   for (int i = 0; !on_host && i < FLAGS_iterations; ++i) run_pass(net, updater.get(), kWarmUpPasses + i);
   log_layers(net, FLAGS_iterations);
   LOG_INFO << "Average Forward pass: " << total.forward / FLAGS_iterations << " ms.";

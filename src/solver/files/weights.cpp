@@ -47,7 +47,7 @@ void copy_layer(const LayerWeights& from, const Node& to, Net& net) {
                   "rename the layer in the prototxt to learn it anew");
     }
   }
-  for (size_t i = 0; i < from.blobs.size(); ++i) net.write_param(*to.params[i], from.blobs[i].data);
+  for (size_t i = 0; i < from.blobs.size(); ++i) net.blobs().write_param(*to.params[i], from.blobs[i].data);
 }
 
 void log_rows(const char* what, const std::vector<std::string>& layers, const char* note) {
@@ -122,9 +122,9 @@ caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {
     layer->clear_blobs();
     for (const ParamPtr& param : node.params) {
       caffe::BlobProto* blob = layer->add_blobs();
-      blob_to_proto(param->desc.shape.dims(), net.read_param(*param).data(), blob);
+      blob_to_proto(param->desc.shape.dims(), net.blobs().read_param(*param).data(), blob);
       if (!with_diffs) continue;
-      const std::vector<float> diff = net.read_param_diff(*param);
+      const std::vector<float> diff = net.blobs().read_param_diff(*param);
       blob->mutable_diff()->Add(diff.begin(), diff.end());
     }
   }

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "net/run/arrays.h"
 #include "solver/ranks/minority.h"
 
 namespace robusta {
@@ -37,9 +38,9 @@ void share_parameters(Ranks& ranks, Net& net) {
   if (ranks.alone()) return;
   for (const ParamPtr& param : net.params()) {
     std::vector<char> bytes(param->desc.bytes());
-    if (ranks.root()) net.fetch(param->tensor(), bytes.data());
+    if (ranks.root()) fetch_array(net.stream(), param->tensor(), bytes.data());
     ranks.broadcast(bytes.data(), bytes.size());
-    if (!ranks.root()) net.store(param->tensor(), bytes.data());
+    if (!ranks.root()) store_array(net.stream(), param->tensor(), bytes.data());
     ++param->version;
   }
 }
@@ -59,7 +60,7 @@ AveragedStatistics::AveragedStatistics(Ranks& ranks, Net& net) : net_(net) {
     if (!param->statistic) continue;
     params_.push_back(param.get());
     std::vector<char> bytes(param->desc.bytes());
-    net.fetch(param->tensor(), bytes.data());
+    fetch_array(net.stream(), param->tensor(), bytes.data());
     dispatch(param->desc.dtype, [&](auto type) {
       const auto* values = reinterpret_cast<const decltype(type)*>(bytes.data());
       own_.insert(own_.end(), values, values + param->desc.count());
@@ -81,7 +82,7 @@ void AveragedStatistics::write(const std::vector<double>& values) {
     std::vector<char> bytes(param->desc.bytes());
     dispatch(param->desc.dtype,
              [&](auto type) { std::copy(from, end, reinterpret_cast<decltype(type)*>(bytes.data())); });
-    net_.store(param->tensor(), bytes.data());
+    store_array(net_.stream(), param->tensor(), bytes.data());
     from = end;
     ++param->version;
   }
@@ -91,7 +92,7 @@ namespace {
 
 uint64_t hash_of(Net& net, const Param& param) {
   std::string bytes(param.desc.bytes(), '\0');
-  net.fetch(param.tensor(), bytes.data());
+  fetch_array(net.stream(), param.tensor(), bytes.data());
   return hash_bytes(bytes);
 }
 

@@ -15,18 +15,18 @@ const std::string& blob_name(const Net& net, int version) {
 void log_forward(Net& net, const Node& node) {
   for (const int top : node.tops) {
     LOG_INFO << "    [Forward] Layer " << node.layer->name() << ", top blob " << blob_name(net, top)
-             << " data: " << net.mean_abs(top, false);
+             << " data: " << net.diagnostics().mean_abs(top, false);
   }
   for (const ParamPtr& param : node.params) {
     LOG_INFO << "    [Forward] Layer " << node.layer->name() << ", param blob " << param->display_name
-             << " data: " << net.mean_abs(*param, false);
+             << " data: " << net.diagnostics().mean_abs(*param, false);
   }
 }
 
 void log_backward(Net& net, const Node& node) {
   for (size_t i = 0; i < node.bottoms.size(); ++i) {
     if (!node.bottom_grads[i]) continue;
-    const double mean = net.mean_abs(node.bottoms[i], true);
+    const double mean = net.diagnostics().mean_abs(node.bottoms[i], true);
     if (mean < 0) continue;  // it has no memory of its own: fused away
     LOG_INFO << "    [Backward] Layer " << node.layer->name() << ", bottom blob " << blob_name(net, node.bottoms[i])
              << " diff: " << mean;
@@ -34,7 +34,7 @@ void log_backward(Net& net, const Node& node) {
   for (size_t i = 0; i < node.params.size(); ++i) {
     if (!node.param_grads[i]) continue;
     LOG_INFO << "    [Backward] Layer " << node.layer->name() << ", param blob " << i
-             << " diff: " << net.mean_abs(*node.params[i], true);
+             << " diff: " << net.diagnostics().mean_abs(*node.params[i], true);
   }
 }
 
@@ -50,8 +50,8 @@ Norms sum_of(const std::vector<Norms>& parts) {
 }  // namespace
 
 void set_debug_info(Net& net, bool on) {
-  if (!on) return net.set_layer_hook(nullptr);
-  net.set_layer_hook(
+  if (!on) return net.diagnostics().set_layer_hook(nullptr);
+  net.diagnostics().set_layer_hook(
       [&net](const Node& node, bool backward) { backward ? log_backward(net, node) : log_forward(net, node); });
 }
 

@@ -53,9 +53,9 @@ void log_outputs(const char* phase, const std::vector<OutputBlob>& outputs) {
 
 std::vector<OutputBlob> read_outputs(Net& net) {
   std::vector<OutputBlob> outputs;
-  for (const std::string& name : net.outputs()) {
-    const std::vector<float> values = net.read_blob(name);
-    outputs.push_back({name, {values.begin(), values.end()}, net.loss_weight(name)});
+  for (const std::string& name : net.blobs().outputs()) {
+    const std::vector<float> values = net.blobs().read(name);
+    outputs.push_back({name, {values.begin(), values.end()}, net.blobs().loss_weight(name)});
   }
   return outputs;
 }

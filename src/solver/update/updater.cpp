@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "memory/placement.h"
+#include "net/run/arrays.h"
 #include "solver/update/gradient_norm.h"
 
 namespace robusta {
@@ -164,8 +165,10 @@ Tensor Updater::history_tensor(int index) const {
   return {slot.param->desc, slot.history[i / slots_.size()]};
 }
 
-std::vector<float> Updater::history(int index) { return net_.read(history_tensor(index)); }
+std::vector<float> Updater::history(int index) { return read_array(net_.stream(), history_tensor(index)); }
 
-void Updater::set_history(int index, const std::vector<float>& values) { net_.write(history_tensor(index), values); }
+void Updater::set_history(int index, const std::vector<float>& values) {
+  write_array(net_.stream(), history_tensor(index), values);
+}
 
 }  // namespace robusta

@@ -14,7 +14,8 @@ constexpr int64_t kVotes = sizeof(Votes) / sizeof(double);
 
 std::vector<Bucket> buckets_of(const Ranks& ranks, const Net& net) {
   const double mb = ranks.options().bucket_mb > 0 ? ranks.options().bucket_mb : kDefaultBucketMb;
-  return plan_buckets(net.params_by_completion(), static_cast<size_t>(mb * (1 << 20)), net.gradient_tail(), kVotes);
+  return plan_buckets(net.param_memory().completion(), static_cast<size_t>(mb * (1 << 20)),
+                      net.param_memory().gradient_tail(), kVotes);
 }
 
 }  // namespace

@@ -9,12 +9,13 @@ StagedSum::StagedSum(Net& net, std::vector<Bucket> buckets, std::unique_ptr<AllR
       type_(net.options().dtype),
       all_reduce_(std::move(all_reduce)),
       notes_(std::move(notes)),
-      tail_(net.gradient_tail()) {
-  if (!net.staged_gradients()) return;
+      tail_(net.param_memory().gradient_tail()) {
+  if (!net.param_memory().staged_gradients()) return;
   Device& device = *net.options().device;
-  pinned_ = device.pin(net.staged_gradients(), net.gradient_bytes());
+  pinned_ = device.pin(net.param_memory().staged_gradients(), net.param_memory().gradient_bytes());
   stream_ = device.make_stream();
-  move_to_host(static_cast<char*>(net.device_gradients()), static_cast<char*>(net.staged_gradients()));
+  move_to_host(static_cast<char*>(net.param_memory().gradients()),
+               static_cast<char*>(net.param_memory().staged_gradients()));
 }
 
 void StagedSum::move_to_host(char* device, char* host) {

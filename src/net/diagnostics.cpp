@@ -1,0 +1,119 @@
+// Translates the executor's steps into layers. Hooks and switches are kept here, as each planning makes a new executor.
+
+#include "net/diagnostics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "net/run/arrays.h"
+#include "net/run/executor.h"
+#include "net/state.h"
+
+namespace robusta {
+namespace {
+
+double mean_of_abs(const std::vector<float>& numbers) {
+  double sum = 0;
+  for (float x : numbers) sum += std::fabs(x);
+  return numbers.empty() ? 0 : sum / static_cast<double>(numbers.size());
+}
+
+}  // namespace
+
+bool Diagnostics::stores(DType type) const {
+  const auto& values = net_.plan.values;
+  return std::any_of(values.begin(), values.end(),
+                     [=](const Value& value) { return !value.raw && value.desc.dtype == type; });
+}
+
+GraphUse Diagnostics::graphs() const { return net_.executor ? net_.executor->graphs() : GraphUse{}; }
+
+CopyTotals Diagnostics::copies() const { return net_.executor ? net_.executor->copies() : CopyTotals{}; }
+
+double Diagnostics::seconds_waited() const {
+  double seconds = 0;
+  for (const Node& node : net_.graph.nodes) {
+    if (node.source) seconds += node.source->seconds_waited();
+  }
+  return seconds;
+}
+
+std::vector<std::string> Diagnostics::sample_keys(const Pass& pass, int most) const {
+  std::vector<std::string> keys;
+  for (const Node& node : net_.graph.nodes) {
+    if (!node.source) continue;
+    for (int64_t i = 0; i < std::min<int64_t>(pass.batch, most); ++i) {
+      const std::string key = node.source->sample_key(pass.first_sample + static_cast<uint64_t>(i));
+      if (!key.empty()) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+double Diagnostics::mean_abs(int version, bool diff) const {
+  const int value = (diff ? net_.plan.diff : net_.plan.data)[static_cast<size_t>(version)];
+  return value < 0 ? -1 : mean_of_abs(net_.executor->read(value));
+}
+
+double Diagnostics::mean_abs(const Param& param, bool diff) const {
+  return mean_of_abs(read_array(*net_.stream, diff ? param.gradient() : param.tensor()));
+}
+
+std::vector<float> Diagnostics::read_value(int value) const { return net_.executor->read(value); }
+
+void Diagnostics::set_profiling(bool on) {
+  profiles_ = on;
+  net_.executor->reset_times();
+  net_.executor->set_profiling(on);
+}
+
+std::vector<LayerTime> Diagnostics::layer_times() const {
+  const Plan& plan = net_.plan;
+  std::vector<LayerTime> times(net_.graph.nodes.size());
+  for (size_t n = 0; n < times.size(); ++n) times[n].layer = net_.graph.nodes[n].layer->name();
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    LayerTime& time = times[static_cast<size_t>(plan.units[static_cast<size_t>(step.unit)].nodes[0])];
+    (step.in_backward ? time.backward_ms : time.forward_ms) += net_.executor->step_ms()[s];
+  }
+  return times;
+}
+
+void Diagnostics::set_layer_hook(LayerHook hook) {
+  if (!hook) return set_step_hook(nullptr);
+  set_step_hook([this, hook = std::move(hook)](int s) {
+    const Step& step = net_.plan.steps[static_cast<size_t>(s)];
+    if (step.kind == StepKind::kReorder || step.kind == StepKind::kRepeat) return;
+    std::vector<int> nodes = net_.plan.units[static_cast<size_t>(step.unit)].nodes;
+    if (step.in_backward) std::reverse(nodes.begin(), nodes.end());
+    for (const int node : nodes) hook(net_.graph.nodes[static_cast<size_t>(node)], step.in_backward);
+  });
+}
+
+void Diagnostics::set_step_watch(StepWatch watch, bool every_step) {
+  watch_ = std::move(watch);
+  watches_every_step_ = every_step;
+  attach();
+}
+
+void Diagnostics::set_step_hook(StepHook hook) {
+  hook_ = std::move(hook);
+  attach();
+}
+
+void Diagnostics::attach() {
+  if (!net_.executor) return;
+  net_.executor->set_hook(hook_);
+  net_.executor->set_profiling(profiles_);
+  if (!watch_) return net_.executor->set_watch(nullptr, false);
+  net_.executor->set_watch(
+      [this](int s) {
+        const Step& step = net_.plan.steps[static_cast<size_t>(s)];
+        const int node = net_.plan.units[static_cast<size_t>(step.unit)].nodes[0];
+        watch_(net_.graph.nodes[static_cast<size_t>(node)].layer->name(), step.in_backward);
+      },
+      watches_every_step_);
+}
+
+}  // namespace robusta

@@ -1,0 +1,36 @@
+// Values are made on the host, in the parameter's own type, and copied.
+
+#include "net/run/fill_params.h"
+
+#include "base/philox.h"
+#include "layers/kit/filler.h"
+#include "net/run/arrays.h"
+
+namespace robusta {
+namespace {
+
+void fill_param(const Param& param, const caffe::FillerParameter& filler, uint64_t seed, Stream& stream) {
+  PhiloxStream random(random_key(seed, param.layer, "filler"), static_cast<uint64_t>(param.index));
+  std::vector<char> host(param.desc.bytes());
+  fill(filler, param.desc.shape, random, param.desc.dtype, host.data());
+  store_array(stream, param.tensor(), host.data());
+}
+
+}  // namespace
+
+void fill_params(const Graph& graph, uint64_t seed, Stream& stream) {
+  for (size_t i = 0; i < graph.params.size(); ++i) {
+    const Param& param = *graph.params[i];
+    if (!graph.filled_here[i] || !graph.fillers[i]) continue;
+    try {
+      fill_param(param, *graph.fillers[i], seed, stream);
+    } catch (Error& error) {
+      for (const Node& node : graph.nodes) {
+        if (node.layer->name() == param.layer) rethrow_at(std::move(error), param.layer, node.where);
+      }
+      throw;
+    }
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,13 @@
+/// First values of parameters.
+#pragma once
+
+#include "net/graph/graph.h"
+
+namespace robusta {
+
+/// Fills the parameters that this net owns as their layers' fillers say; those without a filler keep what they have.
+/// `seed`: of the counter-based generator, so that each parameter's values depend on its layer's name and its index
+/// alone. Throws Error{kConfig} naming layer and place.
+void fill_params(const Graph& graph, uint64_t seed, Stream& stream);
+
+}  // namespace robusta
