@@ -22,10 +22,12 @@ const Graph* lender_of(const NetOptions& options) {
 }
 
 NetState planned(NetDef def, NetOptions options) {
-  Graph graph = build_graph(std::move(def), options, lender_of(options));
-  if (!options.share_params) explain_precision(graph, options);
-  Plan plan = make_plan(graph, options);
-  return {.options = std::move(options), .graph = std::move(graph), .plan = std::move(plan)};
+  NetState state;
+  state.options = std::move(options);
+  state.graph = build_graph(std::move(def), state.options, lender_of(state.options));
+  if (!state.options.share_params) explain_precision(state.graph, state.options);
+  state.plan = make_plan(state.graph, state.options);
+  return state;
 }
 
 }  // namespace

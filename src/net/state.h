@@ -14,9 +14,9 @@ class Executor;
 struct NetState {
   NetOptions options;
   Graph graph;
-  Plan plan = {};
-  std::shared_ptr<Stream> stream = nullptr;
-  std::unique_ptr<Executor> executor = nullptr;  ///< null in nets that are only planned; another after each planning
+  Plan plan;
+  std::shared_ptr<Stream> stream;
+  std::unique_ptr<Executor> executor;  ///< null in nets that are only planned; another after each planning
 };
 
 }  // namespace robusta
