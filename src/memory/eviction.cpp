@@ -13,7 +13,7 @@ constexpr int kDeepest = 3;             // of repeated steps that want others re
 size_t excess(size_t bytes, size_t goal) { return bytes > goal ? bytes - goal : 0; }
 
 /// Nobody writes between the two steps.
-bool unchanged(const std::vector<BlockUse>& uses, int after, int before) {
+bool unchanged(const std::vector<BlockUse>& uses, StepId after, StepId before) {
   return std::none_of(uses.begin(), uses.end(),
                       [&](const BlockUse& use) { return use.writes && use.step > after && use.step < before; });
 }
@@ -39,17 +39,17 @@ Eviction::Eviction(const ResidencyProblem& problem, bool may_repeat) : problem_(
 void Eviction::count_alive() {
   alive_.assign(problem_.step_seconds.size(), 0);
   used_ = alive_;
-  for (size_t b = 0; b < tracks_.size(); ++b) {
+  for (const BlockId b : tracks_.ids()) {
     const auto& uses = tracks_[b].uses;
-    change(problem_.blocks[b].bytes, uses.front().step - 1, uses.back().step + 1, true);
-    for (const BlockUse& use : uses) used_[static_cast<size_t>(use.step)] += problem_.blocks[b].bytes;
+    change(block(b).bytes, uses.front().step - 1, uses.back().step + 1, true);
+    for (const BlockUse& use : uses) used_[use.step] += block(b).bytes;
   }
 }
 
 /// In the steps between the two.
-void Eviction::change(size_t bytes, int after, int before, bool add) {
-  for (int s = after + 1; s < before; ++s) {
-    size_t& alive = alive_[static_cast<size_t>(s)];
+void Eviction::change(size_t bytes, StepId after, StepId before, bool add) {
+  for (StepId s = after + 1; s < before; ++s) {
+    size_t& alive = alive_[s];
     alive = add ? alive + bytes : alive - bytes;
   }
 }
@@ -83,31 +83,31 @@ void Eviction::reduce_to(size_t goal) {
 }
 
 void Eviction::collect(std::vector<Gap>& gaps) const {
-  for (size_t b = 0; b < tracks_.size(); ++b) {
-    for (size_t use = 0; use + 1 < tracks_[b].uses.size(); ++use) collect(static_cast<int>(b), use, gaps);
+  for (const BlockId b : tracks_.ids()) {
+    for (size_t use = 0; use + 1 < tracks_[b].uses.size(); ++use) collect(b, use, gaps);
   }
 }
 
-void Eviction::collect(int index, size_t use, std::vector<Gap>& gaps) const {
-  const Track& t = track(index);
+void Eviction::collect(BlockId index, size_t use, std::vector<Gap>& gaps) const {
+  const Track& t = tracks_[index];
   if (t.away[use] != Away::kNo || !eligible(index, t.uses[use], t.uses[use + 1])) return;
   const Gap gap = rated(index, t.uses[use].step, t.uses[use + 1].step);
   if (gap.score > 0) gaps.push_back(gap);
 }
 
-bool Eviction::eligible(int index, const BlockUse& from, const BlockUse& to) const {
+bool Eviction::eligible(BlockId index, const BlockUse& from, const BlockUse& to) const {
   if (!block(index).movable || block(index).bytes == 0 || block(index).bytes < problem_.min_bytes) return false;
   if (to.step - from.step < 2) return false;
-  return problem_.across < 0 || (from.step < problem_.across && to.step >= problem_.across);
+  return !problem_.across || (from.step < problem_.across && to.step >= problem_.across);
 }
 
 bool Eviction::still_there(const Gap& gap) const {
-  const Track& t = track(gap.block);
+  const Track& t = tracks_[gap.block];
   const size_t use = use_at_or_before(gap.block, gap.after);
   return t.uses[use].step == gap.after && t.away[use] == Away::kNo && t.uses[use + 1].step == gap.before;
 }
 
-Eviction::Gap Eviction::rated(int index, int after, int before) const {
+Eviction::Gap Eviction::rated(BlockId index, StepId after, StepId before) const {
   Gap gap{0, index, after, before, false};
   const double relieved = relief(gap);
   if (relieved <= 0) return gap;
@@ -115,7 +115,7 @@ Eviction::Gap Eviction::rated(int index, int after, int before) const {
   if (!repeats_ || !block(index).repeat || block(index).repeat->made > after) return gap;
   if (!repeatable(index, before, 0)) return gap;
   const Extra more = extra(index, before);
-  if (used_[static_cast<size_t>(before)] + bytes_of(more) > goal_) return gap;
+  if (used_[before] + bytes_of(more) > goal_) return gap;
   const double net = relieved - burden(more, before);
   const double repeated = net / std::max(repeat_seconds(index, before), kLeastSeconds);
   if (repeated > gap.score) gap.score = repeated, gap.repeated = true;
@@ -126,8 +126,8 @@ Eviction::Gap Eviction::rated(int index, int after, int before) const {
 double Eviction::relief(const Gap& gap) const {
   const size_t bytes = block(gap.block).bytes;
   double sum = 0;
-  for (int s = gap.after + 1; s < gap.before; ++s) {
-    sum += static_cast<double>(std::min(bytes, excess(alive_[static_cast<size_t>(s)], goal_)));
+  for (StepId s = gap.after + 1; s < gap.before; ++s) {
+    sum += static_cast<double>(std::min(bytes, excess(alive_[s], goal_)));
   }
   return sum;
 }
@@ -137,13 +137,13 @@ double Eviction::copy_seconds(const Gap& gap) const {
   const auto bytes = static_cast<double>(block(gap.block).bytes);
   const bool out = !host_has(gap.block, use_at_or_before(gap.block, gap.after));
   const double link = bytes / problem_.in_rate + (out ? bytes / problem_.out_rate : 0);
-  const double gap_seconds = start_[static_cast<size_t>(gap.before)] - start_[static_cast<size_t>(gap.after) + 1];
+  const double gap_seconds = start_[gap.before] - start_[gap.after + 1];
   return link + std::max(0.0, link - gap_seconds);
 }
 
 /// Whether an earlier copy still holds what the block has after this use.
-bool Eviction::host_has(int index, size_t use) const {
-  const Track& t = track(index);
+bool Eviction::host_has(BlockId index, size_t use) const {
+  const Track& t = tracks_[index];
   for (size_t i = use + 1; i-- > 0;) {
     if (i < use && t.away[i] == Away::kCopied) return true;
     if (t.uses[i].writes) return false;
@@ -152,16 +152,16 @@ bool Eviction::host_has(int index, size_t use) const {
 }
 
 /// The content must still be that of its steps, and what these read must be there, unchanged.
-bool Eviction::repeatable(int index, int before, int depth) const {
+bool Eviction::repeatable(BlockId index, StepId before, int depth) const {
   const auto& repeat = block(index).repeat;
-  if (!repeat || depth > kDeepest || !unchanged(track(index).uses, repeat->made, before)) return false;
+  if (!repeat || depth > kDeepest || !unchanged(tracks_[index].uses, repeat->made, before)) return false;
   return std::all_of(repeat->needs.begin(), repeat->needs.end(),
                      [&](const MemoryBlock::Need& need) { return available(need, before, depth); });
 }
 
 /// There at `before`, or away and to be copied back for it, or gone for good and to be made again for it, too.
-bool Eviction::available(const MemoryBlock::Need& need, int before, int depth) const {
-  const Track& t = track(need.block);
+bool Eviction::available(const MemoryBlock::Need& need, StepId before, int depth) const {
+  const Track& t = tracks_[need.block];
   if (!unchanged(t.uses, need.step, before)) return false;
   if (!alive_after_all(need.block, before)) {
     const auto& repeat = block(need.block).repeat;
@@ -173,9 +173,9 @@ bool Eviction::available(const MemoryBlock::Need& need, int before, int depth) c
 }
 
 /// Whether a block has a use at this step or later.
-bool Eviction::alive_after_all(int index, int step) const { return track(index).uses.back().step >= step; }
+bool Eviction::alive_after_all(BlockId index, StepId step) const { return tracks_[index].uses.back().step >= step; }
 
-double Eviction::repeat_seconds(int index, int before) const {
+double Eviction::repeat_seconds(BlockId index, StepId before) const {
   const MemoryBlock::Repeat& repeat = *block(index).repeat;
   double seconds = repeat.seconds;
   for (const MemoryBlock::Need& need : repeat.needs) {
@@ -185,16 +185,16 @@ double Eviction::repeat_seconds(int index, int before) const {
 }
 
 /// What the step would use besides if the block were repeated for it: other blocks, each once, and scratch.
-Eviction::Extra Eviction::extra(int index, int before) const {
+Eviction::Extra Eviction::extra(BlockId index, StepId before) const {
   Extra extra;
   add_extra(index, before, extra);
   return extra;
 }
 
-void Eviction::add_extra(int index, int before, Extra& extra) const {
+void Eviction::add_extra(BlockId index, StepId before, Extra& extra) const {
   extra.scratch += block(index).repeat->scratch;
   for (const MemoryBlock::Need& need : block(index).repeat->needs) {
-    if (track(need.block).uses[use_at_or_before(need.block, before)].step == before) continue;
+    if (tracks_[need.block].uses[use_at_or_before(need.block, before)].step == before) continue;
     if (std::find(extra.blocks.begin(), extra.blocks.end(), need.block) != extra.blocks.end()) continue;
     extra.blocks.push_back(need.block);
     if (!alive_after_all(need.block, before)) add_extra(need.block, before, extra);
@@ -203,52 +203,52 @@ void Eviction::add_extra(int index, int before, Extra& extra) const {
 
 size_t Eviction::bytes_of(const Extra& extra) const {
   return std::accumulate(extra.blocks.begin(), extra.blocks.end(), extra.scratch,
-                         [&](size_t sum, int index) { return sum + block(index).bytes; });
+                         [&](size_t sum, BlockId index) { return sum + block(index).bytes; });
 }
 
 /// What relief() counts, of what repeating wants in memory earlier than it would be, or once more.
-double Eviction::burden(const Extra& extra, int before) const {
-  const auto added = [&](size_t bytes, int step) {
-    const size_t alive = alive_[static_cast<size_t>(step)];
+double Eviction::burden(const Extra& extra, StepId before) const {
+  const auto added = [&](size_t bytes, StepId step) {
+    const size_t alive = alive_[step];
     return static_cast<double>(excess(alive + bytes, goal_) - excess(alive, goal_));
   };
   double sum = added(extra.scratch, before);
-  for (const int index : extra.blocks) {
+  for (const BlockId index : extra.blocks) {
     const size_t bytes = block(index).bytes;
     if (!alive_after_all(index, before)) {
       sum += added(bytes, before);
       continue;
     }
-    const Track& t = track(index);
+    const Track& t = tracks_[index];
     const size_t use = use_at_or_before(index, before);
     if (t.away[use] == Away::kNo) continue;
-    for (int s = before; s < t.uses[use + 1].step; ++s) sum += added(bytes, s);
+    for (StepId s = before; s < t.uses[use + 1].step; ++s) sum += added(bytes, s);
   }
   return sum;
 }
 
 void Eviction::accept(const Gap& gap, std::vector<Gap>& news) {
   const size_t use = use_at_or_before(gap.block, gap.after);
-  track(gap.block).away[use] = gap.repeated ? Away::kRepeated : Away::kCopied;
+  tracks_[gap.block].away[use] = gap.repeated ? Away::kRepeated : Away::kCopied;
   change(block(gap.block).bytes, gap.after, gap.before, false);
   accepted_.push_back(gap);
   if (gap.repeated) repeat_at(gap.block, gap.before, news);
 }
 
 /// Sees to what a block's steps want when they run once more before this step.
-void Eviction::repeat_at(int index, int step, std::vector<Gap>& news) {
+void Eviction::repeat_at(BlockId index, StepId step, std::vector<Gap>& news) {
   change(block(index).repeat->scratch, step - 1, step + 1, true);
-  used_[static_cast<size_t>(step)] += block(index).repeat->scratch;
+  used_[step] += block(index).repeat->scratch;
   for (const MemoryBlock::Need& need : block(index).repeat->needs) need_at(need.block, step, news);
 }
 
 /// One more use of a block. Where it was away until later, it now comes back for this step.
-void Eviction::need_at(int index, int step, std::vector<Gap>& news) {
-  Track& t = track(index);
+void Eviction::need_at(BlockId index, StepId step, std::vector<Gap>& news) {
+  Track& t = tracks_[index];
   const size_t use = use_at_or_before(index, step);
   if (t.uses[use].step == step) return;
   const size_t bytes = block(index).bytes;
-  used_[static_cast<size_t>(step)] += bytes;
+  used_[step] += bytes;
   const bool gone = use + 1 == t.uses.size(), was_away = t.away[use] != Away::kNo;
   t.uses.insert(t.uses.begin() + static_cast<std::ptrdiff_t>(use) + 1, {step, false});
   t.away.insert(t.away.begin() + static_cast<std::ptrdiff_t>(use) + 1, Away::kNo);
@@ -265,11 +265,11 @@ void Eviction::need_at(int index, int step, std::vector<Gap>& news) {
 /// The last choices may have made earlier ones needless. (Repeated steps are cheap, and may serve one another.)
 void Eviction::take_back_needless() {
   for (auto gap = accepted_.rbegin(); gap != accepted_.rend(); ++gap) {
-    Track& t = track(gap->block);
+    Track& t = tracks_[gap->block];
     const size_t use = use_at_or_before(gap->block, gap->after);
     if (t.uses[use].step != gap->after || t.away[use] != Away::kCopied) continue;
     const size_t bytes = block(gap->block).bytes;
-    const auto from = alive_.begin() + gap->after + 1, to = alive_.begin() + t.uses[use + 1].step;
+    const auto from = alive_.begin() + gap->after.number() + 1, to = alive_.begin() + t.uses[use + 1].step.number();
     if (std::any_of(from, to, [&](size_t alive) { return alive + bytes > goal_; })) continue;
     change(bytes, gap->after, t.uses[use + 1].step, true);
     t.away[use] = Away::kNo;
@@ -278,23 +278,29 @@ void Eviction::take_back_needless() {
 
 std::vector<Absence> Eviction::absences() const {
   std::vector<Absence> all;
-  for (size_t b = 0; b < tracks_.size(); ++b) {
+  for (const BlockId b : tracks_.ids()) {
     const Track& t = tracks_[b];
     for (size_t use = 0; use + 1 < t.uses.size(); ++use) {
       if (t.away[use] == Away::kNo) continue;
       const bool repeated = t.away[use] == Away::kRepeated;
-      const int after = t.uses[use].step, before = t.uses[use + 1].step;
-      const bool out = !repeated && !host_has(static_cast<int>(b), use);
-      all.push_back({static_cast<int>(b), after, before, repeated, out, after, before, 0});
+      const StepId after = t.uses[use].step, before = t.uses[use + 1].step;
+      const bool out = !repeated && !host_has(b, use);
+      all.push_back({.block = b,
+                     .after = after,
+                     .before = before,
+                     .repeated = repeated,
+                     .copied_out = out,
+                     .released = after,
+                     .fetched = before});
     }
   }
   return all;
 }
 
-size_t Eviction::use_at_or_before(int index, int step) const {
-  const auto& uses = track(index).uses;
-  const auto after =
-      std::upper_bound(uses.begin(), uses.end(), step, [](int value, const BlockUse& use) { return value < use.step; });
+size_t Eviction::use_at_or_before(BlockId index, StepId step) const {
+  const auto& uses = tracks_[index].uses;
+  const auto after = std::upper_bound(uses.begin(), uses.end(), step,
+                                      [](StepId value, const BlockUse& use) { return value < use.step; });
   return static_cast<size_t>(after - uses.begin()) - 1;
 }
 

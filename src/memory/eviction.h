@@ -19,13 +19,14 @@ class Eviction {
   /// By block, then by time.
   std::vector<Absence> absences() const;
   /// Bytes alive per step.
-  const std::vector<size_t>& alive() const { return alive_; }
+  const IdVector<StepId, size_t>& alive() const { return alive_; }
 
  private:
   enum class Away : char { kNo, kCopied, kRepeated };
   struct Gap {
     double score = 0;
-    int block = 0, after = 0, before = 0;  ///< steps
+    BlockId block;
+    StepId after, before;
     bool repeated = false;
     bool operator<(const Gap& other) const;
   };
@@ -36,44 +37,42 @@ class Eviction {
   };
   /// What a repeated step adds to what the step after it uses.
   struct Extra {
-    std::vector<int> blocks;
+    std::vector<BlockId> blocks;
     size_t scratch = 0;
   };
 
   void count_alive();
-  void change(size_t bytes, int after, int before, bool add);
+  void change(size_t bytes, StepId after, StepId before, bool add);
   void collect(std::vector<Gap>& gaps) const;
-  void collect(int block, size_t use, std::vector<Gap>& gaps) const;
-  bool eligible(int block, const BlockUse& from, const BlockUse& to) const;
+  void collect(BlockId block, size_t use, std::vector<Gap>& gaps) const;
+  bool eligible(BlockId block, const BlockUse& from, const BlockUse& to) const;
   bool still_there(const Gap& gap) const;
-  Gap rated(int block, int after, int before) const;
+  Gap rated(BlockId block, StepId after, StepId before) const;
   double relief(const Gap& gap) const;
   double copy_seconds(const Gap& gap) const;
-  bool host_has(int block, size_t use) const;
-  bool repeatable(int block, int before, int depth) const;
-  bool available(const MemoryBlock::Need& need, int before, int depth) const;
-  bool alive_after_all(int block, int step) const;
-  double repeat_seconds(int block, int before) const;
-  Extra extra(int block, int before) const;
-  void add_extra(int block, int before, Extra& extra) const;
+  bool host_has(BlockId block, size_t use) const;
+  bool repeatable(BlockId block, StepId before, int depth) const;
+  bool available(const MemoryBlock::Need& need, StepId before, int depth) const;
+  bool alive_after_all(BlockId block, StepId step) const;
+  double repeat_seconds(BlockId block, StepId before) const;
+  Extra extra(BlockId block, StepId before) const;
+  void add_extra(BlockId block, StepId before, Extra& extra) const;
   size_t bytes_of(const Extra& extra) const;
-  double burden(const Extra& extra, int before) const;
+  double burden(const Extra& extra, StepId before) const;
   void accept(const Gap& gap, std::vector<Gap>& news);
-  void repeat_at(int block, int step, std::vector<Gap>& news);
-  void need_at(int block, int step, std::vector<Gap>& news);
+  void repeat_at(BlockId block, StepId step, std::vector<Gap>& news);
+  void need_at(BlockId block, StepId step, std::vector<Gap>& news);
   void take_back_needless();
-  size_t use_at_or_before(int block, int step) const;
-  const MemoryBlock& block(int index) const { return problem_.blocks[static_cast<size_t>(index)]; }
-  Track& track(int index) { return tracks_[static_cast<size_t>(index)]; }
-  const Track& track(int index) const { return tracks_[static_cast<size_t>(index)]; }
+  size_t use_at_or_before(BlockId block, StepId step) const;
+  const MemoryBlock& block(BlockId id) const { return problem_.blocks[id]; }
 
   const ResidencyProblem& problem_;
   bool repeats_;
   size_t goal_ = 0;
-  std::vector<double> start_;  ///< of each step, in seconds; the end of the last behind them
-  std::vector<Track> tracks_;
-  std::vector<size_t> alive_;
-  std::vector<size_t> used_;  ///< bytes that each step itself uses: these cannot be away
+  IdVector<StepId, double> start_;  ///< of each step, in seconds; behind them the end of the last
+  IdVector<BlockId, Track> tracks_;
+  IdVector<StepId, size_t> alive_;
+  IdVector<StepId, size_t> used_;  ///< bytes that each step itself uses: these cannot be away
   std::vector<Gap> accepted_;
 };
 

@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <vector>
 
+#include "memory/ids.h"
+
 namespace robusta {
 
 /// A value that occupies `bytes` from step `first` to step `last`, both included.
 struct Lifetime {
   size_t bytes = 0;
-  int first = 0, last = 0;
+  StepId first{0}, last{0};
 };
 
 struct Placement {

@@ -13,15 +13,15 @@ namespace {
 std::vector<Stay> stays_of(const ResidencyProblem& problem, const std::vector<Absence>& absences) {
   std::vector<Stay> stays;
   size_t next = 0;
-  for (size_t b = 0; b < problem.blocks.size(); ++b) {
+  for (const BlockId b : problem.blocks.ids()) {
     const auto& uses = problem.blocks[b].uses;
-    int first = uses.front().step, last = uses.back().step;
-    for (; next < absences.size() && absences[next].block == static_cast<int>(b); ++next) {
-      stays.push_back({static_cast<int>(b), first, absences[next].released, 0});
+    StepId first = uses.front().step, last = uses.back().step;
+    for (; next < absences.size() && absences[next].block == b; ++next) {
+      stays.push_back({b, first, absences[next].released, 0});
       first = absences[next].fetched;
       last = std::max(last, absences[next].before);
     }
-    stays.push_back({static_cast<int>(b), first, last, 0});
+    stays.push_back({b, first, last, 0});
   }
   return stays;
 }
@@ -30,10 +30,10 @@ std::vector<Stay> stays_of(const ResidencyProblem& problem, const std::vector<Ab
 size_t place_stays(const ResidencyProblem& problem, std::vector<Stay>& stays, std::vector<Absence>& absences) {
   std::vector<Lifetime> lives;
   for (const Stay& stay : stays) {
-    lives.push_back({problem.blocks[static_cast<size_t>(stay.block)].bytes, stay.first, stay.last});
+    lives.push_back({problem.blocks[stay.block].bytes, stay.first, stay.last});
   }
   for (const Absence& absence : absences) {
-    const auto& repeat = problem.blocks[static_cast<size_t>(absence.block)].repeat;
+    const auto& repeat = problem.blocks[absence.block].repeat;
     lives.push_back({absence.repeated ? repeat->scratch : 0, absence.before, absence.before});
   }
   const Placement placement = place(lives);
@@ -44,7 +44,7 @@ size_t place_stays(const ResidencyProblem& problem, std::vector<Stay>& stays, st
 
 void sum_up(const ResidencyProblem& problem, Residency& residency) {
   for (const Absence& absence : residency.absences) {
-    const MemoryBlock& block = problem.blocks[static_cast<size_t>(absence.block)];
+    const MemoryBlock& block = problem.blocks[absence.block];
     if (absence.repeated) residency.repeat_seconds += block.repeat->seconds;
     if (absence.copied_out) residency.bytes_out += block.bytes;
     if (!absence.repeated) residency.bytes_in += block.bytes;
@@ -56,7 +56,7 @@ void sum_up(const ResidencyProblem& problem, Residency& residency) {
 Residency settle(const ResidencyProblem& problem, const Eviction& eviction, size_t limit) {
   Residency residency;
   residency.absences = eviction.absences();
-  std::vector<size_t> alive = eviction.alive();
+  IdVector<StepId, size_t> alive = eviction.alive();
   widen_copies(problem, residency.absences, alive, limit);
   residency.stays = stays_of(problem, residency.absences);
   residency.arena_bytes = place_stays(problem, residency.stays, residency.absences);

@@ -6,61 +6,63 @@
 #include <optional>
 #include <vector>
 
+#include "memory/ids.h"
+
 namespace robusta {
 
 struct BlockUse {
-  int step = 0;
+  StepId step;
   bool writes = false;
 };
 
 /// A piece of memory with one content after the other, from its first use to its last.
 struct MemoryBlock {
   struct Need {
-    int block = 0;
-    int step = 0;  ///< at which it is read
+    BlockId block;
+    StepId step;  ///< at which it is read
   };
   /// What making the content again takes: running all steps once more that wrote it, up to `made`.
   struct Repeat {
-    int made = 0;
+    StepId made;
     double seconds = 0;
-    size_t scratch = 0;       ///< bytes
-    std::vector<Need> needs;  ///< what these steps read besides
+    size_t scratch = 0;            ///< bytes
+    std::vector<Need> needs = {};  ///< what these steps read besides
   };
 
   size_t bytes = 0;
-  std::vector<BlockUse> uses;    ///< ascending, one per step, at least one
-  bool movable = true;           ///< may be away between two uses
-  std::optional<Repeat> repeat;  ///< none: its content can only be copied
+  std::vector<BlockUse> uses = {};    ///< ascending, one per step, at least one
+  bool movable = true;                ///< may be away between two uses
+  std::optional<Repeat> repeat = {};  ///< none: its content can only be copied
 };
 
 struct ResidencyProblem {
   static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
-  std::vector<double> step_seconds;  ///< one per step
-  std::vector<MemoryBlock> blocks;
+  IdVector<StepId, double> step_seconds;
+  IdVector<BlockId, MemoryBlock> blocks;
   double out_rate = 1, in_rate = 1;  ///< bytes per second to the host, and from it
   size_t budget = kNoLimit;          ///< bytes that the arena may have
   size_t goal = kNoLimit;            ///< bytes to come down to if the choice below allows it; at most the budget
   size_t min_bytes = 0;              ///< smaller blocks stay
-  int across = -1;                   ///< >= 0: only from a use before this step to one at or after it
+  StepId across;                     ///< if any: only from a use before this step to one at or after it
 };
 
 /// The time between two uses of a block during which its content is not in the device's memory. `before` may lie behind
 /// its last use: a repeated step of another block then wants it once more.
 struct Absence {
-  int block = 0;
-  int after = 0, before = 0;  ///< steps of the two uses
+  BlockId block;
+  StepId after, before;       ///< of the two uses
   bool repeated = false;      ///< comes back by running its steps again, right before `before`
   bool copied_out = false;    ///< false: repeated, or the host still has this content
-  int released = 0;           ///< last step at which the copy out still holds the memory, >= after
-  int fetched = 0;            ///< the copy in is issued before this step, which is > released and <= before
+  StepId released;            ///< last step at which the copy out still holds the memory, >= after
+  StepId fetched;             ///< the copy in is issued before this step, which is > released and <= before
   size_t scratch_offset = 0;  ///< of a repeated step
 };
 
 /// A block in one place, from step `first` to step `last`.
 struct Stay {
-  int block = 0;
-  int first = 0, last = 0;
+  BlockId block;
+  StepId first, last;
   size_t offset = 0;
 };
 

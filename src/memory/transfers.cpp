@@ -25,37 +25,37 @@ Queues queues_of(std::vector<Absence>& absences) {
 }
 
 /// When every step begins if none waits, repeated steps included; behind them the end.
-std::vector<double> beginnings(const ResidencyProblem& problem, const std::vector<Absence>& absences) {
-  std::vector<double> seconds = problem.step_seconds;
+IdVector<StepId, double> beginnings(const ResidencyProblem& problem, const std::vector<Absence>& absences) {
+  IdVector<StepId, double> seconds = problem.step_seconds;
   for (const Absence& absence : absences) {
     if (!absence.repeated) continue;
-    seconds[static_cast<size_t>(absence.before)] += problem.blocks[static_cast<size_t>(absence.block)].repeat->seconds;
+    seconds[absence.before] += problem.blocks[absence.block].repeat->seconds;
   }
-  std::vector<double> begin{0};
+  IdVector<StepId, double> begin{0.0};
   for (const double s : seconds) begin.push_back(begin.back() + s);
   return begin;
 }
 
 double bytes_of(const ResidencyProblem& problem, const Absence& absence) {
-  return static_cast<double>(problem.blocks[static_cast<size_t>(absence.block)].bytes);
+  return static_cast<double>(problem.blocks[absence.block].bytes);
 }
 
 /// The last step that begins before (or at, if `inclusive`) this time.
-int step_at(const std::vector<double>& begin, double time, bool inclusive) {
+StepId step_at(const IdVector<StepId, double>& begin, double time, bool inclusive) {
   const auto last = begin.end() - 1;
   const auto next =
       inclusive ? std::upper_bound(begin.begin(), last, time) : std::lower_bound(begin.begin(), last, time);
-  return std::max(0, static_cast<int>(next - begin.begin()) - 1);
+  return std::max(StepId(0), StepId(next - begin.begin()) - 1);
 }
 
 }  // namespace
 
-void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absences, std::vector<size_t>& alive,
+void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absences, IdVector<StepId, size_t>& alive,
                   size_t limit) {
-  const std::vector<double> begin = beginnings(problem, absences);
+  const IdVector<StepId, double> begin = beginnings(problem, absences);
   const Queues queues = queues_of(absences);
-  const auto take = [&](size_t bytes, int step) {
-    size_t& now = alive[static_cast<size_t>(step)];
+  const auto take = [&](size_t bytes, StepId step) {
+    size_t& now = alive[step];
     if (bytes > limit || now > limit - bytes) return false;
     now += bytes;
     return true;
@@ -63,26 +63,24 @@ void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absence
 
   double engine = 0;
   for (Absence* absence : queues.out) {
-    engine = std::max(engine, begin[static_cast<size_t>(absence->after) + 1]) +
-             bytes_of(problem, *absence) / problem.out_rate;
-    const int done = std::min(step_at(begin, engine, false), absence->before - 1);
-    const size_t bytes = problem.blocks[static_cast<size_t>(absence->block)].bytes;
+    engine = std::max(engine, begin[absence->after + 1]) + bytes_of(problem, *absence) / problem.out_rate;
+    const StepId done = std::min(step_at(begin, engine, false), absence->before - 1);
+    const size_t bytes = problem.blocks[absence->block].bytes;
     while (absence->released < done && take(bytes, absence->released + 1)) ++absence->released;
   }
 
   // From the last needed back to the first: each has to be done before it is needed and before the next one begins.
-  std::vector<int> wanted(queues.in.size());
+  std::vector<StepId> wanted(queues.in.size());
   engine = begin.back();
   for (size_t i = queues.in.size(); i-- > 0;) {
     const Absence& absence = *queues.in[i];
-    engine =
-        std::min(engine, begin[static_cast<size_t>(absence.before)]) - bytes_of(problem, absence) / problem.in_rate;
+    engine = std::min(engine, begin[absence.before]) - bytes_of(problem, absence) / problem.in_rate;
     wanted[i] = step_at(begin, engine, true);
   }
   for (size_t i = 0; i < queues.in.size(); ++i) {
     Absence& absence = *queues.in[i];
-    const int earliest = std::max(wanted[i], absence.released + 1);
-    const size_t bytes = problem.blocks[static_cast<size_t>(absence.block)].bytes;
+    const StepId earliest = std::max(wanted[i], absence.released + 1);
+    const size_t bytes = problem.blocks[absence.block].bytes;
     while (absence.fetched > earliest && take(bytes, absence.fetched - 1)) --absence.fetched;
   }
 }
@@ -90,31 +88,31 @@ void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absence
 double exposed_seconds(const ResidencyProblem& problem, const std::vector<Absence>& absences) {
   std::vector<Absence> copies = absences;
   const Queues queues = queues_of(copies);
-  std::vector<double> seconds = problem.step_seconds;
-  const std::vector<double> begin = beginnings(problem, absences);
-  const size_t steps = seconds.size();
-  for (size_t s = 0; s < steps; ++s) seconds[s] = begin[s + 1] - begin[s];
+  IdVector<StepId, double> seconds = problem.step_seconds;
+  const IdVector<StepId, double> begin = beginnings(problem, absences);
+  for (const StepId s : seconds.ids()) seconds[s] = begin[s + 1] - begin[s];
 
   double now = 0, out_engine = 0, in_engine = 0, waited = 0;
-  std::vector<double> released(steps + 1, 0);  // before a step may begin: memory that copies out have held until then
-  std::vector<double> arrived(steps + 1, 0);   // and contents that it needs
+  IdVector<StepId, double> released(seconds.size() + 1,
+                                    0);  // before a step may begin: memory that copies out have held until then
+  IdVector<StepId, double> arrived(seconds.size() + 1, 0);  // and contents that it needs
   size_t next_out = 0, next_in = 0;
   double freed = 0;
-  for (size_t s = 0; s < steps; ++s) {
+  for (const StepId s : seconds.ids()) {
     freed = std::max(freed, released[s]);
-    for (; next_in < queues.in.size() && static_cast<size_t>(queues.in[next_in]->fetched) == s; ++next_in) {
+    for (; next_in < queues.in.size() && queues.in[next_in]->fetched == s; ++next_in) {
       const Absence& absence = *queues.in[next_in];
       in_engine = std::max({in_engine, now, freed}) + bytes_of(problem, absence) / problem.in_rate;
-      double& needed = arrived[static_cast<size_t>(absence.before)];
+      double& needed = arrived[absence.before];
       needed = std::max(needed, in_engine);
     }
     const double ready = std::max({now, freed, arrived[s]});
     waited += ready - now;
     now = ready + seconds[s];
-    for (; next_out < queues.out.size() && static_cast<size_t>(queues.out[next_out]->after) == s; ++next_out) {
+    for (; next_out < queues.out.size() && queues.out[next_out]->after == s; ++next_out) {
       const Absence& absence = *queues.out[next_out];
       out_engine = std::max(out_engine, now) + bytes_of(problem, absence) / problem.out_rate;
-      double& held = released[static_cast<size_t>(absence.released) + 1];
+      double& held = released[absence.released + 1];
       held = std::max(held, out_engine);
     }
   }

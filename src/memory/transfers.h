@@ -12,7 +12,7 @@ namespace robusta {
 
 /// Lets memory be held by copies out for as long as they take, and be taken for copies in as early as they have to
 /// begin, where no more than `limit` bytes are alive then. `alive`: bytes per step with neither; updated.
-void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absences, std::vector<size_t>& alive,
+void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absences, IdVector<StepId, size_t>& alive,
                   size_t limit);
 
 /// Seconds for which steps wait for copies in one pass.

@@ -14,9 +14,9 @@ namespace robusta {
 namespace {
 
 /// The version behind a visible blob name. Throws Error{kUsage} with the nearest name.
-size_t require(const Graph& graph, const std::string& blob) {
-  const int version = graph.find(blob);
-  if (version >= 0) return static_cast<size_t>(version);
+VersionId require(const Graph& graph, const std::string& blob) {
+  const VersionId version = graph.find(blob);
+  if (version) return version;
   std::vector<std::string> names;
   for (const BlobVersion& v : graph.versions) names.push_back(v.name);
   throw Error(ErrorKind::kUsage, "the net has no blob \"" + blob + "\"" + did_you_mean(blob, names));
@@ -24,14 +24,14 @@ size_t require(const Graph& graph, const std::string& blob) {
 
 }  // namespace
 
-bool Blobs::has(const std::string& blob) const { return net_.graph.find(blob) >= 0; }
+bool Blobs::has(const std::string& blob) const { return bool(net_.graph.find(blob)); }
 
 Shape Blobs::shape(const std::string& blob) const { return net_.graph.versions[require(net_.graph, blob)].shape; }
 
 std::vector<std::string> Blobs::outputs() const {
   std::vector<std::string> names;
   for (const BlobVersion& version : net_.graph.versions) {
-    if (version.consumer < 0 && version.name != "(automatic)") names.push_back(version.name);
+    if (!version.consumer && version.name != "(automatic)") names.push_back(version.name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -42,25 +42,25 @@ float Blobs::loss_weight(const std::string& blob) const {
 }
 
 std::vector<float> Blobs::read(const std::string& blob) const {
-  const int value = net_.plan.data[require(net_.graph, blob)];
-  if (value < 0 || !net_.plan.values[static_cast<size_t>(value)].persistent) {
+  const ValueId value = net_.plan.data[require(net_.graph, blob)];
+  if (!value || !net_.plan.values[value].persistent) {
     throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" is not kept after the pass", "build the net with keep_blobs");
   }
   return net_.executor->read(value);
 }
 
 std::vector<float> Blobs::read_diff(const std::string& blob) const {
-  const size_t version = require(net_.graph, blob);
-  const int value = net_.plan.diff[version];
-  if (value < 0) return std::vector<float>(static_cast<size_t>(net_.graph.versions[version].shape.count()), 0.0f);
-  if (!net_.plan.values[static_cast<size_t>(value)].persistent) {
+  const VersionId version = require(net_.graph, blob);
+  const ValueId value = net_.plan.diff[version];
+  if (!value) return std::vector<float>(static_cast<size_t>(net_.graph.versions[version].shape.count()), 0.0f);
+  if (!net_.plan.values[value].persistent) {
     throw Error(ErrorKind::kUsage, "the gradient of \"" + blob + "\" is not kept", "build the net with keep_blobs");
   }
   return net_.executor->read(value);
 }
 
 void Blobs::write(const std::string& blob, const std::vector<float>& values) {
-  const size_t version = require(net_.graph, blob);
+  const VersionId version = require(net_.graph, blob);
   const Shape& shape = net_.graph.versions[version].shape;
   if (static_cast<int64_t>(values.size()) != shape.count()) {
     throw Error(ErrorKind::kUsage, str(values.size(), " numbers for blob \"", blob, "\" of shape ", shape.str()));
@@ -69,8 +69,8 @@ void Blobs::write(const std::string& blob, const std::vector<float>& values) {
 }
 
 void Blobs::write_diff(const std::string& blob, const std::vector<float>& values) {
-  const int value = net_.plan.diff[require(net_.graph, blob)];
-  if (value < 0) throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" has no gradient to set");
+  const ValueId value = net_.plan.diff[require(net_.graph, blob)];
+  if (!value) throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" has no gradient to set");
   net_.executor->write(value, values);
 }
 

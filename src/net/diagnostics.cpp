@@ -51,16 +51,16 @@ std::vector<std::string> Diagnostics::sample_keys(const Pass& pass, int most) co
   return keys;
 }
 
-double Diagnostics::mean_abs(int version, bool diff) const {
-  const int value = (diff ? net_.plan.diff : net_.plan.data)[static_cast<size_t>(version)];
-  return value < 0 ? -1 : mean_of_abs(net_.executor->read(value));
+double Diagnostics::mean_abs(VersionId version, bool diff) const {
+  const ValueId value = (diff ? net_.plan.diff : net_.plan.data)[version];
+  return !value ? -1 : mean_of_abs(net_.executor->read(value));
 }
 
 double Diagnostics::mean_abs(const Param& param, bool diff) const {
   return mean_of_abs(read_array(*net_.stream, diff ? param.gradient() : param.tensor()));
 }
 
-std::vector<float> Diagnostics::read_value(int value) const { return net_.executor->read(value); }
+std::vector<float> Diagnostics::read_value(ValueId value) const { return net_.executor->read(value); }
 
 void Diagnostics::set_profiling(bool on) {
   profiles_ = on;
@@ -70,24 +70,24 @@ void Diagnostics::set_profiling(bool on) {
 
 std::vector<LayerTime> Diagnostics::layer_times() const {
   const Plan& plan = net_.plan;
-  std::vector<LayerTime> times(net_.graph.nodes.size());
-  for (size_t n = 0; n < times.size(); ++n) times[n].layer = net_.graph.nodes[n].layer->name();
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
+  IdVector<NodeId, LayerTime> times(net_.graph.nodes.size());
+  for (const NodeId n : times.ids()) times[n].layer = net_.graph.nodes[n].layer->name();
+  for (const StepId s : plan.steps.ids()) {
     const Step& step = plan.steps[s];
-    LayerTime& time = times[static_cast<size_t>(plan.units[static_cast<size_t>(step.unit)].nodes[0])];
+    LayerTime& time = times[plan.units[step.unit].nodes[0]];
     (step.in_backward ? time.backward_ms : time.forward_ms) += net_.executor->step_ms()[s];
   }
-  return times;
+  return {times.begin(), times.end()};
 }
 
 void Diagnostics::set_layer_hook(LayerHook hook) {
   if (!hook) return set_step_hook(nullptr);
-  set_step_hook([this, hook = std::move(hook)](int s) {
-    const Step& step = net_.plan.steps[static_cast<size_t>(s)];
+  set_step_hook([this, hook = std::move(hook)](StepId s) {
+    const Step& step = net_.plan.steps[s];
     if (step.kind == StepKind::kReorder || step.kind == StepKind::kRepeat) return;
-    std::vector<int> nodes = net_.plan.units[static_cast<size_t>(step.unit)].nodes;
+    std::vector<NodeId> nodes = net_.plan.units[step.unit].nodes;
     if (step.in_backward) std::reverse(nodes.begin(), nodes.end());
-    for (const int node : nodes) hook(net_.graph.nodes[static_cast<size_t>(node)], step.in_backward);
+    for (const NodeId node : nodes) hook(net_.graph.nodes[node], step.in_backward);
   });
 }
 
@@ -108,10 +108,10 @@ void Diagnostics::attach() {
   net_.executor->set_profiling(profiles_);
   if (!watch_) return net_.executor->set_watch(nullptr, false);
   net_.executor->set_watch(
-      [this](int s) {
-        const Step& step = net_.plan.steps[static_cast<size_t>(s)];
-        const int node = net_.plan.units[static_cast<size_t>(step.unit)].nodes[0];
-        watch_(net_.graph.nodes[static_cast<size_t>(node)].layer->name(), step.in_backward);
+      [this](StepId s) {
+        const Step& step = net_.plan.steps[s];
+        const NodeId node = net_.plan.units[step.unit].nodes[0];
+        watch_(net_.graph.nodes[node].layer->name(), step.in_backward);
       },
       watches_every_step_);
 }

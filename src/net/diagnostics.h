@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/kit/kernel.h"
+#include "net/plan/ids.h"
 #include "net/run/copy_streams.h"
 #include "net/run/pass_graphs.h"
 
@@ -36,10 +37,10 @@ class Diagnostics {
   /// Names of the records behind this pass's samples, at most `most`.
   std::vector<std::string> sample_keys(const Pass& pass, int most) const;
   /// Mean absolute value of a version's data or gradient. -1: it has none. REQUIRES: keep_blobs, or within a hook.
-  double mean_abs(int version, bool diff) const;
+  double mean_abs(VersionId version, bool diff) const;
   double mean_abs(const Param& param, bool diff) const;
   /// A value of the plan, as floats in plain order. REQUIRES: as mean_abs.
-  std::vector<float> read_value(int value) const;
+  std::vector<float> read_value(ValueId value) const;
 
   /// Profiling waits for the device after each step. Switching it on forgets earlier times.
   void set_profiling(bool on);
@@ -53,7 +54,7 @@ class Diagnostics {
   using StepWatch = std::function<void(const std::string& layer, bool backward)>;
   void set_step_watch(StepWatch watch, bool every_step = true);
   /// Called after each step of the plan, with its index, once its work is done. There is one hook: this or a layer's.
-  using StepHook = std::function<void(int step)>;
+  using StepHook = std::function<void(StepId step)>;
   void set_step_hook(StepHook hook);
 
   /// Lets a new executor know what was set.

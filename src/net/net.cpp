@@ -130,8 +130,8 @@ void Net::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
 
 void Net::reshape_input(const std::string& blob, const Shape& shape) {
   blobs_.shape(blob);  // names the nearest blob where there is none
-  const BlobVersion& version = state_.graph.versions[static_cast<size_t>(state_.graph.find(blob))];
-  const Node& node = state_.graph.nodes[static_cast<size_t>(version.producer)];
+  const BlobVersion& version = state_.graph.versions[state_.graph.find(blob)];
+  const Node& node = state_.graph.nodes[version.producer];
   if (!node.source || !node.source->reshape_top(version.top, shape)) {
     throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" cannot be reshaped", "only tops of Input layers can");
   }

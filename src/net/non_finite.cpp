@@ -27,11 +27,10 @@ NonFinite in_params(Net& net) {
 NonFinite in_tops(Net& net, const Step& step) {
   if (step.kind != StepKind::kSource && step.kind != StepKind::kForward) return {};
   const Plan& plan = net.plan();
-  for (int top : step.tops) {
-    if (top < 0 || finite(net.diagnostics().read_value(top))) continue;
-    const int node = plan.units[static_cast<size_t>(step.unit)].nodes.back();
-    return {net.graph().nodes[static_cast<size_t>(node)].layer->name(),
-            "top \"" + plan.values[static_cast<size_t>(top)].label + "\""};
+  for (const ValueId top : step.tops) {
+    if (!top || finite(net.diagnostics().read_value(top))) continue;
+    const NodeId node = plan.units[step.unit].nodes.back();
+    return {net.graph().nodes[node].layer->name(), "top \"" + plan.values[top].label + "\""};
   }
   return {};
 }
@@ -48,8 +47,8 @@ struct HookedSteps {
 NonFinite find_non_finite(Net& net, const Pass& pass) {
   NonFinite found = in_params(net);
   if (!found.layer.empty()) return found;
-  const HookedSteps hooked(net, [&](int s) {
-    if (found.layer.empty()) found = in_tops(net, net.plan().steps[static_cast<size_t>(s)]);
+  const HookedSteps hooked(net, [&](StepId s) {
+    if (found.layer.empty()) found = in_tops(net, net.plan().steps[s]);
   });
   net.forward(pass);
   return found;

@@ -14,40 +14,38 @@ namespace {
 
 std::string unit_name(const Graph& graph, const Unit& unit) {
   std::string name;
-  for (int n : unit.nodes) name += (name.empty() ? "" : " + ") + graph.nodes[static_cast<size_t>(n)].layer->name();
+  for (const NodeId n : unit.nodes) name += (name.empty() ? "" : " + ") + graph.nodes[n].layer->name();
   return name;
 }
 
-std::string step_name(const Graph& graph, const Plan& plan, size_t s) {
+std::string step_name(const Graph& graph, const Plan& plan, StepId s) {
   const Step& step = plan.steps[s];
-  return str(s, " (", unit_name(graph, plan.units[static_cast<size_t>(step.unit)]),
-             step.in_backward ? ", backward)" : ")");
+  return str(s, " (", unit_name(graph, plan.units[step.unit]), step.in_backward ? ", backward)" : ")");
 }
 
 /// The first step after `s` that uses what it brings back.
-size_t first_use(const Plan& plan, size_t s) {
-  const int wanted = plan.steps[s].tops[0];
-  for (size_t next = s + 1; next < plan.steps.size(); ++next) {
+StepId first_use(const Plan& plan, StepId s) {
+  const ValueId wanted = plan.steps[s].tops[0];
+  for (StepId next = s + 1; next < plan.steps.end_id(); ++next) {
     bool uses = false;
-    for_values(plan.steps[next],
-               [&](int value) { uses = uses || plan.values[static_cast<size_t>(value)].storage == wanted; });
+    for_values(plan.steps[next], [&](ValueId value) { uses = uses || plan.values[value].storage == wanted; });
     if (uses) return next;
   }
   return s;
 }
 
 /// Lines for what large model support does with a unit's values.
-void print_moves(std::ostream& out, const Graph& graph, const Plan& plan, size_t s) {
+void print_moves(std::ostream& out, const Graph& graph, const Plan& plan, StepId s) {
   const Step& step = plan.steps[s];
   const bool leaves = step.kind == StepKind::kOffload;
-  const Value& value = plan.values[static_cast<size_t>(leaves ? step.bottoms[0] : step.tops[0])];
+  const Value& value = plan.values[leaves ? step.bottoms[0] : step.tops[0]];
   out << "    "
       << (leaves                             ? "offload "
           : step.kind == StepKind::kPrefetch ? "prefetch "
                                              : "repeat for ")
       << value.label << " (" << bytes_text(value.bytes) << ")";
   if (leaves) {
-    out << " after step " << step_name(graph, plan, static_cast<size_t>(step.waits.empty() ? 0 : step.waits[0]));
+    out << " after step " << step_name(graph, plan, step.waits.empty() ? StepId(0) : step.waits[0]);
   } else {
     out << " before step " << s + 1 << ", for step " << step_name(graph, plan, first_use(plan, s));
   }
@@ -55,8 +53,8 @@ void print_moves(std::ostream& out, const Graph& graph, const Plan& plan, size_t
 }
 
 void print_reorder(std::ostream& out, const Plan& plan, const Step& step) {
-  const Value& from = plan.values[static_cast<size_t>(step.bottoms[0])];
-  const Value& to = plan.values[static_cast<size_t>(step.tops[0])];
+  const Value& from = plan.values[step.bottoms[0]];
+  const Value& to = plan.values[step.tops[0]];
   const bool converts = from.desc.dtype != to.desc.dtype;
   const auto form = [=](const TensorDesc& desc) {
     return (converts ? std::string(name_of(desc.dtype)) + " " : "") + layout_name(desc.layout);
@@ -66,32 +64,31 @@ void print_reorder(std::ostream& out, const Plan& plan, const Step& step) {
 }
 
 void print_tops(std::ostream& out, const Plan& plan, const Step& step) {
-  for (int top : step.tops) {
-    const Value& value = plan.values[static_cast<size_t>(top)];
+  for (const ValueId top : step.tops) {
+    const Value& value = plan.values[top];
     const std::string type = is_16_bit(value.desc.dtype) ? std::string(", ") + name_of(value.desc.dtype) : "";
     out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout) << type
         << ", " << bytes_text(value.bytes)
-        << (value.storage != top ? ", in the memory of " + plan.values[static_cast<size_t>(value.storage)].label : "")
-        << "\n";
+        << (value.storage != top ? ", in the memory of " + plan.values[value.storage].label : "") << "\n";
   }
 }
 
-void print_unit(std::ostream& out, const Net& net, size_t u) {
+void print_unit(std::ostream& out, const Net& net, UnitId u) {
   const Graph& graph = net.graph();
   const Plan& plan = net.plan();
   const Unit& unit = plan.units[u];
   out << unit_name(graph, unit) << "\n";
   size_t saved = 0;
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
+  for (const StepId s : plan.steps.ids()) {
     const Step& step = plan.steps[s];
-    if (step.unit != static_cast<int>(u) || step.kind == StepKind::kBackward) continue;
+    if (step.unit != u || step.kind == StepKind::kBackward) continue;
     if (is_copy(step.kind) || step.kind == StepKind::kRepeat) {
       print_moves(out, graph, plan, s);
     } else if (step.kind == StepKind::kReorder) {
       print_reorder(out, plan, step);
     } else {
       print_tops(out, plan, step);
-      if (step.saved >= 0) saved = plan.values[static_cast<size_t>(step.saved)].bytes;
+      if (step.saved) saved = plan.values[step.saved].bytes;
     }
   }
   const double flops = unit_flops(graph, unit);
@@ -110,10 +107,10 @@ void print_unit(std::ostream& out, const Net& net, size_t u) {
 /// The step at which most memory is alive, and the values alive then, largest first.
 void print_peak(std::ostream& out, const Plan& plan) {
   const Peak peak = peak_of(plan);
-  if (peak.step < 0) return;
+  if (!peak.step) return;
   out << "Largest values alive at the peak (step " << peak.step << " of " << plan.steps.size() << "):\n";
   for (size_t i = 0; i < std::min<size_t>(peak.values.size(), 5); ++i) {
-    const Value& value = plan.values[static_cast<size_t>(peak.values[i])];
+    const Value& value = plan.values[peak.values[i]];
     out << "    " << std::setw(10) << bytes_text(value.bytes) << "  " << value.label << "\n";
   }
 }
@@ -149,7 +146,7 @@ void print_plan(std::ostream& out, const Net& net, int history_per_param) {
   const Graph& graph = net.graph();
   out << "Plan of " << net.name() << " for a batch of " << net.batch() << ":\n";
   double flops = 0;
-  for (size_t u = 0; u < net.plan().units.size(); ++u) {
+  for (const UnitId u : net.plan().units.ids()) {
     print_unit(out, net, u);
     flops += unit_flops(graph, net.plan().units[u]);
   }

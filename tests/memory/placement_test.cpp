@@ -7,20 +7,23 @@
 namespace robusta {
 namespace {
 
+/// A value of so many bytes, alive from step `first` to step `last`.
+Lifetime life(size_t bytes, int first, int last) { return {bytes, StepId(first), StepId(last)}; }
+
 TEST(Placement, ValuesThatNeverMeetShareTheSamePlace) {
-  const Placement p = place({{640, 0, 1}, {640, 2, 3}, {640, 4, 4}});
+  const Placement p = place({life(640, 0, 1), life(640, 2, 3), life(640, 4, 4)});
   EXPECT_EQ(p.bytes, 640u);
 }
 
 TEST(Placement, ValuesThatMeetAtOneStepAreApart) {
-  const Placement p = place({{64, 0, 2}, {64, 2, 3}});
+  const Placement p = place({life(64, 0, 2), life(64, 2, 3)});
   EXPECT_EQ(p.bytes, 128u);
   EXPECT_NE(p.offsets[0], p.offsets[1]);
 }
 
 TEST(Placement, SmallValuesFillTheGapsOfLargeOnes) {
   // 0..1 and 3..4 hold a large value; the small ones live beside them.
-  const Placement p = place({{6400, 0, 1}, {64, 0, 4}, {6400, 3, 4}, {6400, 2, 2}});
+  const Placement p = place({life(6400, 0, 1), life(64, 0, 4), life(6400, 3, 4), life(6400, 2, 2)});
   EXPECT_EQ(p.bytes, 6464u);
 }
 
@@ -31,7 +34,7 @@ TEST(Placement, NothingThatMeetsOverlapsInRandomCases) {
     size_t apart = 0;
     for (int i = 0; i < 60; ++i) {
       const int first = static_cast<int>(random.below(40));
-      values.push_back({random.below(5000), first, first + static_cast<int>(random.below(12))});
+      values.push_back(life(random.below(5000), first, first + static_cast<int>(random.below(12))));
       apart += align_up(values.back().bytes);
     }
     const Placement p = place(values);
@@ -50,7 +53,7 @@ TEST(Placement, NothingThatMeetsOverlapsInRandomCases) {
 }
 
 TEST(Placement, ApartNeverShares) {
-  const Placement p = place_apart({{100, 0, 0}, {100, 5, 5}});
+  const Placement p = place_apart({life(100, 0, 0), life(100, 5, 5)});
   EXPECT_EQ(p.offsets[1], 128u);
   EXPECT_EQ(p.bytes, 256u);
 }

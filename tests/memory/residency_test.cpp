@@ -13,16 +13,28 @@
 namespace robusta::test {
 namespace {
 
-MemoryBlock block(size_t bytes, std::vector<BlockUse> uses) { return {bytes, std::move(uses), true, std::nullopt}; }
+/// A block with its uses: at which step, and whether that writes.
+MemoryBlock block(size_t bytes, const std::vector<std::pair<int, bool>>& uses) {
+  MemoryBlock block{.bytes = bytes};
+  for (const auto& [step, writes] : uses) block.uses.push_back({StepId(step), writes});
+  return block;
+}
+
+/// What one step makes again: that which reads other blocks at these steps.
+MemoryBlock::Repeat repeat(int made, double seconds, size_t scratch, const std::vector<std::pair<int, int>>& needs) {
+  MemoryBlock::Repeat repeat{.made = StepId(made), .seconds = seconds, .scratch = scratch};
+  for (const auto& [block, step] : needs) repeat.needs.push_back({BlockId(block), StepId(step)});
+  return repeat;
+}
 
 /// A chain of layers: forward step i writes value i from value i - 1, backward reads them in reverse. Every value has
 /// `bytes`, every step takes a second.
 ResidencyProblem chain(int layers, size_t bytes) {
   ResidencyProblem problem;
   problem.step_seconds.assign(static_cast<size_t>(2 * layers), 1);
-  problem.across = layers;
+  problem.across = StepId(layers);
   for (int i = 0; i < layers; ++i) {
-    std::vector<BlockUse> uses{{i, true}};
+    std::vector<std::pair<int, bool>> uses{{i, true}};
     if (i + 1 < layers) uses.push_back({i + 1, false});
     uses.push_back({2 * layers - 1 - i, false});
     problem.blocks.push_back(block(bytes, uses));
@@ -32,25 +44,24 @@ ResidencyProblem chain(int layers, size_t bytes) {
 
 /// All that has to hold for whatever the planner returns.
 void expect_sound(const ResidencyProblem& problem, const Residency& residency) {
-  std::map<int, std::vector<Stay>> stays;
-  std::map<int, std::vector<Absence>> absences;
+  std::map<BlockId, std::vector<Stay>> stays;
+  std::map<BlockId, std::vector<Absence>> absences;
   for (const Stay& stay : residency.stays) stays[stay.block].push_back(stay);
   for (const Absence& absence : residency.absences) absences[absence.block].push_back(absence);
-  const auto there = [&](int b, int step) {
+  const auto there = [&](BlockId b, StepId step) {
     return std::any_of(stays[b].begin(), stays[b].end(),
                        [&](const Stay& stay) { return stay.first <= step && step <= stay.last; });
   };
 
   size_t out = 0, in = 0;
-  for (size_t index = 0; index < problem.blocks.size(); ++index) {
-    const int b = static_cast<int>(index);
-    const MemoryBlock& block = problem.blocks[index];
+  for (const BlockId b : problem.blocks.ids()) {
+    const MemoryBlock& block = problem.blocks[b];
     ASSERT_EQ(stays[b].size(), absences[b].size() + 1);
     EXPECT_EQ(stays[b].front().first, block.uses.front().step);
-    const int last_wanted = absences[b].empty() ? 0 : absences[b].back().before;
+    const StepId last_wanted = absences[b].empty() ? StepId(0) : absences[b].back().before;
     EXPECT_EQ(stays[b].back().last, std::max(block.uses.back().step, last_wanted));
     for (const BlockUse& use : block.uses) EXPECT_TRUE(there(b, use.step)) << "block " << b << " at " << use.step;
-    int host_has_since = -1;  // the last step whose content the host holds
+    StepId host_has_since;  // the last step whose content the host holds
     for (size_t i = 0; i < absences[b].size(); ++i) {
       const Absence& absence = absences[b][i];
       EXPECT_TRUE(block.movable);
@@ -64,14 +75,14 @@ void expect_sound(const ResidencyProblem& problem, const Residency& residency) {
         EXPECT_LE(block.repeat->made, absence.after);
         for (const auto& [need, read] : block.repeat->needs) {
           EXPECT_TRUE(there(need, absence.before)) << "block " << b << " needs " << need << " at " << absence.before;
-          for (const BlockUse& use : problem.blocks[static_cast<size_t>(need)].uses) {
+          for (const BlockUse& use : problem.blocks[need].uses) {
             EXPECT_FALSE(use.writes && use.step > read && use.step < absence.before);
           }
         }
         continue;
       }
       if (absence.copied_out) host_has_since = absence.after, out += block.bytes;
-      EXPECT_GE(host_has_since, 0);
+      EXPECT_TRUE(host_has_since);
       for (const BlockUse& use : block.uses) {
         EXPECT_FALSE(use.writes && use.step > host_has_since && use.step <= absence.after) << "the host's copy is old";
       }
@@ -83,12 +94,12 @@ void expect_sound(const ResidencyProblem& problem, const Residency& residency) {
 
   for (size_t i = 0; i < residency.stays.size(); ++i) {
     const Stay& a = residency.stays[i];
-    const size_t a_end = a.offset + problem.blocks[static_cast<size_t>(a.block)].bytes;
+    const size_t a_end = a.offset + problem.blocks[a.block].bytes;
     EXPECT_LE(a_end, residency.arena_bytes);
     for (size_t j = 0; j < i; ++j) {
       const Stay& b = residency.stays[j];
       const bool meet = a.first <= b.last && b.first <= a.last;
-      const bool overlap = a.offset < b.offset + problem.blocks[static_cast<size_t>(b.block)].bytes && b.offset < a_end;
+      const bool overlap = a.offset < b.offset + problem.blocks[b.block].bytes && b.offset < a_end;
       EXPECT_FALSE(meet && overlap) << "stays of " << a.block << " and " << b.block;
     }
   }
@@ -115,11 +126,11 @@ TEST(Residency, EvictsTheFurthestNextUse) {
   expect_sound(problem, residency);
   ASSERT_EQ(residency.absences.size(), 1u);
   const Absence& away = residency.absences[0];
-  EXPECT_EQ(away.block, 0);
-  EXPECT_EQ(away.after, 1);
-  EXPECT_EQ(away.released, 2);
-  EXPECT_EQ(away.fetched, 6);
-  EXPECT_EQ(away.before, 7);
+  EXPECT_EQ(away.block, BlockId(0));
+  EXPECT_EQ(away.after, StepId(1));
+  EXPECT_EQ(away.released, StepId(2));
+  EXPECT_EQ(away.fetched, StepId(6));
+  EXPECT_EQ(away.before, StepId(7));
   EXPECT_EQ(residency.exposed_seconds, 0);
   EXPECT_EQ(residency.bytes_out, 64u);
   EXPECT_EQ(residency.bytes_in, 64u);
@@ -134,8 +145,8 @@ TEST(Residency, SaysHowLongStepsWait) {
   const Residency residency = plan_residency(problem);
   expect_sound(problem, residency);
   ASSERT_EQ(residency.absences.size(), 1u);
-  EXPECT_EQ(residency.absences[0].released, 2);
-  EXPECT_EQ(residency.absences[0].fetched, 5);
+  EXPECT_EQ(residency.absences[0].released, StepId(2));
+  EXPECT_EQ(residency.absences[0].fetched, StepId(5));
   EXPECT_DOUBLE_EQ(residency.exposed_seconds, 1);
 }
 
@@ -152,7 +163,7 @@ TEST(Residency, WeighsBytes) {
   expect_sound(problem, residency);
   EXPECT_LE(residency.arena_bytes, 704u);
   ASSERT_EQ(residency.absences.size(), 1u);
-  EXPECT_EQ(residency.absences[0].block, 1);
+  EXPECT_EQ(residency.absences[0].block, BlockId(1));
 }
 
 // Value 1 is made from value 0 by a cheap step 1. Both are wanted at the end; 0 has to be there then anyway. In steps 3
@@ -162,7 +173,7 @@ ResidencyProblem repeatable() {
   problem.step_seconds.assign(8, 1);
   problem.blocks = {block(64, {{0, true}, {1, false}, {7, false}}), block(64, {{1, true}, {2, false}, {6, false}}),
                     block(64, {{3, true}, {4, false}})};
-  problem.blocks[1].repeat = MemoryBlock::Repeat{1, 0.1, 0, {{0, 1}}};
+  problem.blocks[BlockId(1)].repeat = repeat(1, 0.1, 0, {{0, 1}});
   problem.budget = 128;
   problem.out_rate = problem.in_rate = 16;
   return problem;
@@ -174,7 +185,7 @@ TEST(Residency, RepeatsWhatIsCheaperThanItsTransfer) {
   expect_sound(problem, residency);
   EXPECT_LE(residency.arena_bytes, 128u);
   ASSERT_EQ(residency.absences.size(), 1u);
-  EXPECT_EQ(residency.absences[0].block, 1);
+  EXPECT_EQ(residency.absences[0].block, BlockId(1));
   EXPECT_TRUE(residency.absences[0].repeated);
   EXPECT_EQ(residency.bytes_out + residency.bytes_in, 0u);
   EXPECT_DOUBLE_EQ(residency.cost(), 0.1);
@@ -182,7 +193,7 @@ TEST(Residency, RepeatsWhatIsCheaperThanItsTransfer) {
 
 TEST(Residency, RepeatsNothingThatCostsMoreThanItsTransfer) {
   ResidencyProblem problem = repeatable();
-  problem.blocks[1].repeat->seconds = 100;
+  problem.blocks[BlockId(1)].repeat->seconds = 100;
   const Residency residency = plan_residency(problem);
   expect_sound(problem, residency);
   ASSERT_EQ(residency.absences.size(), 1u);
@@ -191,8 +202,8 @@ TEST(Residency, RepeatsNothingThatCostsMoreThanItsTransfer) {
 
 TEST(Residency, RepeatsNothingWhoseInputIsOverwritten) {
   ResidencyProblem problem = repeatable();
-  problem.blocks[0].uses[1].writes = true;  // step 1 works in place
-  problem.blocks[0].uses.insert(problem.blocks[0].uses.begin() + 2, {2, true});
+  problem.blocks[BlockId(0)].uses[1].writes = true;  // step 1 works in place
+  problem.blocks[BlockId(0)].uses.insert(problem.blocks[BlockId(0)].uses.begin() + 2, {StepId(2), true});
   const Residency residency = plan_residency(problem);
   expect_sound(problem, residency);
   for (const Absence& absence : residency.absences) EXPECT_FALSE(absence.repeated);
@@ -204,17 +215,17 @@ TEST(Residency, RepeatsWhatARepeatedStepReads) {
   problem.step_seconds.assign(9, 1);
   problem.blocks = {block(64, {{0, true}, {1, false}, {2, false}, {8, false}}), block(64, {{1, true}, {2, false}}),
                     block(64, {{2, true}, {3, false}, {7, false}}), block(128, {{4, true}, {5, false}})};
-  problem.blocks[1].repeat = MemoryBlock::Repeat{1, 0.1, 0, {{0, 1}}};
-  problem.blocks[2].repeat = MemoryBlock::Repeat{2, 0.2, 0, {{0, 2}, {1, 2}}};
+  problem.blocks[BlockId(1)].repeat = repeat(1, 0.1, 0, {{0, 1}});
+  problem.blocks[BlockId(2)].repeat = repeat(2, 0.2, 0, {{0, 2}, {1, 2}});
   problem.budget = 192;
   problem.out_rate = problem.in_rate = 8;
   const Residency residency = plan_residency(problem);
   expect_sound(problem, residency);
   EXPECT_LE(residency.arena_bytes, 192u);
   ASSERT_EQ(residency.absences.size(), 2u);
-  EXPECT_EQ(residency.absences[0].block, 1);
-  EXPECT_EQ(residency.absences[0].before, 7);
-  EXPECT_EQ(residency.absences[1].block, 2);
+  EXPECT_EQ(residency.absences[0].block, BlockId(1));
+  EXPECT_EQ(residency.absences[0].before, StepId(7));
+  EXPECT_EQ(residency.absences[1].block, BlockId(2));
   EXPECT_TRUE(residency.absences[0].repeated && residency.absences[1].repeated);
   EXPECT_EQ(residency.bytes_out + residency.bytes_in, 0u);
   EXPECT_NEAR(residency.cost(), 0.3, 1e-12);
@@ -227,7 +238,7 @@ TEST(Residency, CopiesOutOnce) {
   problem.blocks = {block(64, {{0, true}, {4, false}, {8, false}}), block(64, {{1, true}, {3, false}}),
                     block(64, {{5, true}, {7, false}})};
   problem.budget = 64;
-  for (MemoryBlock& b : problem.blocks) b.movable = &b == &problem.blocks[0];
+  for (MemoryBlock& b : problem.blocks) b.movable = &b == &problem.blocks[BlockId(0)];
   const Residency residency = plan_residency(problem);
   expect_sound(problem, residency);
   EXPECT_EQ(residency.arena_bytes, 64u);
@@ -239,14 +250,15 @@ TEST(Residency, CopiesOutOnce) {
 
 TEST(Residency, ThresholdMovesAllLargeBlocksBetweenForwardAndBackward) {
   ResidencyProblem problem = chain(5, 128);
-  problem.blocks[1].bytes = 64;
+  problem.blocks[BlockId(1)].bytes = 64;
   problem.goal = 0;
   problem.min_bytes = 100;
   const Residency residency = plan_residency(problem);
   expect_sound(problem, residency);
-  std::vector<int> moved;
+  std::vector<BlockId> moved;
   for (const Absence& absence : residency.absences) moved.push_back(absence.block);
-  EXPECT_EQ(moved, (std::vector<int>{0, 2, 3}));  // 4 is used by the first step of backward
+  EXPECT_EQ(moved,
+            (std::vector<BlockId>{BlockId(0), BlockId(2), BlockId(3)}));  // 4 is used by the first step of backward
 }
 
 TEST(Residency, SaysWhatIsTheLeastWhenNothingFits) {
@@ -263,20 +275,19 @@ ResidencyProblem random_problem(uint64_t seed) {
   const auto below = [&](int n) { return static_cast<int>(random.below(static_cast<uint64_t>(n))); };
   ResidencyProblem problem;
   const int forward = 6 + below(20), steps = 2 * forward;
-  problem.across = -1;
   for (int s = 0; s < steps; ++s) problem.step_seconds.push_back(1e-3 * (1 + below(10)));
   for (int s = 0; s < forward; ++s) {
-    std::vector<BlockUse> uses{{s, true}};
+    std::vector<std::pair<int, bool>> uses{{s, true}};
     const auto use = [&](int step) {
-      if (step > uses.back().step && step < steps) uses.push_back({step, below(8) == 0});
+      if (step > uses.back().first && step < steps) uses.push_back({step, below(8) == 0});
     };
     use(s + 1 + below(2));
     use(s + 3 + below(3));
     use(steps - 1 - s - below(2));
-    if (below(2)) use(uses.back().step + 1 + below(3));
+    if (below(2)) use(uses.back().first + 1 + below(3));
     problem.blocks.push_back(block(static_cast<size_t>(64 * (1 + below(40))), uses));
     if (s > 0 && below(3) == 0) {
-      problem.blocks.back().repeat = MemoryBlock::Repeat{s, 1e-4, static_cast<size_t>(64 * below(3)), {{s - 1, s}}};
+      problem.blocks.back().repeat = repeat(s, 1e-4, static_cast<size_t>(64 * below(3)), {{s - 1, s}});
     }
     if (below(10) == 0) problem.blocks.back().movable = false;
   }

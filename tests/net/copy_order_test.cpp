@@ -29,15 +29,15 @@ size_t stream_of(const Step& step) {
 
 std::vector<Access> accesses_of(const Plan& plan, const Step& step) {
   std::vector<Access> all;
-  const auto touch = [&](int index, bool writes) {
-    if (index < 0 || plan.values[static_cast<size_t>(index)].persistent) return;
-    const Value& value = plan.values[static_cast<size_t>(index)];
+  const auto touch = [&](ValueId index, bool writes) {
+    if (!index || plan.values[index].persistent) return;
+    const Value& value = plan.values[index];
     all.push_back({false, value.offset, value.offset + value.bytes, writes});
     if (is_copy(step.kind)) all.push_back({true, step.host_offset, step.host_offset + value.bytes, !writes});
   };
-  for (const int value : step.bottoms) touch(value, step.kind != StepKind::kOffload);
+  for (const ValueId value : step.bottoms) touch(value, step.kind != StepKind::kOffload);
   for (const auto* values : {&step.tops, &step.bottom_diffs, &step.top_diffs}) {
-    for (const int value : *values) touch(value, true);
+    for (const ValueId value : *values) touch(value, true);
   }
   touch(step.saved, true);
   touch(step.scratch, true);
@@ -45,20 +45,20 @@ std::vector<Access> accesses_of(const Plan& plan, const Step& step) {
 }
 
 /// For every step, up to which step of each stream all is surely done when it begins.
-std::vector<std::array<int, 3>> knowledge(const Plan& plan) {
-  std::vector<std::array<int, 3>> known(plan.steps.size(), {-1, -1, -1});
-  std::array<int, 3> last{-1, -1, -1};
-  const auto learn = [&](std::array<int, 3>& mine, int step) {
-    const auto& theirs = known[static_cast<size_t>(step)];
+IdVector<StepId, std::array<StepId, 3>> knowledge(const Plan& plan) {
+  IdVector<StepId, std::array<StepId, 3>> known(plan.steps.size());
+  std::array<StepId, 3> last;
+  const auto learn = [&](std::array<StepId, 3>& mine, StepId step) {
+    const auto& theirs = known[step];
     for (size_t i = 0; i < 3; ++i) mine[i] = std::max(mine[i], theirs[i]);
-    int& own = mine[stream_of(plan.steps[static_cast<size_t>(step)])];
+    StepId& own = mine[stream_of(plan.steps[step])];
     own = std::max(own, step);
   };
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
+  for (const StepId s : plan.steps.ids()) {
     const size_t stream = stream_of(plan.steps[s]);
-    if (last[stream] >= 0) learn(known[s], last[stream]);
-    for (const int wait : plan.steps[s].waits) learn(known[s], wait);
-    last[stream] = static_cast<int>(s);
+    if (last[stream]) learn(known[s], last[stream]);
+    for (const StepId wait : plan.steps[s].waits) learn(known[s], wait);
+    last[stream] = s;
   }
   return known;
 }
@@ -66,13 +66,13 @@ std::vector<std::array<int, 3>> knowledge(const Plan& plan) {
 /// Pairs of steps of different streams that touch the same memory without order.
 int races(const Plan& plan) {
   const auto known = knowledge(plan);
-  std::vector<std::vector<Access>> accesses;
+  IdVector<StepId, std::vector<Access>> accesses;
   for (const Step& step : plan.steps) accesses.push_back(accesses_of(plan, step));
   int found = 0;
-  for (size_t b = 0; b < plan.steps.size(); ++b) {
-    for (size_t a = 0; a < b; ++a) {
+  for (const StepId b : plan.steps.ids()) {
+    for (StepId a(0); a < b; ++a) {
       const size_t stream = stream_of(plan.steps[a]);
-      if (known[b][stream] >= static_cast<int>(a) || stream == stream_of(plan.steps[b])) continue;
+      if (known[b][stream] >= a || stream == stream_of(plan.steps[b])) continue;
       for (const Access& x : accesses[a]) {
         for (const Access& y : accesses[b]) found += x.meets(y);
       }
@@ -110,11 +110,12 @@ TEST(CopyOrder, LeavesNoRace) {
 TEST(CopyOrder, WaitsForNothingThatIsNotNeeded) {
   Plan plan = plan_with("", 0.3);
   int waits = 0;
-  for (Step& step : plan.steps) {
+  for (const StepId s : plan.steps.ids()) {
+    Step& step = plan.steps[s];
     for (size_t i = 0; i < step.waits.size(); ++i, ++waits) {
-      const std::vector<int> all = step.waits;
+      const std::vector<StepId> all = step.waits;
       step.waits.erase(step.waits.begin() + static_cast<std::ptrdiff_t>(i));
-      EXPECT_GT(races(plan), 0) << "step " << &step - plan.steps.data() << " need not wait for " << all[i];
+      EXPECT_GT(races(plan), 0) << "step " << s << " need not wait for " << all[i];
       step.waits = all;
     }
   }

@@ -30,7 +30,7 @@ std::string with_target() {
 const Step& sum_step(const Net& net) {
   for (const Step& step : net.plan().steps) {
     if (step.kind == StepKind::kBackward && step.bottom_diffs.size() == 2 && step.top_diffs.size() == 1 &&
-        step.bottom_diffs[0] >= 0 && step.bottom_diffs[1] >= 0) {
+        step.bottom_diffs[0] && step.bottom_diffs[1]) {
       return step;
     }
   }
@@ -40,8 +40,8 @@ const Step& sum_step(const Net& net) {
 TEST(EqualGradients, LieInOneMemory) {
   Net net(net_def(with_target()), {});
   const Step& step = sum_step(net);
-  EXPECT_EQ(net.plan().units[static_cast<size_t>(step.unit)].nodes.size(), 2u);
-  const auto storage = [&](int v) { return net.plan().values[static_cast<size_t>(v)].storage; };
+  EXPECT_EQ(net.plan().units[step.unit].nodes.size(), 2u);
+  const auto storage = [&](ValueId v) { return net.plan().values[v].storage; };
   EXPECT_EQ(storage(step.bottom_diffs[0]), storage(step.bottom_diffs[1]));
   EXPECT_EQ(storage(step.bottom_diffs[0]), storage(step.top_diffs[0]));
 }

@@ -113,7 +113,7 @@ TEST(Graphs, WatchingEveryStepRecordsNothing) {
   int seen = 0;
   net.diagnostics().set_step_watch([&](const std::string&, bool) { ++seen; });
   for (uint64_t i = 0; i < 3; ++i) net.forward(pass_at(i));
-  EXPECT_EQ(seen, 3 * net.plan().backward_begin);
+  EXPECT_EQ(seen, 3 * net.plan().backward_begin.number());
   EXPECT_EQ(net.diagnostics().graphs().recordings, 0);
   seen = 0;
   net.diagnostics().set_step_watch([&](const std::string&, bool) { ++seen; }, false);

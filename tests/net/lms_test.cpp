@@ -187,7 +187,7 @@ TEST(Lms, AThresholdMovesWhatIsAtLeastAsLarge) {
     for (const Step& step : net.plan().steps) {
       if (step.kind != StepKind::kPrefetch && step.kind != StepKind::kRepeat) continue;
       ++moved;
-      EXPECT_GE(net.plan().values[static_cast<size_t>(step.tops[0])].bytes, kib * 1024);
+      EXPECT_GE(net.plan().values[step.tops[0]].bytes, kib * 1024);
     }
     EXPECT_LE(moved, moved_before);
     moved_before = moved;

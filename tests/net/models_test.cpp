@@ -55,7 +55,7 @@ TEST_P(Models, IsPlanned) {
   if (deploy) return;
 
   const Net train = planned(GetParam(), caffe::TRAIN);
-  EXPECT_LT(train.plan().backward_begin, static_cast<int>(train.plan().steps.size()));
+  EXPECT_LT(train.plan().backward_begin, train.plan().steps.end_id());
   // All that is learned gets a gradient.
   for (const ParamPtr& param : train.params()) {
     const auto& completed = train.plan().completion;

@@ -75,12 +75,12 @@ TEST(Plan, LivingValuesNeverOverlap) {
   Net net(net_def(kBranchyNet), {});
   const Plan& plan = net.plan();
   struct Life {
-    int first, last;
+    StepId first, last;
     size_t begin, end;
   };
-  std::map<int, Life> lives;
+  std::map<ValueId, Life> lives;
   for (const Value& v : plan.values) {
-    if (v.first < 0 || v.persistent) continue;
+    if (!v.first || v.persistent) continue;
     auto [at, fresh] = lives.try_emplace(v.storage, Life{v.first, v.last, v.offset, v.offset + v.bytes});
     if (fresh) continue;
     at->second.first = std::min(at->second.first, v.first);
@@ -92,8 +92,7 @@ TEST(Plan, LivingValuesNeverOverlap) {
     for (const auto& [j, b] : lives) {
       if (i >= j) continue;
       const bool meet = a.first <= b.last && b.first <= a.last, overlap = a.begin < b.end && b.begin < a.end;
-      EXPECT_FALSE(meet && overlap) << plan.values[static_cast<size_t>(i)].label << " and "
-                                    << plan.values[static_cast<size_t>(j)].label;
+      EXPECT_FALSE(meet && overlap) << plan.values[i].label << " and " << plan.values[j].label;
     }
   }
 }

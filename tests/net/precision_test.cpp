@@ -32,8 +32,8 @@ class Emulated {
 
 /// Of a blob that the plan holds.
 DType type_of(const Net& net, const std::string& blob) {
-  const int value = net.plan().data[static_cast<size_t>(net.graph().find(blob))];
-  return net.plan().values[static_cast<size_t>(value)].desc.dtype;
+  const ValueId value = net.plan().data[net.graph().find(blob)];
+  return net.plan().values[value].desc.dtype;
 }
 
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
@@ -107,7 +107,7 @@ TEST(Precision, ConversionsAreRare) {
   int converted = 0;
   for (const Step& step : net.plan().steps) {
     if (step.kind != StepKind::kReorder) continue;
-    const auto type = [&](int value) { return net.plan().values[static_cast<size_t>(value)].desc.dtype; };
+    const auto type = [&](ValueId value) { return net.plan().values[value].desc.dtype; };
     converted += type(step.bottoms[0]) != type(step.tops[0]);
   }
   EXPECT_EQ(converted, 1);

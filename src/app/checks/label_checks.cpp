@@ -26,24 +26,24 @@ struct Seen {
   int least = std::numeric_limits<int>::max(), most = std::numeric_limits<int>::min();
 };
 
-const Node* producer(const Graph& graph, int version) {
-  const int node = graph.versions[static_cast<size_t>(version)].producer;
-  return node < 0 ? nullptr : &graph.nodes[static_cast<size_t>(node)];
+const Node* producer(const Graph& graph, VersionId version) {
+  const NodeId node = graph.versions[version].producer;
+  return node ? &graph.nodes[node] : nullptr;
 }
 
 /// The Data layer whose labels this version of a blob are; null: it is something else.
-const Layer* data_of_labels(const Graph& graph, int version) {
+const Layer* data_of_labels(const Graph& graph, VersionId version) {
   const Node* node = producer(graph, version);
   while (node && node->layer->type() == "Split") {
     version = node->bottoms[0];
     node = producer(graph, version);
   }
-  const bool labels = node && node->layer->type() == "Data" && graph.versions[static_cast<size_t>(version)].top == 1;
+  const bool labels = node && node->layer->type() == "Data" && graph.versions[version].top == 1;
   return labels && node->source->records() > 0 ? node->layer.get() : nullptr;
 }
 
 /// Up through layers with one bottom, which do not change the number of classes as a rule.
-std::string maker_of_scores(const Graph& graph, int version, int64_t classes) {
+std::string maker_of_scores(const Graph& graph, VersionId version, int64_t classes) {
   for (const Node* node = producer(graph, version); node; node = producer(graph, node->bottoms[0])) {
     const caffe::LayerParameter& param = node->layer->param();
     const bool makes = (param.has_inner_product_param() && param.inner_product_param().num_output() == classes) ||
@@ -69,7 +69,7 @@ std::vector<Use> uses_of_labels(const Net& net) {
     if (!data) continue;
     const caffe::LayerParameter& param = node.layer->param();
     const int axis = is_loss ? param.softmax_param().axis() : param.accuracy_param().axis();
-    const Shape& scores = graph.versions[static_cast<size_t>(node.bottoms[0])].shape;
+    const Shape& scores = graph.versions[node.bottoms[0]].shape;
     const int64_t classes = scores[scores.canonical_axis(axis)];
     uses.push_back({&node, data, classes, is_loss ? ignored_by(param.loss_param()) : ignored_by(param.accuracy_param()),
                     maker_of_scores(graph, node.bottoms[0], classes)});

@@ -49,6 +49,7 @@ class Builder {
       : graph_(graph), options_(options), params_(graph, options, lender) {}
 
   void add_layer(int index) {
+    const NodeId id(index);
     caffe::LayerParameter& param = *graph_.def.param.mutable_layer(index);
     if (!param.has_phase()) param.set_phase(graph_.def.param.state().phase());
     LOG_INFO << "Creating Layer " << param.name();
@@ -62,12 +63,12 @@ class Builder {
     if (node.source && options_.divide_batch) divide_batch(node);
     if (node.source && own_source) node.source->read_apart(options_.ranks);
     check_arity(*node.layer);
-    connect_bottoms(node, index);
-    infer(node, index);
-    connect_tops(node, index);
+    connect_bottoms(node, id);
+    infer(node);
+    connect_tops(node, id);
     params_.add(node, index);
-    for (int v : node.tops) {
-      LOG_INFO << "Top shape: " << graph_.versions[static_cast<size_t>(v)].shape.str();
+    for (const VersionId v : node.tops) {
+      LOG_INFO << "Top shape: " << graph_.versions[v].shape.str();
     }
   }
 
@@ -94,7 +95,7 @@ class Builder {
     return own && options_.ranks > 1;
   }
 
-  void connect_bottoms(Node& node, int index) {
+  void connect_bottoms(Node& node, NodeId id) {
     const auto& param = node.layer->param();
     for (int i = 0; i < param.bottom_size(); ++i) {
       const auto found = latest_.find(param.bottom(i));
@@ -103,22 +104,22 @@ class Builder {
                     "name the top of an earlier layer")
             .in_field("bottom");
       }
-      BlobVersion& version = graph_.versions[static_cast<size_t>(found->second)];
-      version.consumer = index;
+      BlobVersion& version = graph_.versions[found->second];
+      version.consumer = id;
       version.bottom = i;
       node.bottoms.push_back(found->second);
       LOG_INFO << param.name() << " <- " << param.bottom(i);
     }
   }
 
-  void infer(Node& node, int) {
+  void infer(const Node& node) {
     std::vector<Shape> bottoms;
-    for (int v : node.bottoms) bottoms.push_back(graph_.versions[static_cast<size_t>(v)].shape);
+    for (const VersionId v : node.bottoms) bottoms.push_back(graph_.versions[v].shape);
     tops_ = node.layer->infer_tops(bottoms);
     for (const Shape& shape : tops_) check_extents(shape);
   }
 
-  void connect_tops(Node& node, int index) {
+  void connect_tops(Node& node, NodeId id) {
     const auto& param = node.layer->param();
     const int weights = param.loss_weight_size();
     if (weights != 0 && weights != param.top_size()) {
@@ -135,22 +136,21 @@ class Builder {
                       "rename it (only an in-place layer may reuse the name of its own bottom)")
               .in_field("top");
         }
-        graph_.versions[static_cast<size_t>(old->second)].hidden_by_later = true;
+        graph_.versions[old->second].hidden_by_later = true;
       }
       LOG_INFO << param.name() << " -> " << name << (in_place ? " (in-place)" : "");
-      BlobVersion version{name, tops_[static_cast<size_t>(i)], index, i};
+      BlobVersion version{.name = name, .shape = tops_[static_cast<size_t>(i)], .producer = id, .top = i};
       version.loss_weight = weights > 0 ? param.loss_weight(i) : (node.layer->is_loss() && i == 0 ? 1.0f : 0.0f);
       if (version.loss_weight != 0) LOG_INFO << "    with loss weight " << version.loss_weight;
-      latest_[name] = static_cast<int>(graph_.versions.size());
+      latest_[name] = graph_.versions.push_back(std::move(version));
       node.tops.push_back(latest_[name]);
-      graph_.versions.push_back(std::move(version));
     }
   }
 
   Graph& graph_;
   const NetOptions& options_;
   ParamTable params_;
-  std::map<std::string, int> latest_;  ///< blob name -> its newest version
+  std::map<std::string, VersionId> latest_;  ///< blob name -> its newest version
   std::vector<Shape> tops_;
 };
 
@@ -175,7 +175,7 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
   }
   mark_gradients(graph, options);
   for (const BlobVersion& version : graph.versions) {
-    if (version.consumer < 0 && version.name != "(automatic)") {
+    if (!version.consumer && version.name != "(automatic)") {
       LOG_INFO << "This network produces output " << version.name;
     }
   }
@@ -187,11 +187,11 @@ void infer_shapes(Graph& graph) {
   for (Node& node : graph.nodes) {
     try {
       std::vector<Shape> bottoms;
-      for (int v : node.bottoms) bottoms.push_back(graph.versions[static_cast<size_t>(v)].shape);
+      for (const VersionId v : node.bottoms) bottoms.push_back(graph.versions[v].shape);
       const std::vector<Shape> tops = node.layer->infer_tops(bottoms);
       for (size_t t = 0; t < tops.size(); ++t) {
         check_extents(tops[t]);
-        graph.versions[static_cast<size_t>(node.tops[t])].shape = tops[t];
+        graph.versions[node.tops[t]].shape = tops[t];
       }
     } catch (Error& error) {
       rethrow_at(std::move(error), node.layer->name(), node.where);

@@ -8,6 +8,8 @@
 namespace robusta {
 namespace {
 
+using VersionFlags = IdVector<VersionId, bool>;
+
 class Flow {
  public:
   explicit Flow(Graph& graph)
@@ -24,7 +26,7 @@ class Flow {
     }
     node.bottom_grads.assign(node.bottoms.size(), false);
     for (size_t b = 0; b < node.bottoms.size(); ++b) {
-      const bool below = wanted_[static_cast<size_t>(node.bottoms[b])];
+      const bool below = wanted_[node.bottoms[b]];
       node.backward = node.backward || below;
       node.bottom_grads[b] = param.propagate_down_size() > 0 ? param.propagate_down(static_cast<int>(b)) : below;
     }
@@ -34,14 +36,13 @@ class Flow {
       node.backward = node.backward || node.params[i]->lr_mult != 0;
     }
     if (forced_) force(node);
-    for (int top : node.tops) wanted_[static_cast<size_t>(top)] = node.backward;
+    for (const VersionId top : node.tops) wanted_[top] = node.backward;
   }
 
   /// From the losses down: who reaches none, or only through blocked bottoms, stays out.
-  void mark_downward(std::vector<bool>& under_loss, std::vector<bool>& blocked, Node& node) {
+  void mark_downward(VersionFlags& under_loss, VersionFlags& blocked, Node& node) {
     bool contributes = false, all_blocked = true;
-    for (int v : node.tops) {
-      const auto top = static_cast<size_t>(v);
+    for (const VersionId top : node.tops) {
       contributes = contributes || under_loss[top] || graph_.versions[top].loss_weight != 0;
       all_blocked = all_blocked && blocked[top];
     }
@@ -51,7 +52,7 @@ class Flow {
     }
     if (!contributes) node.backward = false;
     for (size_t b = 0; b < node.bottoms.size(); ++b) {
-      const auto bottom = static_cast<size_t>(node.bottoms[b]);
+      const VersionId bottom = node.bottoms[b];
       if (contributes) under_loss[bottom] = true;
       if (!contributes) node.bottom_grads[b] = false;
       if (!node.bottom_grads[b]) blocked[bottom] = true;
@@ -69,7 +70,7 @@ class Flow {
   }
 
   Graph& graph_;
-  std::vector<bool> wanted_;
+  VersionFlags wanted_;
   bool forced_;
 };
 
@@ -84,8 +85,8 @@ void mark_gradients(Graph& graph, const NetOptions& options) {
       rethrow_at(std::move(error), node.layer->name(), node.where);
     }
   }
-  std::vector<bool> under_loss(graph.versions.size(), false), blocked(graph.versions.size(), false);
-  for (size_t n = graph.nodes.size(); n-- > 0;) {
+  VersionFlags under_loss(graph.versions.size(), false), blocked(graph.versions.size(), false);
+  for (const NodeId n : graph.nodes.ids().reversed()) {
     if (!flow.forced()) flow.mark_downward(under_loss, blocked, graph.nodes[n]);
     Node& node = graph.nodes[n];
     LOG_INFO << node.layer->name() << (node.backward ? " needs" : " does not need") << " backward computation.";

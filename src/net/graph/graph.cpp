@@ -12,17 +12,17 @@ void rethrow_at(Error error, const std::string& layer, const LayerSource& where)
   throw error;
 }
 
-int Graph::find(const std::string& blob) const {
-  for (size_t v = versions.size(); v-- > 0;) {
-    if (versions[v].name == blob) return static_cast<int>(v);
+VersionId Graph::find(const std::string& blob) const {
+  for (const VersionId v : versions.ids().reversed()) {
+    if (versions[v].name == blob) return v;
   }
-  return -1;
+  return VersionId::none();
 }
 
 int64_t Graph::batch() const {
   for (const Node& node : nodes) {
     if (!node.source || node.tops.empty()) continue;
-    const Shape& shape = versions[static_cast<size_t>(node.tops[0])].shape;
+    const Shape& shape = versions[node.tops[0]].shape;
     return shape.axes() > 0 ? std::max<int64_t>(shape[0], 1) : 1;
   }
   return 1;

@@ -11,6 +11,7 @@
 #include "layers/kit/layer.h"
 #include "layers/kit/param.h"
 #include "layers/kit/source_layer.h"
+#include "net/graph/ids.h"
 #include "schema/source.h"
 
 namespace robusta {
@@ -19,8 +20,10 @@ namespace robusta {
 struct BlobVersion {
   std::string name;
   Shape shape;
-  int producer = -1, top = -1;     ///< node and its top index
-  int consumer = -1, bottom = -1;  ///< node and its bottom index, -1: nobody reads it
+  NodeId producer{};
+  int top = -1;       ///< index among the producer's tops
+  NodeId consumer{};  ///< none: nobody reads it
+  int bottom = -1;    ///< index among the consumer's bottoms
   float loss_weight = 0;
   bool hidden_by_later = false;  ///< the name is written again (in place): only the last version is visible
 };
@@ -28,8 +31,8 @@ struct BlobVersion {
 /// One layer in its place.
 struct Node {
   std::unique_ptr<Layer> layer;
-  SourceLayer* source = nullptr;   ///< the same layer, if it is one
-  std::vector<int> bottoms, tops;  ///< versions
+  SourceLayer* source = nullptr;  ///< the same layer, if it is one
+  std::vector<VersionId> bottoms, tops;
   std::vector<ParamPtr> params;
   std::vector<bool> param_grads;   ///< gradient wanted from this layer
   std::vector<bool> bottom_grads;  ///< gradient wanted for this bottom
@@ -39,14 +42,14 @@ struct Node {
 
 struct Graph {
   NetDef def;
-  std::vector<Node> nodes;
-  std::vector<BlobVersion> versions;
+  IdVector<NodeId, Node> nodes;
+  IdVector<VersionId, BlobVersion> versions;
   std::vector<ParamPtr> params;                        ///< owners in layer order
   std::vector<const caffe::FillerParameter*> fillers;  ///< per owner; null: zeros
   std::vector<bool> filled_here;                       ///< per owner: false if shared from another net
 
-  /// The visible (last) version of a blob name, -1 if there is none.
-  int find(const std::string& blob) const;
+  /// The visible (last) version of a blob name, if there is one.
+  VersionId find(const std::string& blob) const;
   /// Samples per batch: dim 0 of the first source's first top (1 without sources).
   int64_t batch() const;
   /// The parameters of one layer in order (shared ones included); empty for an unknown name.

@@ -11,10 +11,10 @@
 namespace robusta {
 
 struct BlockTable {
-  std::vector<MemoryBlock> blocks;
-  std::vector<int> root;                       ///< per block: the value whose memory it is
-  std::vector<int> block_of;                   ///< per value; -1: persistent, or never used
-  std::vector<std::vector<int>> repeat_steps;  ///< per block: what its Repeat runs, in order; empty: it has none
+  IdVector<BlockId, MemoryBlock> blocks;
+  IdVector<BlockId, ValueId> root;                      ///< the value whose memory it is
+  IdVector<ValueId, BlockId> block_of;                  ///< none: persistent, or never used
+  IdVector<BlockId, std::vector<StepId>> repeat_steps;  ///< what its Repeat runs, in order; empty: it has none
 };
 
 /// REQUIRES: share_storage has run.

@@ -29,7 +29,7 @@ class Rewriter {
  public:
   Rewriter(Plan& plan, const BlockTable& table, const Residency& residency)
       : plan_(plan), table_(table), residency_(residency), lives_(table.blocks.size()) {
-    for (size_t i = 0; i < residency.stays.size(); ++i) lives_[block_of(residency.stays[i])].stays.push_back(i);
+    for (size_t i = 0; i < residency.stays.size(); ++i) lives_[residency.stays[i].block].stays.push_back(i);
     for (const Absence& absence : residency.absences) {
       if (absence.copied_out) leaving_[absence.after].push_back(&absence);
       if (!absence.repeated) arriving_[absence.fetched].push_back(&absence);
@@ -48,22 +48,20 @@ class Rewriter {
   }
 
   void run() {
-    std::vector<Step> old = std::move(plan_.steps);
+    IdVector<StepId, Step> old = std::move(plan_.steps);
     plan_.steps.clear();
     old_steps_ = &old;
-    const int backward = plan_.backward_begin;
-    for (size_t s = 0; s < old.size(); ++s) {
-      const int step = static_cast<int>(s);
-      if (step == backward) plan_.backward_begin = static_cast<int>(plan_.steps.size());
+    const StepId backward = plan_.backward_begin;
+    for (const StepId step : old.ids()) {
+      if (step == backward) plan_.backward_begin = plan_.steps.end_id();
       for (const Absence* absence : arriving_[step]) fetch(*absence, step >= backward);
       for (const Absence* absence : repeating_[step]) repeat(*absence, step >= backward);
-      first_run_.push_back({old[s].bottoms, old[s].tops, old[s].saved, old[s].scratch});
-      use_lives(old[s]);
-      new_index_.push_back(static_cast<int>(plan_.steps.size()));
-      plan_.steps.push_back(std::move(old[s]));
+      first_run_.push_back({old[step].bottoms, old[step].tops, old[step].saved, old[step].scratch});
+      use_lives(old[step]);
+      new_index_.push_back(plan_.steps.push_back(std::move(old[step])));
       for (const Absence* absence : leaving_[step]) leave(*absence, step >= backward);
     }
-    if (backward >= static_cast<int>(new_index_.size())) plan_.backward_begin = static_cast<int>(plan_.steps.size());
+    if (backward >= new_index_.end_id()) plan_.backward_begin = plan_.steps.end_id();
     place();
     settle_lifetimes();
     plan_.arena_bytes = residency_.arena_bytes;
@@ -74,65 +72,61 @@ class Rewriter {
   struct Lives {
     std::vector<size_t> stays;
     size_t now = 0;
-    std::map<int, int> value;  ///< by the value of the first life; not there: itself
-    std::vector<int> roots;    ///< of the lives
+    std::map<ValueId, ValueId> value;  ///< by the value of the first life; not there: itself
+    std::vector<ValueId> roots;        ///< of the lives
   };
 
   /// Of a step, as values of their first lives.
   struct Operands {
-    std::vector<int> bottoms, tops;
-    int saved, scratch;
+    std::vector<ValueId> bottoms, tops;
+    ValueId saved, scratch;
   };
 
-  static size_t block_of(const Stay& stay) { return static_cast<size_t>(stay.block); }
-  Lives& lives(int block) { return lives_[static_cast<size_t>(block)]; }
-  int first_use(const Absence& absence) const {
-    return table_.blocks[static_cast<size_t>(absence.block)].uses.front().step;
-  }
+  StepId first_use(const Absence& absence) const { return table_.blocks[absence.block].uses.front().step; }
 
-  int made(const Absence& absence) const { return table_.blocks[static_cast<size_t>(absence.block)].repeat->made; }
+  StepId made(const Absence& absence) const { return table_.blocks[absence.block].repeat->made; }
 
   /// One place per block: contents that are out at the same time are nearly all of them, halfway through a pass.
   void place_on_host(const Absence& absence) {
     if (absence.repeated || host_offset_.contains(absence.block)) return;
     host_offset_[absence.block] = plan_.offloading.host_bytes;
-    plan_.offloading.host_bytes += align_up(table_.blocks[static_cast<size_t>(absence.block)].bytes);
+    plan_.offloading.host_bytes += align_up(table_.blocks[absence.block].bytes);
   }
 
-  int root_now(int block) {
-    Lives& l = lives(block);
-    return l.now == 0 ? table_.root[static_cast<size_t>(block)] : l.roots[l.now - 1];
+  ValueId root_now(BlockId block) {
+    Lives& l = lives_[block];
+    return l.now == 0 ? table_.root[block] : l.roots[l.now - 1];
   }
 
   Step& push_copy(StepKind kind, const Absence& absence, bool backward) {
     Step& step = plan_.steps.emplace_back();
     step.kind = kind;
-    step.unit = (*old_steps_)[static_cast<size_t>(first_use(absence))].unit;
+    step.unit = (*old_steps_)[first_use(absence)].unit;
     step.in_backward = backward;
     step.host_offset = host_offset_[absence.block];
     return step;
   }
 
   void leave(const Absence& absence, bool backward) {
-    const int root = root_now(absence.block);
+    const ValueId root = root_now(absence.block);
     push_copy(StepKind::kOffload, absence, backward).bottoms = {root};
   }
 
   void fetch(const Absence& absence, bool backward) {
     begin_life(absence.block);
-    const int root = root_now(absence.block);
+    const ValueId root = root_now(absence.block);
     push_copy(StepKind::kPrefetch, absence, backward).tops = {root};
   }
 
   void repeat(const Absence& absence, bool backward) {
     begin_life(absence.block);
-    for (const int first_run : table_.repeat_steps[static_cast<size_t>(absence.block)]) {
-      run_again(static_cast<size_t>(first_run), absence.scratch_offset, backward);
+    for (const StepId first_run : table_.repeat_steps[absence.block]) {
+      run_again(first_run, absence.scratch_offset, backward);
     }
   }
 
-  void run_again(size_t first_run, size_t scratch_offset, bool backward) {
-    const Step& made = plan_.steps[static_cast<size_t>(new_index_[first_run])];
+  void run_again(StepId first_run, size_t scratch_offset, bool backward) {
+    const Step& made = plan_.steps[new_index_[first_run]];
     const Operands& operands = first_run_[first_run];
     Step step;
     step.kind = StepKind::kRepeat;
@@ -142,7 +136,7 @@ class Rewriter {
     step.bottoms = operands.bottoms;
     step.tops = operands.tops;
     step.saved = operands.saved;
-    if (operands.scratch >= 0) {
+    if (operands.scratch) {
       step.scratch = clone(operands.scratch);
       scratch_.emplace_back(step.scratch, scratch_offset);
     }
@@ -151,50 +145,48 @@ class Rewriter {
   }
 
   /// From here on the steps use other values of this block.
-  void begin_life(int block) {
-    Lives& l = lives(block);
-    const int root = clone(table_.root[static_cast<size_t>(block)]);
-    plan_.values[static_cast<size_t>(root)].bytes = table_.blocks[static_cast<size_t>(block)].bytes;
+  void begin_life(BlockId block) {
+    Lives& l = lives_[block];
+    const ValueId root = clone(table_.root[block]);
+    plan_.values[root].bytes = table_.blocks[block].bytes;
     l.value.clear();
-    l.value[table_.root[static_cast<size_t>(block)]] = root;
+    l.value[table_.root[block]] = root;
     l.roots.push_back(root);
     ++l.now;
   }
 
-  int clone(int value) {
-    const int copy = static_cast<int>(plan_.values.size());
-    Value again = plan_.values[static_cast<size_t>(value)];
-    again.storage = copy;
-    plan_.values.push_back(std::move(again));
-    return copy;
+  ValueId clone(ValueId value) {
+    Value again = plan_.values[value];
+    again.storage = plan_.values.end_id();
+    return plan_.values.push_back(std::move(again));
   }
 
   void use_lives(Step& step) {
     for (auto* values : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
-      for (int& value : *values) use_life(value);
+      for (ValueId& value : *values) use_life(value);
     }
     use_life(step.saved);
     use_life(step.scratch);
   }
 
-  void use_life(int& value) {
-    if (value < 0 || static_cast<size_t>(value) >= table_.block_of.size()) return;
-    const int block = table_.block_of[static_cast<size_t>(value)];
-    if (block < 0 || lives(block).now == 0) return;
-    Lives& l = lives(block);
-    const auto [known, fresh] = l.value.try_emplace(value, -1);
+  void use_life(ValueId& value) {
+    if (!table_.block_of.contains(value)) return;
+    const BlockId block = table_.block_of[value];
+    if (!block || lives_[block].now == 0) return;
+    Lives& l = lives_[block];
+    const auto [known, fresh] = l.value.try_emplace(value);
     if (fresh) {
       known->second = clone(value);
-      plan_.values[static_cast<size_t>(known->second)].storage = l.roots.back();
+      plan_.values[known->second].storage = l.roots.back();
     }
     value = known->second;
   }
 
   void place() {
-    std::map<int, size_t> offset;  // by root
-    for (size_t b = 0; b < lives_.size(); ++b) {
+    std::map<ValueId, size_t> offset;  // by root
+    for (const BlockId b : lives_.ids()) {
       for (size_t life = 0; life < lives_[b].stays.size(); ++life) {
-        const int root = life == 0 ? table_.root[b] : lives_[b].roots[life - 1];
+        const ValueId root = life == 0 ? table_.root[b] : lives_[b].roots[life - 1];
         offset[root] = residency_.stays[lives_[b].stays[life]].offset;
       }
     }
@@ -206,35 +198,35 @@ class Rewriter {
   }
 
   void settle_lifetimes() {
-    for (Value& value : plan_.values) value.first = value.last = -1;
-    const auto touch = [&](int index, int step) {
-      Value& value = plan_.values[static_cast<size_t>(index)];
-      if (value.first < 0) value.first = step;
+    for (Value& value : plan_.values) value.first = value.last = StepId::none();
+    const auto touch = [&](ValueId index, StepId step) {
+      Value& value = plan_.values[index];
+      if (!value.first) value.first = step;
       value.last = std::max(value.last, step);
     };
-    for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      for_values(plan_.steps[s], [&](int value) { touch(value, static_cast<int>(s)); });
+    for (const StepId s : plan_.steps.ids()) {
+      for_values(plan_.steps[s], [&](ValueId value) { touch(value, s); });
     }
     // Memory that a copy out holds for some steps more.
     for (const Absence& absence : residency_.absences) {
-      Lives& l = lives(absence.block);
+      Lives& l = lives_[absence.block];
       const size_t life = ended_[absence.block]++;
-      const int root = life == 0 ? table_.root[static_cast<size_t>(absence.block)] : l.roots[life - 1];
-      if (absence.released > absence.after) touch(root, new_index_[static_cast<size_t>(absence.released)]);
+      const ValueId root = life == 0 ? table_.root[absence.block] : l.roots[life - 1];
+      if (absence.released > absence.after) touch(root, new_index_[absence.released]);
     }
   }
 
   Plan& plan_;
   const BlockTable& table_;
   const Residency& residency_;
-  std::vector<Lives> lives_;
-  std::map<int, std::vector<const Absence*>> leaving_, arriving_, repeating_;  ///< by old step
-  std::map<int, size_t> host_offset_;                                          ///< by block
-  std::map<int, size_t> ended_;                                                ///< by block: lives
-  std::vector<Step>* old_steps_ = nullptr;
-  std::vector<int> new_index_;                   ///< of the old steps so far
-  std::vector<Operands> first_run_;              ///< the same
-  std::vector<std::pair<int, size_t>> scratch_;  ///< of repeated steps: value and place
+  IdVector<BlockId, Lives> lives_;
+  std::map<StepId, std::vector<const Absence*>> leaving_, arriving_, repeating_;  ///< by old step
+  std::map<BlockId, size_t> host_offset_;
+  std::map<BlockId, size_t> ended_;  ///< lives
+  IdVector<StepId, Step>* old_steps_ = nullptr;
+  IdVector<StepId, StepId> new_index_;               ///< of the old steps so far
+  IdVector<StepId, Operands> first_run_;             ///< the same
+  std::vector<std::pair<ValueId, size_t>> scratch_;  ///< of repeated steps: value and place
 };
 
 }  // namespace

@@ -10,46 +10,46 @@ namespace {
 
 /// True when `next` may join a chain that ends with `node`: it is the only reader of its only top, and nobody else
 /// needs to see that top.
-bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, int& next) {
+bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, NodeId& next) {
   if (node.tops.size() != 1) return false;
-  const BlobVersion& between = graph.versions[static_cast<size_t>(node.tops[0])];
-  if (between.consumer < 0 || between.bottom != 0 || between.loss_weight != 0) return false;
+  const BlobVersion& between = graph.versions[node.tops[0]];
+  if (!between.consumer || between.bottom != 0 || between.loss_weight != 0) return false;
   if (options.keep_blobs && !between.hidden_by_later) return false;
   const auto& seeds = options.seed_diffs;
   if (!between.hidden_by_later && std::find(seeds.begin(), seeds.end(), between.name) != seeds.end()) return false;
   next = between.consumer;
-  const Node& follower = graph.nodes[static_cast<size_t>(next)];
+  const Node& follower = graph.nodes[next];
   if (follower.bottoms.size() != 1) return false;
   if (!options.backward) return true;
   return node.backward == follower.backward && (!node.backward || follower.bottom_grads[0]);
 }
 
 /// The chain that starts at `node`, as long as any candidate might take.
-std::vector<int> chain_from(const Graph& graph, const NetOptions& options, int node, DType storage) {
-  std::vector<int> chain{node};
-  for (int next = -1; options.fuse && static_cast<int>(chain.size()) < longest_pattern(); chain.push_back(next)) {
-    if (!may_fuse(graph, options, graph.nodes[static_cast<size_t>(chain.back())], next)) break;
+std::vector<NodeId> chain_from(const Graph& graph, const NetOptions& options, NodeId node, DType storage) {
+  std::vector<NodeId> chain{node};
+  for (NodeId next; options.fuse && static_cast<int>(chain.size()) < longest_pattern(); chain.push_back(next)) {
+    if (!may_fuse(graph, options, graph.nodes[chain.back()], next)) break;
     if (storage_of(graph, options, next) != storage) break;
   }
   return chain;
 }
 
-KernelRequest make_request(const Graph& graph, const NetOptions& options, const std::vector<int>& nodes,
+KernelRequest make_request(const Graph& graph, const NetOptions& options, const std::vector<NodeId>& nodes,
                            const std::vector<TensorDesc>& bottoms, DType storage) {
   KernelRequest request;
-  const Node& first = graph.nodes[static_cast<size_t>(nodes.front())];
-  const Node& last = graph.nodes[static_cast<size_t>(nodes.back())];
+  const Node& first = graph.nodes[nodes.front()];
+  const Node& last = graph.nodes[nodes.back()];
   request.bottoms = bottoms;
   request.backward = options.backward && first.backward;
   request.bottom_grads = first.bottom_grads;
   if (!request.backward) request.bottom_grads.assign(first.bottoms.size(), false);
   request.tuner = options.tuner;
   request.device = options.device;
-  for (int v : last.tops) {
-    request.tops.push_back({graph.versions[static_cast<size_t>(v)].shape, storage, nullptr});
+  for (const VersionId v : last.tops) {
+    request.tops.push_back({graph.versions[v].shape, storage, nullptr});
   }
-  for (int n : nodes) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
+  for (const NodeId n : nodes) {
+    const Node& node = graph.nodes[n];
     request.layers.push_back(node.layer.get());
     for (size_t i = 0; i < node.params.size(); ++i) {
       request.params.push_back(node.params[i]->desc);
@@ -59,9 +59,9 @@ KernelRequest make_request(const Graph& graph, const NetOptions& options, const 
   return request;
 }
 
-std::string pattern_of(const Graph& graph, const std::vector<int>& nodes) {
+std::string pattern_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   std::string pattern;
-  for (int n : nodes) pattern += (pattern.empty() ? "" : "+") + graph.nodes[static_cast<size_t>(n)].layer->type();
+  for (const NodeId n : nodes) pattern += (pattern.empty() ? "" : "+") + graph.nodes[n].layer->type();
   return pattern;
 }
 
@@ -78,7 +78,7 @@ std::vector<const KernelCandidate*> candidates_for(const std::string& pattern, c
 }
 
 /// True if a candidate took it; the unit is then complete.
-bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<int>& nodes,
+bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<NodeId>& nodes,
                const std::vector<TensorDesc>& bottoms, DType storage, Unit& unit) {
   const std::string pattern = pattern_of(graph, nodes);
   const auto candidates = candidates_for(pattern, options);
@@ -95,8 +95,8 @@ bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<
     unit.backend = candidate->backend;
     unit.storage = storage;
     unit.param_grads = request.param_grads;
-    for (int n : nodes) {
-      for (const ParamPtr& param : graph.nodes[static_cast<size_t>(n)].params) unit.params.push_back(param.get());
+    for (const NodeId n : nodes) {
+      for (const ParamPtr& param : graph.nodes[n].params) unit.params.push_back(param.get());
     }
     return true;
   }
@@ -105,18 +105,18 @@ bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<
 
 }  // namespace
 
-Unit choose_kernel(const Graph& graph, const NetOptions& options, int node, const std::vector<TensorDesc>& bottoms) {
+Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, const std::vector<TensorDesc>& bottoms) {
   Unit unit;
   const DType wanted = storage_of(graph, options, node);
   // Where no kernel takes 16 bits, one in f32 serves, with conversions around it.
   for (DType storage = wanted;; storage = options.dtype) {
-    std::vector<int> chain = chain_from(graph, options, node, wanted);
+    std::vector<NodeId> chain = chain_from(graph, options, node, wanted);
     for (; !chain.empty(); chain.pop_back()) {
       if (try_chain(graph, options, chain, bottoms, storage, unit)) return unit;
     }
     if (storage == options.dtype) break;
   }
-  const Layer& layer = *graph.nodes[static_cast<size_t>(node)].layer;
+  const Layer& layer = *graph.nodes[node].layer;
   throw Error(ErrorKind::kInternal, "no kernel for layer type " + layer.type() + " on " + options.device->name());
 }
 

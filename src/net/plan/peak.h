@@ -8,8 +8,8 @@
 namespace robusta {
 
 struct Peak {
-  int step = -1;            ///< -1: the plan has no steps
-  std::vector<int> values;  ///< those with memory of their own that are alive then, largest first
+  StepId step;                  ///< none: the plan has no steps
+  std::vector<ValueId> values;  ///< those with memory of their own that are alive then, largest first
 };
 
 Peak peak_of(const Plan& plan);

@@ -12,6 +12,7 @@
 #include "layers/types/data/pixel_upload.h"
 #include "memory/placement.h"
 #include "net/graph/graph.h"
+#include "net/plan/ids.h"
 #include "tensor/tensor.h"
 
 namespace robusta {
@@ -23,7 +24,7 @@ struct Declined {
 
 /// One layer, or a chain that one kernel computes.
 struct Unit {
-  std::vector<int> nodes;
+  std::vector<NodeId> nodes;
   std::unique_ptr<Kernel> kernel;  ///< null for sources
   std::string backend;
   DType storage = DType::kF32;  ///< of bottoms and tops, where the kernel's booking says nothing else
@@ -37,11 +38,11 @@ struct Value {
   std::string label;
   TensorDesc desc;  ///< meaningless when raw
   size_t bytes = 0;
-  bool raw = false;           ///< saved state or scratch
-  bool persistent = false;    ///< outlives the pass: never shares memory
-  int first = -1, last = -1;  ///< steps
-  int storage = -1;           ///< the value whose memory this one uses (itself, if its own)
-  size_t offset = 0;          ///< within the arena, or within the persistent buffer
+  bool raw = false;         ///< saved state or scratch
+  bool persistent = false;  ///< outlives the pass: never shares memory
+  StepId first, last;       ///< that use it
+  ValueId storage;          ///< the value whose memory this one uses (itself, if its own)
+  size_t offset = 0;        ///< within the arena, or within the persistent buffer
 };
 
 enum class StepKind {
@@ -59,29 +60,29 @@ constexpr bool is_copy(StepKind kind) { return kind == StepKind::kOffload || kin
 
 struct Step {
   StepKind kind;
-  int unit = -1;  ///< whose work this is (of a Reorder: the unit that asked for it)
+  UnitId unit;  ///< whose work this is (of a Reorder: the unit that asked for it)
   bool in_backward = false;
-  std::vector<int> bottoms, tops, bottom_diffs, top_diffs;  ///< values, -1: absent
-  int saved = -1, scratch = -1;
+  std::vector<ValueId> bottoms, tops, bottom_diffs, top_diffs;  ///< none: absent
+  ValueId saved, scratch;
   std::shared_ptr<Reorder> reorder;           ///< from bottoms[0] to tops[0]
   std::shared_ptr<const PixelUpload> pixels;  ///< of a source: what top 0 is made from; null: it comes as numbers
   std::vector<Param*> ready;                  ///< parameters whose gradient this step completes
   std::vector<char> first_part;  ///< per parameter of the unit: the first gradient contribution of the pass
   size_t host_offset = 0;        ///< of a copy: where its content lies on the host
-  std::vector<int> waits;        ///< earlier steps of other streams that have to be done before; one per stream
+  std::vector<StepId> waits;     ///< earlier steps of other streams that have to be done before; one per stream
   bool awaited = false;          ///< some step waits for this one
 };
 
-/// Calls visit(int value) for every value that the step reads or writes.
+/// Calls visit(ValueId) for every value that the step reads or writes.
 template <typename Visit>
 void for_values(const Step& step, const Visit& visit) {
   for (const auto* values : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
-    for (const int value : *values) {
-      if (value >= 0) visit(value);
+    for (const ValueId value : *values) {
+      if (value) visit(value);
     }
   }
-  if (step.saved >= 0) visit(step.saved);
-  if (step.scratch >= 0) visit(step.scratch);
+  if (step.saved) visit(step.saved);
+  if (step.scratch) visit(step.scratch);
 }
 
 /// What large model support makes of a pass (offload.h). Times are predictions.
@@ -96,13 +97,13 @@ struct Offloading {
 };
 
 struct Plan {
-  std::vector<Unit> units;
-  std::vector<Value> values;
-  std::vector<Step> steps;
-  int backward_begin = 0;                        ///< steps before are forward
-  std::vector<int> data, diff;                   ///< per version: its value, -1: none (fused away, or no gradient)
-  std::vector<std::pair<int, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
-  int position = -1;  ///< persistent: Pass::first_sample for kernels on a device; -1: none reads it
+  IdVector<UnitId, Unit> units;
+  IdVector<ValueId, Value> values;
+  IdVector<StepId, Step> steps;
+  StepId backward_begin{0};                          ///< steps before are forward
+  IdVector<VersionId, ValueId> data, diff;           ///< none: fused away, or no gradient
+  std::vector<std::pair<ValueId, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
+  ValueId position;  ///< persistent: Pass::first_sample for kernels on a device; none where none reads it
   size_t arena_bytes = 0, persistent_bytes = 0;
   size_t arena_budget = 0;    ///< bytes that the arena should have at most
   size_t unshared_bytes = 0;  ///< every version's data and gradient in plain order, nothing shared

@@ -23,41 +23,41 @@ class PlanBuilder {
  private:
   /// The values of a unit's forward step, for its backward.
   struct UnitValues {
-    std::vector<int> bottoms, tops;
-    int saved = -1;
+    std::vector<ValueId> bottoms, tops;
+    ValueId saved;
   };
 
-  void add_source(int node);
+  void add_source(NodeId node);
   size_t choose_upload(SourceLayer& source, Step& step) const;
   void add_position();
-  void add_unit(int node);
-  void add_unit_backward(int unit);
-  int new_value(std::string label, TensorDesc desc, bool persistent);
-  int new_raw(std::string label, size_t bytes);
+  void add_unit(NodeId node);
+  void add_unit_backward(UnitId unit);
+  ValueId new_value(std::string label, TensorDesc desc, bool persistent);
+  ValueId new_raw(std::string label, size_t bytes);
   /// How a value is stored.
   struct Form {
     Layout layout;
     DType type;
   };
-  int add_top(int version, const Form& form, bool persistent);
+  ValueId add_top(VersionId version, const Form& form, bool persistent);
   /// The value in another form: a Reorder step, shared by all forward readers of the same content.
-  int in_form(int value, const Form& form, int unit, bool backward);
-  /// The gradient of a top as the kernel wants it; -1 if it is missing and may be.
-  int top_gradient(int version, const Form& form, int unit);
+  ValueId in_form(ValueId value, const Form& form, UnitId unit, bool backward);
+  /// The gradient of a top as the kernel wants it; none if it is missing and may be.
+  ValueId top_gradient(VersionId version, const Form& form, UnitId unit);
   static Form bottom_form(const Unit& unit, size_t bottom);
   static Form top_form(const Unit& unit, size_t top);
-  int constant(std::string label, const TensorDesc& desc, float content);
-  Step& push(StepKind kind, int unit, bool backward);
-  void touch(int value, int step);
-  void touch(const std::vector<int>& values, int step);
-  bool visible(int version) const;
+  ValueId constant(std::string label, const TensorDesc& desc, float content);
+  Step& push(StepKind kind, UnitId unit, bool backward);
+  void touch(ValueId value, StepId step);
+  void touch(const std::vector<ValueId>& values, StepId step);
+  bool visible(VersionId version) const;
 
   const Graph& graph_;
   const NetOptions& options_;
   Plan plan_;
-  std::vector<UnitValues> unit_values_;
-  std::vector<int> content_;                    ///< per value: the value whose content it repeats
-  std::vector<std::pair<int, int>> reordered_;  ///< (content, reordered value) of forward reorders
+  IdVector<UnitId, UnitValues> unit_values_;
+  IdVector<ValueId, ValueId> content_;                  ///< per value: the value whose content it repeats
+  std::vector<std::pair<ValueId, ValueId>> reordered_;  ///< (content, reordered value) of forward reorders
 };
 
 }  // namespace robusta

@@ -24,8 +24,8 @@ bool has_half_kernels(const NetOptions& options) { return options.device->kernel
 
 }  // namespace
 
-DType storage_of(const Graph& graph, const NetOptions& options, int node) {
-  const Node& asked = graph.nodes[static_cast<size_t>(node)];
+DType storage_of(const Graph& graph, const NetOptions& options, NodeId node) {
+  const Node& asked = graph.nodes[node];
   if (asked.source || !has_half_kernels(options) || options.dtype != DType::kF32) return options.dtype;
   if (options.precision) return *options.precision;
   return asked_of(graph, asked).half() ? DType::kF16 : DType::kF32;

@@ -11,7 +11,7 @@
 namespace robusta {
 
 /// What the tops of `node` should be stored as.
-DType storage_of(const Graph& graph, const NetOptions& options, int node);
+DType storage_of(const Graph& graph, const NetOptions& options, NodeId node);
 
 /// Logs, in a line each, where what is asked for is not what the device does: 16 bits on the host, DOUBLE on a GPU,
 /// different types forward and backward.

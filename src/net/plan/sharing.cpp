@@ -11,63 +11,62 @@ namespace {
 class Sharing {
  public:
   explicit Sharing(Plan& plan) : plan_(plan), members_(plan.values.size()) {
-    for (size_t v = 0; v < plan.values.size(); ++v) {
-      plan.values[v].storage = static_cast<int>(v);
-      members_[v] = {static_cast<int>(v)};
+    for (const ValueId v : plan.values.ids()) {
+      plan.values[v].storage = v;
+      members_[v] = {v};
     }
   }
 
   void apply_aliases() {
-    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    for (const StepId s : plan_.steps.ids()) {
       const Step& step = plan_.steps[s];
       if (step.kind != StepKind::kForward && step.kind != StepKind::kBackward) continue;
-      const Booking& booking = plan_.units[static_cast<size_t>(step.unit)].kernel->booking();
+      const Booking& booking = plan_.units[step.unit].kernel->booking();
       const bool forward = step.kind == StepKind::kForward;
       overwritten_.clear();
       for (const Alias& alias : forward ? booking.forward_aliases : booking.backward_aliases) {
         const auto& from = forward ? step.bottoms : step.top_diffs;
         const auto& to = forward ? step.tops : step.bottom_diffs;
-        consider(static_cast<int>(s), step, from[static_cast<size_t>(alias.from)], to[static_cast<size_t>(alias.to)],
-                 alias.same_content);
+        consider(s, step, from[static_cast<size_t>(alias.from)], to[static_cast<size_t>(alias.to)], alias.same_content);
       }
       if (!forward && booking.equal_bottom_diffs) unite(step.bottom_diffs);
     }
   }
 
  private:
-  Value& value(int v) { return plan_.values[static_cast<size_t>(v)]; }
+  Value& value(ValueId v) { return plan_.values[v]; }
 
-  void consider(int s, const Step& step, int from, int to, bool same_content) {
-    if (from < 0 || to < 0 || value(to).storage != to || members_[static_cast<size_t>(to)].size() > 1) return;
-    const int root = value(from).storage;
+  void consider(StepId s, const Step& step, ValueId from, ValueId to, bool same_content) {
+    if (!from || !to || value(to).storage != to || members_[to].size() > 1) return;
+    const ValueId root = value(from).storage;
     if (root == to || value(to).bytes > value(root).bytes || overwritten_.contains(root)) return;
     if (!same_content && !may_overwrite(s, step, from, root)) return;
     if (!same_content) overwritten_.insert(root);
     value(to).storage = root;
-    members_[static_cast<size_t>(root)].push_back(to);
+    members_[root].push_back(to);
   }
 
   /// Equal values go where the first of them is.
-  void unite(const std::vector<int>& equals) {
-    int first = -1;
-    for (int v : equals) {
-      if (v >= 0 && first < 0) first = v;
-      if (v < 0 || v == first || value(v).storage != v || members_[static_cast<size_t>(v)].size() > 1) continue;
-      const int root = value(first).storage;
+  void unite(const std::vector<ValueId>& equals) {
+    ValueId first;
+    for (const ValueId v : equals) {
+      if (!first) first = v;
+      if (!v || v == first || value(v).storage != v || members_[v].size() > 1) continue;
+      const ValueId root = value(first).storage;
       if (root == v || value(v).bytes > value(root).bytes) continue;
       value(v).storage = root;
-      members_[static_cast<size_t>(root)].push_back(v);
+      members_[root].push_back(v);
     }
   }
 
   /// The content may go if nobody reads it after this step and this step reads it only through `from`.
-  bool may_overwrite(int s, const Step& step, int from, int root) {
-    for (int member : members_[static_cast<size_t>(root)]) {
+  bool may_overwrite(StepId s, const Step& step, ValueId from, ValueId root) {
+    for (const ValueId member : members_[root]) {
       if (value(member).persistent || value(member).last > s) return false;
     }
     for (const auto* operands : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
-      for (int operand : *operands) {
-        if (operand >= 0 && operand != from && value(operand).storage == root) return false;
+      for (const ValueId operand : *operands) {
+        if (operand && operand != from && value(operand).storage == root) return false;
       }
     }
     return std::count(step.bottoms.begin(), step.bottoms.end(), from) +
@@ -76,16 +75,16 @@ class Sharing {
   }
 
   Plan& plan_;
-  std::vector<std::vector<int>> members_;  ///< per storage: the values in it
-  std::set<int> overwritten_;              ///< storages this step writes over
+  IdVector<ValueId, std::vector<ValueId>> members_;  ///< per storage: the values in it
+  std::set<ValueId> overwritten_;                    ///< storages this step writes over
 };
 
 /// Per value that others share the memory of: from the first to the last use of any of them.
 std::vector<Lifetime> lifetimes(const Plan& plan, bool persistent) {
   std::vector<Lifetime> lives(plan.values.size());
   for (const Value& value : plan.values) {
-    if (value.persistent != persistent || (value.first < 0 && !persistent)) continue;
-    Lifetime& life = lives[static_cast<size_t>(value.storage)];
+    if (value.persistent != persistent || (!value.first && !persistent)) continue;
+    Lifetime& life = lives[value.storage.index()];
     const bool fresh = life.bytes == 0;
     life.bytes = std::max(life.bytes, value.bytes);
     life.first = fresh ? value.first : std::min(life.first, value.first);
@@ -100,18 +99,18 @@ void share_storage(Plan& plan, bool share_memory) {
   Sharing sharing(plan);
   if (share_memory) sharing.apply_aliases();
   // What shares with a persistent value is persistent.
-  std::vector<bool> stays(plan.values.size(), false);
+  IdVector<ValueId, bool> stays(plan.values.size(), false);
   for (const Value& value : plan.values) {
-    if (value.persistent) stays[static_cast<size_t>(value.storage)] = true;
+    if (value.persistent) stays[value.storage] = true;
   }
-  for (Value& value : plan.values) value.persistent = stays[static_cast<size_t>(value.storage)];
+  for (Value& value : plan.values) value.persistent = stays[value.storage];
 }
 
 void place_persistent(Plan& plan) {
   const Placement kept = place_apart(lifetimes(plan, true));
   plan.persistent_bytes = kept.bytes;
   for (Value& value : plan.values) {
-    if (value.persistent) value.offset = kept.offsets[static_cast<size_t>(value.storage)];
+    if (value.persistent) value.offset = kept.offsets[value.storage.index()];
   }
 }
 
@@ -120,7 +119,7 @@ void place_transient(Plan& plan, bool share_memory) {
   const Placement shared = share_memory ? place(lives) : place_apart(lives);
   plan.arena_bytes = shared.bytes;
   for (Value& value : plan.values) {
-    if (!value.persistent) value.offset = shared.offsets[static_cast<size_t>(value.storage)];
+    if (!value.persistent) value.offset = shared.offsets[value.storage.index()];
   }
 }
 

@@ -8,19 +8,20 @@ namespace {
 double traffic(const Plan& plan, const Step& step) {
   size_t bytes = 0;
   for (const auto* values : {&step.bottoms, &step.tops, &step.bottom_diffs, &step.top_diffs}) {
-    for (const int value : *values) bytes += value >= 0 ? plan.values[static_cast<size_t>(value)].bytes : 0;
+    for (const ValueId value : *values) bytes += value ? plan.values[value].bytes : 0;
   }
-  if (step.unit < 0) return static_cast<double>(bytes);
-  const Unit& unit = plan.units[static_cast<size_t>(step.unit)];
+  if (!step.unit) return static_cast<double>(bytes);
+  const Unit& unit = plan.units[step.unit];
   for (const Param* param : unit.params) bytes += step.reorder ? 0 : param->desc.bytes();
   return static_cast<double>(bytes);
 }
 
 double arithmetic(const Graph& graph, const Plan& plan, const Step& step) {
   if (step.kind != StepKind::kForward && step.kind != StepKind::kBackward) return 0;
-  const Unit& unit = plan.units[static_cast<size_t>(step.unit)];
+  const Unit& unit = plan.units[step.unit];
   if (step.kind == StepKind::kForward) return unit_flops(graph, unit);
-  const bool bottoms = std::any_of(step.bottom_diffs.begin(), step.bottom_diffs.end(), [](int v) { return v >= 0; });
+  const bool bottoms =
+      std::any_of(step.bottom_diffs.begin(), step.bottom_diffs.end(), [](ValueId v) { return bool(v); });
   const bool params = std::find(unit.param_grads.begin(), unit.param_grads.end(), true) != unit.param_grads.end();
   return unit_flops(graph, unit) * ((bottoms ? 1 : 0) + (params ? 1 : 0));
 }
@@ -29,11 +30,11 @@ double arithmetic(const Graph& graph, const Plan& plan, const Step& step) {
 
 double unit_flops(const Graph& graph, const Unit& unit) {
   double flops = 0;
-  for (const int n : unit.nodes) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
+  for (const NodeId n : unit.nodes) {
+    const Node& node = graph.nodes[n];
     std::vector<Shape> bottoms, tops;
-    for (const int v : node.bottoms) bottoms.push_back(graph.versions[static_cast<size_t>(v)].shape);
-    for (const int v : node.tops) tops.push_back(graph.versions[static_cast<size_t>(v)].shape);
+    for (const VersionId v : node.bottoms) bottoms.push_back(graph.versions[v].shape);
+    for (const VersionId v : node.tops) tops.push_back(graph.versions[v].shape);
     if (!node.source) flops += node.layer->forward_flops(bottoms, tops);
   }
   return flops;

@@ -18,15 +18,15 @@ constexpr size_t kValuesNamed = 4;
 std::string largest_values(const Plan& plan, const Peak& peak) {
   std::string text;
   for (size_t i = 0; i < std::min(peak.values.size(), kValuesNamed); ++i) {
-    const Value& value = plan.values[static_cast<size_t>(peak.values[i])];
+    const Value& value = plan.values[peak.values[i]];
     text += str(i > 0 ? ", " : "", value.label, ' ', bytes_text(value.bytes));
   }
   return text;
 }
 
-std::string layer_of(const Graph& graph, const Plan& plan, int step) {
-  const int node = plan.units[static_cast<size_t>(plan.steps[static_cast<size_t>(step)].unit)].nodes[0];
-  return graph.nodes[static_cast<size_t>(node)].layer->name();
+std::string layer_of(const Graph& graph, const Plan& plan, StepId step) {
+  const NodeId node = plan.units[plan.steps[step].unit].nodes[0];
+  return graph.nodes[node].layer->name();
 }
 
 std::string batch_hint(int64_t largest, const char* flags) {

@@ -44,23 +44,23 @@ Stream& CopyStreams::stream_of(const Step& step) {
   return step.kind == StepKind::kOffload ? *out_ : step.kind == StepKind::kPrefetch ? *in_ : compute_;
 }
 
-void CopyStreams::wait_for_needs(int index) {
-  const Step& step = plan_.steps[static_cast<size_t>(index)];
+void CopyStreams::wait_for_needs(StepId index) {
+  const Step& step = plan_.steps[index];
   if (step.waits.empty()) return;
   Stream& stream = stream_of(step);
   const bool exposes = !is_copy(step.kind);
   const auto before = exposes ? stream.record_timed() : nullptr;
-  for (const int needed : step.waits) stream.wait(done_[static_cast<size_t>(needed)]);
+  for (const StepId needed : step.waits) stream.wait(done_[needed]);
   if (exposes) exposed_.emplace_back(before, stream.record_timed());
 }
 
-void CopyStreams::mark_done(int index) {
-  const Step& step = plan_.steps[static_cast<size_t>(index)];
-  if (step.awaited) done_[static_cast<size_t>(index)] = stream_of(step).record();
+void CopyStreams::mark_done(StepId index) {
+  const Step& step = plan_.steps[index];
+  if (step.awaited) done_[index] = stream_of(step).record();
 }
 
-void CopyStreams::copy(int index, void* memory, size_t bytes) {
-  const Step& step = plan_.steps[static_cast<size_t>(index)];
+void CopyStreams::copy(StepId index, void* memory, size_t bytes) {
+  const Step& step = plan_.steps[index];
   char* host = static_cast<char*>(host_.get()) + step.host_offset;
   copied_ = true;
   if (step.kind == StepKind::kOffload) {

@@ -26,10 +26,10 @@ class CopyStreams {
   ~CopyStreams();
 
   /// Before and after each step.
-  void wait_for_needs(int step);
-  void mark_done(int step);
+  void wait_for_needs(StepId step);
+  void mark_done(StepId step);
   /// The work of a copy step; `memory` is that of its value.
-  void copy(int step, void* memory, size_t bytes);
+  void copy(StepId step, void* memory, size_t bytes);
   /// Leaves copies that may be under way to the arena. The compute stream has been waited for.
   void end_steps(Arena& arena);
 
@@ -42,7 +42,7 @@ class CopyStreams {
   Stream& compute_;
   std::shared_ptr<void> host_;
   std::unique_ptr<Stream> out_, in_;
-  std::vector<std::shared_ptr<Event>> done_;                                        ///< per step that is awaited
+  IdVector<StepId, std::shared_ptr<Event>> done_;                                   ///< per step that is awaited
   std::vector<std::pair<std::shared_ptr<Event>, std::shared_ptr<Event>>> exposed_;  ///< waits of this run of steps
   bool copied_ = false;                                                             ///< in this run of steps
   CopyTotals totals_;

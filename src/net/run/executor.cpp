@@ -46,31 +46,31 @@ Executor::~Executor() {
   }
 }
 
-void* Executor::address(int index) {
-  if (index < 0) return nullptr;
-  const Value& value = plan_.values[static_cast<size_t>(index)];
+void* Executor::address(ValueId index) {
+  if (!index) return nullptr;
+  const Value& value = plan_.values[index];
   char* base = static_cast<char*>(value.persistent ? persistent_.data() : arena_.data());
   // A tensor without elements still has to differ from one that is not there.
   static char nothing[64];
   return base ? base + value.offset : nothing;
 }
 
-Tensor Executor::tensor(int value) {
-  if (value < 0) return {};
-  return {plan_.values[static_cast<size_t>(value)].desc, address(value)};
+Tensor Executor::tensor(ValueId value) {
+  if (!value) return {};
+  return {plan_.values[value].desc, address(value)};
 }
 
-std::vector<Tensor> Executor::bind_all(const std::vector<int>& values) {
+std::vector<Tensor> Executor::bind_all(const std::vector<ValueId>& values) {
   std::vector<Tensor> tensors;
-  for (int value : values) {
+  for (const ValueId value : values) {
     tensors.push_back(tensor(value));
-    if (value >= 0) options_.device->check(tensors.back().data, plan_.values[static_cast<size_t>(value)].bytes);
+    if (value) options_.device->check(tensors.back().data, plan_.values[value].bytes);
   }
   return tensors;
 }
 
 void Executor::bind() {
-  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+  for (const StepId s : plan_.steps.ids()) {
     const Step& step = plan_.steps[s];
     Bound& bound = bound_steps_[s];
     bound.bottoms = bind_all(step.bottoms);
@@ -79,7 +79,7 @@ void Executor::bind() {
     bound.top_diffs = bind_all(step.top_diffs);
     bound.saved = address(step.saved);
     bound.scratch = address(step.scratch);
-    bound.params = plan_.units[static_cast<size_t>(step.unit)].params;
+    bound.params = plan_.units[step.unit].params;
     bound.accumulate.assign(bound.params.size(), 0);
   }
   bound_arena_ = arena_.data();
@@ -94,18 +94,18 @@ void Executor::write_constants(double scale) {
 }
 
 void Executor::fill_constant_sources() {
-  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+  for (const StepId s : plan_.steps.ids()) {
     if (plan_.steps[s].kind != StepKind::kSource) continue;
-    for (int top : plan_.steps[s].tops) {
+    for (const ValueId top : plan_.steps[s].tops) {
       write(top, std::vector<float>(static_cast<size_t>(tensor(top).count()), 0.0f));
     }
-    if (source_of(static_cast<int>(s))->constant()) write_constant_source(static_cast<int>(s));
+    if (source_of(s)->constant()) write_constant_source(s);
   }
 }
 
 void Executor::send_batch(const Pass& pass) {
-  for (int s = 0; s < plan_.backward_begin; ++s) {
-    if (plan_.steps[static_cast<size_t>(s)].kind == StepKind::kSource) send_source(s, pass);
+  for (StepId s(0); s < plan_.backward_begin; ++s) {
+    if (plan_.steps[s].kind == StepKind::kSource) send_source(s, pass);
   }
 }
 
@@ -119,8 +119,8 @@ void Executor::forward(const Pass& pass, ParamGate* gate, bool batch_sent) {
   accumulate_ = false;
   batch_sent_ = batch_sent;
   if (uploads_) uploads_->send_position(pass.first_sample);
-  run_steps(0, plan_.backward_begin, nullptr, gate);
-  losses_.enqueue(stream_, [this](int value) { return tensor(value); });
+  run_steps(StepId(0), plan_.backward_begin, nullptr, gate);
+  losses_.enqueue(stream_, [this](ValueId value) { return tensor(value); });
 }
 
 double Executor::finish_forward() {
@@ -135,14 +135,14 @@ void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   assert(bound_arena_ == arena_.data());
   pass_ = pass;
   accumulate_ = accumulate;
-  run_steps(plan_.backward_begin, static_cast<int>(plan_.steps.size()), sink, nullptr);
+  run_steps(plan_.backward_begin, plan_.steps.end_id(), sink, nullptr);
 }
 
-void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate) {
+void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate) {
   const bool stepwise = profiling_ || hook_ || watches_every_step_;
-  for (int s = begin, next; s < end; s = next) {
+  for (StepId s = begin, next; s < end; s = next) {
     next = stepwise ? s + 1 : graphs_.end_of_segment(s, end, pass_, sink);
-    const Step& first = plan_.steps[static_cast<size_t>(s)];
+    const Step& first = plan_.steps[s];
     if (copies_) copies_->wait_for_needs(s);
     if (is_copy(first.kind)) {
       run_step(s);
@@ -152,11 +152,11 @@ void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate
     if (watch_) watch_(s);
     const double start = profiling_ ? now_ms() : 0;
     const auto enqueue = [&] {
-      for (int step = s; step < next; ++step) run_step(step);
+      for (StepId step = s; step < next; ++step) run_step(step);
     };
     stepwise ? enqueue() : graphs_.run(stream_, s, next, pass_, accumulate_, enqueue);
     if (profiling_ || hook_) stream_.synchronize();
-    if (profiling_) step_ms_[static_cast<size_t>(s)] += now_ms() - start;
+    if (profiling_) step_ms_[s] += now_ms() - start;
     if (hook_) hook_(s);
     if (sink) deliver(*sink, s, next);
   }
@@ -165,21 +165,21 @@ void Executor::run_steps(int begin, int end, GradientSink* sink, ParamGate* gate
   if (!options_.device->is_host()) arena_.leave_under_way(stream_.record());
 }
 
-void Executor::open(ParamGate& gate, int begin, int end) {
-  for (int s = begin; s < end; ++s) {
-    if (plan_.steps[static_cast<size_t>(s)].kind != StepKind::kForward) continue;
-    for (Param* param : bound_steps_[static_cast<size_t>(s)].params) gate.need(*param);
+void Executor::open(ParamGate& gate, StepId begin, StepId end) {
+  for (StepId s = begin; s < end; ++s) {
+    if (plan_.steps[s].kind != StepKind::kForward) continue;
+    for (Param* param : bound_steps_[s].params) gate.need(*param);
   }
 }
 
-void Executor::deliver(GradientSink& sink, int begin, int end) {
-  for (int s = begin; s < end; ++s) {
-    for (Param* param : plan_.steps[static_cast<size_t>(s)].ready) sink.ready(*param);
+void Executor::deliver(GradientSink& sink, StepId begin, StepId end) {
+  for (StepId s = begin; s < end; ++s) {
+    for (Param* param : plan_.steps[s].ready) sink.ready(*param);
   }
 }
 
-void Executor::run_step(int index) {
-  const Step& step = plan_.steps[static_cast<size_t>(index)];
+void Executor::run_step(StepId index) {
+  const Step& step = plan_.steps[index];
   switch (step.kind) {
     case StepKind::kSource:
       run_source(index);
@@ -192,8 +192,8 @@ void Executor::run_step(int index) {
       break;
     case StepKind::kOffload:
     case StepKind::kPrefetch: {
-      const int value = step.kind == StepKind::kOffload ? step.bottoms[0] : step.tops[0];
-      copies_->copy(index, address(value), plan_.values[static_cast<size_t>(value)].bytes);
+      const ValueId value = step.kind == StepKind::kOffload ? step.bottoms[0] : step.tops[0];
+      copies_->copy(index, address(value), plan_.values[value].bytes);
       break;
     }
   }
@@ -202,10 +202,10 @@ void Executor::run_step(int index) {
 }
 
 /// Where streams are threads, one of them: all that changes comes by value, as it does into a recording.
-void Executor::run_kernel(int index, Pass pass, bool accumulate) {
-  const Step& step = plan_.steps[static_cast<size_t>(index)];
-  const Unit& unit = plan_.units[static_cast<size_t>(step.unit)];
-  Bound& bound = bound_steps_[static_cast<size_t>(index)];
+void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
+  const Step& step = plan_.steps[index];
+  const Unit& unit = plan_.units[step.unit];
+  Bound& bound = bound_steps_[index];
   if (step.reorder) return step.reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch, &stream_);
   if (step.kind == StepKind::kBackward) {
     for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate || !step.first_part[i];
@@ -225,35 +225,35 @@ void Executor::naming_layer(const Unit& unit, const Work& work) const {
   try {
     work();
   } catch (Error& error) {
-    const Node& node = graph_.nodes[static_cast<size_t>(unit.nodes[0])];
+    const Node& node = graph_.nodes[unit.nodes[0]];
     rethrow_at(std::move(error), node.layer->name(), node.where);
   }
 }
 
-SourceLayer* Executor::source_of(int index) const {
-  const Step& step = plan_.steps[static_cast<size_t>(index)];
-  return graph_.nodes[static_cast<size_t>(plan_.units[static_cast<size_t>(step.unit)].nodes[0])].source;
+SourceLayer* Executor::source_of(StepId index) const {
+  const Step& step = plan_.steps[index];
+  return graph_.nodes[plan_.units[step.unit].nodes[0]].source;
 }
 
-void Executor::write_constant_source(int index) {
-  std::vector<Tensor> host = bound_steps_[static_cast<size_t>(index)].tops;
+void Executor::write_constant_source(StepId index) {
+  std::vector<Tensor> host = bound_steps_[index].tops;
   std::vector<std::vector<char>> memory;
   for (Tensor& top : host) top.data = memory.emplace_back(top.desc.bytes()).data();
   source_of(index)->fill(host, pass_);
   for (size_t t = 0; t < host.size(); ++t) {
-    stream_.copy_to_device(bound_steps_[static_cast<size_t>(index)].tops[t].data, host[t].data, memory[t].size());
+    stream_.copy_to_device(bound_steps_[index].tops[t].data, host[t].data, memory[t].size());
   }
   stream_.synchronize();
 }
 
-void Executor::send_source(int index, const Pass& pass) {
+void Executor::send_source(StepId index, const Pass& pass) {
   SourceLayer& source = *source_of(index);
   if (source.constant()) return;
-  uploads_->send(index, bound_steps_[static_cast<size_t>(index)].tops, source, pass);
+  uploads_->send(index, bound_steps_[index].tops, source, pass);
 }
 
-void Executor::run_source(int index) {
-  const std::vector<Tensor>& tops = bound_steps_[static_cast<size_t>(index)].tops;
+void Executor::run_source(StepId index) {
+  const std::vector<Tensor>& tops = bound_steps_[index].tops;
   if (source_of(index)->constant()) return;
   if (!uploads_) return source_of(index)->fill(tops, pass_);
   if (!batch_sent_) send_source(index, pass_);
@@ -262,30 +262,30 @@ void Executor::run_source(int index) {
 
 /// After the last step that uses it, not when the plan gives it up: until then a copy may be under way.
 void Executor::find_dead_memory() {
-  std::vector<int> last(plan_.values.size(), -1);
-  for (size_t s = 0; s < plan_.steps.size(); ++s) {
-    for_values(plan_.steps[s], [&](int value) {
-      const Value& used = plan_.values[static_cast<size_t>(value)];
-      if (!used.persistent) last[static_cast<size_t>(used.storage)] = static_cast<int>(s);
+  IdVector<ValueId, StepId> last(plan_.values.size());
+  for (const StepId s : plan_.steps.ids()) {
+    for_values(plan_.steps[s], [&](ValueId value) {
+      const Value& used = plan_.values[value];
+      if (!used.persistent) last[used.storage] = s;
     });
   }
   dies_after_.resize(plan_.steps.size());
-  for (size_t v = 0; v < last.size(); ++v) {
-    if (last[v] >= 0) dies_after_[static_cast<size_t>(last[v])].push_back(static_cast<int>(v));
+  for (const ValueId v : last.ids()) {
+    if (last[v]) dies_after_[last[v]].push_back(v);
   }
 }
 
-void Executor::poison_dead_memory(int index) {
-  const Step& step = plan_.steps[static_cast<size_t>(index)];
+void Executor::poison_dead_memory(StepId index) {
+  const Step& step = plan_.steps[index];
   Stream& stream = is_copy(step.kind) ? copies_->stream_of(step) : stream_;
-  for (const int value : dies_after_[static_cast<size_t>(index)]) {
+  for (const ValueId value : dies_after_[index]) {
     void* memory = address(value);
-    const size_t bytes = plan_.values[static_cast<size_t>(value)].bytes;
+    const size_t bytes = plan_.values[value].bytes;
     stream.run([memory, bytes] { std::memset(memory, 0xff, bytes); });
   }
 }
 
-std::vector<float> Executor::read(int value) {
+std::vector<float> Executor::read(ValueId value) {
   const Tensor from = tensor(value);
   std::vector<char> stored(from.desc.bytes()), plain(from.desc.plain().bytes());
   if (from.count() > 0) stream_.copy_to_host(stored.data(), from.data, stored.size());
@@ -302,7 +302,7 @@ std::vector<float> Executor::read(int value) {
   return numbers;
 }
 
-void Executor::write(int value, const std::vector<float>& numbers) {
+void Executor::write(ValueId value, const std::vector<float>& numbers) {
   const Tensor to = tensor(value);
   std::vector<char> plain(to.desc.plain().bytes()), stored;
   from_floats(to.desc.dtype, numbers.data(), plain.data(), numbers.size());

@@ -40,7 +40,7 @@ class Executor {
   void backward(const Pass& pass, bool accumulate, GradientSink* sink);
 
   /// Called on the driving thread after each step, with its index, once its work is done.
-  using StepHook = std::function<void(int step)>;
+  using StepHook = std::function<void(StepId step)>;
   void set_hook(StepHook hook) { hook_ = std::move(hook); }
   /// Called before each step, with its index; or, unless `every_step`, where the host comes by.
   void set_watch(StepHook watch, bool every_step) {
@@ -49,7 +49,7 @@ class Executor {
   }
   void set_profiling(bool on) { profiling_ = on; }
   /// Milliseconds spent per step since profiling was switched on.
-  const std::vector<double>& step_ms() const { return step_ms_; }
+  const IdVector<StepId, double>& step_ms() const { return step_ms_; }
   void reset_times() { step_ms_.assign(step_ms_.size(), 0); }
 
   /// Writes the plan's constants, the weights of losses among them, times `scale`.
@@ -60,10 +60,10 @@ class Executor {
   CopyTotals copies() const { return copies_ ? copies_->totals() : CopyTotals{}; }
 
   /// A value in plain order on the host, as floats.
-  std::vector<float> read(int value);
-  void write(int value, const std::vector<float>& numbers);
+  std::vector<float> read(ValueId value);
+  void write(ValueId value, const std::vector<float>& numbers);
   /// Where a value lies now. Null data if it has no memory.
-  Tensor tensor(int value);
+  Tensor tensor(ValueId value);
 
  private:
   /// A step with its addresses.
@@ -76,22 +76,22 @@ class Executor {
 
   void bind();
   void fill_constant_sources();
-  void write_constant_source(int index);
-  std::vector<Tensor> bind_all(const std::vector<int>& values);
-  void* address(int value);
-  void run_steps(int begin, int end, GradientSink* sink, ParamGate* gate);
-  void open(ParamGate& gate, int begin, int end);
-  void deliver(GradientSink& sink, int begin, int end);
-  void run_step(int index);
-  SourceLayer* source_of(int index) const;
-  void send_source(int index, const Pass& pass);
-  void run_source(int index);
-  void run_kernel(int index, Pass pass, bool accumulate);
+  void write_constant_source(StepId index);
+  std::vector<Tensor> bind_all(const std::vector<ValueId>& values);
+  void* address(ValueId value);
+  void run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate);
+  void open(ParamGate& gate, StepId begin, StepId end);
+  void deliver(GradientSink& sink, StepId begin, StepId end);
+  void run_step(StepId index);
+  SourceLayer* source_of(StepId index) const;
+  void send_source(StepId index, const Pass& pass);
+  void run_source(StepId index);
+  void run_kernel(StepId index, Pass pass, bool accumulate);
   /// Calls work(), a call of the unit's kernel; its errors then name the layer.
   template <typename Work>
   void naming_layer(const Unit& unit, const Work& work) const;
   void find_dead_memory();
-  void poison_dead_memory(int index);
+  void poison_dead_memory(StepId index);
 
   Graph& graph_;
   Plan& plan_;
@@ -105,12 +105,13 @@ class Executor {
   void* bound_arena_ = nullptr;
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
-  std::vector<Bound> bound_steps_;
-  std::vector<std::vector<int>> dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
+  IdVector<StepId, Bound> bound_steps_;
+  IdVector<StepId, std::vector<ValueId>>
+      dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
   Pass pass_;
   bool accumulate_ = false, batch_sent_ = false;
   bool profiling_ = false, watches_every_step_ = false;
-  std::vector<double> step_ms_;
+  IdVector<StepId, double> step_ms_;
   StepHook hook_, watch_;
 };
 

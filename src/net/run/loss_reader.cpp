@@ -8,10 +8,10 @@ namespace robusta {
 
 LossReader::LossReader(const Graph& graph, const Plan& plan, Device& device) {
   size_t bytes = 0;
-  for (size_t v = 0; v < graph.versions.size(); ++v) {
+  for (const VersionId v : graph.versions.ids()) {
     const float weight = graph.versions[v].loss_weight;
-    if (weight == 0 || plan.data[v] < 0) continue;
-    const TensorDesc& desc = plan.values[static_cast<size_t>(plan.data[v])].desc;
+    if (weight == 0 || !plan.data[v]) continue;
+    const TensorDesc& desc = plan.values[plan.data[v]].desc;
     parts_.push_back({plan.data[v], weight, desc, bytes, nullptr});
     if (desc.layout) parts_.back().to_plain = make_reorder(desc, desc.plain());
     bytes += align_up(desc.bytes());
@@ -19,7 +19,7 @@ LossReader::LossReader(const Graph& graph, const Plan& plan, Device& device) {
   host_ = device.host_memory(bytes);
 }
 
-void LossReader::enqueue(Stream& stream, const std::function<Tensor(int value)>& tensor_of) {
+void LossReader::enqueue(Stream& stream, const std::function<Tensor(ValueId value)>& tensor_of) {
   for (const Part& part : parts_) {
     char* const to = static_cast<char*>(host_.get()) + part.offset;
     if (part.desc.count() > 0) stream.copy_to_host(to, tensor_of(part.value).data, part.desc.bytes());

@@ -16,13 +16,13 @@ class LossReader {
   LossReader(const Graph& graph, const Plan& plan, Device& device);
 
   /// After the steps of a forward pass; `tensor_of` says where a value lies. One pass at a time.
-  void enqueue(Stream& stream, const std::function<Tensor(int value)>& tensor_of);
+  void enqueue(Stream& stream, const std::function<Tensor(ValueId value)>& tensor_of);
   /// Waits until the pass is there, and returns its loss: the sum of weight x value. Throws what failed in its work.
   double wait(Stream& stream);
 
  private:
   struct Part {
-    int value;
+    ValueId value;
     float weight;
     TensorDesc desc;
     size_t offset;

@@ -30,31 +30,31 @@ PassGraphs::PassGraphs(const Plan& plan, const Device& device) : plan_(plan) {
 
 bool PassGraphs::recordable(const Step& step, const Pass& pass) const {
   if (step.kind == StepKind::kSource || is_copy(step.kind)) return false;
-  const Unit& unit = plan_.units[static_cast<size_t>(step.unit)];
+  const Unit& unit = plan_.units[step.unit];
   return step.reorder || !(pass.ranks && unit.kernel->booking().asks_ranks);
 }
 
-int PassGraphs::end_of_segment(int begin, int end, const Pass& pass, const GradientSink* sink) const {
+StepId PassGraphs::end_of_segment(StepId begin, StepId end, const Pass& pass, const GradientSink* sink) const {
   const auto waits = [&](const Step& step) {
     return sink && std::ranges::any_of(step.ready, [&](const Param* param) { return sink->urgent(*param); });
   };
-  int s = begin;
-  while (on() && s < end && recordable(plan_.steps[static_cast<size_t>(s)], pass)) {
-    if (waits(plan_.steps[static_cast<size_t>(s++)])) return s;
+  StepId s = begin;
+  for (; on() && s < end && recordable(plan_.steps[s], pass); ++s) {
+    if (waits(plan_.steps[s])) return s + 1;
   }
   return std::max(s, begin + 1);
 }
 
-PassGraphs::Segment& PassGraphs::segment_of(int begin, int end, bool accumulate) {
+PassGraphs::Segment& PassGraphs::segment_of(StepId begin, StepId end, bool accumulate) {
   for (Segment& segment : segments_) {
     if (segment.begin == begin && segment.end == end && segment.accumulate == accumulate) return segment;
   }
   return segments_.emplace_back(Segment{begin, end, accumulate, false, nullptr});
 }
 
-void PassGraphs::run(Stream& stream, int begin, int end, const Pass& pass, bool accumulate,
+void PassGraphs::run(Stream& stream, StepId begin, StepId end, const Pass& pass, bool accumulate,
                      const std::function<void()>& enqueue) {
-  if (!on() || !recordable(plan_.steps[static_cast<size_t>(begin)], pass)) return enqueue();
+  if (!on() || !recordable(plan_.steps[begin], pass)) return enqueue();
   if (pass.seed != seed_ || pass.batch != batch_) forget();
   seed_ = pass.seed;
   batch_ = pass.batch;
@@ -65,12 +65,12 @@ void PassGraphs::run(Stream& stream, int begin, int end, const Pass& pass, bool 
 }
 
 /// Null where it is refused: nothing has run then, and all goes on without.
-std::unique_ptr<Recording> PassGraphs::record(Stream& stream, int begin, int end,
+std::unique_ptr<Recording> PassGraphs::record(Stream& stream, StepId begin, StepId end,
                                               const std::function<void()>& enqueue) {
   // Kernels may keep copies of parameters that have not changed: here they renew them, and so does each launch.
   stream.run([this, begin, end] {
-    for (int s = begin; s < end; ++s) {
-      const Unit& unit = plan_.units[static_cast<size_t>(plan_.steps[static_cast<size_t>(s)].unit)];
+    for (StepId s = begin; s < end; ++s) {
+      const Unit& unit = plan_.units[plan_.steps[s].unit];
       for (Param* param : unit.params) ++param->version;
     }
   });

@@ -38,24 +38,25 @@ class PassGraphs {
 
   /// Where the segment ends that begins at a step: behind that step alone where it cannot be recorded. A step that
   /// completes what `sink` waits for ends one, too.
-  int end_of_segment(int begin, int end, const Pass& pass, const GradientSink* sink) const;
+  StepId end_of_segment(StepId begin, StepId end, const Pass& pass, const GradientSink* sink) const;
 
   /// Runs a segment: `enqueue` appends the work of its steps to the stream.
-  void run(Stream& stream, int begin, int end, const Pass& pass, bool accumulate, const std::function<void()>& enqueue);
+  void run(Stream& stream, StepId begin, StepId end, const Pass& pass, bool accumulate,
+           const std::function<void()>& enqueue);
   /// Addresses have changed.
   void forget();
 
  private:
   struct Segment {
-    int begin, end;
+    StepId begin, end;
     bool accumulate;
     bool ran = false;
     std::unique_ptr<Recording> recording;
   };
 
   bool recordable(const Step& step, const Pass& pass) const;
-  Segment& segment_of(int begin, int end, bool accumulate);
-  std::unique_ptr<Recording> record(Stream& stream, int begin, int end, const std::function<void()>& enqueue);
+  Segment& segment_of(StepId begin, StepId end, bool accumulate);
+  std::unique_ptr<Recording> record(Stream& stream, StepId begin, StepId end, const std::function<void()>& enqueue);
 
   const Plan& plan_;
   std::vector<Segment> segments_;

@@ -18,21 +18,26 @@ char* PinnedRing::next() {
 
 Uploads::Uploads(const Plan& plan, void* persistent, Device& device, Stream& compute)
     : compute_(compute), stream_(device.make_stream()), positions_(device, sizeof *position_) {
-  const auto address = [&](int value) {
-    assert(plan.values[static_cast<size_t>(value)].persistent);
-    return static_cast<char*>(persistent) + plan.values[static_cast<size_t>(value)].offset;
+  const auto address = [&](ValueId value) {
+    assert(plan.values[value].persistent);
+    return static_cast<char*>(persistent) + plan.values[value].offset;
   };
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
+  for (const StepId s : plan.steps.ids()) {
     const Step& step = plan.steps[s];
-    if (step.kind != StepKind::kSource || step.scratch < 0) continue;
+    if (step.kind != StepKind::kSource || !step.scratch) continue;
     char* const device_memory = address(step.scratch);
-    const size_t all = plan.values[static_cast<size_t>(step.scratch)].bytes;
+    const size_t all = plan.values[step.scratch].bytes;
     const size_t bytes = step.pixels ? step.pixels->means_at() : all;
-    batches_.push_back(
-        {static_cast<int>(s), step.pixels, device_memory, bytes, PinnedRing(device, bytes), nullptr, nullptr});
+    batches_.push_back({.step = s,
+                        .pixels = step.pixels,
+                        .device = device_memory,
+                        .bytes = bytes,
+                        .host = PinnedRing(device, bytes),
+                        .arrived = nullptr,
+                        .taken = nullptr});
     if (step.pixels) send_means(*step.pixels, device_memory);
   }
-  if (plan.position >= 0) position_ = reinterpret_cast<uint64_t*>(address(plan.position));
+  if (plan.position) position_ = reinterpret_cast<uint64_t*>(address(plan.position));
 }
 
 Uploads::~Uploads() {
@@ -43,7 +48,7 @@ Uploads::~Uploads() {
   }
 }
 
-Uploads::Batch& Uploads::batch_of(int step) {
+Uploads::Batch& Uploads::batch_of(StepId step) {
   const auto found = std::ranges::find(batches_, step, &Batch::step);
   assert(found != batches_.end());
   return *found;
@@ -65,7 +70,7 @@ void Uploads::for_plain_tops(const Batch& batch, std::span<const Tensor> tops, c
   }
 }
 
-void Uploads::send(int step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass) {
+void Uploads::send(StepId step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass) {
   Batch& batch = batch_of(step);
   char* const host = batch.host.next();
   std::vector<Tensor> on_host;
@@ -82,7 +87,7 @@ void Uploads::send(int step, std::span<const Tensor> tops, SourceLayer& source, 
   batch.host.busy_until(batch.arrived);
 }
 
-void Uploads::deliver(int step, std::span<const Tensor> tops) {
+void Uploads::deliver(StepId step, std::span<const Tensor> tops) {
   Batch& batch = batch_of(step);
   compute_.wait(batch.arrived);
   if (batch.pixels) batch.pixels->expand(compute_, batch.device, tops[0].as<float>());

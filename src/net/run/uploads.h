@@ -40,9 +40,9 @@ class Uploads {
   ~Uploads();
 
   /// Has `source` write the batch of `pass` on the host, and starts its copy.
-  void send(int step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass);
+  void send(StepId step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass);
   /// Has the compute stream take what was sent last into the tops, or make them from it.
-  void deliver(int step, std::span<const Tensor> tops);
+  void deliver(StepId step, std::span<const Tensor> tops);
 
   /// Has the compute stream write Plan::position, if the plan has it.
   void send_position(uint64_t first_sample);
@@ -51,14 +51,14 @@ class Uploads {
 
  private:
   struct Batch {
-    int step;
+    StepId step;
     std::shared_ptr<const PixelUpload> pixels;
     char* device;
     size_t bytes;  ///< that are sent each time
     PinnedRing host;
     std::shared_ptr<Event> arrived, taken;
   };
-  Batch& batch_of(int step);
+  Batch& batch_of(StepId step);
   void send_means(const PixelUpload& pixels, char* device);
   template <typename Each>
   static void for_plain_tops(const Batch& batch, std::span<const Tensor> tops, const Each& each);

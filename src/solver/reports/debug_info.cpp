@@ -8,12 +8,10 @@
 namespace robusta {
 namespace {
 
-const std::string& blob_name(const Net& net, int version) {
-  return net.graph().versions[static_cast<size_t>(version)].name;
-}
+const std::string& blob_name(const Net& net, VersionId version) { return net.graph().versions[version].name; }
 
 void log_forward(Net& net, const Node& node) {
-  for (const int top : node.tops) {
+  for (const VersionId top : node.tops) {
     LOG_INFO << "    [Forward] Layer " << node.layer->name() << ", top blob " << blob_name(net, top)
              << " data: " << net.diagnostics().mean_abs(top, false);
   }
