@@ -76,4 +76,7 @@ class Eviction {
   std::vector<Gap> accepted_;
 };
 
+/// By how much too many bytes are alive.
+constexpr size_t excess(size_t bytes, size_t goal) { return bytes > goal ? bytes - goal : 0; }
+
 }  // namespace robusta

@@ -1,3 +1,6 @@
+// Candidates of several tightness are made and the cheapest that fits is taken: how much to move, with or without
+// repeated steps, and how many bytes copies may hold while they hide.
+
 #include "memory/plan_residency.h"
 
 #include <algorithm>
@@ -53,7 +56,7 @@ void sum_up(const ResidencyProblem& problem, Residency& residency) {
 }
 
 /// Copies as hidden as they are when at most `limit` bytes are alive in any step.
-Residency settle(const ResidencyProblem& problem, const Eviction& eviction, size_t limit) {
+Residency hide_copies(const ResidencyProblem& problem, const Eviction& eviction, size_t limit) {
   Residency residency;
   residency.absences = eviction.absences();
   IdVector<StepId, size_t> alive = eviction.alive();
@@ -64,15 +67,15 @@ Residency settle(const ResidencyProblem& problem, const Eviction& eviction, size
   return residency;
 }
 
-/// Blocks of different sizes leave holes: what does not fit is settled again with less alive at a time.
-Residency settle_within_budget(const ResidencyProblem& problem, const Eviction& eviction) {
+/// Blocks of different sizes leave holes: what does not fit is tried again with less alive at a time.
+Residency hide_copies_within_budget(const ResidencyProblem& problem, const Eviction& eviction) {
   constexpr int kTries = 4;
   size_t limit = problem.budget;
-  Residency residency = settle(problem, eviction, limit);
+  Residency residency = hide_copies(problem, eviction, limit);
   for (int i = 0; i < kTries && residency.arena_bytes > problem.budget && limit > 0; ++i) {
     const size_t over = residency.arena_bytes - problem.budget;
     limit = i + 1 < kTries && limit > over ? limit - over : 0;
-    Residency tighter = settle(problem, eviction, limit);
+    Residency tighter = hide_copies(problem, eviction, limit);
     if (tighter.arena_bytes < residency.arena_bytes) residency = std::move(tighter);
   }
   return residency;
@@ -93,7 +96,7 @@ Residency plan_residency(const ResidencyProblem& problem) {
   constexpr double kShares[] = {1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0};
   const size_t goal = std::min(problem.goal, problem.budget);
   const auto fits = [&](const Residency& residency) { return residency.arena_bytes <= problem.budget; };
-  Residency best = settle_within_budget(problem, Eviction(problem, false));
+  Residency best = hide_copies_within_budget(problem, Eviction(problem, false));
   if (best.arena_bytes <= goal) return best;
 
   const bool any_repeat = std::any_of(problem.blocks.begin(), problem.blocks.end(),
@@ -105,7 +108,7 @@ Residency plan_residency(const ResidencyProblem& problem) {
       if (share == 0 && fits(best)) continue;  // the last resort
       Eviction eviction(problem, may_repeat);
       eviction.reduce_to(static_cast<size_t>(static_cast<double>(goal) * share));
-      Residency residency = settle_within_budget(problem, eviction);
+      Residency residency = hide_copies_within_budget(problem, eviction);
       if (first || better(residency, best, problem.budget)) best = std::move(residency);
       first = false;
       if (goal == 0 || (goal < problem.budget && fits(best))) break;

@@ -1,3 +1,6 @@
+// Both directions are planned greedily: copies out begin when their content is made, copies in as late as hides them.
+// Predictions follow the three engines of a device, its steps and its copies each way, through one pass.
+
 #include "memory/transfers.h"
 
 #include <algorithm>
@@ -48,6 +51,33 @@ StepId step_at(const IdVector<StepId, double>& begin, double time, bool inclusiv
   return std::max(StepId(0), StepId(next - begin.begin()) - 1);
 }
 
+/// One walk over the steps of a pass: the clocks of the steps and of both copy engines.
+class Timeline {
+ public:
+  explicit Timeline(size_t steps) : released_(steps, 0), arrived_(steps, 0) {}
+
+  void free_memory_before(StepId step) { freed_ = std::max(freed_, released_[step]); }
+  void copy_in(const Absence& absence, double seconds) {
+    in_engine_ = std::max({in_engine_, now_, freed_}) + seconds;
+    arrived_[absence.before] = std::max(arrived_[absence.before], in_engine_);
+  }
+  void run(StepId step, double seconds) {
+    const double ready = std::max({now_, freed_, arrived_[step]});
+    waited_ += ready - now_;
+    now_ = ready + seconds;
+  }
+  void copy_out(const Absence& absence, double seconds) {
+    out_engine_ = std::max(out_engine_, now_) + seconds;
+    released_[absence.released + 1] = std::max(released_[absence.released + 1], out_engine_);
+  }
+  double waited() const { return waited_; }
+
+ private:
+  double now_ = 0, out_engine_ = 0, in_engine_ = 0, freed_ = 0, waited_ = 0;
+  IdVector<StepId, double> released_;  ///< before a step may begin: memory that copies out have held until then
+  IdVector<StepId, double> arrived_;   ///< and contents that it needs
+};
+
 }  // namespace
 
 void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absences, IdVector<StepId, size_t>& alive,
@@ -88,35 +118,20 @@ void widen_copies(const ResidencyProblem& problem, std::vector<Absence>& absence
 double exposed_seconds(const ResidencyProblem& problem, const std::vector<Absence>& absences) {
   std::vector<Absence> copies = absences;
   const Queues queues = queues_of(copies);
-  IdVector<StepId, double> seconds = problem.step_seconds;
   const IdVector<StepId, double> begin = beginnings(problem, absences);
-  for (const StepId s : seconds.ids()) seconds[s] = begin[s + 1] - begin[s];
-
-  double now = 0, out_engine = 0, in_engine = 0, waited = 0;
-  IdVector<StepId, double> released(seconds.size() + 1,
-                                    0);  // before a step may begin: memory that copies out have held until then
-  IdVector<StepId, double> arrived(seconds.size() + 1, 0);  // and contents that it needs
-  size_t next_out = 0, next_in = 0;
-  double freed = 0;
-  for (const StepId s : seconds.ids()) {
-    freed = std::max(freed, released[s]);
-    for (; next_in < queues.in.size() && queues.in[next_in]->fetched == s; ++next_in) {
-      const Absence& absence = *queues.in[next_in];
-      in_engine = std::max({in_engine, now, freed}) + bytes_of(problem, absence) / problem.in_rate;
-      double& needed = arrived[absence.before];
-      needed = std::max(needed, in_engine);
+  Timeline time(begin.size());
+  auto out = queues.out.begin(), in = queues.in.begin();
+  for (StepId s(0); s + 1 < begin.end_id(); ++s) {
+    time.free_memory_before(s);
+    for (; in != queues.in.end() && (*in)->fetched == s; ++in) {
+      time.copy_in(**in, bytes_of(problem, **in) / problem.in_rate);
     }
-    const double ready = std::max({now, freed, arrived[s]});
-    waited += ready - now;
-    now = ready + seconds[s];
-    for (; next_out < queues.out.size() && queues.out[next_out]->after == s; ++next_out) {
-      const Absence& absence = *queues.out[next_out];
-      out_engine = std::max(out_engine, now) + bytes_of(problem, absence) / problem.out_rate;
-      double& held = released[absence.released + 1];
-      held = std::max(held, out_engine);
+    time.run(s, begin[s + 1] - begin[s]);
+    for (; out != queues.out.end() && (*out)->after == s; ++out) {
+      time.copy_out(**out, bytes_of(problem, **out) / problem.out_rate);
     }
   }
-  return waited;
+  return time.waited();
 }
 
 }  // namespace robusta

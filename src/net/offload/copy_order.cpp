@@ -1,3 +1,9 @@
+// A stream runs in order, so only the last step of each other stream that touched a memory has to be waited for, and
+// only where nothing that was waited for before implies it: what each stream knows to be done is carried along as a
+// vector of one step per stream (vector clocks: Fidge 1988, Mattern 1989).
+//
+// What always holds: two steps of different streams that touch the same bytes, one of them writing, are ordered.
+
 #include "net/offload/copy_order.h"
 
 #include <algorithm>
@@ -35,7 +41,7 @@ class CopyOrder {
  public:
   explicit CopyOrder(Plan& plan) : plan_(plan), lives_(plan.values.size()), at_(plan.steps.size()) {}
 
-  void settle() {
+  void find_waits() {
     collect_lives();
     for (const StepId s : plan_.steps.ids()) {
       Step& step = plan_.steps[s];
@@ -135,6 +141,6 @@ class CopyOrder {
 
 }  // namespace
 
-void order_copies(Plan& plan) { CopyOrder(plan).settle(); }
+void order_copies(Plan& plan) { CopyOrder(plan).find_waits(); }
 
 }  // namespace robusta

@@ -1,6 +1,7 @@
 /// Turns a graph into steps and values. Internal to the planner.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,12 @@ class PlanBuilder {
   size_t choose_upload(SourceLayer& source, Step& step) const;
   void add_position();
   void add_unit(NodeId node);
+  UnitValues add_operands(UnitId unit);
+  ValueId add_forward_memory(UnitId unit, UnitValues& values);
+  bool wants_backward(const Unit& unit) const;
   void add_unit_backward(UnitId unit);
+  ValueId add_gradient(VersionId version, ValueId data);
+  void complete_after(StepId step, std::map<Param*, StepId>& last);
   ValueId new_value(std::string label, TensorDesc desc, bool persistent);
   ValueId new_raw(std::string label, size_t bytes);
   /// How a value is stored.
@@ -42,6 +48,8 @@ class PlanBuilder {
   ValueId add_top(VersionId version, const Form& form, bool persistent);
   /// The value in another form: a Reorder step, shared by all forward readers of the same content.
   ValueId in_form(ValueId value, const Form& form, UnitId unit, bool backward);
+  ValueId copy_of(ValueId content, const TensorDesc& wanted) const;
+  ValueId add_reorder(ValueId value, const TensorDesc& to, UnitId unit, bool backward);
   /// The gradient of a top as the kernel wants it; none if it is missing and may be.
   ValueId top_gradient(VersionId version, const Form& form, UnitId unit);
   static Form bottom_form(const Unit& unit, size_t bottom);
@@ -49,7 +57,8 @@ class PlanBuilder {
   ValueId constant(std::string label, const TensorDesc& desc, float content);
   Step& push(StepKind kind, UnitId unit, bool backward);
   void touch(ValueId value, StepId step);
-  void touch(const std::vector<ValueId>& values, StepId step);
+  /// All values of the step pushed last.
+  void touch_last_step();
   bool visible(VersionId version) const;
 
   const Graph& graph_;

@@ -1,0 +1,115 @@
+// Backward: units in reverse, each with the gradients that its layers were found to want (graph/gradient_flow.h).
+//
+// Reverse-mode differentiation (Griewank and Walther 2008, "Evaluating Derivatives", chapter 3). After split insertion
+// every version has one reader, so that gradients of versions are written once and never added up; only those of
+// parameters that several layers share are.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "net/plan/plan_builder.h"
+
+namespace robusta {
+namespace {
+
+/// Which values backward reads: the booking's word, or `otherwise` where it is silent.
+bool reads(const std::vector<bool>& booked, size_t i, bool otherwise) {
+  return booked.empty() ? otherwise : i < booked.size() && booked[i];
+}
+
+}  // namespace
+
+void PlanBuilder::add_backward() {
+  for (const UnitId u : plan_.units.ids().reversed()) {
+    const Unit& unit = plan_.units[u];
+    if (graph_.nodes[unit.nodes[0]].backward && unit.kernel && wants_backward(unit)) add_unit_backward(u);
+  }
+}
+
+bool PlanBuilder::wants_backward(const Unit& unit) const {
+  const auto any = [](const std::vector<bool>& flags) {
+    return std::find(flags.begin(), flags.end(), true) != flags.end();
+  };
+  return any(graph_.nodes[unit.nodes.front()].bottom_grads) || any(unit.param_grads);
+}
+
+void PlanBuilder::add_unit_backward(UnitId id) {
+  const Unit& unit = plan_.units[id];
+  const Booking& booking = unit.kernel->booking();
+  const UnitValues values = unit_values_[id];
+  const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[unit.nodes.back()];
+  std::vector<ValueId> top_diffs, bottom_diffs;
+  for (size_t t = 0; t < last.tops.size(); ++t) top_diffs.push_back(top_gradient(last.tops[t], top_form(unit, t), id));
+  for (size_t b = 0; b < first.bottoms.size(); ++b) {
+    bottom_diffs.push_back(first.bottom_grads[b] ? add_gradient(first.bottoms[b], values.bottoms[b]) : ValueId::none());
+  }
+  ValueId scratch;
+  if (booking.backward_scratch > 0) scratch = new_raw("scratch of " + first.layer->name(), booking.backward_scratch);
+
+  Step& step = push(StepKind::kBackward, id, true);
+  step.top_diffs = std::move(top_diffs);
+  step.bottom_diffs = std::move(bottom_diffs);
+  step.saved = values.saved;
+  step.scratch = scratch;
+  for (size_t b = 0; b < values.bottoms.size(); ++b) {
+    step.bottoms.push_back(reads(booking.reads_bottoms, b, true) ? values.bottoms[b] : ValueId::none());
+  }
+  for (size_t t = 0; t < values.tops.size(); ++t) {
+    step.tops.push_back(reads(booking.reads_tops, t, false) ? values.tops[t] : ValueId::none());
+  }
+  touch_last_step();
+}
+
+/// The gradient of a version, stored as the value that the kernel reads of it.
+ValueId PlanBuilder::add_gradient(VersionId version, ValueId data) {
+  const std::string label = "gradient of " + graph_.versions[version].name;
+  return plan_.diff[version] = new_value(label, plan_.values[data].desc, visible(version) && options_.keep_blobs);
+}
+
+ValueId PlanBuilder::top_gradient(VersionId version, const Form& form, UnitId unit) {
+  const BlobVersion& blob = graph_.versions[version];
+  const TensorDesc desc{blob.shape, form.type, nullptr};
+  ValueId& diff = plan_.diff[version];
+  const auto& seeds = options_.seed_diffs;
+  const bool seeded = !blob.hidden_by_later && std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end();
+  if (!diff && (blob.loss_weight != 0 || seeded)) diff = constant("gradient of " + blob.name, desc, blob.loss_weight);
+  if (diff) return in_form(diff, form, unit, true);
+  if (plan_.units[unit].kernel->booking().takes_missing_top_diffs) return ValueId::none();
+  return in_form(constant("zero gradient of " + blob.name, desc, 0), form, unit, true);
+}
+
+void PlanBuilder::mark_gradient_parts() {
+  std::map<Param*, StepId> last;
+  for (const StepId s : plan_.steps.ids()) {
+    Step& step = plan_.steps[s];
+    if (step.kind != StepKind::kBackward) continue;
+    const Unit& unit = plan_.units[step.unit];
+    step.first_part.assign(unit.params.size(), 0);
+    for (size_t i = 0; i < unit.params.size(); ++i) {
+      if (!unit.param_grads[i]) continue;
+      step.first_part[i] = !last.contains(unit.params[i]);
+      last[unit.params[i]] = s;
+    }
+  }
+  for (const StepId s : plan_.steps.ids()) {
+    if (plan_.steps[s].kind == StepKind::kBackward) complete_after(s, last);
+  }
+  const std::set<Param*> done(plan_.completion.begin(), plan_.completion.end());
+  for (const ParamPtr& param : graph_.params) {
+    if (!done.contains(param.get())) plan_.completion.push_back(param.get());
+  }
+}
+
+/// Notes the parameters whose last contribution comes from this step.
+void PlanBuilder::complete_after(StepId s, std::map<Param*, StepId>& last) {
+  for (Param* param : plan_.units[plan_.steps[s].unit].params) {
+    const auto found = last.find(param);
+    if (found == last.end() || found->second != s) continue;
+    plan_.steps[s].ready.push_back(param);
+    plan_.completion.push_back(param);
+    last.erase(found);
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,136 @@
+// Where values lie: steps are bound to addresses once, constants are written, and values go to the host and back in
+// plain order.
+
+#include <cstring>
+
+#include "net/run/executor.h"
+
+namespace robusta {
+
+void* Executor::address(ValueId index) {
+  if (!index) return nullptr;
+  const Value& value = plan_.values[index];
+  char* base = static_cast<char*>(value.persistent ? persistent_.data() : arena_.data());
+  // A tensor without elements still has to differ from one that is not there.
+  static char nothing[64];
+  return base ? base + value.offset : nothing;
+}
+
+Tensor Executor::tensor(ValueId value) {
+  if (!value) return {};
+  return {plan_.values[value].desc, address(value)};
+}
+
+std::vector<Tensor> Executor::bind_all(const std::vector<ValueId>& values) {
+  std::vector<Tensor> tensors;
+  for (const ValueId value : values) {
+    tensors.push_back(tensor(value));
+    if (value) options_.device->check(tensors.back().data, plan_.values[value].bytes);
+  }
+  return tensors;
+}
+
+void Executor::bind() {
+  for (const StepId s : plan_.steps.ids()) {
+    const Step& step = plan_.steps[s];
+    Bound& bound = bound_steps_[s];
+    bound.bottoms = bind_all(step.bottoms);
+    bound.tops = bind_all(step.tops);
+    bound.bottom_diffs = bind_all(step.bottom_diffs);
+    bound.top_diffs = bind_all(step.top_diffs);
+    bound.saved = address(step.saved);
+    bound.scratch = address(step.scratch);
+    bound.params = plan_.units[step.unit].params;
+    bound.accumulate.assign(bound.params.size(), 0);
+  }
+  bound_arena_ = arena_.data();
+  graphs_.forget();
+}
+
+void Executor::write_constants(double scale) {
+  for (const auto& [value, content] : plan_.constants) {
+    const auto scaled = static_cast<float>(content * scale);
+    write(value, std::vector<float>(static_cast<size_t>(tensor(value).count()), scaled));
+  }
+}
+
+void Executor::fill_constant_sources() {
+  for (const StepId s : plan_.steps.ids()) {
+    if (plan_.steps[s].kind != StepKind::kSource) continue;
+    for (const ValueId top : plan_.steps[s].tops) {
+      write(top, std::vector<float>(static_cast<size_t>(tensor(top).count()), 0.0f));
+    }
+    if (source_of(s)->constant()) write_constant_source(s);
+  }
+}
+
+void Executor::write_constant_source(StepId index) {
+  std::vector<Tensor> host = bound_steps_[index].tops;
+  std::vector<std::vector<char>> memory;
+  for (Tensor& top : host) top.data = memory.emplace_back(top.desc.bytes()).data();
+  source_of(index)->fill(host, pass_);
+  for (size_t t = 0; t < host.size(); ++t) {
+    stream_.copy_to_device(bound_steps_[index].tops[t].data, host[t].data, memory[t].size());
+  }
+  stream_.synchronize();
+}
+
+/// After the last step that uses it, not when the plan gives it up: until then a copy may be under way.
+void Executor::find_dead_memory() {
+  IdVector<ValueId, StepId> last(plan_.values.size());
+  for (const StepId s : plan_.steps.ids()) {
+    for_values(plan_.steps[s], [&](ValueId value) {
+      const Value& used = plan_.values[value];
+      if (!used.persistent) last[used.storage] = s;
+    });
+  }
+  dies_after_.resize(plan_.steps.size());
+  for (const ValueId v : last.ids()) {
+    if (last[v]) dies_after_[last[v]].push_back(v);
+  }
+}
+
+void Executor::poison_dead_memory(StepId index) {
+  const Step& step = plan_.steps[index];
+  Stream& stream = is_copy(step.kind) ? copies_->stream_of(step) : stream_;
+  for (const ValueId value : dies_after_[index]) {
+    void* memory = address(value);
+    const size_t bytes = plan_.values[value].bytes;
+    stream.run([memory, bytes] { std::memset(memory, 0xff, bytes); });
+  }
+}
+
+std::vector<float> Executor::read(ValueId value) {
+  const Tensor from = tensor(value);
+  std::vector<char> stored(from.desc.bytes()), plain(from.desc.plain().bytes());
+  if (from.count() > 0) stream_.copy_to_host(stored.data(), from.data, stored.size());
+  stream_.synchronize();
+  if (from.desc.layout) {
+    const auto reorder = make_reorder(from.desc, from.desc.plain());
+    std::vector<char> scratch(reorder->scratch_bytes());
+    reorder->run(stored.data(), plain.data(), scratch.data());
+  } else {
+    plain.swap(stored);
+  }
+  std::vector<float> numbers(static_cast<size_t>(from.count()));
+  to_floats(from.desc.dtype, plain.data(), numbers.data(), numbers.size());
+  return numbers;
+}
+
+void Executor::write(ValueId value, const std::vector<float>& numbers) {
+  const Tensor to = tensor(value);
+  std::vector<char> plain(to.desc.plain().bytes()), stored;
+  from_floats(to.desc.dtype, numbers.data(), plain.data(), numbers.size());
+  if (to.desc.layout) {
+    stored.resize(to.desc.bytes());
+    const auto reorder = make_reorder(to.desc.plain(), to.desc);
+    std::vector<char> scratch(reorder->scratch_bytes());
+    reorder->run(plain.data(), stored.data(), scratch.data());
+  } else {
+    stored.swap(plain);
+  }
+  if (to.count() > 0) stream_.copy_to_device(to.data, stored.data(), stored.size());
+  stream_.synchronize();
+}
+
+}  // namespace robusta
