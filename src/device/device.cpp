@@ -1,3 +1,5 @@
+// What devices do that have nothing of their own for it.
+
 #include "device/device.h"
 
 #include "robusta/error.h"

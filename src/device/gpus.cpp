@@ -1,3 +1,5 @@
+// Which GPUs there are: CUDA's, or fake ones that the environment asks for in tests.
+
 #include "device/gpus.h"
 
 #include <cstdio>

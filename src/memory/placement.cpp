@@ -1,3 +1,6 @@
+// Greedy by size (Pisarchyk and Lee 2020, section 5, offset calculation): the largest value first, each at the lowest
+// offset where it meets no other that is alive at the same time.
+
 #include "memory/placement.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Prints a plan. Nothing is computed here that planning does not know; FLOPs are the layers' own counts.
+
 #include "net/report.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Timing of kernels, as FFTW's planner does it (Frigo and Johnson 2005, "The Design and Implementation of FFTW3"):
+// every option runs on the machine at hand, and the record of the winners is kept.
+//
+// What always holds: a choice that was used is never changed within a run, for another kernel sums in another order.
+
 #include "net/tuning.h"
 
 #include <omp.h>

@@ -1,3 +1,5 @@
+// Channels last (NHWC) on the host: per image, the transpose of a matrix of channels by pixels.
+
 #include "tensor/channels_last.h"
 
 #include <cassert>

@@ -1,3 +1,5 @@
+// Counts of elements are checked against overflow where shapes come from users.
+
 #include "tensor/shape.h"
 
 #include "base/str.h"

@@ -1,3 +1,5 @@
+// What a descriptor takes in memory, and the reorders that layouts and devices have registered.
+
 #include "tensor/tensor.h"
 
 #include <cassert>

@@ -1,3 +1,5 @@
+// The host as a device: work runs at once, copies are memcpy, events are always reached.
+
 #include <sys/mman.h>
 #include <unistd.h>
 

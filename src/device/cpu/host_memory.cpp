@@ -1,3 +1,5 @@
+// What the kernel says is available, within the limits of the process.
+
 #include "device/cpu/host_memory.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Memory of one GPU by the CUDA runtime. Every call makes the GPU the thread's current one first.
+
 #include "device/cuda/cuda_device.h"
 
 #include <cuda_runtime_api.h>

@@ -1,3 +1,5 @@
+// CUDA's status codes as errors with a cause and a fix.
+
 #include "device/cuda/cuda_error.h"
 
 #include "base/str.h"

@@ -1,3 +1,7 @@
+// Streams, events and graphs of the CUDA runtime, and the cuBLAS handle that works in each stream.
+//
+// What always holds: an event is used again only when nobody but the pool holds it.
+
 #include "device/cuda/cuda_stream.h"
 
 #include <mutex>

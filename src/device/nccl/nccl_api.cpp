@@ -1,3 +1,5 @@
+// NCCL is loaded when first asked for, by name, so that one program runs with and without it.
+
 #include "device/nccl/nccl_api.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+// The device's part of the fake accelerator: the heap and the streams do the work.
+
 #include "device/sim/sim_device.h"
 
 #include <utility>

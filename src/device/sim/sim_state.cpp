@@ -1,3 +1,5 @@
+// The heap of the fake accelerator: host memory with a budget, poisoned wherever it holds nothing.
+
 #include "device/sim/sim_state.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A queue of work and a thread that runs it, per stream; recordings are lists of work.
+
 #include "device/sim/sim_stream.h"
 
 #include <cassert>

@@ -66,7 +66,7 @@ class Builder {
     connect_bottoms(node, id);
     infer(node);
     connect_tops(node, id);
-    params_.add(node, index);
+    params_.add(node);
     for (const VersionId v : node.tops) {
       LOG_INFO << "Top shape: " << graph_.versions[v].shape.str();
     }

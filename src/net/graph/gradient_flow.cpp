@@ -1,3 +1,6 @@
+// Two sweeps over the layers, as reachability asks for: upward from what learns, downward from the losses. A layer
+// takes part in backward where both arrive. `propagate_down` cuts edges, `force_backward` takes all of them.
+
 #include "net/graph/gradient_flow.h"
 
 #include <algorithm>
@@ -98,7 +101,7 @@ void mark_gradients(Graph& graph, const NetOptions& options) {
                  node.layer->name(), node.where);
     }
   }
-  // A parameter lent by another net keeps what that net has settled.
+  // A parameter lent by another net keeps what that net has decided.
   for (size_t i = 0; i < graph.params.size(); ++i) {
     if (graph.filled_here[i]) graph.params[i]->learns = false;
   }

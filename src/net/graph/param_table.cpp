@@ -1,3 +1,5 @@
+// Caffe's rules of sharing: one owner per name, whose shape and multipliers all others have to agree with.
+
 #include "net/graph/param_table.h"
 
 #include "base/str.h"
@@ -20,7 +22,7 @@ void agree(const char* what, float& value, bool& given, bool has, float wanted, 
 
 }  // namespace
 
-void ParamTable::add(Node& node, int index) {
+void ParamTable::add(Node& node) {
   const caffe::LayerParameter& layer = node.layer->param();
   const std::vector<ParamDecl> decls = node.layer->params();
   if (layer.param_size() > static_cast<int>(decls.size())) {
@@ -32,29 +34,22 @@ void ParamTable::add(Node& node, int index) {
   for (size_t i = 0; i < decls.size(); ++i) {
     const int n = static_cast<int>(i);
     const caffe::ParamSpec& spec = n < layer.param_size() ? layer.param(n) : kDefault;
-    ParamPtr param = lent(node, i, decls.size());
-    if (param) {
-      if (param->desc.shape != decls[i].shape) {
-        throw Error(ErrorKind::kConfig,
-                    str("parameter ", i, " has shape ", decls[i].shape.str(), " here and ", param->desc.shape.str(),
-                        " in the train net"),
-                    "give the layers of the same name the same sizes, or another name");
-      }
-    }
-    const auto known = spec.name().empty() ? named_.end() : named_.find(spec.name());
-    if (known != named_.end()) {
-      param = share(known->second, decls[i], spec);
-    } else {
-      const bool fresh = !param;
-      if (fresh) param = own(node, decls[i], spec, n);
-      graph_.params.push_back(param);
-      graph_.fillers.push_back(decls[i].filler);
-      graph_.filled_here.push_back(fresh);
-      if (!spec.name().empty()) named_[spec.name()] = {param, spec.has_lr_mult(), spec.has_decay_mult()};
-    }
-    node.params.push_back(param);
+    node.params.push_back(find_or_make(node, decls, i, spec));
     node.param_grads.push_back(!decls[i].statistic);
   }
+}
+
+ParamPtr ParamTable::find_or_make(const Node& node, const std::vector<ParamDecl>& decls, size_t i,
+                                  const caffe::ParamSpec& spec) {
+  const ParamPtr theirs = lent(node, decls, i);
+  const auto known = spec.name().empty() ? named_.end() : named_.find(spec.name());
+  if (known != named_.end()) return share(known->second, decls[i], spec);
+  ParamPtr param = theirs ? theirs : own(node, decls[i], spec, static_cast<int>(i));
+  graph_.params.push_back(param);
+  graph_.fillers.push_back(decls[i].filler);
+  graph_.filled_here.push_back(!theirs);
+  if (!spec.name().empty()) named_[spec.name()] = {param, spec.has_lr_mult(), spec.has_decay_mult()};
+  return param;
 }
 
 ParamPtr ParamTable::own(const Node& node, const ParamDecl& decl, const caffe::ParamSpec& spec, int i) {
@@ -85,13 +80,19 @@ ParamPtr ParamTable::share(Owner& owner, const ParamDecl& decl, const caffe::Par
   return owner.param;
 }
 
-ParamPtr ParamTable::lent(const Node& node, size_t i, size_t count) const {
+ParamPtr ParamTable::lent(const Node& node, const std::vector<ParamDecl>& decls, size_t i) const {
   if (!lender_) return nullptr;
   const std::vector<ParamPtr> theirs = lender_->layer_params(node.layer->name());
   if (theirs.empty()) return nullptr;
-  if (theirs.size() != count) {
-    throw Error(ErrorKind::kConfig, str(count, " parameters here and ", theirs.size(), " in the train net"),
+  if (theirs.size() != decls.size()) {
+    throw Error(ErrorKind::kConfig, str(decls.size(), " parameters here and ", theirs.size(), " in the train net"),
                 "give the layers of the same name the same definition, or another name");
+  }
+  if (theirs[i]->desc.shape != decls[i].shape) {
+    throw Error(ErrorKind::kConfig,
+                str("parameter ", i, " has shape ", decls[i].shape.str(), " here and ", theirs[i]->desc.shape.str(),
+                    " in the train net"),
+                "give the layers of the same name the same sizes, or another name");
   }
   return theirs[i];
 }

@@ -16,17 +16,19 @@ class ParamTable {
   /// `lender`: where parameters come from that another net shares with this one, or null.
   ParamTable(Graph& graph, const NetOptions& options, const Graph* lender)
       : graph_(graph), options_(options), lender_(lender) {}
-  void add(Node& node, int index);
+  /// Throws Error{kConfig} where sharers disagree.
+  void add(Node& node);
 
  private:
   struct Owner {
     ParamPtr param;
     bool lr_given = false, decay_given = false;
   };
+  ParamPtr find_or_make(const Node& node, const std::vector<ParamDecl>& decls, size_t i, const caffe::ParamSpec& spec);
   ParamPtr own(const Node& node, const ParamDecl& decl, const caffe::ParamSpec& spec, int i);
   ParamPtr share(Owner& owner, const ParamDecl& decl, const caffe::ParamSpec& spec);
   /// The parameter of the same layer in the net that lends its parameters, or null.
-  ParamPtr lent(const Node& node, size_t i, size_t count) const;
+  ParamPtr lent(const Node& node, const std::vector<ParamDecl>& decls, size_t i) const;
 
   Graph& graph_;
   const NetOptions& options_;

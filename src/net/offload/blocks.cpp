@@ -1,3 +1,6 @@
+// Values that share memory are one block. A step uses a block if it uses any value in it, and writes it unless its
+// result is an operand of the same content in the same memory.
+
 #include "net/offload/blocks.h"
 
 #include <algorithm>

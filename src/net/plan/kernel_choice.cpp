@@ -1,3 +1,8 @@
+// Longest chain first, best candidate first: a greedy cover of the graph by patterns (maximal munch: Cattell
+// 1978, "Formalization and Automatic Derivation of Code Generators").
+//
+// What always holds: every layer belongs to exactly one unit, and values between fused layers have no other reader.
+
 #include "net/plan/kernel_choice.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Bytes alive per step, and the step that has most of them.
+
 #include "net/plan/peak.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Which activations have 16 bits (mixed precision: Micikevicius et al. 2018, "Mixed Precision Training"). The types of
+// forward and backward are asked for apart in NVIDIA's files; only where both are FLOAT16 a layer stores 16 bits.
+
 #include "net/plan/precision.h"
 
 #include "base/log.h"

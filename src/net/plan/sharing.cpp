@@ -1,3 +1,9 @@
+// Values share memory in two ways: one takes over the place of another that its kernel may overwrite or pass on
+// (in-place computation), and values whose lifetimes do not meet lie at the same offsets (memory/placement.h).
+//
+// What always holds: a place is overwritten only after the last read of what was in it, and values that outlive the
+// pass share with nothing that does not.
+
 #include "net/plan/sharing.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The roofline model (Williams, Waterman and Patterson 2009): a step takes as long as its arithmetic or its memory
+// traffic, whichever is longer.
+
 #include "net/plan/step_cost.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Parameters, gradients and histories come first; the arena has what is left.
+
 #include "net/planner/budget.h"
 
 #include "memory/placement.h"

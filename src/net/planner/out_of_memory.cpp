@@ -1,3 +1,5 @@
+// The error that says what would fit: other batches are planned, and large model support, none of which takes memory.
+
 #include "net/planner/out_of_memory.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The order of planning: kernels and steps, who shares memory with whom, where everything lies. Large model support
+// comes last, so that it changes no kernel and hence no bit of the results.
+
 #include "net/planner/planner.h"
 
 #include "net/offload/offload.h"

@@ -1,3 +1,5 @@
+// Copies run in streams beside the steps; the plan says who waits for whom, and only that is waited for.
+
 #include "net/run/copy_streams.h"
 
 #include "base/bytes.h"

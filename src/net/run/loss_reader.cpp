@@ -1,3 +1,5 @@
+// The loss is copied to the host as the pass leaves it, and summed there in double.
+
 #include "net/run/loss_reader.h"
 
 #include <cassert>

@@ -1,3 +1,7 @@
+// Segments are found by walking the steps; a recording is kept for each that has run once.
+//
+// What always holds: a pass gives the same bits launched from recordings and step by step.
+
 #include "net/run/pass_graphs.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Double buffering: while the device reads one piece of page-locked memory the host fills the other.
+
 #include "net/run/uploads.h"
 
 #include <algorithm>

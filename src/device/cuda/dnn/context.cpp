@@ -1,3 +1,5 @@
+// One cuDNN handle per device, pointed at the stream that asks.
+
 #include "device/cuda/dnn/context.h"
 
 #include "device/cuda/dnn/dnn_error.h"

@@ -1,3 +1,5 @@
+// Owners of cuDNN's backend descriptors and their attributes.
+
 #include "device/cuda/dnn/descriptor.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// cuDNN's status codes as errors with a cause and a fix.
+
 #include "device/cuda/dnn/dnn_error.h"
 
 #include "base/str.h"

@@ -1,3 +1,5 @@
+// The engines that cuDNN offers for an operation, with what they take.
+
 #include "device/cuda/dnn/engines.h"
 
 #include <algorithm>

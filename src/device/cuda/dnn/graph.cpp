@@ -1,3 +1,5 @@
+// Operations become operation graphs, from which cuDNN's heuristics propose engines.
+
 #include "device/cuda/dnn/graph.h"
 
 namespace robusta::dnn {

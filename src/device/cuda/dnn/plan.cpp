@@ -1,3 +1,5 @@
+// An engine made ready: its workspace is known, and it runs on any pointers of the right form.
+
 #include "device/cuda/dnn/plan.h"
 
 #include <algorithm>

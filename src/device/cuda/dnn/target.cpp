@@ -1,3 +1,5 @@
+// Which device a graph is made for, also where none is at hand.
+
 #include "device/cuda/dnn/target.h"
 
 #include <cuda_runtime_api.h>
