@@ -67,9 +67,9 @@ void Eviction::reduce_to(size_t goal) {
         queue.push(now);
         continue;
       }
-      std::vector<Gap> news;
-      accept(now, news);
-      for (const Gap& gap : news) queue.push(gap);
+      std::vector<Gap> opened;
+      accept(now, opened);
+      for (const Gap& gap : opened) queue.push(gap);
       progress = true;
     }
   }
@@ -135,12 +135,12 @@ double Eviction::copy_seconds(const Gap& gap) const {
   return link + std::max(0.0, link - gap_seconds);
 }
 
-void Eviction::accept(const Gap& gap, std::vector<Gap>& news) {
+void Eviction::accept(const Gap& gap, std::vector<Gap>& opened) {
   const size_t use = use_at_or_before(gap.block, gap.after);
   tracks_[gap.block].away[use] = gap.repeated ? Away::kRepeated : Away::kCopied;
   change(block(gap.block).bytes, gap.after, gap.before, false);
   accepted_.push_back(gap);
-  if (gap.repeated) repeat_at(gap.block, gap.before, news);
+  if (gap.repeated) repeat_at(gap.block, gap.before, opened);
 }
 
 /// The last choices may have made earlier ones needless. (Repeated steps are cheap, and may serve one another.)

@@ -59,9 +59,9 @@ class Eviction {
   void add_extra(BlockId block, StepId before, Extra& extra) const;
   size_t bytes_of(const Extra& extra) const;
   double burden(const Extra& extra, StepId before) const;
-  void accept(const Gap& gap, std::vector<Gap>& news);
-  void repeat_at(BlockId block, StepId step, std::vector<Gap>& news);
-  void need_at(BlockId block, StepId step, std::vector<Gap>& news);
+  void accept(const Gap& gap, std::vector<Gap>& opened);
+  void repeat_at(BlockId block, StepId step, std::vector<Gap>& opened);
+  void need_at(BlockId block, StepId step, std::vector<Gap>& opened);
   void take_back_needless();
   size_t use_at_or_before(BlockId block, StepId step) const;
   const MemoryBlock& block(BlockId id) const { return problem_.blocks[id]; }

@@ -108,15 +108,15 @@ double Eviction::burden(const Extra& extra, StepId before) const {
   return sum;
 }
 
-/// Sees to what a block's steps want when they run once more before this step.
-void Eviction::repeat_at(BlockId index, StepId step, std::vector<Gap>& news) {
+/// What a block's steps read when they run once more before this step is used then, too.
+void Eviction::repeat_at(BlockId index, StepId step, std::vector<Gap>& opened) {
   change(block(index).repeat->scratch, step - 1, step + 1, true);
   used_[step] += block(index).repeat->scratch;
-  for (const MemoryBlock::Need& need : block(index).repeat->needs) need_at(need.block, step, news);
+  for (const MemoryBlock::Need& need : block(index).repeat->needs) need_at(need.block, step, opened);
 }
 
 /// One more use of a block. Where it was away until later, it now comes back for this step.
-void Eviction::need_at(BlockId index, StepId step, std::vector<Gap>& news) {
+void Eviction::need_at(BlockId index, StepId step, std::vector<Gap>& opened) {
   Track& t = tracks_[index];
   const size_t use = use_at_or_before(index, step);
   if (t.uses[use].step == step) return;
@@ -128,11 +128,11 @@ void Eviction::need_at(BlockId index, StepId step, std::vector<Gap>& news) {
   if (gone) {
     t.away[use] = Away::kRepeated;
     change(bytes, step - 1, step + 1, true);
-    return repeat_at(index, step, news);
+    return repeat_at(index, step, opened);
   }
   if (was_away) change(bytes, step - 1, t.uses[use + 2].step, true);
-  if (!was_away) collect(index, use, news);
-  collect(index, use + 1, news);
+  if (!was_away) collect(index, use, opened);
+  collect(index, use + 1, opened);
 }
 
 }  // namespace robusta

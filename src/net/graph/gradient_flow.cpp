@@ -77,6 +77,18 @@ class Flow {
   bool forced_;
 };
 
+/// A parameter learns where some layer wants its gradient. One lent by another net keeps what that net has decided.
+void mark_learning(Graph& graph) {
+  for (size_t i = 0; i < graph.params.size(); ++i) {
+    if (graph.filled_here[i]) graph.params[i]->learns = false;
+  }
+  for (const Node& node : graph.nodes) {
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      if (node.param_grads[i]) node.params[i]->learns = true;
+    }
+  }
+}
+
 }  // namespace
 
 void mark_gradients(Graph& graph, const NetOptions& options) {
@@ -101,15 +113,7 @@ void mark_gradients(Graph& graph, const NetOptions& options) {
                  node.layer->name(), node.where);
     }
   }
-  // A parameter lent by another net keeps what that net has decided.
-  for (size_t i = 0; i < graph.params.size(); ++i) {
-    if (graph.filled_here[i]) graph.params[i]->learns = false;
-  }
-  for (const Node& node : graph.nodes) {
-    for (size_t i = 0; i < node.params.size(); ++i) {
-      if (node.param_grads[i]) node.params[i]->learns = true;
-    }
-  }
+  mark_learning(graph);
 }
 
 }  // namespace robusta

@@ -41,7 +41,7 @@ int64_t largest_below(const Graph& graph, const NetOptions& options, const Graph
 }
 
 /// What large model support would make of this batch, and of the largest one.
-std::string way_out(const Graph& graph, const NetOptions& options, const Graph* lender, int64_t largest) {
+std::string suggestion(const Graph& graph, const NetOptions& options, const Graph* lender, int64_t largest) {
   if (options.device->is_host()) return "use " + batch_hint(largest, "");
   NetOptions with = options;
   with.lms = {};
@@ -74,7 +74,7 @@ Error out_of_memory(const Graph& graph, const Plan& plan, const NetOptions& opti
   NetOptions plain = options;
   plain.lms = {};
   const int64_t largest = largest_below(graph, plain, lender);
-  return Error(ErrorKind::kMemory, cause, way_out(graph, options, lender, largest)).at(graph.def.file);
+  return Error(ErrorKind::kMemory, cause, suggestion(graph, options, lender, largest)).at(graph.def.file);
 }
 
 }  // namespace robusta
