@@ -1,4 +1,4 @@
-// ReLU, Sigmoid, TanH, ELU and Power: functions of one element.
+// ReLU, Sigmoid, TanH, ELU, AbsVal and Power: functions of one element.
 
 #include <gtest/gtest.h>
 
@@ -22,10 +22,11 @@ const Function kFunctions[] = {
     {"type: 'ReLU' relu_param { negative_slope: -0.5 }"},
     {"type: 'Sigmoid'", true, false},
     {"type: 'TanH'"},
+    {"type: 'AbsVal'"},
     {"type: 'ELU'"},
     {"type: 'ELU' elu_param { alpha: 0.3 }"},
     {"type: 'ELU' elu_param { alpha: 1.67326324 lambda: 1.05070098 }"},
-    {"type: 'ELU' elu_param { alpha: -0.4 }", false},
+    {"type: 'ELU' elu_param { alpha: -0.4 }"},
     {"type: 'Power'"},
     {"type: 'Power' power_param { scale: 2.5 shift: -1 }", true, false},
     {"type: 'Power' power_param { power: 2 scale: 0.5 }"},

@@ -1,11 +1,11 @@
 /// One source, two targets.
 ///
-/// Files named *_gpu.cpp hold what runs on a GPU. nvcc compiles them into kernels of kind "cuda"; the host's compiler
-/// compiles the same files into kernels of kind "emulated", which run on host memory in plain loops, so that what they
-/// compute is tested where there is no GPU. Only the few primitives below this folder, and kernels that call NVIDIA's
-/// libraries, differ. What such a file shares by a header lies in `inline namespace ROBUSTA_GPU_TARGET`: the two
-/// compilations meet in one program. An unnamed namespace lies beside that, never within: files are also compiled in
-/// groups, and nvcc then takes the two unnamed ones for one.
+/// Files named *_gpu.cpp hold what runs on a GPU, files named *_formula.cpp what runs everywhere. nvcc compiles them
+/// into kernels of kind "cuda"; the host's compiler compiles the same files into kernels of kind "emulated", which run
+/// on host memory in plain loops, so that what they compute is tested where there is no GPU. Only the few primitives
+/// below this folder, and kernels that call NVIDIA's libraries, differ. What such a file shares by a header lies in
+/// `inline namespace ROBUSTA_GPU_TARGET`: the two compilations end up in one program. An unnamed namespace lies beside
+/// that, never within: files are also compiled in groups, and nvcc then takes the two unnamed ones for one.
 ///
 /// Files named *_cuda.cpp are compiled once, by the host's compiler with ROBUSTA_CUDA_CALLER defined: they call
 /// NVIDIA's libraries and what nvcc's compilation offers in such headers, and launch no kernels themselves. A test

@@ -1,15 +1,13 @@
-/// ReLU: what its kernels share.
+/// ReLU: what kernels that take a ReLU along with other layers ask of it.
 #pragma once
 
-#include "layers/kit/layer.h"
+#include "layers/kit/unary.h"
 
 namespace robusta {
 
-class ReluLayer : public Layer {
+class ReluLayer : public ElementwiseLayer {
  public:
-  using Layer::Layer;
-  Arity arity() const override { return {}; }
-  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override { return bottoms; }
+  using ElementwiseLayer::ElementwiseLayer;
   float slope() const { return param().relu_param().negative_slope(); }
 };
 

@@ -1,0 +1,162 @@
+/// Layers that compute y = f(x) for each element: their meaning, and the kernels of the CPU.
+///
+/// f is given once, as a formula: a class template over the functions it is made of (math.h), so that one text serves
+/// the reference, vectors and GPUs (backends/formula.h).
+///   template <typename Math>
+///   struct Formula {
+///     using T = typename Math::T;
+///     explicit Formula(const caffe::LayerParameter& layer);   // or a default constructor
+///     SlopeFrom slope_from() const;                           // what the derivative is computed from
+///     ROBUSTA_GPU T value(T x) const;                         // f(x)
+///     ROBUSTA_GPU T slope(T s) const;                         // the derivative, from x or y; any s when constant
+///     bool vectorises() const;                                // optional: false where VectorMath will not do
+///   };
+#pragma once
+
+#include <type_traits>
+
+#include "layers/kit/booking.h"
+#include "layers/kit/elementwise.h"
+#include "layers/kit/math.h"
+
+namespace robusta {
+
+/// What the derivative of a function is computed from.
+enum class SlopeFrom { kNothing, kBottom, kTop };
+
+/// One bottom, one top of its shape.
+class ElementwiseLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity arity() const override { return {}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override { return bottoms; }
+};
+
+/// The value that slope() wants; any valid memory when it wants none.
+inline const void* slope_argument(SlopeFrom from, const KernelRun& run) {
+  if (from == SlopeFrom::kNothing) return run.top_diffs[0].data;
+  return from == SlopeFrom::kTop ? run.tops[0].data : run.bottoms[0].data;
+}
+
+inline void book_unary(SlopeFrom from, Booking& booking) {
+  book_reads(from == SlopeFrom::kBottom, from == SlopeFrom::kTop, booking);
+  book_in_place(booking);
+}
+
+template <typename Formula>
+Formula make_formula(const KernelRequest& request) {
+  if constexpr (std::is_constructible_v<Formula, const caffe::LayerParameter&>) {
+    return Formula(request.layers[0]->param());
+  } else {
+    return Formula();
+  }
+}
+
+/// Whether the padding of blocked layouts, which is zero, stays zero in both directions.
+template <typename Formula>
+bool keeps_zero(const Formula& f) {
+  return f.value(0) == 0 && std::isfinite(f.slope(0));
+}
+
+/// Plain tensors of any type. `Formula`: over ExactMath<T>.
+template <typename T, typename Formula>
+class UnaryReference : public Kernel {
+ public:
+  explicit UnaryReference(const KernelRequest& request) : f_(make_formula<Formula>(request)) {
+    book_unary(f_.slope_from(), booking_);
+  }
+  std::string describe() const override { return "reference"; }
+
+  void forward(const KernelRun& run) override {
+    const T* x = run.bottoms[0].as<T>();
+    T* y = run.tops[0].as<T>();
+    parallel_for(run.tops[0].count(), kElementwiseGrain, [=, this](int64_t i) { y[i] = f_.value(x[i]); });
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const T* s = static_cast<const T*>(slope_argument(f_.slope_from(), run));
+    const T* dy = run.top_diffs[0].as<T>();
+    T* dx = run.bottom_diffs[0].as<T>();
+    parallel_for(run.bottom_diffs[0].count(), kElementwiseGrain,
+                 [=, this](int64_t i) { dx[i] = dy[i] * f_.slope(s[i]); });
+  }
+
+ private:
+  Formula f_;
+};
+
+namespace detail {
+
+// Not `restrict`: the planner may have put result and argument into the same memory, element upon element.
+template <typename Formula>
+ROBUSTA_SIMD void map_values(Formula f, const float* x, float* y, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] = f.value(x[i]);
+}
+
+template <typename Formula>
+ROBUSTA_SIMD void map_slopes(Formula f, const float* s, const float* dy, float* dx, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] * f.slope(s[i]);
+}
+
+}  // namespace detail
+
+/// f32 in any layout, with vectorised loops. `Formula`: over VectorMath.
+template <typename Formula>
+class UnaryNative : public Kernel {
+ public:
+  UnaryNative(const KernelRequest& request, const Formula& f) : f_(f) {
+    count_ = book_shared_layout(request, keeps_zero(f_), booking_);
+    book_unary(f_.slope_from(), booking_);
+  }
+  std::string describe() const override { return "native"; }
+
+  void forward(const KernelRun& run) override {
+    const float* x = run.bottoms[0].as<float>();
+    float* y = run.tops[0].as<float>();
+    parallel_ranges(count_, kElementwiseGrain, [=, this](int64_t begin, int64_t end) {
+      detail::map_values(f_, x + begin, y + begin, end - begin);
+    });
+  }
+
+  void backward(const KernelRun& run) override {
+    if (!run.bottom_diffs[0]) return;
+    const float* s = static_cast<const float*>(slope_argument(f_.slope_from(), run));
+    const float* dy = run.top_diffs[0].as<float>();
+    float* dx = run.bottom_diffs[0].as<float>();
+    parallel_ranges(count_, kElementwiseGrain, [=, this](int64_t begin, int64_t end) {
+      detail::map_slopes(f_, s + begin, dy + begin, dx + begin, end - begin);
+    });
+  }
+
+ private:
+  Formula f_;
+  int64_t count_;
+};
+
+/// Factories for registering.
+template <template <typename> class Formula>
+std::unique_ptr<Kernel> make_unary_reference(const KernelRequest& request, std::string&) {
+  return dispatch(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    using T = decltype(t);
+    return std::make_unique<UnaryReference<T, Formula<ExactMath<T>>>>(request);
+  });
+}
+
+template <template <typename> class Formula>
+std::unique_ptr<Kernel> make_unary_native(const KernelRequest& request, std::string& why_not) {
+  using F = Formula<VectorMath>;
+  if (!is_f32(request, why_not)) return nullptr;
+  const F f = make_formula<F>(request);
+  if constexpr (requires { f.vectorises(); }) {
+    if (!f.vectorises()) {
+      why_not = "needs functions that have no vectorised form";
+      return nullptr;
+    }
+  }
+  return std::make_unique<UnaryNative<F>>(request, f);
+}
+
+}  // namespace robusta

@@ -1,0 +1,20 @@
+// Sigmoid: y = 1 / (1 + e^-x).
+
+#include "layers/backends/formula.h"
+
+namespace robusta {
+namespace {
+
+template <typename Math>
+struct Sigmoid {
+  using T = typename Math::T;
+  static SlopeFrom slope_from() { return SlopeFrom::kTop; }
+  ROBUSTA_GPU T value(T x) const { return Math::sigmoid(x); }
+  ROBUSTA_GPU T slope(T y) const { return y * (1 - y); }
+};
+
+}  // namespace
+
+ROBUSTA_REGISTER_FORMULA("Sigmoid", Sigmoid);
+
+}  // namespace robusta

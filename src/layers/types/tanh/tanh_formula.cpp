@@ -1,0 +1,20 @@
+// TanH: y = tanh(x).
+
+#include "layers/backends/formula.h"
+
+namespace robusta {
+namespace {
+
+template <typename Math>
+struct Tanh {
+  using T = typename Math::T;
+  static SlopeFrom slope_from() { return SlopeFrom::kTop; }
+  ROBUSTA_GPU T value(T x) const { return Math::tanh(x); }
+  ROBUSTA_GPU T slope(T y) const { return 1 - y * y; }
+};
+
+}  // namespace
+
+ROBUSTA_REGISTER_FORMULA("TanH", Tanh);
+
+}  // namespace robusta
