@@ -1,7 +1,10 @@
+// The alias kernel: two bookings, one for plain tensors and one for any layout, and a copy where memory is not shared.
+
 #include "layers/kit/alias_kernel.h"
 
 #include <cassert>
 
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 
 namespace robusta {
@@ -13,10 +16,8 @@ class AliasKernel : public Kernel {
     assert(request.bottoms.size() == 1 && request.tops.size() == 1);
     assert(request.bottoms[0].count() == request.tops[0].count());
     if (any_layout) book_shared_layout(request, true, booking_);
-    booking_.reads_bottoms = {false};
-    booking_.reads_tops = {false};
-    booking_.forward_aliases = {{0, 0, true}};
-    booking_.backward_aliases = {{0, 0, true}};
+    book_reads_nothing(1, booking_);
+    book_same_content(booking_);
   }
   std::string describe() const override { return any_layout_ ? "native" : "reference"; }
   void forward(const KernelRun& run) override { copy_unless_shared(run.bottoms[0], run.tops[0]); }

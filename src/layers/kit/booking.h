@@ -31,6 +31,20 @@ inline void book_same_content(Booking& booking) {
   booking.backward_aliases = {{0, 0, true}};
 }
 
+/// Bottoms side by side in one top: Concat.
+inline void book_join(size_t bottoms, Booking& booking) {
+  booking.repeatable = true;
+  book_reads_nothing(bottoms, booking);
+  if (bottoms == 1) book_same_content(booking);
+}
+
+/// One bottom cut into tops: Slice. Nobody need use each top.
+inline void book_cut(size_t tops, Booking& booking) {
+  book_reads_nothing(1, booking);
+  booking.takes_missing_top_diffs = true;
+  if (tops == 1) book_same_content(booking);
+}
+
 /// Every top is the bottom, whose gradient is the sum of theirs. The sum may be written over its first `terms` terms.
 inline void book_branches(size_t tops, size_t terms, Booking& booking) {
   book_reads_nothing(1, booking);

@@ -1,3 +1,9 @@
+// Row loops of Scale, Bias and InnerProduct.
+//
+// Where channels are stored side by side (inner 1) a row holds all of them, and factors are read along with it; else a
+// row is one channel. Sums go over f32 in stretches short enough to lose nothing that counts, and over stretches in
+// double.
+
 #include "layers/kit/channel_rows.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The layout that elementwise kernels agree on, and copies over all threads.
+
 #include "layers/kit/elementwise.h"
 
 #include <cassert>

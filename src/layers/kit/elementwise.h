@@ -1,7 +1,7 @@
 /// What elementwise kernels share: the layout they all work in, and copies. Functions of one argument: unary.h.
 ///
 /// An elementwise kernel need not know how its tensors are stored as long as all are stored alike: it walks over the
-/// storage. Only padding wants care: it must stay zero.
+/// storage. Only padding needs care: it must stay zero.
 #pragma once
 
 #include "base/parallel.h"
@@ -19,7 +19,16 @@ inline int64_t stored_count(const TensorDesc& desc) { return static_cast<int64_t
 /// False, with a reason, for all but f32: what native kernels ask first.
 bool is_f32(const KernelRequest& request, std::string& why_not);
 
-/// Settles one layout for all bottoms and tops: that of the first bottom that is not plain. A padded one only when the
+/// Registers `Class`, with constructor Class(const KernelRequest&), as the native kernel of a layer type, in f32.
+#define ROBUSTA_REGISTER_NATIVE(type, Class)                                                             \
+  static std::unique_ptr<::robusta::Kernel> make_native_##Class(const ::robusta::KernelRequest& request, \
+                                                                std::string& why_not) {                  \
+    if (!::robusta::is_f32(request, why_not)) return nullptr;                                            \
+    return std::make_unique<Class>(request);                                                             \
+  }                                                                                                      \
+  ROBUSTA_REGISTER_KERNEL(type, "native", 10, make_native_##Class)
+
+/// Books one layout for all bottoms and tops: that of the first bottom that is not plain. A padded one only when the
 /// kernel makes zeros of zeros (`keeps_zero`), else plain. Returns the number of stored elements of bottom 0.
 /// REQUIRES: all bottoms and tops have one shape.
 int64_t book_shared_layout(const KernelRequest& request, bool keeps_zero, Booking& booking);

@@ -1,3 +1,8 @@
+// The filler types: a table of how each checks its settings and draws its numbers.
+//
+// All numbers come from one Philox stream in the order of the elements, so they depend neither on threads nor on the
+// element type.
+
 #include "layers/kit/filler.h"
 
 #include <algorithm>

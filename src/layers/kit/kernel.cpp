@@ -1,3 +1,6 @@
+// The registry of kernels. Filled by static initialisers of the kernels' files, in any order; read only afterwards, so
+// that threads need no lock.
+
 #include "layers/kit/kernel.h"
 
 #include <algorithm>

@@ -11,6 +11,18 @@
 
 namespace robusta {
 
+/// Throws Error{kConfig} unless there is one label for each position of `scores` outside of the class axis, which the
+/// field `axis_field` of the prototxt names.
+inline void check_label_count(const Shape& scores, int axis, const Shape& labels, const std::string& axis_field) {
+  const int64_t positions = scores.count(0, axis) * scores.count(axis + 1);
+  if (labels.count() == positions) return;
+  throw Error(ErrorKind::kConfig,
+              str("the scores (", scores.str(), ") have ", positions, " positions outside axis ", axis,
+                  ", but there are ", labels.count(), " labels (", labels.str(), ")"),
+              "give one label per position; " + axis_field + " names the class axis")
+      .in_field("bottom");
+}
+
 /// The label as an integer: cut towards zero, as Caffe does. What is no number or does not fit: the smallest int.
 /// constexpr: GPU kernels may call it, too.
 template <typename T>

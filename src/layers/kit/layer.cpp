@@ -1,3 +1,6 @@
+// The registry of layer types. Filled by static initialisers of the layers' files; read only afterwards, so that
+// threads need no lock.
+
 #include "layers/kit/layer.h"
 
 #include <map>

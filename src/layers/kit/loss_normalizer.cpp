@@ -1,3 +1,8 @@
+// The divisors of BVLC Caffe's LossParameter.
+//
+// Gradients are averaged over the ranks after backward. So each rank divides by (the divisor of the whole batch) /
+// (number of ranks): the mean of what the ranks have is then what one rank with the whole batch would have.
+
 #include "layers/kit/loss_normalizer.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Concat and Slice as copies of bytes: a row of the whole is the rows of the pieces, one behind the other.
+
 #include "layers/kit/pieces.h"
 
 #include <cassert>

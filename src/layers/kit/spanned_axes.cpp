@@ -1,3 +1,5 @@
+// Which axes of bottom 0 the parameter or the second bottom of Scale and Bias stands for, with errors by field.
+
 #include "layers/kit/spanned_axes.h"
 
 #include "base/str.h"

@@ -32,7 +32,7 @@ class ElementwiseLayer : public Layer {
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override { return bottoms; }
 };
 
-/// The value that slope() wants; any valid memory when it wants none.
+/// What slope() is computed from; any valid memory where it needs nothing.
 inline const void* slope_argument(SlopeFrom from, const KernelRun& run) {
   if (from == SlopeFrom::kNothing) return run.top_diffs[0].data;
   return from == SlopeFrom::kTop ? run.tops[0].data : run.bottoms[0].data;

@@ -1,8 +1,12 @@
+// Weighted sums by blocks that stay in the first-level cache while terms are added to them: each term is read from
+// memory once, and the sum written once.
+
 #include "layers/kit/weighted_sum.h"
 
 #include <algorithm>
 
 #include "layers/kit/blocks.h"
+#include "layers/kit/rectifier.h"
 
 namespace robusta {
 namespace {
@@ -24,15 +28,12 @@ ROBUSTA_SIMD void add_two_weighted(const float* a, float wa, const float* b, flo
 
 ROBUSTA_SIMD void add_two_relu(const float* a, const float* b, float slope, float* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    const float sum = a[i] + b[i];
-    to[i] = sum > 0 ? sum : slope * sum;
-  }
+  for (int64_t i = 0; i < count; ++i) to[i] = rectified(a[i] + b[i], slope);
 }
 
 ROBUSTA_SIMD void relu(float slope, float* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = to[i] > 0 ? to[i] : slope * to[i];
+  for (int64_t i = 0; i < count; ++i) to[i] = rectified(to[i], slope);
 }
 
 void add(const SumTerm& a, const SumTerm& b, float* to, int64_t begin, int64_t count) {

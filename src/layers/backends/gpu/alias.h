@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "device/gpu/copy.h"
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 
 namespace robusta {
@@ -21,10 +22,8 @@ class AliasGpu : public Kernel {
     assert(request.bottoms[0].count() == request.tops[0].count());
     if (any_layout) book_shared_layout(request, true, booking_);
     booking_.bottom_types = booking_.top_types = {request.bottoms[0].dtype};
-    booking_.reads_bottoms = {false};
-    booking_.reads_tops = {false};
-    booking_.forward_aliases = {{0, 0, true}};
-    booking_.backward_aliases = {{0, 0, true}};
+    book_reads_nothing(1, booking_);
+    book_same_content(booking_);
   }
   std::string describe() const override { return "gpu"; }
   void forward(const KernelRun& run) override { gpu_copy_unless_shared(run.stream, run.bottoms[0], run.tops[0]); }

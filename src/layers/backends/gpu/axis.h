@@ -7,7 +7,7 @@
 
 #include "device/gpu/divisor.h"
 #include "device/gpu/reduce.h"
-#include "layers/types/softmax/softmax_math.h"
+#include "layers/kit/axis_view.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {

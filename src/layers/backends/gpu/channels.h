@@ -9,7 +9,7 @@
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
-/// Settles one layout for bottom 0 and top 0 and returns how their elements lie. `plain` is the view of plain arrays.
+/// Books one layout for bottom 0 and top 0 and returns how their elements lie. `plain` is the view of plain arrays.
 /// The producer's layout is taken where that view goes by the channels of axis 1, or has one channel only; else plain.
 /// Other bottoms are plain.
 inline ChannelView book_channel_view(const KernelRequest& request, const ChannelView& plain, Booking& booking) {

@@ -30,5 +30,25 @@ std::unique_ptr<Kernel> make_as_bottom(const KernelRequest& request, const More&
   });
 }
 
+/// For kernels that take bottom 0 as it is stored, T: other bottoms (labels, targets) and all tops are f32.
+template <typename T>
+void book_scores(const KernelRequest& request, Booking& booking) {
+  booking.bottom_types.assign(request.bottoms.size(), DType::kF32);
+  booking.bottom_types[0] = dtype_of<T>();
+  booking.top_types.assign(request.tops.size(), DType::kF32);
+}
+
 }  // namespace ROBUSTA_GPU_TARGET
 }  // namespace robusta
+
+/// Register `Class<T>`, with constructor Class(const KernelRequest&), as the GPU's kernel of a layer type: made by
+/// make_stored, or by make_as_bottom.
+#define ROBUSTA_REGISTER_GPU_STORED(type, Class) ROBUSTA_REGISTER_GPU_MADE(type, Class, make_stored)
+#define ROBUSTA_REGISTER_GPU_AS_BOTTOM(type, Class) ROBUSTA_REGISTER_GPU_MADE(type, Class, make_as_bottom)
+#define ROBUSTA_REGISTER_GPU_MADE(type, Class, make)                                                  \
+  static std::unique_ptr<::robusta::Kernel> make_gpu_##Class(const ::robusta::KernelRequest& request, \
+                                                             std::string& why_not) {                  \
+    if (!::robusta::gpu_takes(request, why_not)) return nullptr;                                      \
+    return ::robusta::make<Class>(request);                                                           \
+  }                                                                                                   \
+  ROBUSTA_REGISTER_GPU_KERNEL(type, "gpu", 10, make_gpu_##Class)

@@ -53,7 +53,7 @@ struct CopyPieces {
 
 class GpuPieces {
  public:
-  /// Settles the layouts: all channels last where one of `given` (the bottoms) is, else plain. All are of `type`.
+  /// Chooses the layouts: all channels last where one of `given` (the bottoms) is, else plain. All are of `type`.
   /// REQUIRES: `whole` is one tensor; the extents of `pieces` along `axis` add up to its; the others are equal.
   GpuPieces(const std::vector<TensorDesc>& whole, const std::vector<TensorDesc>& pieces, int axis,
             const std::vector<TensorDesc>& given, DType type) {
@@ -67,8 +67,12 @@ class GpuPieces {
     assert(at_.back() * rows_ == whole[0].count() * static_cast<int64_t>(size_of(type)));
   }
 
-  /// What a kernel books for a tensor that is the whole or a piece.
-  Layout layout_of(const TensorDesc& desc) const { return last_ ? channels_last(desc) : nullptr; }
+  /// What a kernel books for the whole or for the pieces.
+  std::vector<Layout> layouts_of(const std::vector<TensorDesc>& descs) const {
+    std::vector<Layout> layouts;
+    for (const TensorDesc& desc : descs) layouts.push_back(last_ ? channels_last(desc) : nullptr);
+    return layouts;
+  }
 
   /// Writes the pieces side by side into `whole`; a null piece counts as zeros. A single piece may share its memory.
   void join(Stream* stream, std::span<const Tensor> pieces, const Tensor& whole) const {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "device/gpu/pack.h"
+#include "layers/kit/rectifier.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
@@ -38,7 +39,7 @@ struct AddTerms {
       const Pack<float, N> term = load_pack<N>(terms[t].data + i);
       for (int k = 0; k < N; ++k) sum.at[k] += terms[t].weight * term.at[k];
     }
-    for (int k = 0; k < N; ++k) sum.at[k] = sum.at[k] > 0 ? sum.at[k] : slope * sum.at[k];
+    for (int k = 0; k < N; ++k) sum.at[k] = rectified(sum.at[k], slope);
     store_pack(sum, to + i);
   }
 };

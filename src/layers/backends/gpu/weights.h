@@ -1,6 +1,6 @@
 /// Weights beside activations of 16 bits. For files named *_gpu.cpp.
 ///
-/// Parameters are f32. A matrix product wants both factors in one type, so a pass rounds the weights into scratch
+/// Parameters are f32. A matrix product takes both factors in one type, so a pass rounds the weights into scratch
 /// memory each time it runs: training changes them anyway, and a pass that does the same each time can be part of a
 /// CUDA graph.
 #pragma once
@@ -28,7 +28,7 @@ struct RoundWeight {
 
 }  // namespace detail
 
-/// Bytes that stored_weights<T> wants, a multiple of what memory is aligned to.
+/// Bytes that stored_weights<T> needs, a multiple of what memory is aligned to.
 template <typename T>
 size_t stored_weights_bytes(int64_t count) {
   return dtype_of<T>() == DType::kF32 ? 0 : align_up(static_cast<size_t>(count) * sizeof(T));

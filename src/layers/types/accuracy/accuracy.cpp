@@ -4,23 +4,17 @@
 
 #include "base/str.h"
 #include "layers/kit/axis.h"
-#include "layers/kit/kernel.h"
+#include "layers/kit/axis_view.h"
+#include "layers/kit/booking.h"
 #include "layers/kit/labels.h"
-#include "layers/types/softmax/softmax_math.h"
 
 namespace robusta {
 
 std::vector<Shape> AccuracyLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const Shape& scores = bottoms[0];
   axis_ = canonical_axis(scores, param().accuracy_param().axis(), "accuracy_param.axis");
-  const int64_t positions = scores.count(0, axis_) * scores.count(axis_ + 1), classes = scores[axis_];
-  if (bottoms[1].count() != positions) {
-    throw Error(ErrorKind::kConfig,
-                str("the scores (", scores.str(), ") have ", positions, " positions outside axis ", axis_,
-                    ", but there are ", bottoms[1].count(), " labels (", bottoms[1].str(), ")"),
-                "give one label per position; accuracy_param.axis names the class axis")
-        .in_field("bottom");
-  }
+  const int64_t classes = scores[axis_];
+  check_label_count(scores, axis_, bottoms[1], "accuracy_param.axis");
   if (top_k() < 1 || top_k() > classes) {
     throw Error(ErrorKind::kConfig, str("top_k ", top_k(), " does not lie between 1 and the ", classes, " classes"))
         .in_field("accuracy_param.top_k");
@@ -37,8 +31,8 @@ class AccuracyReference : public Kernel {
   explicit AccuracyReference(const KernelRequest& request)
       : layer_(request.layer<AccuracyLayer>()),
         view_(request.bottoms[0].shape, layer_.axis()),
-        per_sample_(std::max<int64_t>(1, view_.positions() / request.bottoms[0].shape[0])) {
-    booking_.reads_bottoms = {false, false};
+        per_sample_(view_.positions_per(request.bottoms[0].shape[0])) {
+    book_reads_nothing(2, booking_);
     if (request.tops.size() == 2) booking_.forward_scratch = static_cast<size_t>(view_.classes) * sizeof(int64_t);
   }
   std::string describe() const override { return "reference"; }

@@ -3,6 +3,7 @@
 #include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/labels.h"
+#include "layers/kit/booking.h"
 #include "layers/types/accuracy/accuracy.h"
 
 namespace robusta {
@@ -86,11 +87,9 @@ class AccuracyGpu : public Kernel {
       : view_(view),
         top_k_(layer.top_k()),
         sums_(reduce_all_scratch<HitShare>(view.positions())),
-        labels_(request, view.classes, std::max<int64_t>(1, view.positions() / request.bottoms[0].shape[0]),
-                layer.ignored()) {
-    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
-    booking_.top_types.assign(request.tops.size(), DType::kF32);
-    booking_.reads_bottoms = {false, false};
+        labels_(request, view.classes, view.positions_per(request.bottoms[0].shape[0]), layer.ignored()) {
+    book_scores<T>(request, booking_);
+    book_reads_nothing(request.bottoms.size(), booking_);
     booking_.forward_scratch = sums_ + static_cast<size_t>(view.positions()) * sizeof(int);
   }
 
@@ -100,13 +99,8 @@ class AccuracyGpu : public Kernel {
   LabelWatch labels_;
 };
 
-std::unique_ptr<Kernel> make_accuracy_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_as_bottom<AccuracyGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("Accuracy", "gpu", 10, make_accuracy_gpu);
+ROBUSTA_REGISTER_GPU_AS_BOTTOM("Accuracy", AccuracyGpu);
 
 }  // namespace robusta

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "layers/kit/axis.h"
-#include "layers/kit/kernel.h"
+#include "layers/kit/booking.h"
 
 namespace robusta {
 
@@ -40,7 +40,7 @@ class ArgMaxReference : public Kernel {
  public:
   explicit ArgMaxReference(const KernelRequest& request)
       : layer_(request.layer<ArgMaxLayer>()), view_(layer_.view(request.bottoms[0].shape)) {
-    booking_.reads_bottoms = {false};
+    book_reads_nothing(1, booking_);
     booking_.forward_scratch = static_cast<size_t>(view_.classes) * sizeof(Entry);
   }
   std::string describe() const override { return "reference"; }

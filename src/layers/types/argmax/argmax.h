@@ -2,8 +2,8 @@
 /// kernels.
 #pragma once
 
+#include "layers/kit/axis_view.h"
 #include "layers/kit/layer.h"
-#include "layers/types/softmax/softmax_math.h"
 
 namespace robusta {
 

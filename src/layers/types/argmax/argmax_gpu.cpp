@@ -3,6 +3,7 @@
 
 #include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/elementwise.h"
+#include "layers/kit/booking.h"
 #include "layers/types/argmax/argmax.h"
 
 namespace robusta {
@@ -51,9 +52,8 @@ class ArgMaxGpu : public Kernel {
  public:
   explicit ArgMaxGpu(const KernelRequest& request)
       : layer_(request.layer<ArgMaxLayer>()), view_(layer_.view(request.bottoms[0].shape)) {
-    booking_.bottom_types = {dtype_of<T>()};
-    booking_.top_types = {DType::kF32};
-    booking_.reads_bottoms = {false};
+    book_scores<T>(request, booking_);
+    book_reads_nothing(request.bottoms.size(), booking_);
     booking_.forward_scratch = static_cast<size_t>(view_.positions()) * sizeof(ArgMaxEntry);
   }
   std::string describe() const override { return "gpu"; }
@@ -81,13 +81,8 @@ class ArgMaxGpu : public Kernel {
   AxisView view_;
 };
 
-std::unique_ptr<Kernel> make_argmax_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_as_bottom<ArgMaxGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("ArgMax", "gpu", 10, make_argmax_gpu);
+ROBUSTA_REGISTER_GPU_AS_BOTTOM("ArgMax", ArgMaxGpu);
 
 }  // namespace robusta

@@ -4,8 +4,7 @@
 
 #include "base/str.h"
 #include "layers/kit/axis.h"
-#include "layers/kit/kernel.h"
-#include "layers/kit/pieces.h"
+#include "layers/kit/pieces_kernels.h"
 
 namespace robusta {
 
@@ -37,27 +36,8 @@ std::vector<Shape> ConcatLayer::infer_tops(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-class ConcatKernel : public Kernel {
- public:
-  explicit ConcatKernel(const KernelRequest& request)
-      : pieces_(request.tops[0], request.bottoms, request.layer<ConcatLayer>().axis()) {
-    booking_.repeatable = true;
-    booking_.reads_bottoms.assign(request.bottoms.size(), false);
-    if (request.bottoms.size() == 1) {
-      booking_.forward_aliases = {{0, 0, true}};
-      booking_.backward_aliases = {{0, 0, true}};
-    }
-  }
-  std::string describe() const override { return "reference"; }
-  void forward(const KernelRun& run) override { pieces_.join(run.bottoms, run.tops[0]); }
-  void backward(const KernelRun& run) override { pieces_.cut(run.top_diffs[0], run.bottom_diffs); }
-
- private:
-  Pieces pieces_;
-};
-
 std::unique_ptr<Kernel> make_concat(const KernelRequest& request, std::string&) {
-  return std::make_unique<ConcatKernel>(request);
+  return std::make_unique<JoinKernel>(request, request.layer<ConcatLayer>().axis(), "reference");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Concat on the GPU, plain or channels last.
 
 #include "layers/backends/gpu/pieces.h"
-#include "layers/kit/kernel.h"
+#include "layers/kit/booking.h"
 #include "layers/types/concat/concat.h"
 
 namespace robusta {
@@ -14,21 +14,16 @@ class ConcatGpu : public Kernel {
                 joined_type(request)) {
     booking_.bottom_types.assign(request.bottoms.size(), joined_type(request));
     booking_.top_types = {joined_type(request)};
-    for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(pieces_.layout_of(bottom));
-    booking_.top_layouts = {pieces_.layout_of(request.tops[0])};
-    booking_.repeatable = true;
-    booking_.reads_bottoms.assign(request.bottoms.size(), false);
-    if (request.bottoms.size() == 1) {
-      booking_.forward_aliases = {{0, 0, true}};
-      booking_.backward_aliases = {{0, 0, true}};
-    }
+    booking_.bottom_layouts = pieces_.layouts_of(request.bottoms);
+    booking_.top_layouts = pieces_.layouts_of(request.tops);
+    book_join(request.bottoms.size(), booking_);
   }
   std::string describe() const override { return "gpu"; }
   void forward(const KernelRun& run) override { pieces_.join(run.stream, run.bottoms, run.tops[0]); }
   void backward(const KernelRun& run) override { pieces_.cut(run.stream, run.top_diffs[0], run.bottom_diffs); }
 
  private:
-  /// That of the bottoms where it is one, so that nothing is rounded on the way.
+  /// That of the bottoms where they agree, so that nothing is rounded on the way.
   static DType joined_type(const KernelRequest& request) {
     const DType first = request.bottoms[0].dtype;
     const auto same = [=](const TensorDesc& bottom) { return bottom.dtype == first; };

@@ -31,36 +31,24 @@ DropoutMask::DropoutMask(const DropoutLayer& layer, const KernelRun& run, int64_
 namespace {
 
 template <typename T>
-class DropoutReference : public Kernel {
+class DropoutReference : public DropoutKernel {
  public:
-  explicit DropoutReference(const KernelRequest& request)
-      : layer_(request.layer<DropoutLayer>()), scale_(1 / (1 - static_cast<T>(layer_.ratio()))) {
-    booking_.reads_bottoms = {false};
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
-  }
+  using DropoutKernel::DropoutKernel;
   std::string describe() const override { return "reference"; }
-  void forward(const KernelRun& run) override { apply(run, run.bottoms[0], run.tops[0]); }
-  void backward(const KernelRun& run) override {
-    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0], run.bottom_diffs[0]);
-  }
 
  private:
-  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const {
+  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const override {
     const DropoutMask mask(layer_, run, to.count());
+    const T factor = scale<T>();
     const T* x = from.as<T>();
     T* y = to.as<T>();
-    parallel_for(to.count(), 1 << 12, [=, this](int64_t i) {
+    parallel_for(to.count(), 1 << 12, [=](int64_t i) {
       const auto sample = static_cast<uint64_t>(i / mask.per_sample);
       const auto within = static_cast<uint64_t>(i % mask.per_sample);
       const uint32_t word = philox(mask.key, *mask.first_sample + sample, within / 4)[within % 4];
-      y[i] = word >= mask.threshold ? scale_ * x[i] : T{0};
+      y[i] = word >= mask.threshold ? factor * x[i] : T{0};
     });
   }
-
-  const DropoutLayer& layer_;
-  T scale_;
 };
 
 std::unique_ptr<Kernel> make_dropout_reference(const KernelRequest& request, std::string& why_not) {

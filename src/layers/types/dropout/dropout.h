@@ -3,8 +3,7 @@
 #pragma once
 
 #include "base/philox.h"
-#include "layers/kit/kernel.h"
-#include "layers/kit/layer.h"
+#include "layers/kit/booking.h"
 
 namespace robusta {
 
@@ -27,7 +26,27 @@ struct DropoutMask {
   uint32_t threshold;  ///< words below it drop their element
 };
 
-/// What survivors are multiplied by.
-inline float dropout_scale(const DropoutLayer& layer) { return 1.0f / (1.0f - layer.ratio()); }
+/// What all kernels have in common when training: values and gradients go through one mask, in place or not.
+class DropoutKernel : public Kernel {
+ public:
+  explicit DropoutKernel(const KernelRequest& request) : layer_(request.layer<DropoutLayer>()) {
+    book_reads_nothing(1, booking_);
+    book_in_place(booking_);
+  }
+  void forward(const KernelRun& run) override { apply(run, run.bottoms[0], run.tops[0]); }
+  void backward(const KernelRun& run) override {
+    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0], run.bottom_diffs[0]);
+  }
+
+ protected:
+  virtual void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const = 0;
+  /// What survivors are multiplied by.
+  template <typename T>
+  T scale() const {
+    return 1 / (1 - static_cast<T>(layer_.ratio()));
+  }
+
+  const DropoutLayer& layer_;
+};
 
 }  // namespace robusta

@@ -55,28 +55,21 @@ struct DropElement {
 };
 
 template <typename T>
-class DropoutGpu : public Kernel {
+class DropoutGpu : public DropoutKernel {
  public:
-  explicit DropoutGpu(const KernelRequest& request)
-      : layer_(request.layer<DropoutLayer>()), scale_(dropout_scale(layer_)) {
+  explicit DropoutGpu(const KernelRequest& request) : DropoutKernel(request), scale_(scale<float>()) {
     count_ = book_shared_layout(request, true, booking_);
     last_ = is_channels_last(booking_.bottom_layouts[0]);
     if (last_) extents_ = channel_extents(request.bottoms[0].shape);
-    booking_.reads_bottoms = {false};
-    booking_.repeatable = true;
     booking_.reads_position = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
   }
   std::string describe() const override { return "gpu"; }
-  void forward(const KernelRun& run) override { apply(run, run.bottoms[0].as<T>(), run.tops[0].as<T>()); }
-  void backward(const KernelRun& run) override {
-    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0].as<T>(), run.bottom_diffs[0].as<T>());
-  }
 
  private:
-  void apply(const KernelRun& run, const T* x, T* y) const {
+  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const override {
     if (count_ == 0) return;
+    const T* x = from.as<T>();
+    T* y = to.as<T>();
     const DropoutMask mask(layer_, run, count_);
     if (last_) {
       for_each(run.stream, count_,
@@ -92,7 +85,6 @@ class DropoutGpu : public Kernel {
     }
   }
 
-  const DropoutLayer& layer_;
   float scale_;
   int64_t count_;
   bool last_;

@@ -38,40 +38,28 @@ ROBUSTA_SIMD void drop(const uint32_t* words, uint32_t threshold, float scale, c
 }
 
 /// Plain tensors: the place of an element in its sample counts.
-class DropoutNative : public Kernel {
+class DropoutNative : public DropoutKernel {
  public:
-  explicit DropoutNative(const KernelRequest& request)
-      : layer_(request.layer<DropoutLayer>()), scale_(dropout_scale(layer_)) {
-    booking_.reads_bottoms = {false};
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
-  }
+  using DropoutKernel::DropoutKernel;
   std::string describe() const override { return "native"; }
-  void forward(const KernelRun& run) override { apply(run, run.bottoms[0], run.tops[0]); }
-  void backward(const KernelRun& run) override {
-    if (run.bottom_diffs[0]) apply(run, run.top_diffs[0], run.bottom_diffs[0]);
-  }
 
  private:
-  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const {
+  void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const override {
     const DropoutMask mask(layer_, run, to.count());
+    const auto factor = scale<float>();
     const int64_t chunks = (mask.per_sample + kChunk - 1) / kChunk;
     const float* x = from.as<float>();
     float* y = to.as<float>();
-    parallel_for(mask.samples * chunks, 4, [=, this](int64_t task) {
+    parallel_for(mask.samples * chunks, 4, [=](int64_t task) {
       const int64_t sample = task / chunks, begin = task % chunks * kChunk;
       const int64_t count = std::min(kChunk, mask.per_sample - begin);
       alignas(64) uint32_t words[kChunk];
       philox_blocks(mask.key, *mask.first_sample + static_cast<uint64_t>(sample), static_cast<uint64_t>(begin) / 4,
                     (count + 3) / 4, words);
       const int64_t at = sample * mask.per_sample + begin;
-      drop(words, mask.threshold, scale_, x + at, y + at, count);
+      drop(words, mask.threshold, factor, x + at, y + at, count);
     });
   }
-
-  const DropoutLayer& layer_;
-  float scale_;
 };
 
 std::unique_ptr<Kernel> make_dropout_native(const KernelRequest& request, std::string& why_not) {

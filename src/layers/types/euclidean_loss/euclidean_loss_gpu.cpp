@@ -40,8 +40,7 @@ class EuclideanLossGpu : public Kernel {
  public:
   explicit EuclideanLossGpu(const KernelRequest& request)
       : count_(request.bottoms[0].count()), batch_(request.bottoms[0].shape[0]) {
-    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
-    booking_.top_types = {DType::kF32};
+    book_scores<T>(request, booking_);
     booking_.reads_bottoms = {true, true};
     booking_.forward_scratch = reduce_all_scratch<SquaredDistance<T>>(count_);
   }
@@ -70,13 +69,8 @@ class EuclideanLossGpu : public Kernel {
   int64_t count_, batch_;
 };
 
-std::unique_ptr<Kernel> make_euclidean_loss_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_as_bottom<EuclideanLossGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("EuclideanLoss", "gpu", 10, make_euclidean_loss_gpu);
+ROBUSTA_REGISTER_GPU_AS_BOTTOM("EuclideanLoss", EuclideanLossGpu);
 
 }  // namespace robusta

@@ -1,3 +1,6 @@
+// y = x W^T for few rows: tiles of 4 rows by 4 outputs are summed in registers, and weights are prefetched in the order
+// in which they come. They are not packed first, as general products do: each is used for too few rows to pay for it.
+
 #include "layers/types/inner_product/few_rows.h"
 
 #include <algorithm>

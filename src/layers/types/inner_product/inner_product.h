@@ -8,6 +8,11 @@
 
 namespace robusta {
 
+struct InnerProductSize {
+  int64_t rows = 0, inputs = 0, outputs = 0;
+  bool transposed = false;  ///< W is stored as [inputs, outputs]
+};
+
 /// Parameters: weights [outputs, inputs], or [inputs, outputs] if transposed(); bias [outputs] if has_bias().
 class InnerProductLayer : public Layer {
  public:
@@ -17,14 +22,14 @@ class InnerProductLayer : public Layer {
   std::vector<ParamDecl> params() const override;
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
-  int64_t rows() const { return rows_; }
-  int64_t inputs() const { return inputs_; }
+  /// After infer_tops.
+  const InnerProductSize& size() const { return size_; }
   int64_t outputs() const { return param().inner_product_param().num_output(); }
   bool transposed() const { return param().inner_product_param().transpose(); }
   bool has_bias() const { return param().inner_product_param().bias_term(); }
 
  private:
-  int64_t rows_ = 0, inputs_ = 0;
+  InnerProductSize size_;
   FixedShape weights_;
 };
 

@@ -13,22 +13,17 @@ namespace {
 template <typename T>
 class InnerProductGpu : public Kernel {
  public:
-  explicit InnerProductGpu(const KernelRequest& request) {
-    const auto& layer = request.layer<InnerProductLayer>();
-    rows_ = layer.rows();
-    inputs_ = layer.inputs();
-    outputs_ = layer.outputs();
-    transposed_ = layer.transposed();
+  explicit InnerProductGpu(const KernelRequest& request) : size_(request.layer<InnerProductLayer>().size()) {
     booking_.reads_bottoms = {request.backward && request.param_grads[0]};
-    booking_.forward_scratch = stored_weights_bytes<T>(inputs_ * outputs_);
+    booking_.forward_scratch = stored_weights_bytes<T>(size_.inputs * size_.outputs);
     booking_.backward_scratch = std::max(booking_.forward_scratch, channel_sums_scratch<ChannelDot<T>>(view()));
   }
   std::string describe() const override { return "gpu gemm"; }
 
   void forward(const KernelRun& run) override {
     T* y = run.tops[0].as<T>();
-    gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kPlain : Op::kTransposed, rows_, outputs_, inputs_, 1.0f,
-             run.bottoms[0].as<T>(), weights(run), 0.0f, y);
+    gpu_gemm(run.stream, Op::kPlain, size_.transposed ? Op::kPlain : Op::kTransposed, size_.rows, size_.outputs,
+             size_.inputs, 1.0f, run.bottoms[0].as<T>(), weights(run), 0.0f, y);
     if (run.params.size() < 2) return;
     channel_affine<T>(run.stream, view(), y, nullptr, run.params[1]->tensor().as<float>(), y);
   }
@@ -41,41 +36,36 @@ class InnerProductGpu : public Kernel {
                    ChannelDot<T>{dy, nullptr, run.params[1]->gradient().as<float>(), run.accumulate[1] != 0});
     }
     if (run.bottom_diffs[0]) {
-      gpu_gemm(run.stream, Op::kPlain, transposed_ ? Op::kTransposed : Op::kPlain, rows_, inputs_, outputs_, 1.0f, dy,
-               weights(run), 0.0f, run.bottom_diffs[0].as<T>());
+      gpu_gemm(run.stream, Op::kPlain, size_.transposed ? Op::kTransposed : Op::kPlain, size_.rows, size_.inputs,
+               size_.outputs, 1.0f, dy, weights(run), 0.0f, run.bottom_diffs[0].as<T>());
     }
   }
 
  private:
   /// Of the top: outputs are channels, side by side.
-  ChannelView view() const { return {rows_, outputs_, 1}; }
+  ChannelView view() const { return {size_.rows, size_.outputs, 1}; }
 
   const T* weights(const KernelRun& run) const {
-    return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), inputs_ * outputs_, run.scratch);
+    return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), size_.inputs * size_.outputs,
+                             run.scratch);
   }
 
   void weight_gradient(const KernelRun& run, const T* dy) const {
     const T* x = run.bottoms[0].as<T>();
     const float beta = run.accumulate[0] ? 1.0f : 0.0f;
     float* dw = run.params[0]->gradient().as<float>();
-    if (transposed_) {
-      gpu_gemm(run.stream, Op::kTransposed, Op::kPlain, inputs_, outputs_, rows_, 1.0f, x, dy, beta, dw);
+    if (size_.transposed) {
+      gpu_gemm(run.stream, Op::kTransposed, Op::kPlain, size_.inputs, size_.outputs, size_.rows, 1.0f, x, dy, beta, dw);
     } else {
-      gpu_gemm(run.stream, Op::kTransposed, Op::kPlain, outputs_, inputs_, rows_, 1.0f, dy, x, beta, dw);
+      gpu_gemm(run.stream, Op::kTransposed, Op::kPlain, size_.outputs, size_.inputs, size_.rows, 1.0f, dy, x, beta, dw);
     }
   }
 
-  int64_t rows_, inputs_, outputs_;
-  bool transposed_;
+  const InnerProductSize size_;
 };
-
-std::unique_ptr<Kernel> make_inner_product_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<InnerProductGpu>(request);
-}
 
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("InnerProduct", "gpu", 10, make_inner_product_gpu);
+ROBUSTA_REGISTER_GPU_STORED("InnerProduct", InnerProductGpu);
 
 }  // namespace robusta

@@ -1,7 +1,7 @@
 /// LRN across channels, channels last, by packs: a thread takes N channels of a pixel and sees the packs beside them,
 /// hence all that their windows hold. For files named *_gpu.cpp.
 ///
-/// The gradient of N channels wants s of those within reach, too, and these want x as far away again: so a reach of
+/// The gradient of N channels needs s of those within reach, too, and these need x as far away again: so a reach of
 /// N / 2 is the most. In return nothing is stored between two passes.
 #pragma once
 

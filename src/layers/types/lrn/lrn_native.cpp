@@ -10,6 +10,7 @@
 #include "base/simd.h"
 #include "base/str.h"
 #include "layers/backends/onednn/layout.h"
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 #include "layers/kit/vector_types.h"
 #include "layers/types/lrn/lrn.h"
@@ -135,9 +136,8 @@ class LrnNative : public Kernel {
     const float weight = layer.alpha() / static_cast<float>(layer.size());
     window_ = {layer.size(), layer.k(), weight, 2 * weight * layer.beta()};
     booking_.bottom_layouts = booking_.top_layouts = {layout};
-    booking_.repeatable = true;
-    booking_.reads_bottoms = {true};
-    booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
+    book_reads(true, false, booking_);
+    book_in_place(booking_);
   }
   std::string describe() const override { return "native"; }
 

@@ -3,8 +3,10 @@
 #include "layers/types/prelu/prelu.h"
 
 #include "base/str.h"
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 #include "layers/kit/filler.h"
+#include "layers/kit/rectifier.h"
 
 namespace robusta {
 
@@ -39,10 +41,8 @@ class PreluReference : public Kernel {
         samples_(request.bottoms[0].shape[0]),
         channels_(request.bottoms[0].shape[1]),
         plane_(request.bottoms[0].shape.count(2)) {
-    booking_.reads_bottoms = {true};
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
+    book_reads(true, false, booking_);
+    book_in_place(booking_);
     booking_.backward_scratch = static_cast<size_t>(channels_) * sizeof(double);
   }
   std::string describe() const override { return "reference"; }
@@ -53,7 +53,7 @@ class PreluReference : public Kernel {
       const T* x = run.bottoms[0].as<T>() + at;
       T* y = run.tops[0].as<T>() + at;
       const T slope = a[shared_ ? 0 : channel];
-      for (int64_t i = 0; i < plane_; ++i) y[i] = x[i] > 0 ? x[i] : slope * x[i];
+      for (int64_t i = 0; i < plane_; ++i) y[i] = rectified(x[i], slope);
     });
   }
 
@@ -67,7 +67,7 @@ class PreluReference : public Kernel {
       const T* dy = run.top_diffs[0].as<T>() + at;
       T* dx = run.bottom_diffs[0].as<T>() + at;
       const T slope = a[shared_ ? 0 : channel];
-      for (int64_t i = 0; i < plane_; ++i) dx[i] = x[i] > 0 ? dy[i] : slope * dy[i];
+      for (int64_t i = 0; i < plane_; ++i) dx[i] = rectified_gradient(x[i], dy[i], slope);
     });
   }
 

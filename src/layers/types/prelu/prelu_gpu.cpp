@@ -1,6 +1,8 @@
 // PReLU on the GPU, plain or channels last.
 
 #include "layers/backends/gpu/channels.h"
+#include "layers/kit/booking.h"
+#include "layers/kit/rectifier.h"
 #include "layers/types/prelu/prelu.h"
 
 namespace robusta {
@@ -22,7 +24,7 @@ struct PreluEach {
   ROBUSTA_GPU void run(int64_t i, const Pack<float, N>& slope) const {
     const Pack<float, N> signs = load_pack<N>(s + i);
     Pack<float, N> values = load_pack<N>(x + i);
-    for (int k = 0; k < N; ++k) values.at[k] = signs.at[k] > 0 ? values.at[k] : slope.at[k] * values.at[k];
+    for (int k = 0; k < N; ++k) values.at[k] = rectified_gradient(signs.at[k], values.at[k], slope.at[k]);
     store_pack(values, y + i);
   }
 };
@@ -53,10 +55,8 @@ class PreluGpu : public Kernel {
   explicit PreluGpu(const KernelRequest& request) {
     const ChannelExtents extents = channel_extents(request.bottoms[0].shape);
     view_ = book_channel_view(request, {extents.batch, extents.channels, extents.pixels}, booking_);
-    booking_.reads_bottoms = {true};
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
+    book_reads(true, false, booking_);
+    book_in_place(booking_);
     if (request.layer<PreluLayer>().shared()) view_ = {1, 1, view_.elements()};  // one slope: one channel
     booking_.backward_scratch = channel_sums_scratch<PreluSlopes<T>>(view_);
   }
@@ -84,13 +84,8 @@ class PreluGpu : public Kernel {
   ChannelView view_;
 };
 
-std::unique_ptr<Kernel> make_prelu_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<PreluGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("PReLU", "gpu", 10, make_prelu_gpu);
+ROBUSTA_REGISTER_GPU_STORED("PReLU", PreluGpu);
 
 }  // namespace robusta

@@ -55,8 +55,7 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
         count_(request.bottoms[0].count()),
         division_(request, request.layer<SigmoidCrossEntropyLossLayer>().normalizer(), count_,
                   request.bottoms[0].shape[0]) {
-    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
-    booking_.top_types = {DType::kF32};
+    book_scores<T>(request, booking_);
     booking_.reads_bottoms = {true, true};
     booking_.asks_ranks = division_.asks_ranks();
     booking_.saved_bytes = sizeof(LossResult);
@@ -87,13 +86,8 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
   LossDivision division_;
 };
 
-std::unique_ptr<Kernel> make_sigmoid_cross_entropy_loss_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_as_bottom<SigmoidCrossEntropyLossGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("SigmoidCrossEntropyLoss", "gpu", 10, make_sigmoid_cross_entropy_loss_gpu);
+ROBUSTA_REGISTER_GPU_AS_BOTTOM("SigmoidCrossEntropyLoss", SigmoidCrossEntropyLossGpu);
 
 }  // namespace robusta

@@ -1,5 +1,6 @@
-// Silence: swallows blobs that nobody wants to see.
+// Silence: reads blobs that would otherwise be outputs of the net, and does nothing; their gradient is zero.
 
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 
 namespace robusta {
@@ -18,7 +19,7 @@ class SilenceKernel : public Kernel {
  public:
   explicit SilenceKernel(const KernelRequest& request) {
     for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(bottom.layout);
-    booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    book_reads_nothing(request.bottoms.size(), booking_);
   }
   std::string describe() const override { return "reference"; }
   void forward(const KernelRun&) override {}

@@ -1,7 +1,7 @@
 // Silence on the GPU, for any layout.
 
 #include "device/gpu/copy.h"
-#include "layers/kit/kernel.h"
+#include "layers/kit/booking.h"
 
 namespace robusta {
 namespace {
@@ -13,7 +13,7 @@ class SilenceGpu : public Kernel {
       booking_.bottom_layouts.push_back(bottom.layout);
       booking_.bottom_types.push_back(bottom.dtype);
     }
-    booking_.reads_bottoms.assign(request.bottoms.size(), false);
+    book_reads_nothing(request.bottoms.size(), booking_);
   }
   std::string describe() const override { return "gpu"; }
   void forward(const KernelRun&) override {}

@@ -4,8 +4,7 @@
 
 #include "base/str.h"
 #include "layers/kit/axis.h"
-#include "layers/kit/kernel.h"
-#include "layers/kit/pieces.h"
+#include "layers/kit/pieces_kernels.h"
 
 namespace robusta {
 
@@ -66,29 +65,8 @@ std::vector<Shape> SliceLayer::infer_tops(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-class SliceKernel : public Kernel {
- public:
-  explicit SliceKernel(const KernelRequest& request)
-      : pieces_(request.bottoms[0], request.tops, request.layer<SliceLayer>().axis()) {
-    booking_.reads_bottoms = {false};
-    booking_.takes_missing_top_diffs = true;
-    if (request.tops.size() == 1) {
-      booking_.forward_aliases = {{0, 0, true}};
-      booking_.backward_aliases = {{0, 0, true}};
-    }
-  }
-  std::string describe() const override { return "reference"; }
-  void forward(const KernelRun& run) override { pieces_.cut(run.bottoms[0], run.tops); }
-  void backward(const KernelRun& run) override {
-    if (run.bottom_diffs[0]) pieces_.join(run.top_diffs, run.bottom_diffs[0]);
-  }
-
- private:
-  Pieces pieces_;
-};
-
 std::unique_ptr<Kernel> make_slice(const KernelRequest& request, std::string&) {
-  return std::make_unique<SliceKernel>(request);
+  return std::make_unique<CutKernel>(request, request.layer<SliceLayer>().axis(), "reference");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Slice on the GPU, plain or channels last.
 
 #include "layers/backends/gpu/pieces.h"
-#include "layers/kit/kernel.h"
+#include "layers/kit/booking.h"
 #include "layers/types/slice/slice.h"
 
 namespace robusta {
@@ -14,14 +14,9 @@ class SliceGpu : public Kernel {
                 request.bottoms[0].dtype) {
     booking_.bottom_types = {request.bottoms[0].dtype};
     booking_.top_types.assign(request.tops.size(), request.bottoms[0].dtype);
-    booking_.bottom_layouts = {pieces_.layout_of(request.bottoms[0])};
-    for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(pieces_.layout_of(top));
-    booking_.reads_bottoms = {false};
-    booking_.takes_missing_top_diffs = true;
-    if (request.tops.size() == 1) {
-      booking_.forward_aliases = {{0, 0, true}};
-      booking_.backward_aliases = {{0, 0, true}};
-    }
+    booking_.bottom_layouts = pieces_.layouts_of(request.bottoms);
+    booking_.top_layouts = pieces_.layouts_of(request.tops);
+    book_cut(request.tops.size(), booking_);
   }
   std::string describe() const override { return "gpu"; }
   void forward(const KernelRun& run) override { pieces_.cut(run.stream, run.bottoms[0], run.tops); }

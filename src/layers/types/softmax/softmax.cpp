@@ -4,7 +4,7 @@
 
 #include "layers/kit/axis.h"
 #include "layers/kit/elementwise.h"
-#include "layers/types/softmax/softmax_math.h"
+#include "layers/kit/softmax.h"
 
 namespace robusta {
 
@@ -14,22 +14,6 @@ std::vector<Shape> SoftmaxLayer::infer_tops(const std::vector<Shape>& bottoms) {
 }
 
 namespace {
-
-/// The booking of all kernels: plain tensors, backward from the result alone.
-class SoftmaxKernel : public Kernel {
- public:
-  explicit SoftmaxKernel(const KernelRequest& request)
-      : view_(request.bottoms[0].shape, request.layer<SoftmaxLayer>().axis()) {
-    booking_.reads_bottoms = {false};
-    booking_.reads_tops = {true};
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
-  }
-
- protected:
-  AxisView view_;
-};
 
 template <typename T>
 class SoftmaxReference : public SoftmaxKernel {
@@ -57,15 +41,10 @@ class SoftmaxNative : public SoftmaxKernel {
   }
 };
 
-std::unique_ptr<Kernel> make_softmax_native(const KernelRequest& request, std::string& why_not) {
-  if (!is_f32(request, why_not)) return nullptr;
-  return std::make_unique<SoftmaxNative>(request);
-}
-
 }  // namespace
 
 ROBUSTA_REGISTER_LAYER("Softmax", SoftmaxLayer);
 ROBUSTA_REGISTER_REFERENCE("Softmax", SoftmaxReference);
-ROBUSTA_REGISTER_KERNEL("Softmax", "native", 10, make_softmax_native);
+ROBUSTA_REGISTER_NATIVE("Softmax", SoftmaxNative);
 
 }  // namespace robusta

@@ -1,7 +1,8 @@
 /// Softmax along one axis. Shared by its kernels.
 #pragma once
 
-#include "layers/kit/layer.h"
+#include "layers/kit/axis_view.h"
+#include "layers/kit/booking.h"
 
 namespace robusta {
 
@@ -17,6 +18,19 @@ class SoftmaxLayer : public Layer {
 
  private:
   int axis_ = 1;
+};
+
+/// The booking of all kernels: plain tensors, backward from the result alone.
+class SoftmaxKernel : public Kernel {
+ public:
+  explicit SoftmaxKernel(const KernelRequest& request)
+      : view_(request.bottoms[0].shape, request.layer<SoftmaxLayer>().axis()) {
+    book_reads(false, true, booking_);
+    book_in_place(booking_);
+  }
+
+ protected:
+  AxisView view_;
 };
 
 }  // namespace robusta

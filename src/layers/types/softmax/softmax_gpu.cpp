@@ -51,15 +51,9 @@ struct SoftmaxSlopeEach {
 };
 
 template <typename T>
-class SoftmaxGpu : public Kernel {
+class SoftmaxGpu : public SoftmaxKernel {
  public:
-  explicit SoftmaxGpu(const KernelRequest& request)
-      : view_(request.bottoms[0].shape, request.layer<SoftmaxLayer>().axis()), count_(request.bottoms[0].count()) {
-    booking_.reads_bottoms = {false};
-    booking_.reads_tops = {true};
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
+  explicit SoftmaxGpu(const KernelRequest& request) : SoftmaxKernel(request), count_(request.bottoms[0].count()) {
     booking_.forward_scratch = static_cast<size_t>(view_.positions()) * sizeof(SoftmaxSum);
     booking_.backward_scratch = static_cast<size_t>(view_.positions()) * sizeof(float);
   }
@@ -83,17 +77,11 @@ class SoftmaxGpu : public Kernel {
   }
 
  private:
-  AxisView view_;
   int64_t count_;
 };
 
-std::unique_ptr<Kernel> make_softmax_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_stored<SoftmaxGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("Softmax", "gpu", 10, make_softmax_gpu);
+ROBUSTA_REGISTER_GPU_STORED("Softmax", SoftmaxGpu);
 
 }  // namespace robusta

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "layers/kit/axis.h"
+#include "layers/kit/labels.h"
 
 namespace robusta {
 
@@ -19,14 +20,7 @@ SoftmaxLossLayer::SoftmaxLossLayer(const caffe::LayerParameter& param)
 std::vector<Shape> SoftmaxLossLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const Shape& scores = bottoms[0];
   axis_ = canonical_axis(scores, param().softmax_param().axis(), "softmax_param.axis");
-  const int64_t positions = scores.count(0, axis_) * scores.count(axis_ + 1);
-  if (bottoms[1].count() != positions) {
-    throw Error(ErrorKind::kConfig,
-                str("the scores (", scores.str(), ") have ", positions, " positions outside axis ", axis_,
-                    ", but there are ", bottoms[1].count(), " labels (", bottoms[1].str(), ")"),
-                "give one label per position; softmax_param.axis names the class axis")
-        .in_field("bottom");
-  }
+  check_label_count(scores, axis_, bottoms[1], "softmax_param.axis");
   if (param().top_size() < 2) return {Shape{}};
   return {Shape{}, scores};
 }

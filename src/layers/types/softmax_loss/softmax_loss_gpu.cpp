@@ -135,11 +135,9 @@ class SoftmaxLossGpu : public Kernel {
         view_(view),
         count_(request.bottoms[0].count()),
         two_tops_(request.tops.size() == 2),
-        labels_(request, view.classes, std::max<int64_t>(1, view.positions() / request.bottoms[0].shape[0]),
-                layer.normalizer().ignored()),
+        labels_(request, view.classes, view.positions_per(request.bottoms[0].shape[0]), layer.normalizer().ignored()),
         division_(request, layer.normalizer(), view.positions(), view.outer) {
-    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
-    booking_.top_types.assign(request.tops.size(), DType::kF32);
+    book_scores<T>(request, booking_);
     booking_.reads_bottoms = {true, true};
     booking_.asks_ranks = division_.asks_ranks();
     // Nobody need use the probabilities.
@@ -162,13 +160,8 @@ class SoftmaxLossGpu : public Kernel {
   LossDivision division_;
 };
 
-std::unique_ptr<Kernel> make_softmax_loss_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  return make_as_bottom<SoftmaxLossGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("SoftmaxWithLoss", "gpu", 10, make_softmax_loss_gpu);
+ROBUSTA_REGISTER_GPU_AS_BOTTOM("SoftmaxWithLoss", SoftmaxLossGpu);
 
 }  // namespace robusta

@@ -6,7 +6,7 @@
 
 #include "layers/kit/elementwise.h"
 #include "layers/kit/labels.h"
-#include "layers/types/softmax/softmax_math.h"
+#include "layers/kit/softmax.h"
 #include "layers/types/softmax_loss/softmax_loss.h"
 
 namespace robusta {
@@ -18,7 +18,7 @@ class SoftmaxLossKernel : public Kernel {
   SoftmaxLossKernel(const KernelRequest& request, const char* name)
       : layer_(request.layer<SoftmaxLossLayer>()),
         view_(request.bottoms[0].shape, layer_.axis()),
-        per_sample_(std::max<int64_t>(1, view_.positions() / request.bottoms[0].shape[0])),
+        per_sample_(view_.positions_per(request.bottoms[0].shape[0])),
         two_tops_(request.tops.size() == 2),
         name_(name) {
     booking_.reads_bottoms = {false, true};

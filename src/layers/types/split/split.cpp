@@ -2,6 +2,7 @@
 
 #include "layers/types/split/split.h"
 
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 
 namespace robusta {
@@ -10,13 +11,7 @@ namespace {
 template <typename T>
 class SplitReference : public Kernel {
  public:
-  explicit SplitReference(const KernelRequest& request) {
-    booking_.reads_bottoms = {false};
-    booking_.takes_missing_top_diffs = true;
-    const int tops = static_cast<int>(request.tops.size());
-    for (int top = 0; top < tops; ++top) booking_.forward_aliases.push_back({0, top, true});
-    booking_.backward_aliases = {{0, 0, false}};
-  }
+  explicit SplitReference(const KernelRequest& request) { book_branches(request.tops.size(), 1, booking_); }
   std::string describe() const override { return "reference"; }
 
   void forward(const KernelRun& run) override {

@@ -1,10 +1,9 @@
 // Split on the GPU, for any layout; the gradients are added in one pass.
 
-#include <algorithm>
-
 #include "layers/backends/gpu/alias.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/weighted_sum.h"
+#include "layers/kit/booking.h"
 #include "layers/types/split/split.h"
 
 namespace robusta {
@@ -17,12 +16,8 @@ class SplitGpu : public Kernel {
     count_ = book_shared_layout(request, true, booking_);
     booking_.bottom_types = {dtype_of<T>()};
     booking_.top_types.assign(request.tops.size(), dtype_of<T>());
-    booking_.reads_bottoms = {false};
-    booking_.takes_missing_top_diffs = true;
-    const int tops = static_cast<int>(request.tops.size());
-    for (int top = 0; top < tops; ++top) booking_.forward_aliases.push_back({0, top, true});
-    // The first two terms of the sum: see gpu_weighted_sum.
-    for (int top = 0; top < std::min(tops, 2); ++top) booking_.backward_aliases.push_back({top, 0, false});
+    // See gpu_weighted_sum.
+    book_branches(request.tops.size(), 2, booking_);
   }
   std::string describe() const override { return "gpu"; }
 
@@ -46,14 +41,9 @@ class SplitGpu : public Kernel {
   int64_t count_;
 };
 
-std::unique_ptr<Kernel> make_split_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  // The bottom's own type: labels are not rounded.
-  return make_as_bottom<SplitGpu>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("Split", "gpu", 10, make_split_gpu);
+// The bottom's own type: labels are not rounded.
+ROBUSTA_REGISTER_GPU_AS_BOTTOM("Split", SplitGpu);
 
 }  // namespace robusta

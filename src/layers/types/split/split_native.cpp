@@ -1,7 +1,6 @@
 // Split for any layout; all gradients are added in one pass.
 
-#include <algorithm>
-
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 #include "layers/kit/weighted_sum.h"
 #include "layers/types/split/split.h"
@@ -13,12 +12,8 @@ class SplitNative : public Kernel {
  public:
   explicit SplitNative(const KernelRequest& request) : terms_(request.tops.size()) {
     count_ = book_shared_layout(request, true, booking_);
-    booking_.reads_bottoms = {false};
-    booking_.takes_missing_top_diffs = true;
-    const int tops = static_cast<int>(request.tops.size());
-    for (int top = 0; top < tops; ++top) booking_.forward_aliases.push_back({0, top, true});
-    // The first two terms of the sum: see weighted_sum.
-    for (int top = 0; top < std::min(tops, 2); ++top) booking_.backward_aliases.push_back({top, 0, false});
+    // See weighted_sum.
+    book_branches(request.tops.size(), 2, booking_);
   }
   std::string describe() const override { return "native"; }
 
@@ -40,13 +35,8 @@ class SplitNative : public Kernel {
   int64_t count_;
 };
 
-std::unique_ptr<Kernel> make_split_native(const KernelRequest& request, std::string& why_not) {
-  if (!is_f32(request, why_not)) return nullptr;
-  return std::make_unique<SplitNative>(request);
-}
-
 }  // namespace
 
-ROBUSTA_REGISTER_KERNEL("Split", "native", 10, make_split_native);
+ROBUSTA_REGISTER_NATIVE("Split", SplitNative);
 
 }  // namespace robusta

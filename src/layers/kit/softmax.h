@@ -5,17 +5,9 @@
 
 #include <cstdint>
 
-#include "tensor/shape.h"
+#include "layers/kit/axis_view.h"
 
 namespace robusta {
-
-/// A tensor seen around one axis.
-struct AxisView {
-  int64_t outer, classes, inner;
-  AxisView(const Shape& shape, int axis)
-      : outer(shape.count(0, axis)), classes(shape[axis]), inner(shape.count(axis + 1)) {}
-  int64_t positions() const { return outer * inner; }
-};
 
 /// y = e^(x - max) / sum e^(x - max)
 template <typename T>

@@ -4,8 +4,8 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
+#include "layers/kit/softmax.h"
 #include "layers/kit/vector_math.h"
-#include "layers/types/softmax/softmax_math.h"
 
 namespace robusta {
 namespace {

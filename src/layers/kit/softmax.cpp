@@ -1,4 +1,6 @@
-#include "layers/types/softmax/softmax_math.h"
+// The exact softmax: sums in double, column by column.
+
+#include "layers/kit/softmax.h"
 
 #include <algorithm>
 #include <cmath>
