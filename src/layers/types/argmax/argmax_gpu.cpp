@@ -69,8 +69,14 @@ class ArgMaxGpu : public Kernel {
       float* places = layer_.has_axis() && layer_.values() ? nullptr : top;
       float* values = both ? top + ranks * view_.inner : places ? nullptr : top;
       reduce_classes(run.stream, view_,
-                     ArgMaxRank<T>{ClassIndex(view_), run.bottoms[0].as<T>(), found, rank == 0, stride, view_.inner,
-                                   places, values});
+                     ArgMaxRank<T>{.index = ClassIndex(view_),
+                                   .x = run.bottoms[0].as<T>(),
+                                   .found = found,
+                                   .first = rank == 0,
+                                   .outer_stride = stride,
+                                   .inner = view_.inner,
+                                   .places = places,
+                                   .values = values});
     }
   }
 

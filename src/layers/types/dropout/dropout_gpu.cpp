@@ -73,16 +73,33 @@ class DropoutGpu : public DropoutKernel {
     const DropoutMask mask(layer_, run, count_);
     if (last_) {
       for_each(run.stream, count_,
-               DropElement<T>{mask, scale_, Divisor(extents_.channels), Divisor(extents_.pixels),
-                              Divisor(mask.per_sample), extents_.channels, extents_.pixels, x, y});
+               DropElement<T>{.mask = mask,
+                              .scale = scale_,
+                              .channels = Divisor(extents_.channels),
+                              .pixels = Divisor(extents_.pixels),
+                              .per_sample = Divisor(mask.per_sample),
+                              .channel_count = extents_.channels,
+                              .pixel_count = extents_.pixels,
+                              .x = x,
+                              .y = y});
     } else {
-      const int64_t blocks = (mask.per_sample + 3) / 4;
-      if (mask.per_sample % 4 == 0 && on_packs(x, y)) {
-        for_each(run.stream, mask.samples * blocks, DropBlock<T, 4>{mask, scale_, Divisor(blocks), x, y});
-      } else {
-        for_each(run.stream, mask.samples * blocks, DropBlock<T, 1>{mask, scale_, Divisor(blocks), x, y});
-      }
+      drop_blocks(run.stream, mask, x, y);
     }
+  }
+
+  void drop_blocks(Stream* stream, const DropoutMask& mask, const T* x, T* y) const {
+    if (mask.per_sample % 4 == 0 && on_packs(x, y)) {
+      drop_blocks_by<4>(stream, mask, x, y);
+    } else {
+      drop_blocks_by<1>(stream, mask, x, y);
+    }
+  }
+
+  template <int N>
+  void drop_blocks_by(Stream* stream, const DropoutMask& mask, const T* x, T* y) const {
+    const int64_t blocks = (mask.per_sample + 3) / 4;
+    for_each(stream, mask.samples * blocks,
+             DropBlock<T, N>{.mask = mask, .scale = scale_, .blocks = Divisor(blocks), .x = x, .y = y});
   }
 
   float scale_;

@@ -62,8 +62,11 @@ class EuclideanLossGpu : public Kernel {
   template <typename Gradient>
   void gradient(const KernelRun& run, float factor, Gradient* dx) const {
     for_each(run.stream, count_,
-             EuclideanGradient<T, Gradient>{run.bottoms[0].as<T>(), run.bottoms[1].as<float>(),
-                                            run.top_diffs[0].as<float>(), factor, dx});
+             EuclideanGradient<T, Gradient>{.a = run.bottoms[0].as<T>(),
+                                            .b = run.bottoms[1].as<float>(),
+                                            .loss_weight = run.top_diffs[0].as<float>(),
+                                            .factor = factor,
+                                            .dx = dx});
   }
 
   int64_t count_, batch_;

@@ -142,8 +142,10 @@ class LrnGpu : public Kernel {
     const T *x = run.bottoms[0].as<T>(), *dy = run.top_diffs[0].as<T>();
     T* dx = run.bottom_diffs[0].as<T>();
     float* ratio = static_cast<float*>(run.scratch);
-    for_each(run.stream, count_, LrnDirect<T, Window>{lrn_, x, dy, dx, ratio});
-    for_each(run.stream, count_, LrnAround<T, Window>{lrn_.window, 2 * lrn_.weight * lrn_.beta, x, ratio, dx});
+    for_each(run.stream, count_, LrnDirect<T, Window>{.lrn = lrn_, .x = x, .dy = dy, .dx = dx, .ratio = ratio});
+    for_each(run.stream, count_,
+             LrnAround<T, Window>{
+                 .window = lrn_.window, .pull = 2 * lrn_.weight * lrn_.beta, .x = x, .ratio = ratio, .dx = dx});
   }
 
  private:
@@ -165,8 +167,11 @@ class LrnPacksGpu : public Kernel {
   explicit LrnPacksGpu(const KernelRequest& request) : packs_(request.bottoms[0].count() / kWidth) {
     const auto& layer = request.layer<LrnLayer>();
     const int64_t packs = request.bottoms[0].shape[1] / kWidth;
-    rule_ = {layer.k(), layer.alpha() / static_cast<float>(layer.size()), static_cast<int>(layer.size() / 2),
-             Divisor(packs), static_cast<int32_t>(packs - 1)};
+    rule_ = {.k = layer.k(),
+             .weight = layer.alpha() / static_cast<float>(layer.size()),
+             .reach = static_cast<int>(layer.size() / 2),
+             .packs = Divisor(packs),
+             .last = static_cast<int32_t>(packs - 1)};
     booking_.bottom_layouts = booking_.top_layouts = {request.bottoms[0].layout};
     booking_.repeatable = true;
   }
@@ -217,11 +222,18 @@ std::unique_ptr<Kernel> make_lrn_gpu(const KernelRequest& request, std::string& 
   const int64_t size = layer.size(), reach = size / 2;
   if (layer.across_channels()) {
     const int64_t step = last ? 1 : shape.count(2);
-    const LrnAcross window{Divisor(step), Divisor(shape[1]), step, shape[1], reach};
+    const LrnAcross window{
+        .by_step = Divisor(step), .by_extent = Divisor(shape[1]), .step = step, .extent = shape[1], .reach = reach};
     return make_lrn_windows(request, window, layer.alpha() / static_cast<float>(size));
   }
   const int64_t step = last ? shape[1] : 1;
-  const LrnWithin window{Divisor(step), Divisor(shape[3]), Divisor(shape[2]), step, shape[3], shape[2], reach};
+  const LrnWithin window{.by_step = Divisor(step),
+                         .by_width = Divisor(shape[3]),
+                         .by_height = Divisor(shape[2]),
+                         .step = step,
+                         .width = shape[3],
+                         .height = shape[2],
+                         .reach = reach};
   return make_lrn_windows(request, window, layer.alpha() / static_cast<float>(size * size));
 }
 

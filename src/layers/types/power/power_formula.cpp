@@ -12,11 +12,12 @@ struct Power {
       : power(layer.power_param().power()),
         scale(power == 0 ? 0 : layer.power_param().scale()),
         shift(layer.power_param().shift()) {}
-  SlopeFrom slope_from() const { return scale == 0 || power == 1 ? SlopeFrom::kNothing : SlopeFrom::kBottom; }
+  SlopeFrom slope_from() const { return linear() ? SlopeFrom::kNothing : SlopeFrom::kBottom; }
   bool vectorises() const { return power == 1 || power == 2; }
   ROBUSTA_GPU T value(T x) const { return Math::pow(scale == 0 ? shift : shift + scale * x, power); }
   // Never by way of y / x, which has no value at 0.
-  ROBUSTA_GPU T slope(T x) const { return scale == 0 ? 0 : power * scale * Math::pow(shift + scale * x, power - 1); }
+  ROBUSTA_GPU T slope(T x) const { return linear() ? scale : power * scale * Math::pow(shift + scale * x, power - 1); }
+  ROBUSTA_GPU bool linear() const { return scale == 0 || power == 1; }
 
   T power, scale, shift;
 };

@@ -72,8 +72,11 @@ class SigmoidCrossEntropyLossGpu : public Kernel {
   void backward(const KernelRun& run) override {
     if (!run.bottom_diffs[0]) return;
     for_each(run.stream, count_,
-             CrossEntropyGradient<T>{target(run), run.bottoms[0].as<T>(), static_cast<const LossResult*>(run.saved),
-                                     run.top_diffs[0].as<float>(), run.bottom_diffs[0].as<T>()});
+             CrossEntropyGradient<T>{.target = target(run),
+                                     .scores = run.bottoms[0].as<T>(),
+                                     .result = static_cast<const LossResult*>(run.saved),
+                                     .loss_weight = run.top_diffs[0].as<float>(),
+                                     .dx = run.bottom_diffs[0].as<T>()});
   }
 
  private:

@@ -124,9 +124,18 @@ class SoftmaxLossGpu : public Kernel {
     const float smoothing = layer_.label_smoothing(), other = smoothing / of_item;
     const float mass = 1 - smoothing + (of_item - 1) * other;
     for_each(run.stream, count_,
-             SoftmaxLossGradient<T>{index, labels_.reader(run.bottoms[1].as<float>()), scores, sums(run),
-                                    static_cast<const LossResult*>(run.saved), run.top_diffs[0].as<float>(), smoothing,
-                                    other, mass, dp, dots, run.bottom_diffs[0].as<T>()});
+             SoftmaxLossGradient<T>{.index = index,
+                                    .label = labels_.reader(run.bottoms[1].as<float>()),
+                                    .scores = scores,
+                                    .sums = sums(run),
+                                    .result = static_cast<const LossResult*>(run.saved),
+                                    .loss_weight = run.top_diffs[0].as<float>(),
+                                    .smoothing = smoothing,
+                                    .other = other,
+                                    .mass = mass,
+                                    .dp = dp,
+                                    .dots = dots,
+                                    .dx = run.bottom_diffs[0].as<T>()});
   }
 
  private:
