@@ -1,4 +1,4 @@
-// AbsVal: y = |x|.
+// AbsVal: y = |x|, dy/dx = sign(x), 0 at 0.
 
 #include "layers/backends/formula.h"
 

@@ -1,4 +1,7 @@
 // Accuracy: meaning and reference kernel.
+//
+// Position by position, in the order of storage. Labels are checked before any is counted, so that a bad one is
+// reported with its sample and no half result is left behind.
 
 #include "layers/types/accuracy/accuracy.h"
 
@@ -32,6 +35,7 @@ class AccuracyReference : public Kernel {
       : layer_(request.layer<AccuracyLayer>()),
         view_(request.bottoms[0].shape, layer_.axis()),
         per_sample_(view_.positions_per(request.bottoms[0].shape[0])) {
+    // There is no backward: neither scores nor labels are kept.
     book_reads_nothing(2, booking_);
     if (request.tops.size() == 2) booking_.forward_scratch = static_cast<size_t>(view_.classes) * sizeof(int64_t);
   }

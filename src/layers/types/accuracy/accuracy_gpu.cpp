@@ -1,4 +1,8 @@
-// Accuracy on the GPU.
+// Accuracy on the GPU, in two passes: for each position the number of classes that beat the true one, over all classes;
+// then the share of positions where these are fewer than top_k, and once more for each class where the second top is
+// wanted.
+//
+// A label out of range is no hit; it is noted for the host, which throws when the pass is done (backends/gpu/labels.h).
 
 #include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/elementwise.h"
@@ -29,6 +33,7 @@ struct BetterClasses {
   ROBUSTA_GPU void store(int64_t position, Sum sum) const { better[position] = sum; }
 };
 
+/// What is summed over positions: integers, so that the order of summation does not matter.
 struct HitSum {
   int64_t hits, total, first_bad;
 };
@@ -44,11 +49,13 @@ struct HitShare {
   ROBUSTA_GPU Sum join(Sum a, Sum b) const {
     return {a.hits + b.hits, a.total + b.total, a.first_bad < b.first_bad ? a.first_bad : b.first_bad};
   }
+  /// For reduce_all: one position.
   ROBUSTA_GPU Sum term(int64_t position) const {
     const int own = label(position);
     if (own < 0) return {0, 0, own == label.kBad ? position : kNoPlace};
     return {better[position] < top_k, 1, kNoPlace};
   }
+  /// For reduce_rows, where a row is a class: positions with other labels add nothing.
   ROBUSTA_GPU Sum term(int64_t c, int64_t position) const { return label(position) == c ? term(position) : zero(); }
   ROBUSTA_GPU void store(Sum sum) const {
     label.report(sum.first_bad);

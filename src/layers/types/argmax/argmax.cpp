@@ -1,4 +1,7 @@
 // ArgMax: meaning and reference kernel.
+//
+// A partial sort of each column's (value, place) pairs (std::partial_sort: a heap of top_k entries). The order is
+// total, NaNs and equal values included, so that every kernel finds the same places.
 
 #include "layers/types/argmax/argmax.h"
 
@@ -60,6 +63,7 @@ class ArgMaxReference : public Kernel {
   void backward(const KernelRun&) override {}
 
  private:
+  /// A candidate of a column.
   struct Entry {
     T value;
     int64_t place;
@@ -73,6 +77,7 @@ class ArgMaxReference : public Kernel {
     return a.place > b.place;
   }
 
+  /// Along an axis the top holds either places or values; over whole samples places, and values behind them if wanted.
   void write(T* top, int64_t outer, int64_t inner, const Entry* entries) const {
     const int64_t k = layer_.top_k();
     if (layer_.has_axis()) {

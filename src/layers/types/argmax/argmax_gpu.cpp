@@ -9,11 +9,13 @@
 namespace robusta {
 namespace {
 
+/// A candidate of a column, as it is reduced.
 struct ArgMaxEntry {
   float value;
   int64_t place;  ///< -1: none
 };
 
+/// The body of reduce_classes for one rank: the largest entry that comes after the one found for the rank before.
 template <typename T>
 struct ArgMaxRank {
   using Sum = ArgMaxEntry;
@@ -33,6 +35,7 @@ struct ArgMaxRank {
     return a.place > b.place;
   }
 
+  /// Place -1 comes after all others.
   ROBUSTA_GPU Sum zero() const { return {0, -1}; }
   ROBUSTA_GPU Sum join(Sum a, Sum b) const { return before(a, b) ? a : b; }
   ROBUSTA_GPU Sum term(int64_t position, int64_t c) const {
@@ -52,6 +55,7 @@ class ArgMaxGpu : public Kernel {
  public:
   explicit ArgMaxGpu(const KernelRequest& request)
       : layer_(request.layer<ArgMaxLayer>()), view_(layer_.view(request.bottoms[0].shape)) {
+    // Places are written as f32, since 16 bits do not hold every integer above 2048 (f16) or 256 (bf16).
     book_scores<T>(request, booking_);
     book_reads_nothing(request.bottoms.size(), booking_);
     booking_.forward_scratch = static_cast<size_t>(view_.positions()) * sizeof(ArgMaxEntry);

@@ -1,4 +1,6 @@
-// Concat: several blobs side by side along one axis.
+// Concat: fields, shapes and the reference kernel.
+//
+// y is x_0, x_1, ... side by side along one axis; the gradient is cut in the same places. All other axes must agree.
 
 #include "layers/types/concat/concat.h"
 

@@ -1,4 +1,6 @@
 // Concat on the GPU, plain or channels last.
+//
+// One kernel copies up to 16 pieces, in units as wide as all pieces allow (backends/gpu/pieces.h).
 
 #include "layers/backends/gpu/pieces.h"
 #include "layers/kit/booking.h"

@@ -1,4 +1,4 @@
-// Concat along the channels of blocked tensors.
+// Concat along the channels of blocked tensors, so that the blocks of a convolution need not be reordered for it.
 
 #include "layers/backends/onednn/blocked_kernel.h"
 #include "layers/types/concat/concat.h"

@@ -1,4 +1,8 @@
-// Dropout: meaning and reference kernel.
+// Dropout: meaning, mask and reference kernel (Srivastava et al. 2014, "inverted": survivors are scaled up when
+// training, so that nothing is left to do when testing).
+//
+// y = m * x / (1 - ratio) with m = 0 or 1, and dx = m * dy / (1 - ratio): backward draws the same mask again instead of
+// keeping it.
 
 #include "layers/types/dropout/dropout.h"
 

@@ -1,4 +1,8 @@
 // Dropout on the GPU: the masks of the CPU, bit for bit, in any layout.
+//
+// An element's word depends on its place in plain order. So a thread takes a whole block of four words where tensors
+// are plain, and draws a block for one word where they are stored channels last; arithmetic is cheap beside memory. The
+// position of the pass is read from device memory, since recorded passes (CUDA graphs) see only that change.
 
 #include "device/gpu/divisor.h"
 #include "layers/backends/gpu/alias.h"
@@ -87,6 +91,7 @@ class DropoutGpu : public DropoutKernel {
     }
   }
 
+  /// Packs of four elements where samples begin on packs.
   void drop_blocks(Stream* stream, const DropoutMask& mask, const T* x, T* y) const {
     if (mask.per_sample % 4 == 0 && on_packs(x, y)) {
       drop_blocks_by<4>(stream, mask, x, y);

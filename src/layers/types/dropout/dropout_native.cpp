@@ -1,4 +1,7 @@
-// Dropout with vectorised random numbers. When testing, an alias in any layout.
+// Dropout with vectorised random numbers (Philox 4x32-10: Salmon et al. 2011). When testing, an alias in any layout.
+//
+// Words are made for a chunk that stays in the first-level cache, a Philox block per vector lane, and then compared:
+// the mask itself is never written to memory.
 
 #include <algorithm>
 

@@ -1,4 +1,6 @@
-// EuclideanLoss: sum((a - b)^2) / (2 N) for N samples.
+// EuclideanLoss: L = sum (a - b)^2 / (2 N) for N samples; dL/da = (a - b) / N = -dL/db.
+//
+// The sum is carried in double: it is of as many terms as a batch has elements.
 
 #include "base/parallel.h"
 #include "base/str.h"
@@ -33,6 +35,7 @@ class EuclideanLossReference : public Kernel {
  public:
   explicit EuclideanLossReference(const KernelRequest& request)
       : count_(request.bottoms[0].count()), batch_(request.bottoms[0].shape[0]) {
+    // The gradient of each bottom needs both values.
     booking_.reads_bottoms = {true, true};
   }
   std::string describe() const override { return "reference"; }

@@ -1,4 +1,6 @@
-// EuclideanLoss on the GPU. The second bottom, which holds targets as a rule, is f32.
+// EuclideanLoss on the GPU: a reduction forward, an elementwise difference backward.
+//
+// The second bottom holds targets as a rule, which 16 bits may not hold: it is f32, and so is its gradient.
 
 #include "device/gpu/reduce.h"
 #include "layers/backends/gpu/elementwise.h"
@@ -6,6 +8,7 @@
 namespace robusta {
 namespace {
 
+/// The body of reduce_all.
 template <typename T>
 struct SquaredDistance {
   using Sum = double;
@@ -59,6 +62,7 @@ class EuclideanLossGpu : public Kernel {
   }
 
  private:
+  /// `factor`: 1 / N for bottom 0, -1 / N for bottom 1.
   template <typename Gradient>
   void gradient(const KernelRun& run, float factor, Gradient* dx) const {
     for_each(run.stream, count_,

@@ -1,4 +1,6 @@
-// Flatten: merges neighbouring axes into one.
+// Flatten: merges the axes from `axis` to `end_axis` into one.
+//
+// Plain tensors keep their order of elements, so that top and bottom share their memory wherever lifetimes allow it.
 
 #include "base/str.h"
 #include "layers/kit/alias_kernel.h"

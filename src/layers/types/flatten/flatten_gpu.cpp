@@ -1,4 +1,4 @@
-// Flatten on the GPU.
+// Flatten on the GPU: plain only, since channels last the merged axis would be in another order.
 
 #include "layers/backends/gpu/alias.h"
 

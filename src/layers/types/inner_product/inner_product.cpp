@@ -1,4 +1,7 @@
 // InnerProduct: fields, shapes and parameters.
+//
+// Weights are stored as [outputs, inputs], as Caffe's, unless `transpose` asks for the other order. Their shape is
+// fixed by the first input: a later one may have more rows, but no other number of inputs.
 
 #include "layers/types/inner_product/inner_product.h"
 

@@ -1,4 +1,7 @@
-// InnerProduct on the GPU, on plain arrays: three matrix products, and our own kernels for the bias.
+// InnerProduct on the GPU, on plain arrays: three matrix products, and kernels of our own for the bias.
+//
+// Activations may be stored in 16 bits, weights and their gradients are f32: a pass rounds the weights into scratch
+// memory, and the product for their gradient is summed and written in f32.
 
 #include <algorithm>
 
@@ -14,6 +17,7 @@ template <typename T>
 class InnerProductGpu : public Kernel {
  public:
   explicit InnerProductGpu(const KernelRequest& request) : size_(request.layer<InnerProductLayer>().size()) {
+    // Only the gradient of the weights needs the bottom.
     booking_.reads_bottoms = {request.backward && request.param_grads[0]};
     booking_.forward_scratch = stored_weights_bytes<T>(size_.inputs * size_.outputs);
     booking_.backward_scratch = std::max(booking_.forward_scratch, channel_sums_scratch<ChannelDot<T>>(view()));
@@ -45,11 +49,13 @@ class InnerProductGpu : public Kernel {
   /// Of the top: outputs are channels, side by side.
   ChannelView view() const { return {size_.rows, size_.outputs, 1}; }
 
+  /// In the type of the activations, as a product takes both factors in one type.
   const T* weights(const KernelRun& run) const {
     return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), size_.inputs * size_.outputs,
                              run.scratch);
   }
 
+  /// dW = dy^T x, or its transpose, added to what is there if the parameter accumulates.
   void weight_gradient(const KernelRun& run, const T* dy) const {
     const T* x = run.bottoms[0].as<T>();
     const float beta = run.accumulate[0] ? 1.0f : 0.0f;

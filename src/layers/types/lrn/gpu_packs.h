@@ -42,6 +42,7 @@ struct LrnChannels {
   float at[3 * N];
 };
 
+/// Reads a pack and its two neighbours in the pixel.
 template <int N, typename T>
 ROBUSTA_GPU LrnChannels<N> lrn_load(const LrnPackRule& rule, const T* x, int64_t pack) {
   auto pixel = static_cast<int32_t>(pack);
@@ -73,6 +74,7 @@ ROBUSTA_GPU LrnChannels<N> lrn_squares(const LrnChannels<N>& x) {
   return squares;
 }
 
+/// y = x * s^-beta for N channels of a pixel.
 template <typename T, int N>
 struct LrnPackEach {
   LrnPackRule rule;

@@ -1,4 +1,7 @@
 // LRN: checks, and the reference kernel for both regions.
+//
+// The reference sums each window anew, in double; across channels a window is a stretch of one axis, within a channel a
+// square.
 
 #include "layers/types/lrn/lrn.h"
 

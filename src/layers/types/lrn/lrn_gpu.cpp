@@ -61,12 +61,14 @@ struct LrnWithin {
   }
 };
 
+/// What a window sums forward.
 template <typename T>
 struct LrnSquare {
   const T* x;
   ROBUSTA_GPU float operator()(int64_t i) const { return static_cast<float>(x[i]) * static_cast<float>(x[i]); }
 };
 
+/// What a window sums backward.
 struct LrnValue {
   const float* x;
   ROBUSTA_GPU float operator()(int64_t i) const { return x[i]; }
@@ -82,6 +84,7 @@ struct LrnBracket {
   ROBUSTA_GPU float power(float s) const { return beta == kLrnBeta ? lrn_power(lrn_root(s)) : ::powf(s, -beta); }
 };
 
+/// y = x * s^-beta
 template <typename T, typename Window>
 struct LrnEach {
   LrnBracket<T, Window> lrn;
@@ -106,6 +109,7 @@ struct LrnDirect {
   }
 };
 
+/// Second pass of backward: subtracts 2 weight beta x * (window sum of the ratios).
 template <typename T, typename Window>
 struct LrnAround {
   Window window;
@@ -119,6 +123,7 @@ struct LrnAround {
   }
 };
 
+/// Any window, beta and layout, an element per thread.
 template <typename T, typename Window>
 class LrnGpu : public Kernel {
  public:
@@ -177,6 +182,7 @@ class LrnPacksGpu : public Kernel {
   }
   std::string describe() const override { return "gpu"; }
 
+  /// What the packs can do: the windows of all common nets.
   static bool takes(const KernelRequest& request) {
     const auto& layer = request.layer<LrnLayer>();
     const TensorDesc& bottom = request.bottoms[0];

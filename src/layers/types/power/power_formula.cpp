@@ -1,4 +1,5 @@
-// Power: y = (shift + scale * x)^power.
+// Power: y = (shift + scale * x)^power. With power 0 or scale 0 it is constant, with power 1 linear, and then backward
+// needs no value at all.
 
 #include "layers/backends/formula.h"
 

@@ -1,4 +1,8 @@
-// PReLU: meaning and reference kernel.
+// PReLU: fields, and the reference kernel (He et al. 2015, section 2.1).
+//
+// y = max(0, x) + a min(0, x), dx = dy or a dy by the sign of x, and da = the sum of x dy over the elements with x <=
+// 0. The sums are carried in double and made per channel, also where one slope serves all, so that their order does not
+// depend on the number of threads.
 
 #include "layers/types/prelu/prelu.h"
 
@@ -41,6 +45,7 @@ class PreluReference : public Kernel {
         samples_(request.bottoms[0].shape[0]),
         channels_(request.bottoms[0].shape[1]),
         plane_(request.bottoms[0].shape.count(2)) {
+    // The sign of x decides: that of y would do only for slopes that stay positive, and they are learned.
     book_reads(true, false, booking_);
     book_in_place(booking_);
     booking_.backward_scratch = static_cast<size_t>(channels_) * sizeof(double);

@@ -1,4 +1,5 @@
-// PReLU on the GPU, plain or channels last.
+// PReLU on the GPU, plain or channels last: forward and the gradient of x are one body, the gradient of the slopes is a
+// sum by channel (backends/gpu/channels.h).
 
 #include "layers/backends/gpu/channels.h"
 #include "layers/kit/booking.h"
@@ -76,6 +77,7 @@ class PreluGpu : public Kernel {
   }
 
  private:
+  /// Both directions: the signs are those of the bottom.
   void apply(const KernelRun& run, const T* from, T* to) const {
     for_each_by_channel(run.stream, view_,
                         PreluEach<T>{run.params[0]->tensor().as<float>(), run.bottoms[0].as<T>(), from, to});

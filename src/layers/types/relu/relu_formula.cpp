@@ -1,4 +1,6 @@
-// ReLU: y = x for x > 0, negative_slope * x else. Backward needs only y where y > 0 exactly where x > 0.
+// ReLU: y = x for x > 0, negative_slope * x else (Nair and Hinton 2010; with a slope: Maas, Hannun, Ng 2013).
+//
+// Backward needs only y where y > 0 exactly where x > 0, so that x may be overwritten.
 
 #include "layers/backends/formula.h"
 #include "layers/kit/rectifier.h"

@@ -1,4 +1,8 @@
 // Reshape: the same elements in another shape.
+//
+// The dims given replace `num_axes` axes from `axis` on: 0 copies the bottom's extent, -1 is inferred from what is
+// left. Plain tensors keep their order of elements, so that top and bottom share their memory wherever lifetimes allow
+// it.
 
 #include "base/str.h"
 #include "layers/kit/alias_kernel.h"

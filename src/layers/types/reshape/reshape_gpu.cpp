@@ -1,4 +1,4 @@
-// Reshape on the GPU.
+// Reshape on the GPU: plain only, since channels last the elements of another shape would be in another order.
 
 #include "layers/backends/gpu/alias.h"
 

@@ -1,4 +1,4 @@
-// Sigmoid: y = 1 / (1 + e^-x).
+// Sigmoid: y = 1 / (1 + e^-x), dy/dx = y (1 - y).
 
 #include "layers/backends/formula.h"
 

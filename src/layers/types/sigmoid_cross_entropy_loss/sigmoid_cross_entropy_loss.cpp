@@ -1,4 +1,7 @@
 // SigmoidCrossEntropyLoss: meaning and reference kernel.
+//
+// Sigmoid and logarithm are taken together, -t log p - (1 - t) log(1 - p) = max(x, 0) - x t + log(1 + e^-|x|), which
+// overflows for no score; the gradient is p - t.
 
 #include "layers/types/sigmoid_cross_entropy_loss/sigmoid_cross_entropy_loss.h"
 
@@ -60,6 +63,7 @@ class SigmoidCrossEntropyLossReference : public Kernel {
   /// Targets are compared as integers: one of 0.9 is ignored by ignore_label 0 (as in Caffe).
   bool ignored(T target) const { return normalizer_.ignored() == to_label(target); }
 
+  // Of the targets that count (kit/loss_normalizer.h).
   double divisor(const T* target, StepReduce* ranks) const {
     int64_t valid = 0;
     for (int64_t i = 0; i < count_; ++i) valid += !ignored(target[i]);

@@ -1,4 +1,5 @@
-// SigmoidCrossEntropyLoss on the GPU.
+// SigmoidCrossEntropyLoss on the GPU: a reduction forward, elementwise backward; loss and divisor stay in device memory
+// (backends/gpu/loss.h).
 
 #include <cmath>
 
@@ -19,6 +20,7 @@ struct CrossEntropyTarget {
   ROBUSTA_GPU bool is_ignored(int64_t i) const { return ignores && to_label((*this)[i]) == ignored; }
 };
 
+/// The body of reduce_all: the losses of all targets that are not ignored, and how many these are.
 template <typename T>
 struct CrossEntropySum : JoinLosses {
   CrossEntropyTarget target;
@@ -33,6 +35,7 @@ struct CrossEntropySum : JoinLosses {
   ROBUSTA_GPU void store(Sum sum) const { end.store(sum); }
 };
 
+/// dx = scale * (p - t), zero where the target is ignored.
 template <typename T>
 struct CrossEntropyGradient {
   CrossEntropyTarget target;

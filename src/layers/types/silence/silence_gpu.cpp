@@ -1,4 +1,5 @@
-// Silence on the GPU, for any layout.
+// Silence on the GPU: takes every bottom as it lies, in any layout and type, so that no reorder is planned for a blob
+// that nobody reads.
 
 #include "device/gpu/copy.h"
 #include "layers/kit/booking.h"

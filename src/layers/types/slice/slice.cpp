@@ -1,4 +1,7 @@
-// Slice: one blob cut into several along one axis.
+// Slice: fields, shapes and the reference kernel.
+//
+// The tops are parts of x along one axis, of equal extents or cut at slice_point; the gradients are put side by side, a
+// top without one counting as zeros.
 
 #include "layers/types/slice/slice.h"
 

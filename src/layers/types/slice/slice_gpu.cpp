@@ -1,4 +1,7 @@
 // Slice on the GPU, plain or channels last.
+//
+// The reverse of Concat, by the same copies (backends/gpu/pieces.h). The tops keep the type of the bottom: nothing is
+// computed, so nothing need be rounded.
 
 #include "layers/backends/gpu/pieces.h"
 #include "layers/kit/booking.h"

@@ -1,4 +1,4 @@
-// Slice along the channels of blocked tensors.
+// Slice along the channels of blocked tensors, so that what follows a convolution can take its blocks.
 
 #include "layers/backends/onednn/blocked_kernel.h"
 #include "layers/types/slice/slice.h"

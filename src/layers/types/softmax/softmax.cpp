@@ -1,4 +1,5 @@
-// Softmax: meaning, and the kernels of the CPU.
+// Softmax: p = e^(x - max) / sum e^(x - max) along one axis, and the kernels of the CPU; dx = p * (dy - sum p dy). The
+// loops are in kit/softmax.h, for the loss runs them, too.
 
 #include "layers/types/softmax/softmax.h"
 

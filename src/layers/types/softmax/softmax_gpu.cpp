@@ -1,4 +1,5 @@
-// Softmax on the GPU: a sum for each position, then all elements.
+// Softmax on the GPU: first the largest score and the sum of exponentials of each position, in one pass over the
+// scores, then all elements. Backward has the same two steps, with the sums of p * dy.
 
 #include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/elementwise.h"
@@ -7,6 +8,7 @@
 namespace robusta {
 namespace {
 
+/// p of each element, of the sums of its position.
 template <typename T>
 struct SoftmaxEach {
   ClassIndex index;

@@ -1,4 +1,6 @@
-// SoftmaxWithLoss: meaning.
+// SoftmaxWithLoss: fields and shapes.
+//
+// The divisor is that of valid labels unless loss_param says otherwise, as in BVLC Caffe.
 
 #include "layers/types/softmax_loss/softmax_loss.h"
 

@@ -1,5 +1,8 @@
-// SoftmaxWithLoss on the GPU. The probabilities are not stored, unless as the second top: backward makes them of the
-// scores once more.
+// SoftmaxWithLoss on the GPU.
+//
+// The probabilities are not stored, unless as the second top: backward makes them of the scores once more, from the
+// largest score and the sum of each position. So a pass reads the scores twice and writes nothing of their size but the
+// gradient.
 
 #include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/elementwise.h"
@@ -31,6 +34,7 @@ struct SoftmaxLosses : JoinLosses {
   }
 };
 
+/// The second top.
 template <typename T>
 struct SoftmaxLossProbability {
   ClassIndex index;
@@ -139,6 +143,7 @@ class SoftmaxLossGpu : public Kernel {
   }
 
  private:
+  // With the parts that members are initialised from.
   SoftmaxLossGpu(const KernelRequest& request, const SoftmaxLossLayer& layer, const AxisView& view)
       : layer_(layer),
         view_(view),

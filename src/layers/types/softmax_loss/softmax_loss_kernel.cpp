@@ -1,4 +1,8 @@
-// SoftmaxWithLoss: the kernels. Reference and native one differ in how they compute the softmax.
+// SoftmaxWithLoss: the kernels of the CPU, L = -sum log p(label) / divisor and dx = (p - target) / divisor. Reference
+// and native one differ in how they compute the softmax.
+//
+// The probabilities are kept from forward to backward, in the second top where there is one. Nobody keeps them when
+// there is no backward.
 
 #include <algorithm>
 #include <cfloat>

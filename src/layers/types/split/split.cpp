@@ -1,4 +1,7 @@
 // Split: every top is the bottom; the gradient is the sum of the tops' gradients.
+//
+// The net puts one wherever a blob has several readers, so that each version of a blob has one. Tops share the bottom's
+// memory as a rule, and forward then does nothing.
 
 #include "layers/types/split/split.h"
 

@@ -1,4 +1,4 @@
-// Split on the GPU, for any layout; the gradients are added in one pass.
+// Split on the GPU, for any layout; the gradients are added in one pass, each read once.
 
 #include "layers/backends/gpu/alias.h"
 #include "layers/backends/gpu/elementwise.h"

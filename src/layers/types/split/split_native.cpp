@@ -1,4 +1,4 @@
-// Split for any layout; all gradients are added in one pass.
+// Split for any layout; the gradients are added in one pass, each read once and in one order, hence with one result.
 
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"

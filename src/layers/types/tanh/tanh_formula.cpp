@@ -1,4 +1,4 @@
-// TanH: y = tanh(x).
+// TanH: y = tanh(x), dy/dx = 1 - y^2.
 
 #include "layers/backends/formula.h"
 
