@@ -1,3 +1,5 @@
+// Matrix products by oneDNN in f32 and by the BLAS in f64.
+
 #include "ops/gemm.h"
 
 #include <cblas.h>

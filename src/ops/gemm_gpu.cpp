@@ -1,3 +1,5 @@
+// Matrix products on a GPU by cuBLAS; emulated, by those of the host, through copies in f32 where 16 bits are stored.
+
 #include "ops/gemm_gpu.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Unfolding of images into columns, one channel after another, and the transpose: sums of columns back into images.
+
 #include "ops/im2col.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Unfolding on a GPU, one thread per element: of the columns forward, and of the image backward, where it gathers from
+// all columns that hold it, so that no two threads write to one place.
+
 #include "ops/im2col_gpu.h"
 
 #include <cassert>

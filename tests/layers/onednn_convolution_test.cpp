@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/str.h"
-#include "layers/backends/onednn/convolution_pass.h"
+#include "layers/backends/onednn/convolution_problem.h"
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 

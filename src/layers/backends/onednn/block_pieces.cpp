@@ -1,3 +1,5 @@
+// Blocked layouts for Concat and Slice, where every piece is whole blocks of channels.
+
 #include "layers/backends/onednn/block_pieces.h"
 
 #include <algorithm>

@@ -1,10 +1,12 @@
+// The factors and shifts of a constant BatchNorm, renewed when a parameter has changed.
+
 #include "layers/backends/onednn/channel_affine.h"
 
 #include <cmath>
 
 namespace robusta::onednn {
 
-ChannelAffine::ChannelAffine(const BatchNormLayer& norm, const ScaleLayer* scale)
+ChannelAffine::ChannelAffine(const ChannelNorm& norm, const ChannelScale* scale)
     : scaled_(scale || norm.has_scale()),
       shifted_(norm.has_scale() || (scale && scale->has_bias())),
       eps_(norm.eps()),
@@ -33,10 +35,6 @@ bool ChannelAffine::refresh(std::span<Param* const> params) {
     shift_[c] = static_cast<float>((bias ? bias[c] : 0.0) - mean[c] * norm * factor);
   }
   return true;
-}
-
-bool fits_channels(const ScaleLayer& scale, int64_t batch, int64_t channels) {
-  return !scale.scale_is_bottom() && scale.outer() == batch && scale.count() == channels;
 }
 
 }  // namespace robusta::onednn

@@ -4,15 +4,14 @@
 #include <vector>
 
 #include "layers/kit/kernel.h"
-#include "layers/types/batch_norm/batch_norm.h"
-#include "layers/types/scale/scale.h"
+#include "layers/kit/roles.h"
 
 namespace robusta::onednn {
 
-/// REQUIRES: `scale` null or fits_channels(*scale, norm.channels()).
+/// REQUIRES: `scale` null, or by channel.
 class ChannelAffine {
  public:
-  ChannelAffine(const BatchNormLayer& norm, const ScaleLayer* scale);
+  ChannelAffine(const ChannelNorm& norm, const ChannelScale* scale);
 
   /// Recomputes both arrays when a parameter has moved; true if it did. `params`: those of the layers, in order.
   bool refresh(std::span<Param* const> params);
@@ -27,8 +26,5 @@ class ChannelAffine {
   std::vector<uint64_t> versions_;
   std::vector<const void*> sources_;
 };
-
-/// True if the layer scales by parameters along axis 1 of `channels` channels, with nothing else in the scale's shape.
-bool fits_channels(const ScaleLayer& scale, int64_t batch, int64_t channels);
 
 }  // namespace robusta::onednn

@@ -1,9 +1,14 @@
+// Group by group: the channels of a group are gathered into dense tensors of their own, unless they are dense already,
+// and results scattered back.
+
 #include "layers/backends/onednn/convolution_groups.h"
 
 #include <cstring>
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/convolution_primitive.h"
+#include "layers/backends/onednn/layout.h"
+#include "layers/backends/onednn/primitive.h"
 
 namespace robusta::onednn {
 namespace {

@@ -1,7 +1,7 @@
 /// A grouped convolution as one ordinary convolution per group, for algorithms that know no groups (Winograd).
 #pragma once
 
-#include "layers/backends/onednn/convolution_pass.h"
+#include "layers/backends/onednn/convolution_problem.h"
 
 namespace robusta::onednn {
 

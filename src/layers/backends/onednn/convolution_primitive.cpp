@@ -1,9 +1,13 @@
+// The three directions of a convolution as oneDNN primitives. Filters are reordered into the format that a primitive
+// wants, and gradients of filters back; what oneDNN refuses is simply not offered.
+
 #include "layers/backends/onednn/convolution_primitive.h"
 
 #include <algorithm>
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/aligned_memory.h"
+#include "layers/backends/onednn/primitive.h"
 
 namespace robusta::onednn {
 namespace {

@@ -1,3 +1,5 @@
+// Runs oneDNN primitives without allocating: handles are set only where an address has changed.
+
 #include "layers/backends/onednn/primitive.h"
 
 #include <cassert>

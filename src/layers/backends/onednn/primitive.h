@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "layers/backends/onednn/layout.h"
+#include "layers/backends/onednn/desc.h"
 
 namespace robusta::onednn {
 

@@ -1,3 +1,6 @@
+// Small matrix products that keep their sums in registers: six tiles, or four channels, by up to four vectors of
+// outputs at a time. Panels of that width are chosen at run time from instances for one to four vectors.
+
 #include "layers/backends/winograd/tile_products.h"
 
 #include <algorithm>

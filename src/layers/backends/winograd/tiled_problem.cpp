@@ -1,3 +1,6 @@
+// How many tiles are worked on at a time: sized after the caches, so that transformed tiles and filters are in the
+// second level where each worker has tiles of its own, and in the third where all work together.
+
 #include "layers/backends/winograd/tiled_problem.h"
 
 namespace robusta::winograd {
@@ -19,7 +22,7 @@ TiledProblem::TiledProblem(const ConvolutionProblem& problem, Direction directio
   plan_pieces();
 }
 
-WeightView TiledProblem::view() const {
+FilterView TiledProblem::view() const {
   const int taps = static_cast<int>(geometry_.axes[0].kernel);
   const int64_t outputs = geometry_.num_output / geometry_.group, inputs = geometry_.channels / geometry_.group;
   const int64_t square = taps * taps;

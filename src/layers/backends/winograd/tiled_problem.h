@@ -9,10 +9,10 @@
 #include <cstdint>
 
 #include "base/parallel.h"
-#include "layers/backends/onednn/convolution_pass.h"
+#include "layers/backends/onednn/convolution_problem.h"
+#include "layers/backends/winograd/filters.h"
 #include "layers/backends/winograd/tile_products.h"
 #include "layers/backends/winograd/tiles.h"
-#include "layers/backends/winograd/weights.h"
 
 namespace robusta::winograd {
 
@@ -35,7 +35,7 @@ class TiledProblem {
   /// How many pieces are worked on at the same time.
   int64_t slots() const { return together_ ? 1 : workers_; }
 
-  WeightView view() const;
+  FilterView view() const;
   /// Floats of one group's plain weights.
   int64_t weight_count() const { return geometry_.weight_shape().count() / geometry_.group; }
 

@@ -1,3 +1,6 @@
+// The transforms of tiles, 16 channels at a time. Windows that lie within the plane are loaded without a test per
+// pixel.
+
 #include "layers/backends/winograd/tiles.h"
 
 #include <algorithm>
@@ -58,21 +61,21 @@ ROBUSTA_INLINE void gather(const float* from, int64_t stride, Vector (&points)[k
 
 /// The windows of the tiles of one channel block.
 template <bool kGated>
-ROBUSTA_SIMD void spread_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
-                               const Source& from, float* to) {
+ROBUSTA_SIMD void input_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
+                              const Source& from, float* to) {
   for (int64_t t = 0; t < range.count; ++t) {
     const Corner at = corner_of(tiling, range.begin + t);
     Vector window[kPoints][kPoints], points[kPoints][kPoints];
     load<kPoints, kGated>(from, planes, planes.offset(at.sample, block, 0, 0), at.y - tiling.pad_y, at.x - tiling.pad_x,
                           window);
-    both_ways<kPoints, kPoints>(
-        window, points, [](const auto& x, auto& y) __attribute__((always_inline)) { spread(x, y); });
+    transform_2d<kPoints, kPoints>(
+        window, points, [](const auto& x, auto& y) __attribute__((always_inline)) { input_transform(x, y); });
     scatter(points, range.stride, to + t * range.row + block * kLanes);
   }
 }
 
 template <int M, bool kGated>
-ROBUSTA_SIMD void evaluate_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
+ROBUSTA_SIMD void gradient_block(const Tiling& tiling, const Planes& planes, const TileRange& range, int64_t block,
                                  const Source& from, float* to, double* sums) {
   Vector sum = {};
   for (int64_t t = 0; t < range.count; ++t) {
@@ -82,24 +85,24 @@ ROBUSTA_SIMD void evaluate_block(const Tiling& tiling, const Planes& planes, con
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < M; ++j) sum += tile[i][j];
     }
-    both_ways<M, kPoints>(
-        tile, points, [](const auto& x, auto& y) __attribute__((always_inline)) { evaluate<M>(x, y); });
+    transform_2d<M, kPoints>(
+        tile, points, [](const auto& x, auto& y) __attribute__((always_inline)) { filter_transform<M>(x, y); });
     scatter(points, range.stride, to + t * range.row + block * kLanes);
   }
   for (int lane = 0; lane < kLanes; ++lane) sums[block * kLanes + lane] += sum[lane];
 }
 
 template <int M>
-ROBUSTA_SIMD void combine_block(const Tiling& tiling, const Planes& planes, const TileRange& range,
-                                const Finish& finish, int64_t block, const float* from, float* to) {
+ROBUSTA_SIMD void output_block(const Tiling& tiling, const Planes& planes, const TileRange& range, const Finish& finish,
+                               int64_t block, const float* from, float* to) {
   Vector bias = {};
   if (finish.bias) bias = floats_at<kLanes>(finish.bias + block * kLanes);
   for (int64_t t = 0; t < range.count; ++t) {
     const Corner at = corner_of(tiling, range.begin + t);
     Vector points[kPoints][kPoints], tile[M][M];
     gather(from + t * range.row + block * kLanes, range.stride, points);
-    both_ways<kPoints, M>(
-        points, tile, [](const auto& x, auto& y) __attribute__((always_inline)) { combine<M>(x, y); });
+    transform_2d<kPoints, M>(
+        points, tile, [](const auto& x, auto& y) __attribute__((always_inline)) { output_transform<M>(x, y); });
     float* plane = to + planes.offset(at.sample, block, 0, 0);
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < M; ++j) {
@@ -113,22 +116,23 @@ ROBUSTA_SIMD void combine_block(const Tiling& tiling, const Planes& planes, cons
 
 }  // namespace
 
-void spread_windows(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to) {
-  const auto block = from.gate ? spread_block<true> : spread_block<false>;
+void transform_inputs(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from,
+                      float* to) {
+  const auto block = from.gate ? input_block<true> : input_block<false>;
   for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, b, from, to);
 }
 
-void evaluate_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to,
-                    double* sums) {
-  const auto wide = from.gate ? evaluate_block<4, true> : evaluate_block<4, false>;
-  const auto narrow = from.gate ? evaluate_block<2, true> : evaluate_block<2, false>;
+void transform_gradients(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from,
+                         float* to, double* sums) {
+  const auto wide = from.gate ? gradient_block<4, true> : gradient_block<4, false>;
+  const auto narrow = from.gate ? gradient_block<2, true> : gradient_block<2, false>;
   const auto block = tiling.step == 4 ? wide : narrow;
   for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, b, from, to, sums);
 }
 
-void combine_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Finish& finish,
-                   const float* from, float* to) {
-  const auto block = tiling.step == 4 ? combine_block<4> : combine_block<2>;
+void transform_outputs(const Tiling& tiling, const Planes& planes, const TileRange& range, const Finish& finish,
+                       const float* from, float* to) {
+  const auto block = tiling.step == 4 ? output_block<4> : output_block<2>;
   for (int64_t b = 0; b < planes.count; ++b) block(tiling, planes, range, finish, b, from, to);
 }
 

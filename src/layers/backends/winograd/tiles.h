@@ -46,13 +46,14 @@ struct Source {
   float slope = 0;
 };
 
-/// to = spread of the windows of the tiles; zero outside of the plane.
-void spread_windows(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to);
+/// to = the input transform of the tiles' windows; zero outside of the plane.
+void transform_inputs(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from,
+                      float* to);
 
-/// to = evaluate of the tiles themselves; zero outside of the plane. Adds the pixels of each channel to
-/// `sums`. REQUIRES: step 2 or 4.
-void evaluate_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from, float* to,
-                    double* sums);
+/// to = the transform of the tiles themselves, as if they were filters: a filter's gradient is the correlation of
+/// inputs with them. Zero outside of the plane. Adds the pixels of each channel to `sums`. REQUIRES: step 2 or 4.
+void transform_gradients(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from,
+                         float* to, double* sums);
 
 /// What happens to a result on its way out: y = max(z, slope * z) with z = x + bias.
 struct Finish {
@@ -60,8 +61,8 @@ struct Finish {
   float slope;        ///< 1: no ReLU
 };
 
-/// to = the tiles that `from` combines to. REQUIRES: step 2 or 4.
-void combine_tiles(const Tiling& tiling, const Planes& planes, const TileRange& range, const Finish& finish,
-                   const float* from, float* to);
+/// to = the tiles that are the output transform of `from`. REQUIRES: step 2 or 4.
+void transform_outputs(const Tiling& tiling, const Planes& planes, const TileRange& range, const Finish& finish,
+                       const float* from, float* to);
 
 }  // namespace robusta::winograd

@@ -1,13 +1,18 @@
+// The three directions of a convolution as input transform, products per point, and output transform: forward and data
+// gradient map images to images, the filter gradient sums products over tiles.
+
 #include "layers/backends/winograd/winograd_pass.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/parallel.h"
+#include "layers/backends/winograd/filters.h"
+#include "layers/backends/onednn/layout.h"
+#include "layers/backends/onednn/primitive.h"
 #include "layers/backends/winograd/tile_products.h"
 #include "layers/backends/winograd/tiled_problem.h"
 #include "layers/backends/winograd/tiles.h"
-#include "layers/backends/winograd/weights.h"
 
 namespace robusta::winograd {
 namespace {
@@ -47,7 +52,7 @@ class ImagePass : public onednn::ConvolutionPass {
   void run(const ConvolutionData& data, void* scratch) override {
     const float* bias = has_bias_ ? padded_bias(data.bias, scratch) : nullptr;
     for (int64_t group = 0; group < tiled_.groups(); ++group) {
-      transform_weights(tiled_.view(), static_cast<const float*>(data.weights) + group * tiled_.weight_count(),
+      transform_filters(tiled_.view(), static_cast<const float*>(data.weights) + group * tiled_.weight_count(),
                         floats_in(scratch, weights_at_));
       run_group(data, group, bias, scratch);
     }
@@ -77,8 +82,9 @@ class ImagePass : public onednn::ConvolutionPass {
     float *windows = floats_in(scratch, windows_at_), *products = floats_in(scratch, products_at_);
     tiled_.run(
         [&](int64_t, const Piece& piece, int64_t first, int64_t count) {
-          spread_windows(tiled_.tiling(), from, {piece.begin + first, count, tiled_.row(inputs), tiled_.stride(inputs)},
-                         image, windows + piece.slot * window_floats() + first * tiled_.row(inputs));
+          transform_inputs(tiled_.tiling(), from,
+                           {piece.begin + first, count, tiled_.row(inputs), tiled_.stride(inputs)}, image,
+                           windows + piece.slot * window_floats() + first * tiled_.row(inputs));
         },
         [&](const Piece& piece, int64_t point) {
           multiply_tiles({round_up(piece.count, kTileRows), inputs, outputs, tiled_.row(inputs), tiled_.row(outputs)},
@@ -87,8 +93,9 @@ class ImagePass : public onednn::ConvolutionPass {
                          products + piece.slot * product_floats() + point * tiled_.stride(outputs));
         },
         [&](int64_t, const Piece& piece, int64_t first, int64_t count) {
-          combine_tiles(tiled_.tiling(), to, {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)},
-                        finish, products + piece.slot * product_floats() + first * tiled_.row(outputs), result);
+          transform_outputs(tiled_.tiling(), to,
+                            {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)}, finish,
+                            products + piece.slot * product_floats() + first * tiled_.row(outputs), result);
         });
   }
 
@@ -121,8 +128,8 @@ class WeightsPass : public onednn::ConvolutionPass {
     for (int64_t group = 0; group < tiled_.groups(); ++group) {
       sum_group(data, group, bias, scratch);
       if (!data.weights) continue;
-      combine_weights(tiled_.view(), floats_in(scratch, sums_at_), tiled_.slots(), data.add_weights,
-                      written(data.weights) + group * tiled_.weight_count());
+      transform_filter_gradients(tiled_.view(), floats_in(scratch, sums_at_), tiled_.slots(), data.add_weights,
+                                 written(data.weights) + group * tiled_.weight_count());
     }
     if (data.bias) hand_over_bias(bias, data.add_bias, written(data.bias));
   }
@@ -144,12 +151,13 @@ class WeightsPass : public onednn::ConvolutionPass {
     float *windows = floats_in(scratch, windows_at_), *gradients = floats_in(scratch, gradients_at_);
     tiled_.run(
         [&](int64_t worker, const Piece& piece, int64_t first, int64_t count) {
-          spread_windows(tiled_.tiling(), src, {piece.begin + first, count, tiled_.row(inputs), tiled_.stride(inputs)},
-                         image, windows + piece.slot * window_floats() + first * tiled_.row(inputs));
-          evaluate_tiles(tiled_.tiling(), dst,
-                         {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)}, gradient,
-                         gradients + piece.slot * gradient_floats() + first * tiled_.row(outputs),
-                         bias + worker * bias_sums() + dst.first * kLanes);
+          transform_inputs(tiled_.tiling(), src,
+                           {piece.begin + first, count, tiled_.row(inputs), tiled_.stride(inputs)}, image,
+                           windows + piece.slot * window_floats() + first * tiled_.row(inputs));
+          transform_gradients(tiled_.tiling(), dst,
+                              {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)}, gradient,
+                              gradients + piece.slot * gradient_floats() + first * tiled_.row(outputs),
+                              bias + worker * bias_sums() + dst.first * kLanes);
         },
         [&](const Piece& piece, int64_t point) {
           add_products({piece.count, inputs, outputs, tiled_.row(inputs), tiled_.row(outputs)},

@@ -15,13 +15,14 @@
 
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/roles.h"
 #include "layers/kit/step_reduce.h"
 
 namespace robusta {
 
 /// Parameters: the three statistics, then scale [C] and shift [C] if has_scale() (NVIDIA's and Intel's form of a
 /// BatchNorm with the Scale layer inside).
-class BatchNormLayer : public Layer {
+class BatchNormLayer : public Layer, public ChannelNorm {
  public:
   explicit BatchNormLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {}; }
@@ -30,15 +31,15 @@ class BatchNormLayer : public Layer {
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
   /// True: normalise by the stored statistics and leave them alone.
-  bool uses_global_stats() const;
-  bool has_scale() const;
+  bool uses_global_stats() const override;
+  bool has_scale() const override;
   /// True: the batch's statistics are those of all ranks.
   bool synchronised() const { return param().batch_norm_param().sync() && !uses_global_stats(); }
-  float eps() const { return param().batch_norm_param().eps(); }
+  float eps() const override { return param().batch_norm_param().eps(); }
   float fraction() const { return param().batch_norm_param().moving_average_fraction(); }
 
   int64_t batch() const { return batch_; }
-  int64_t channels() const { return channels_; }
+  int64_t channels() const override { return channels_; }
   int64_t plane() const { return plane_; }  ///< elements of one channel of one sample
 
  private:

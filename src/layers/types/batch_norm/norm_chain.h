@@ -5,8 +5,6 @@
 
 #include "layers/kit/kernel.h"
 #include "layers/types/batch_norm/batch_norm.h"
-#include "layers/types/relu/relu.h"
-#include "layers/types/scale/scale.h"
 
 namespace robusta {
 
@@ -14,14 +12,14 @@ namespace robusta {
 /// shift are among the parameters of the chain; -1: there is none.
 struct NormChain {
   const BatchNormLayer* norm;
-  const ScaleLayer* scale = nullptr;
-  const ReluLayer* relu = nullptr;
+  const ChannelScale* scale = nullptr;
+  const Rectifier* relu = nullptr;
   int scale_param = -1, shift_param = -1;
 
   explicit NormChain(const KernelRequest& request) : norm(&request.layer<BatchNormLayer>()) {
     for (size_t i = 1; i < request.layers.size(); ++i) {
-      if (request.layers[i]->type() == "Scale") scale = &request.layer<ScaleLayer>(i);
-      if (request.layers[i]->type() == "ReLU") relu = &request.layer<ReluLayer>(i);
+      if (const auto* found = dynamic_cast<const ChannelScale*>(request.layers[i])) scale = found;
+      if (const auto* found = dynamic_cast<const Rectifier*>(request.layers[i])) relu = found;
     }
     if (scale || norm->has_scale()) scale_param = 3;
     if (norm->has_scale() || (scale && scale->has_bias())) shift_param = 4;
@@ -31,8 +29,7 @@ struct NormChain {
   std::string obstacle() const {
     if (!scale) return "";
     if (norm->has_scale()) return "the BatchNorm has a scale of its own";
-    const bool by_channel = scale->outer() == norm->batch() && scale->count() == norm->channels();
-    return scale->scale_is_bottom() || !by_channel ? "the Scale is not by channel" : "";
+    return scale->is_by_channel(norm->batch(), norm->channels()) ? "" : "the Scale is not by channel";
   }
 };
 

@@ -9,8 +9,9 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_stream.h"
+#include "layers/kit/roles.h"
+#include "layers/types/convolution/convolution.h"
 #include "layers/types/convolution/dnn_choice_cuda.h"
-#include "layers/types/relu/relu.h"
 #include "memory/placement.h"
 #include "tensor/channels_last.h"
 
@@ -185,7 +186,9 @@ std::string cudnn_objection(const KernelRequest& request) {
   if (request.dtype() == DType::kF64) return "computes in f32";
   if (!request.device) return "wants to know its GPU";
   if (request.layer<ConvolutionLayer>().geometry().axes.size() > 3) return "takes at most 3 spatial axes";
-  if (request.layers.size() > 1 && request.layer<ReluLayer>(1).slope() < 0) return "a negative slope hides the sign";
+  if (request.layers.size() > 1 && !dynamic_cast<const Rectifier&>(*request.layers[1]).sign_survives()) {
+    return "a negative slope hides the sign";
+  }
   return "";
 }
 
@@ -222,7 +225,7 @@ std::unique_ptr<Kernel> make_convolution_cudnn(const KernelRequest& request, std
     if (last && !by_axis_1) continue;
     CudnnPasses passes;
     passes.relu = request.layers.size() > 1;
-    if (passes.relu) passes.slope = request.layer<ReluLayer>(1).slope();
+    if (passes.relu) passes.slope = dynamic_cast<const Rectifier&>(*request.layers[1]).slope();
     passes.problem.geometry = layer.geometry();
     passes.problem.channels_last = last;
     passes.problem.type = request.dtype();

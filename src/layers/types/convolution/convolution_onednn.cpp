@@ -9,8 +9,12 @@
 #include "base/simd.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/channel_affine.h"
-#include "layers/backends/onednn/convolution_pass.h"
-#include "layers/types/relu/relu.h"
+#include "layers/backends/onednn/convolution_primitive.h"
+#include "layers/backends/onednn/layout.h"
+#include "layers/backends/onednn/primitive.h"
+#include "layers/kit/kernel.h"
+#include "layers/types/convolution/convolution.h"
+#include "layers/types/convolution/convolution_passes.h"
 
 namespace robusta {
 namespace {
@@ -20,15 +24,15 @@ using namespace onednn;
 /// The layers of a fused chain.
 struct Chain {
   const ConvolutionLayer* convolution = nullptr;
-  const BatchNormLayer* norm = nullptr;
-  const ScaleLayer* scale = nullptr;
-  const ReluLayer* relu = nullptr;
+  const ChannelNorm* norm = nullptr;
+  const ChannelScale* scale = nullptr;
+  const Rectifier* relu = nullptr;
 
   explicit Chain(const KernelRequest& request) : convolution(&request.layer<ConvolutionLayer>()) {
     for (size_t i = 1; i < request.layers.size(); ++i) {
-      if (request.layers[i]->type() == "BatchNorm") norm = &request.layer<BatchNormLayer>(i);
-      if (request.layers[i]->type() == "Scale") scale = &request.layer<ScaleLayer>(i);
-      if (request.layers[i]->type() == "ReLU") relu = &request.layer<ReluLayer>(i);
+      if (const auto* found = dynamic_cast<const ChannelNorm*>(request.layers[i])) norm = found;
+      if (const auto* found = dynamic_cast<const ChannelScale*>(request.layers[i])) scale = found;
+      if (const auto* found = dynamic_cast<const Rectifier*>(request.layers[i])) relu = found;
     }
   }
 };
@@ -219,12 +223,12 @@ std::string objection(const KernelRequest& request, const Chain& chain) {
   if (request.bottoms.size() != 1) return "takes one bottom";
   if (geometry.axes.empty() || geometry.axes.size() > 3) return "takes 1 to 3 spatial axes";
   if (request.bottoms[0].shape.axes() != static_cast<int>(geometry.axes.size()) + 2) return "wants channels on axis 1";
-  if (chain.relu && chain.relu->slope() < 0) return "a negative slope hides the sign";
+  if (chain.relu && !chain.relu->sign_survives()) return "a negative slope hides the sign";
   if (!chain.norm) return "";
   if (request.backward || !chain.norm->uses_global_stats()) return "folds a BatchNorm only where it is constant";
   if (chain.norm->channels() != geometry.num_output) return "the BatchNorm has other channels";
   if (chain.scale && chain.norm->has_scale()) return "the BatchNorm has a scale of its own";
-  if (chain.scale && !fits_channels(*chain.scale, geometry.batch, geometry.num_output)) {
+  if (chain.scale && !chain.scale->is_by_channel(geometry.batch, geometry.num_output)) {
     return "the Scale is not by channel";
   }
   return "";

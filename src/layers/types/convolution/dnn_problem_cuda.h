@@ -5,8 +5,8 @@
 #include <string>
 
 #include "device/cuda/dnn/graph.h"
-#include "layers/types/convolution/convolution.h"
 #include "layers/types/convolution/convolution_steps_gpu.h"
+#include "ops/convolution_geometry.h"
 
 namespace robusta::dnn {
 

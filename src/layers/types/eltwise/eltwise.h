@@ -2,10 +2,11 @@
 #pragma once
 
 #include "layers/kit/layer.h"
+#include "layers/kit/roles.h"
 
 namespace robusta {
 
-class EltwiseLayer : public Layer {
+class EltwiseLayer : public Layer, public Joint {
  public:
   using Operation = caffe::EltwiseParameter::EltwiseOp;
 
@@ -15,8 +16,9 @@ class EltwiseLayer : public Layer {
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
   Operation operation() const { return param().eltwise_param().operation(); }
+  bool is_sum() const override { return operation() == caffe::EltwiseParameter::SUM; }
   /// The factor of bottom i in a sum.
-  float coeff(int bottom) const;
+  float coeff(int bottom) const override;
   bool plain_sum() const;  ///< a sum whose factors are all 1: each bottom's gradient is the top's
   /// Whether the gradient of a product is the product of the other bottoms (finite at 0) or y / x.
   bool stable_prod_grad() const { return param().eltwise_param().stable_prod_grad(); }

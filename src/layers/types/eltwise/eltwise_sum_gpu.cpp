@@ -5,7 +5,6 @@
 #include "layers/backends/gpu/weighted_sum.h"
 #include "layers/types/eltwise/eltwise.h"
 #include "layers/types/eltwise/eltwise_gpu.h"
-#include "layers/types/relu/relu.h"
 
 namespace robusta {
 namespace {
@@ -39,7 +38,7 @@ class EltwiseSumGpu : public Kernel {
     const EltwiseLayer& layer = request.layer<EltwiseLayer>();
     const int bottoms = static_cast<int>(request.bottoms.size());
     for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer.coeff(b)});
-    if (fused_) slope_ = request.layer<ReluLayer>(1).slope();
+    if (fused_) slope_ = dynamic_cast<const Rectifier&>(*request.layers[1]).slope();
     count_ = book_shared_layout(request, true, booking_);
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
     booking_.reads_tops = {fused_};
@@ -90,7 +89,7 @@ std::unique_ptr<Kernel> make_eltwise_relu_gpu(const KernelRequest& request, std:
     why_not = "only a sum is fused with the ReLU after it";
     return nullptr;
   }
-  if (request.layer<ReluLayer>(1).slope() < 0) {
+  if (!dynamic_cast<const Rectifier&>(*request.layers[1]).sign_survives()) {
     why_not = "a negative slope hides the sign of the sum from backward";
     return nullptr;
   }

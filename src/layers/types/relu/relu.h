@@ -1,14 +1,15 @@
-/// ReLU: what kernels that take a ReLU along with other layers ask of it.
+/// ReLU, which other types' kernels take along as a Rectifier.
 #pragma once
 
+#include "layers/kit/roles.h"
 #include "layers/kit/unary.h"
 
 namespace robusta {
 
-class ReluLayer : public ElementwiseLayer {
+class ReluLayer : public ElementwiseLayer, public Rectifier {
  public:
   using ElementwiseLayer::ElementwiseLayer;
-  float slope() const { return param().relu_param().negative_slope(); }
+  float slope() const override { return param().relu_param().negative_slope(); }
 };
 
 }  // namespace robusta

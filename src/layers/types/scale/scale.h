@@ -6,22 +6,23 @@
 
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/roles.h"
 
 namespace robusta {
 
 /// Parameters: the scale unless it is a bottom, then the bias if has_bias(); both have the same shape.
-class ScaleLayer : public Layer {
+class ScaleLayer : public Layer, public ChannelScale {
  public:
   explicit ScaleLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {1, 2, 1, 1}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   std::vector<ParamDecl> params() const override;
 
-  bool has_bias() const { return param().scale_param().bias_term(); }
-  bool scale_is_bottom() const { return param().bottom_size() > 1; }
-  int64_t outer() const { return outer_; }  ///< elements before the scaled axes
-  int64_t count() const { return count_; }  ///< elements of the scale
-  int64_t inner() const { return inner_; }  ///< elements after the scaled axes
+  bool has_bias() const override { return param().scale_param().bias_term(); }
+  bool scale_is_bottom() const override { return param().bottom_size() > 1; }
+  int64_t outer() const override { return outer_; }  ///< elements before the scaled axes
+  int64_t count() const override { return count_; }  ///< elements of the scale
+  int64_t inner() const { return inner_; }           ///< elements after the scaled axes
 
  private:
   int64_t outer_ = 0, count_ = 0, inner_ = 0;

@@ -1,4 +1,5 @@
-/// One direction of a convolution on oneDNN, in one of several ways.
+/// One direction of a convolution on tensors in oneDNN's formats, and the interface of the algorithms for it: oneDNN's
+/// own (convolution_primitive.h, convolution_groups.h), and others that work on the same formats.
 ///
 /// Weights, biases and their gradients are plain; the tensors lie as the problem says. A pass packs the weights into
 /// scratch memory each time it runs (training changes them anyway) or, for inference, once per version into memory of
@@ -10,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "layers/backends/onednn/primitive.h"
-#include "layers/types/convolution/convolution.h"
+#include "layers/backends/onednn/desc.h"
+#include "ops/convolution_geometry.h"
 
 namespace robusta::onednn {
 
@@ -54,16 +55,5 @@ class ConvolutionPass {
 };
 
 using ConvolutionPasses = std::vector<std::unique_ptr<ConvolutionPass>>;
-
-/// All ways that are worth trying, the one to take untried first. Empty when oneDNN has nothing fast.
-ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProblem& problem);
-
-/// True where the way to take untried wants channels in blocks of 16 even if they fill them badly, and for images,
-/// which the layers after the first then want so.
-bool prefers_blocks(const ConvolutionGeometry& geometry);
-
-/// The formats in which oneDNN would like to have input and output, for a problem without formats. False if it has
-/// nothing fast.
-bool choose_formats(ConvolutionProblem& problem);
 
 }  // namespace robusta::onednn

@@ -1,4 +1,7 @@
-#include "layers/types/convolution/gemm_convolution.h"
+// Convolution as matrix products of unfolded images (im2col: Chellapilla, Puri and Simard, "High Performance
+// Convolutional Neural Networks for Document Processing", 2006), one image and one group at a time.
+
+#include "ops/gemm_convolution.h"
 
 #include "base/parallel.h"
 #include "ops/gemm.h"

@@ -1,4 +1,4 @@
-/// Weights and their gradients on their way into and out of the transformed domain.
+/// The filter transform of weights, and its transpose for their gradients.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace robusta::winograd {
 /// One group of plain weights [outputs, inputs, taps, taps] as the pass at hand sees them: the gradient of the data
 /// swaps outputs with inputs and mirrors the taps. Counts are those of channels that there are; the transformed domain
 /// pads both to multiples of 16 with zeros.
-struct WeightView {
+struct FilterView {
   int64_t outputs, inputs;
   int64_t output_stride, input_stride;  ///< in floats
   int taps;                             ///< 3 or 5
@@ -22,11 +22,11 @@ struct WeightView {
   int64_t transformed() const { return 36 * stride(); }
 };
 
-/// to[point][output / 16][input][output % 16]. Uses all threads.
-void transform_weights(const WeightView& view, const float* weights, float* to);
+/// The filter transform: to[point][output / 16][input][output % 16]. Uses all threads.
+void transform_filters(const FilterView& view, const float* weights, float* to);
 
-/// weights (+)= what the sums of products combine to, added up over `parts` arrays [point][input][output] that lie one
-/// after another. Uses all threads.
-void combine_weights(const WeightView& view, const float* sums, int64_t parts, bool add, float* weights);
+/// weights (+)= the output transform of the sums of products, added up over `parts` arrays [point][input][output] that
+/// lie one after another. Uses all threads.
+void transform_filter_gradients(const FilterView& view, const float* sums, int64_t parts, bool add, float* weights);
 
 }  // namespace robusta::winograd

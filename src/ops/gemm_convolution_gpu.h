@@ -4,7 +4,7 @@
 
 #include "device/device.h"
 #include "device/gpu/target.h"
-#include "layers/types/convolution/convolution.h"
+#include "ops/convolution_geometry.h"
 #include "tensor/dtype.h"
 
 namespace robusta {

@@ -1,4 +1,7 @@
-#include "layers/types/convolution/gemm_convolution_gpu.h"
+// The passes of gemm_convolution.cpp on the GPU: as many images are unfolded at a time as the scratch memory has room
+// for, and each image and group is one matrix product.
+
+#include "ops/gemm_convolution_gpu.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Convolution by matrix products on the GPU, emulated: whether results depend on how many images are unfolded at once.
 
-#include "layers/types/convolution/gemm_convolution_gpu.h"
+#include "ops/gemm_convolution_gpu.h"
 
 #include <gtest/gtest.h>
 

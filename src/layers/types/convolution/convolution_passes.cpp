@@ -1,13 +1,19 @@
-#include "layers/backends/onednn/convolution_pass.h"
+// Which algorithms are tried for a convolution on the CPU, and in which order.
+
+#include "layers/types/convolution/convolution_passes.h"
 
 #include <algorithm>
 
-#include "base/str.h"
 #include "layers/backends/onednn/convolution_groups.h"
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/winograd/winograd_pass.h"
 
-namespace robusta::onednn {
+namespace robusta {
+
+using onednn::ConvolutionPasses;
+using onednn::ConvolutionProblem;
+using onednn::Direction;
+
 namespace {
 
 bool is_3x3_stride_1(const ConvolutionGeometry& geometry) {
@@ -28,26 +34,6 @@ bool winograd_pays(const ConvolutionGeometry& geometry) {
 
 }  // namespace
 
-Dims ConvolutionProblem::weight_dims() const {
-  Dims dims = dims_of(geometry.weight_shape());
-  if (geometry.group == 1) return dims;
-  dims[0] /= geometry.group;
-  dims.insert(dims.begin(), geometry.group);
-  return dims;
-}
-
-std::string ConvolutionProblem::key(Direction direction) const {
-  const char* names[] = {"forward", "backward_data", "backward_weights"};
-  std::string key = str("convolution/", names[static_cast<int>(direction)], "/n", geometry.batch, "g", geometry.group,
-                        "ic", geometry.channels, "oc", geometry.num_output);
-  for (const WindowAxis& a : geometry.axes) {
-    key += str("_i", a.in, "k", a.kernel, "s", a.stride, "p", a.pad, "d", a.dilation);
-  }
-  auto format = [](const Desc& desc) { return layout_name(layout_of(desc)); };
-  return key + "/" + format(src) + "-" + format(dst) + (bias ? "/bias" : "") + (relu ? "/relu" : "") +
-         (inference ? "/inference" : "");
-}
-
 bool prefers_blocks(const ConvolutionGeometry& geometry) {
   constexpr int64_t kImageChannels = 4;
   if (geometry.channels <= kImageChannels) return winograd::has_wide_vectors();
@@ -59,15 +45,15 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   winograd::add_passes(direction, problem, passes);
   if (is_3x3_stride_1(problem.geometry)) {
     if (problem.geometry.group == 1) {
-      add_primitive_passes(direction, problem, dnnl::algorithm::convolution_winograd, passes);
+      onednn::add_primitive_passes(direction, problem, dnnl::algorithm::convolution_winograd, passes);
     } else {
-      add_group_passes(direction, problem, passes);
+      onednn::add_group_passes(direction, problem, passes);
     }
   }
   const auto others = static_cast<std::ptrdiff_t>(passes.size());
-  add_primitive_passes(direction, problem, dnnl::algorithm::convolution_direct, passes);
+  onednn::add_primitive_passes(direction, problem, dnnl::algorithm::convolution_direct, passes);
   if (!winograd_pays(problem.geometry)) std::rotate(passes.begin(), passes.begin() + others, passes.end());
   return passes;
 }
 
-}  // namespace robusta::onednn
+}  // namespace robusta

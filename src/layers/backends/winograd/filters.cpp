@@ -1,4 +1,7 @@
-#include "layers/backends/winograd/weights.h"
+// The transforms of filters. Sixteen outputs of one input are turned into vectors first, since plain weights have the
+// taps innermost.
+
+#include "layers/backends/winograd/filters.h"
 
 #include <algorithm>
 
@@ -11,8 +14,7 @@ namespace {
 
 /// 16 outputs of one input.
 template <int R>
-ROBUSTA_SIMD void transform_block(const WeightView& view, const float* weights, int64_t lanes, int64_t stride,
-                                  float* to) {
+ROBUSTA_SIMD void filter_block(const FilterView& view, const float* weights, int64_t lanes, int64_t stride, float* to) {
   alignas(64) float taps[R * R][kLanes] = {};
   for (int64_t lane = 0; lane < lanes; ++lane) {
     for (int t = 0; t < R * R; ++t) {
@@ -21,8 +23,8 @@ ROBUSTA_SIMD void transform_block(const WeightView& view, const float* weights, 
   }
   Vector filter[R][R], points[kPoints][kPoints];
   for (int t = 0; t < R * R; ++t) filter[t / R][t % R] = floats_at<kLanes>(taps[t]);
-  both_ways<R, kPoints>(
-      filter, points, [](const auto& x, auto& y) __attribute__((always_inline)) { evaluate<R>(x, y); });
+  transform_2d<R, kPoints>(
+      filter, points, [](const auto& x, auto& y) __attribute__((always_inline)) { filter_transform<R>(x, y); });
   for (int i = 0; i < kPoints; ++i) {
     for (int j = 0; j < kPoints; ++j) {
       floats_at<kLanes>(to + (i * kPoints + j) * stride) = points[i][j] * (kScale[i] * kScale[j]);
@@ -31,8 +33,8 @@ ROBUSTA_SIMD void transform_block(const WeightView& view, const float* weights, 
 }
 
 template <int R>
-ROBUSTA_SIMD void combine_weight_block(const WeightView& view, const float* sums, int64_t parts, int64_t lanes,
-                                       bool add, float* weights) {
+ROBUSTA_SIMD void filter_gradient_block(const FilterView& view, const float* sums, int64_t parts, int64_t lanes,
+                                        bool add, float* weights) {
   Vector points[kPoints][kPoints], filter[R][R];
   for (int i = 0; i < kPoints; ++i) {
     for (int j = 0; j < kPoints; ++j) {
@@ -43,8 +45,8 @@ ROBUSTA_SIMD void combine_weight_block(const WeightView& view, const float* sums
       points[i][j] = sum * (kScale[i] * kScale[j]);
     }
   }
-  both_ways<kPoints, R>(
-      points, filter, [](const auto& x, auto& y) __attribute__((always_inline)) { combine<R>(x, y); });
+  transform_2d<kPoints, R>(
+      points, filter, [](const auto& x, auto& y) __attribute__((always_inline)) { output_transform<R>(x, y); });
   for (int t = 0; t < R * R; ++t) {
     for (int64_t lane = 0; lane < lanes; ++lane) {
       float& weight = weights[lane * view.output_stride + t];
@@ -55,8 +57,8 @@ ROBUSTA_SIMD void combine_weight_block(const WeightView& view, const float* sums
 
 }  // namespace
 
-void transform_weights(const WeightView& view, const float* weights, float* to) {
-  const auto block = view.taps == 3 ? transform_block<3> : transform_block<5>;
+void transform_filters(const FilterView& view, const float* weights, float* to) {
+  const auto block = view.taps == 3 ? filter_block<3> : filter_block<5>;
   const int64_t inputs = view.padded_inputs(), outputs = view.padded_outputs();
   parallel_for(outputs / kLanes * inputs, 64, [=, &view](int64_t i) {
     const int64_t output = i / inputs * kLanes, input = i % inputs;
@@ -66,8 +68,8 @@ void transform_weights(const WeightView& view, const float* weights, float* to) 
   });
 }
 
-void combine_weights(const WeightView& view, const float* sums, int64_t parts, bool add, float* weights) {
-  const auto block = view.taps == 3 ? combine_weight_block<3> : combine_weight_block<5>;
+void transform_filter_gradients(const FilterView& view, const float* sums, int64_t parts, bool add, float* weights) {
+  const auto block = view.taps == 3 ? filter_gradient_block<3> : filter_gradient_block<5>;
   const int64_t blocks = view.padded_outputs() / kLanes;
   parallel_for(blocks * view.inputs, 64, [=, &view](int64_t i) {
     const int64_t output = i % blocks * kLanes, input = i / blocks;

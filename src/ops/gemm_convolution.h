@@ -7,7 +7,7 @@
 
 #include <span>
 
-#include "layers/types/convolution/convolution.h"
+#include "ops/convolution_geometry.h"
 #include "tensor/tensor.h"
 
 namespace robusta {
