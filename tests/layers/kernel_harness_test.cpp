@@ -3,6 +3,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include "layers/kit/chain.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test {
@@ -95,7 +96,7 @@ const bool registered =
     register_kernel({"Testing", "outside", "cpu", 1, make_testing<Defect::kWritesOutside>}) &&
     register_kernel({"Testing", "state", "cpu", 1, make_testing<Defect::kKeepsState>}) &&
     register_kernel({"Testing", "declining", "cpu", 1, make_declining}) &&
-    register_kernel({"Testing+Testing", "good", "cpu", 1, make_declining}) &&
+    register_kernel({chain(of<TestingLayer>("Testing"), one<TestingLayer>()), "good", "cpu", 1, make_declining}) &&
     register_kernel({"TestingWrong", "reference", "cpu", 0, make_testing<Defect::kWrongBottomGrad>});
 
 const KernelCase kCase = {{"type: 'Testing'"}, {{2, 3}}};

@@ -111,7 +111,7 @@ void KernelHarness::make_kernel() {
   request.device = how_.device;
 
   why_not_ = str("no candidate of backend ", how_.backend, " for ", pattern_of(layers_));
-  for (const KernelCandidate* candidate : kernel_candidates(pattern_of(layers_), how_.kind)) {
+  for (const KernelCandidate* candidate : kernel_candidates(request.layers, how_.kind)) {
     if (candidate->backend != how_.backend) continue;
     why_not_.clear();
     kernel_ = candidate->factory(request, why_not_);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "layers/kit/chain_pattern.h"
 #include "layers/kit/layer.h"
 #include "layers/kit/param.h"
 #include "layers/kit/step_reduce.h"
@@ -40,22 +41,33 @@ class Tuner {
                      const std::function<void(int)>& run) = 0;
 };
 
+/// One layer's share of the bottoms and parameters of a chain.
+struct ChainShare {
+  int first_bottom = 0, first_param = 0;
+  int chain_bottom = -1;  ///< which of its bottoms the layer before it gives; -1: none
+};
+
 /// What the planner asks of a candidate.
 struct KernelRequest {
-  std::vector<const Layer*> layers;  ///< one layer, or a chain to fuse: each one's top 0 is the next one's bottom 0
-  std::vector<TensorDesc> bottoms;   ///< of the first layer, in the layouts and types their producers leave
-  std::vector<TensorDesc> tops;      ///< of the last layer, plain, of the type that activations should have
-  std::vector<TensorDesc> params;    ///< of all layers, in order, plain
-  bool backward = false;             ///< the gradient will run through here
-  std::vector<bool> bottom_grads;    ///< which bottoms then want one
-  std::vector<bool> param_grads;     ///< which parameters learn
-  Tuner* tuner = nullptr;            ///< null: choose without timing
-  Device* device = nullptr;          ///< where it will run; null: the host
+  std::vector<const Layer*> layers;  ///< one layer, or a chain to fuse: each one's top 0 is a bottom of the next
+  std::vector<int> chain_bottoms;    ///< per layer which bottom that is, -1 for the first; empty: bottom 0
+  /// Of all layers in order, without those that come from the chain, in the layouts and types their producers leave.
+  std::vector<TensorDesc> bottoms;
+  std::vector<TensorDesc> tops;    ///< of the last layer, plain, of the type that activations should have
+  std::vector<TensorDesc> params;  ///< of all layers, in order, plain
+  bool backward = false;           ///< the gradient will run through here
+  std::vector<bool> bottom_grads;  ///< which bottoms then want one
+  std::vector<bool> param_grads;   ///< which parameters learn
+  Tuner* tuner = nullptr;          ///< null: choose without timing
+  Device* device = nullptr;        ///< where it will run; null: the host
 
+  /// The first layer, whose class is L. Of the others a kernel knows roles only (kit/chain.h).
   template <typename L>
-  const L& layer(size_t index = 0) const {
-    return static_cast<const L&>(*layers[index]);
+  const L& layer() const {
+    return dynamic_cast<const L&>(*layers[0]);
   }
+  /// Of layers[place], after infer_tops.
+  ChainShare share(size_t place) const;
   /// What bottoms and tops are to be stored as. A kernel may keep some of them in f32 (Booking::bottom_types).
   DType dtype() const { return !tops.empty() ? tops[0].dtype : bottoms.empty() ? DType::kF32 : bottoms[0].dtype; }
 };
@@ -123,18 +135,20 @@ class Kernel {
 using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelRequest& request, std::string& why_not);
 
 struct KernelCandidate {
-  std::string pattern;  ///< layer type, or types joined by '+' for a fused chain: "Convolution+ReLU"
-  std::string backend;  ///< "reference", "native" (our own loops and matrix products), "onednn", ...
-  std::string device;   ///< kind of memory the kernel works on: "cpu", "cuda", "emulated" (device/gpu/target.h)
-  int priority;         ///< higher is asked first; reference kernels have 0
+  ChainPattern pattern;  ///< a layer type, or a chain (kit/chain.h)
+  std::string backend;   ///< "reference", "native" (our own loops and matrix products), "onednn", ...
+  std::string device;    ///< kind of memory the kernel works on: "cpu", "cuda", "emulated" (device/gpu/target.h)
+  int priority;          ///< higher is asked first; reference kernels have 0
   KernelFactory factory;
 };
 
 bool register_kernel(KernelCandidate candidate);
-/// The candidates for this pattern on this kind of device, best first.
-std::vector<const KernelCandidate*> kernel_candidates(const std::string& pattern, const std::string& device);
-/// The longest fused chain that any candidate offers.
-int longest_pattern();
+/// The candidates for exactly this chain on this kind of device, best first.
+std::vector<const KernelCandidate*> kernel_candidates(LayerChain layers, const std::string& device);
+/// The same for a layer of this type alone.
+std::vector<const KernelCandidate*> kernel_candidates(const std::string& type, const std::string& device);
+/// True when some candidate might take these layers, or a longer chain that begins with them.
+bool begins_chain(LayerChain layers, const std::string& device);
 
 /// At namespace scope: `ROBUSTA_REGISTER_KERNEL("ReLU", "onednn", 20, make_relu_onednn);`
 #define ROBUSTA_REGISTER_KERNEL(pattern, backend, priority, factory) \

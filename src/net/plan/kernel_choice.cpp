@@ -13,49 +13,87 @@
 namespace robusta {
 namespace {
 
-/// True when `next` may join a chain that ends with `node`: it is the only reader of its only top, and nobody else
-/// needs to see that top.
-bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, NodeId& next) {
+/// Nodes in a row, of which each one's top 0 is read by the next alone.
+struct NodeChain {
+  std::vector<NodeId> nodes;
+  std::vector<int> chain_bottoms;  ///< per node which bottom the node before gives; -1 for the first
+};
+
+/// Nets that never run backward have no wishes written down.
+bool wants_gradient(const Node& node, size_t bottom) {
+  return bottom < node.bottom_grads.size() && node.bottom_grads[bottom];
+}
+
+/// True when the reader of what `node` gives may join a chain that ends with it: it is the only reader of the only top,
+/// nobody else needs to see that top, and what it reads besides is there before the chain begins.
+bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, const FormOf& form_of) {
   if (node.tops.size() != 1) return false;
   const BlobVersion& between = graph.versions[node.tops[0]];
-  if (!between.consumer || between.bottom != 0 || between.loss_weight != 0) return false;
+  if (!between.consumer || between.loss_weight != 0) return false;
   if (options.keep_blobs && !between.hidden_by_later) return false;
   const auto& seeds = options.seed_diffs;
   if (!between.hidden_by_later && std::find(seeds.begin(), seeds.end(), between.name) != seeds.end()) return false;
-  next = between.consumer;
-  const Node& follower = graph.nodes[next];
-  if (follower.bottoms.size() != 1) return false;
+  const Node& follower = graph.nodes[between.consumer];
+  for (const VersionId version : follower.bottoms) {
+    if (version != node.tops[0] && !form_of(version)) return false;
+  }
   if (!options.backward) return true;
-  return node.backward == follower.backward && (!node.backward || follower.bottom_grads[0]);
+  const bool passes_on = !node.backward || wants_gradient(follower, static_cast<size_t>(between.bottom));
+  return node.backward == follower.backward && passes_on;
+}
+
+std::vector<const Layer*> layers_of(const Graph& graph, const NodeChain& chain) {
+  std::vector<const Layer*> layers;
+  for (const NodeId n : chain.nodes) layers.push_back(graph.nodes[n].layer.get());
+  return layers;
 }
 
 /// The chain that starts at `node`, as long as any candidate might take.
-std::vector<NodeId> chain_from(const Graph& graph, const NetOptions& options, NodeId node, DType storage) {
-  std::vector<NodeId> chain{node};
-  for (NodeId next; options.fuse && static_cast<int>(chain.size()) < longest_pattern(); chain.push_back(next)) {
-    if (!may_fuse(graph, options, graph.nodes[chain.back()], next)) break;
-    if (storage_of(graph, options, next) != storage) break;
+NodeChain chain_from(const Graph& graph, const NetOptions& options, NodeId node, DType storage, const FormOf& form_of) {
+  NodeChain chain{{node}, {-1}};
+  while (options.fuse) {
+    const Node& last = graph.nodes[chain.nodes.back()];
+    if (!may_fuse(graph, options, last, form_of)) break;
+    const BlobVersion& between = graph.versions[last.tops[0]];
+    if (storage_of(graph, options, between.consumer) != storage) break;
+    NodeChain longer = chain;
+    longer.nodes.push_back(between.consumer);
+    longer.chain_bottoms.push_back(between.bottom);
+    if (!begins_chain(layers_of(graph, longer), options.device->kernel_kind())) break;
+    chain = std::move(longer);
   }
   return chain;
 }
 
-KernelRequest make_request(const Graph& graph, const NetOptions& options, const std::vector<NodeId>& nodes,
-                           const std::vector<TensorDesc>& bottoms, DType storage) {
+/// What the nodes read from outside of the chain.
+std::vector<UnitBottom> bottoms_of(const Graph& graph, const NodeChain& chain) {
+  std::vector<UnitBottom> bottoms;
+  for (size_t i = 0; i < chain.nodes.size(); ++i) {
+    const Node& node = graph.nodes[chain.nodes[i]];
+    for (size_t b = 0; b < node.bottoms.size(); ++b) {
+      if (static_cast<int>(b) != chain.chain_bottoms[i]) bottoms.push_back({node.bottoms[b], wants_gradient(node, b)});
+    }
+  }
+  return bottoms;
+}
+
+KernelRequest make_request(const Graph& graph, const NetOptions& options, const NodeChain& chain, const FormOf& form_of,
+                           DType storage) {
   KernelRequest request;
-  const Node& first = graph.nodes[nodes.front()];
-  const Node& last = graph.nodes[nodes.back()];
-  request.bottoms = bottoms;
-  request.backward = options.backward && first.backward;
-  request.bottom_grads = first.bottom_grads;
-  if (!request.backward) request.bottom_grads.assign(first.bottoms.size(), false);
+  request.layers = layers_of(graph, chain);
+  request.chain_bottoms = chain.chain_bottoms;
+  request.backward = options.backward && graph.nodes[chain.nodes.front()].backward;
   request.tuner = options.tuner;
   request.device = options.device;
-  for (const VersionId v : last.tops) {
+  for (const UnitBottom& bottom : bottoms_of(graph, chain)) {
+    request.bottoms.push_back(*form_of(bottom.version));
+    request.bottom_grads.push_back(request.backward && bottom.gradient);
+  }
+  for (const VersionId v : graph.nodes[chain.nodes.back()].tops) {
     request.tops.push_back({graph.versions[v].shape, storage, nullptr});
   }
-  for (const NodeId n : nodes) {
+  for (const NodeId n : chain.nodes) {
     const Node& node = graph.nodes[n];
-    request.layers.push_back(node.layer.get());
     for (size_t i = 0; i < node.params.size(); ++i) {
       request.params.push_back(node.params[i]->desc);
       request.param_grads.push_back(request.backward && node.param_grads[i]);
@@ -64,15 +102,16 @@ KernelRequest make_request(const Graph& graph, const NetOptions& options, const 
   return request;
 }
 
-std::string pattern_of(const Graph& graph, const std::vector<NodeId>& nodes) {
-  std::string pattern;
-  for (const NodeId n : nodes) pattern += (pattern.empty() ? "" : "+") + graph.nodes[n].layer->type();
-  return pattern;
+/// For the plan report: types joined by '+'.
+std::string chain_name(const std::vector<const Layer*>& layers) {
+  std::string name;
+  for (const Layer* layer : layers) name += (name.empty() ? "" : "+") + layer->type();
+  return name;
 }
 
 /// With one backend asked for, the others serve only where it has nothing.
-std::vector<const KernelCandidate*> candidates_for(const std::string& pattern, const NetOptions& options) {
-  std::vector<const KernelCandidate*> all = kernel_candidates(pattern, options.device->kernel_kind());
+std::vector<const KernelCandidate*> candidates_for(LayerChain layers, const NetOptions& options) {
+  std::vector<const KernelCandidate*> all = kernel_candidates(layers, options.device->kernel_kind());
   if (options.kernels == "auto") return all;
   if (options.kernels == "reference") {
     std::erase_if(all, [](const KernelCandidate* c) { return c->backend != "reference"; });
@@ -83,24 +122,24 @@ std::vector<const KernelCandidate*> candidates_for(const std::string& pattern, c
 }
 
 /// True if a candidate took it; the unit is then complete.
-bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<NodeId>& nodes,
-               const std::vector<TensorDesc>& bottoms, DType storage, Unit& unit) {
-  const std::string pattern = pattern_of(graph, nodes);
-  const auto candidates = candidates_for(pattern, options);
+bool try_chain(const Graph& graph, const NetOptions& options, const NodeChain& chain, const FormOf& form_of,
+               DType storage, Unit& unit) {
+  const auto candidates = candidates_for(layers_of(graph, chain), options);
   if (candidates.empty()) return false;
-  const KernelRequest request = make_request(graph, options, nodes, bottoms, storage);
+  const KernelRequest request = make_request(graph, options, chain, form_of, storage);
   for (const KernelCandidate* candidate : candidates) {
     std::string why_not;
     unit.kernel = candidate->factory(request, why_not);
     if (!unit.kernel) {
-      unit.declined.push_back({pattern, candidate->backend, why_not});
+      unit.declined.push_back({chain_name(request.layers), candidate->backend, why_not});
       continue;
     }
-    unit.nodes = nodes;
+    unit.nodes = chain.nodes;
+    unit.bottoms = bottoms_of(graph, chain);
     unit.backend = candidate->backend;
     unit.storage = storage;
     unit.param_grads = request.param_grads;
-    for (const NodeId n : nodes) {
+    for (const NodeId n : chain.nodes) {
       for (const ParamPtr& param : graph.nodes[n].params) unit.params.push_back(param.get());
     }
     return true;
@@ -110,14 +149,14 @@ bool try_chain(const Graph& graph, const NetOptions& options, const std::vector<
 
 }  // namespace
 
-Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, const std::vector<TensorDesc>& bottoms) {
+Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, const FormOf& form_of) {
   Unit unit;
   const DType wanted = storage_of(graph, options, node);
   // Where no kernel takes 16 bits, one in f32 serves, with conversions around it.
   for (DType storage = wanted;; storage = options.dtype) {
-    std::vector<NodeId> chain = chain_from(graph, options, node, wanted);
-    for (; !chain.empty(); chain.pop_back()) {
-      if (try_chain(graph, options, chain, bottoms, storage, unit)) return unit;
+    NodeChain chain = chain_from(graph, options, node, wanted, form_of);
+    for (; !chain.nodes.empty(); chain.nodes.pop_back(), chain.chain_bottoms.pop_back()) {
+      if (try_chain(graph, options, chain, form_of, storage, unit)) return unit;
     }
     if (storage == options.dtype) break;
   }

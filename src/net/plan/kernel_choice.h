@@ -1,7 +1,7 @@
 /// Which kernel computes what: candidates are asked best first, fused chains before single layers.
 #pragma once
 
-#include <vector>
+#include <functional>
 
 #include "net/graph/graph.h"
 #include "net/options.h"
@@ -9,9 +9,12 @@
 
 namespace robusta {
 
+/// How a version of a blob lies; null while nothing has computed it.
+using FormOf = std::function<const TensorDesc*(VersionId)>;
+
 /// Chooses the kernel for the unit that begins at `node`: the longest fused chain somebody takes, else the single
-/// layer. `bottoms`: descriptors of the first layer's inputs in the layouts their producers leave. Throws
-/// Error{kInternal} when nobody takes it (a layer without a reference kernel).
-Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, const std::vector<TensorDesc>& bottoms);
+/// layer. `form_of` is asked for what is read from outside of the chain. Throws Error{kInternal} when nobody takes it
+/// (a layer without a reference kernel).
+Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, const FormOf& form_of);
 
 }  // namespace robusta

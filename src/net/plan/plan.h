@@ -22,10 +22,17 @@ struct Declined {
   std::string pattern, backend, reason;
 };
 
+/// What a unit reads: a version, and whether it wants a gradient.
+struct UnitBottom {
+  VersionId version;
+  bool gradient;
+};
+
 /// One layer, or a chain that one kernel computes.
 struct Unit {
   std::vector<NodeId> nodes;
-  std::unique_ptr<Kernel> kernel;  ///< null for sources
+  std::vector<UnitBottom> bottoms;  ///< of all nodes in order, without those that come from within the chain
+  std::unique_ptr<Kernel> kernel;   ///< null for sources
   std::string backend;
   DType storage = DType::kF32;  ///< of bottoms and tops, where the kernel's booking says nothing else
   std::vector<Declined> declined;

@@ -28,10 +28,9 @@ void PlanBuilder::add_backward() {
 }
 
 bool PlanBuilder::wants_backward(const Unit& unit) const {
-  const auto any = [](const std::vector<bool>& flags) {
-    return std::find(flags.begin(), flags.end(), true) != flags.end();
-  };
-  return any(graph_.nodes[unit.nodes.front()].bottom_grads) || any(unit.param_grads);
+  const auto& learned = unit.param_grads;
+  return std::any_of(unit.bottoms.begin(), unit.bottoms.end(), [](const UnitBottom& b) { return b.gradient; }) ||
+         std::find(learned.begin(), learned.end(), true) != learned.end();
 }
 
 void PlanBuilder::add_unit_backward(UnitId id) {
@@ -41,8 +40,9 @@ void PlanBuilder::add_unit_backward(UnitId id) {
   const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[unit.nodes.back()];
   std::vector<ValueId> top_diffs, bottom_diffs;
   for (size_t t = 0; t < last.tops.size(); ++t) top_diffs.push_back(top_gradient(last.tops[t], top_form(unit, t), id));
-  for (size_t b = 0; b < first.bottoms.size(); ++b) {
-    bottom_diffs.push_back(first.bottom_grads[b] ? add_gradient(first.bottoms[b], values.bottoms[b]) : ValueId::none());
+  for (size_t b = 0; b < unit.bottoms.size(); ++b) {
+    const UnitBottom& bottom = unit.bottoms[b];
+    bottom_diffs.push_back(bottom.gradient ? add_gradient(bottom.version, values.bottoms[b]) : ValueId::none());
   }
   ValueId scratch;
   if (booking.backward_scratch > 0) scratch = new_raw("scratch of " + first.layer->name(), booking.backward_scratch);

@@ -63,9 +63,10 @@ size_t PlanBuilder::choose_upload(SourceLayer& source, Step& step) const {
 }
 
 void PlanBuilder::add_unit(NodeId node) {
-  std::vector<TensorDesc> descs;
-  for (const VersionId v : graph_.nodes[node].bottoms) descs.push_back(plan_.values[plan_.data[v]].desc);
-  const UnitId id = plan_.units.push_back(choose_kernel(graph_, options_, node, descs));
+  const UnitId id = plan_.units.push_back(choose_kernel(graph_, options_, node, [this](VersionId version) {
+    const ValueId value = plan_.data[version];
+    return value ? &plan_.values[value].desc : nullptr;
+  }));
   const Booking& booking = plan_.units[id].kernel->booking();
   if (booking.reads_position && !options_.device->is_host()) add_position();
   UnitValues values = add_operands(id);
@@ -87,10 +88,10 @@ void PlanBuilder::add_unit(NodeId node) {
 /// The bottoms as the unit's kernel wants them, and its tops.
 PlanBuilder::UnitValues PlanBuilder::add_operands(UnitId id) {
   const Unit& unit = plan_.units[id];
-  const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[unit.nodes.back()];
+  const Node& last = graph_.nodes[unit.nodes.back()];
   UnitValues values;
-  for (size_t b = 0; b < first.bottoms.size(); ++b) {
-    values.bottoms.push_back(in_form(plan_.data[first.bottoms[b]], bottom_form(unit, b), id, false));
+  for (size_t b = 0; b < unit.bottoms.size(); ++b) {
+    values.bottoms.push_back(in_form(plan_.data[unit.bottoms[b].version], bottom_form(unit, b), id, false));
   }
   for (size_t t = 0; t < last.tops.size(); ++t) {
     values.tops.push_back(add_top(last.tops[t], top_form(unit, t), false));

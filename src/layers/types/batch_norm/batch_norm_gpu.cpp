@@ -130,12 +130,8 @@ std::unique_ptr<Kernel> make_batch_norm_gpu(const KernelRequest& request, std::s
   return make_stored<BatchNormGpu>(request, chain);
 }
 
-const bool registered_batch_norm_gpu = [] {
-  for (const char* pattern : {"BatchNorm", "BatchNorm+Scale", "BatchNorm+ReLU", "BatchNorm+Scale+ReLU"}) {
-    register_kernel({pattern, "gpu", kGpuKind, 10, make_batch_norm_gpu});
-  }
-  return true;
-}();
-
 }  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL(NormChain::pattern(), "gpu", 10, make_batch_norm_gpu);
+
 }  // namespace robusta

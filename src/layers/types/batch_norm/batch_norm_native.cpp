@@ -235,12 +235,8 @@ std::unique_ptr<Kernel> make_batch_norm_native(const KernelRequest& request, std
   return std::make_unique<BatchNormNative<16>>(request, chain);
 }
 
-const bool registered = [] {
-  for (const char* pattern : {"BatchNorm", "BatchNorm+Scale", "BatchNorm+ReLU", "BatchNorm+Scale+ReLU"}) {
-    register_kernel({pattern, "native", "cpu", 10, make_batch_norm_native});
-  }
-  return true;
-}();
-
 }  // namespace
+
+ROBUSTA_REGISTER_KERNEL(NormChain::pattern(), "native", 10, make_batch_norm_native);
+
 }  // namespace robusta

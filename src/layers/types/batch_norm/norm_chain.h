@@ -3,26 +3,33 @@
 
 #include <string>
 
-#include "layers/kit/kernel.h"
+#include "layers/kit/chain.h"
+#include "layers/kit/roles.h"
 #include "layers/types/batch_norm/batch_norm.h"
 
 namespace robusta {
 
-/// The layers of a request for BatchNorm, BatchNorm+Scale, BatchNorm+ReLU or BatchNorm+Scale+ReLU, and where scale and
-/// shift are among the parameters of the chain; -1: there is none.
+/// The links of such a chain, and where scale and shift are among its parameters; -1: there is none.
 struct NormChain {
-  const BatchNormLayer* norm;
-  const ChannelScale* scale = nullptr;
-  const Rectifier* relu = nullptr;
+  Link<BatchNormLayer> norm;
+  Link<ChannelScale> scale;
+  Link<Rectifier> relu;
   int scale_param = -1, shift_param = -1;
 
-  explicit NormChain(const KernelRequest& request) : norm(&request.layer<BatchNormLayer>()) {
-    for (size_t i = 1; i < request.layers.size(); ++i) {
-      if (const auto* found = dynamic_cast<const ChannelScale*>(request.layers[i])) scale = found;
-      if (const auto* found = dynamic_cast<const Rectifier*>(request.layers[i])) relu = found;
+  static const auto& pattern() {
+    static const auto pattern = chain(of<BatchNormLayer>("BatchNorm"), maybe<ChannelScale>(), maybe<Rectifier>());
+    return pattern;
+  }
+
+  explicit NormChain(const KernelRequest& request) {
+    std::tie(norm, scale, relu) = pattern().links(request);
+    if (norm->has_scale()) {
+      scale_param = norm.param(3);
+      shift_param = norm.param(4);
+    } else if (scale) {
+      scale_param = scale.param(0);
+      if (scale->has_bias()) shift_param = scale.param(1);
     }
-    if (scale || norm->has_scale()) scale_param = 3;
-    if (norm->has_scale() || (scale && scale->has_bias())) shift_param = 4;
   }
 
   /// Why these layers cannot be computed as one; "" when they can.

@@ -9,6 +9,7 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_stream.h"
+#include "layers/kit/chain.h"
 #include "layers/kit/roles.h"
 #include "layers/types/convolution/convolution.h"
 #include "layers/types/convolution/dnn_choice_cuda.h"
@@ -181,14 +182,18 @@ class CudnnConvolution : public Kernel {
   size_t forward_bias_ = 0, forward_workspace_ = 0, backward_filters_ = 0, backward_workspace_ = 0;
 };
 
+const auto& cudnn_chain() {
+  static const auto pattern = chain(of<ConvolutionLayer>("Convolution"), maybe<Rectifier>());
+  return pattern;
+}
+
 /// Why the chain cannot be taken; "" if it can.
 std::string cudnn_objection(const KernelRequest& request) {
   if (request.dtype() == DType::kF64) return "computes in f32";
   if (!request.device) return "wants to know its GPU";
   if (request.layer<ConvolutionLayer>().geometry().axes.size() > 3) return "takes at most 3 spatial axes";
-  if (request.layers.size() > 1 && !dynamic_cast<const Rectifier&>(*request.layers[1]).sign_survives()) {
-    return "a negative slope hides the sign";
-  }
+  const auto [convolution, relu] = cudnn_chain().links(request);
+  if (relu && !relu->sign_survives()) return "a negative slope hides the sign";
   return "";
 }
 
@@ -216,22 +221,22 @@ bool choose_cudnn_passes(const KernelRequest& request, const dnn::Site& site, Cu
 std::unique_ptr<Kernel> make_convolution_cudnn(const KernelRequest& request, std::string& why_not) {
   why_not = cudnn_objection(request);
   if (!why_not.empty()) return nullptr;
-  const auto& layer = request.layer<ConvolutionLayer>();
+  const auto [layer, relu] = cudnn_chain().links(request);
   const dnn::Site site = dnn::Site::of(static_cast<CudaDevice&>(*request.device), request.tuner);
 
-  const auto axes = static_cast<int>(layer.geometry().axes.size());
+  const auto axes = static_cast<int>(layer->geometry().axes.size());
   const bool by_axis_1 = request.bottoms[0].shape.axes() == axes + 2;
   for (const bool last : {true, false}) {
     if (last && !by_axis_1) continue;
     CudnnPasses passes;
-    passes.relu = request.layers.size() > 1;
-    if (passes.relu) passes.slope = dynamic_cast<const Rectifier&>(*request.layers[1]).slope();
-    passes.problem.geometry = layer.geometry();
+    passes.relu = bool{relu};
+    if (relu) passes.slope = relu->slope();
+    passes.problem.geometry = layer->geometry();
     passes.problem.channels_last = last;
     passes.problem.type = request.dtype();
     passes.problem.relu = passes.relu && passes.slope == 0;
     // A ReLU that cuDNN leaves to us comes after the bias: then both do.
-    passes.problem.bias = layer.has_bias() && passes.relu == passes.problem.relu;
+    passes.problem.bias = layer->has_bias() && passes.relu == passes.problem.relu;
     if (choose_cudnn_passes(request, site, passes, why_not)) {
       return std::make_unique<CudnnConvolution>(request, std::move(passes));
     }
@@ -239,12 +244,8 @@ std::unique_ptr<Kernel> make_convolution_cudnn(const KernelRequest& request, std
   return nullptr;
 }
 
-const bool registered_cudnn = [] {
-  for (const char* pattern : {"Convolution", "Convolution+ReLU"}) {
-    register_kernel({pattern, "cudnn", "cuda", 20, make_convolution_cudnn});
-  }
-  return true;
-}();
-
 }  // namespace
+
+ROBUSTA_REGISTER_GPU_KERNEL(cudnn_chain(), "cudnn", 20, make_convolution_cudnn);
+
 }  // namespace robusta

@@ -12,7 +12,8 @@
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
-#include "layers/kit/kernel.h"
+#include "layers/kit/chain.h"
+#include "layers/kit/roles.h"
 #include "layers/types/convolution/convolution.h"
 #include "layers/types/convolution/convolution_passes.h"
 
@@ -21,27 +22,29 @@ namespace {
 
 using namespace onednn;
 
-/// The layers of a fused chain.
-struct Chain {
-  const ConvolutionLayer* convolution = nullptr;
-  const ChannelNorm* norm = nullptr;
-  const ChannelScale* scale = nullptr;
-  const Rectifier* relu = nullptr;
+/// A convolution and what may be computed with it.
+struct FusedConvolution {
+  Link<ConvolutionLayer> convolution;
+  Link<ChannelNorm> norm;
+  Link<ChannelScale> scale;
+  Link<Rectifier> relu;
 
-  explicit Chain(const KernelRequest& request) : convolution(&request.layer<ConvolutionLayer>()) {
-    for (size_t i = 1; i < request.layers.size(); ++i) {
-      if (const auto* found = dynamic_cast<const ChannelNorm*>(request.layers[i])) norm = found;
-      if (const auto* found = dynamic_cast<const ChannelScale*>(request.layers[i])) scale = found;
-      if (const auto* found = dynamic_cast<const Rectifier*>(request.layers[i])) relu = found;
-    }
+  static const auto& pattern() {
+    static const auto pattern = chain(of<ConvolutionLayer>("Convolution"), maybe<ChannelNorm>(),
+                                      maybe_then<ChannelScale>(), maybe<Rectifier>());
+    return pattern;
+  }
+
+  explicit FusedConvolution(const KernelRequest& request) {
+    std::tie(convolution, norm, scale, relu) = pattern().links(request);
   }
 };
 
 /// Weights and bias with the BatchNorm inside.
 class FoldedWeights {
  public:
-  FoldedWeights(const Chain& chain, const ConvolutionGeometry& geometry)
-      : affine_(*chain.norm, chain.scale),
+  FoldedWeights(const FusedConvolution& chain, const ConvolutionGeometry& geometry)
+      : affine_(*chain.norm, chain.scale.get()),
         has_bias_(chain.convolution->has_bias()),
         outputs_(geometry.num_output),
         taps_(geometry.weight_shape().count(1)),
@@ -132,7 +135,8 @@ struct Passes {
 
 class OnednnConvolution : public Kernel {
  public:
-  OnednnConvolution(const KernelRequest& request, const Chain& chain, const ConvolutionProblem& problem, Passes passes)
+  OnednnConvolution(const KernelRequest& request, const FusedConvolution& chain, const ConvolutionProblem& problem,
+                    Passes passes)
       : problem_(problem), passes_(std::move(passes)) {
     if (chain.norm) folded_ = std::make_unique<FoldedWeights>(chain, problem.geometry);
     booking_.bottom_layouts = {layout_of(problem.src)};
@@ -217,7 +221,7 @@ class OnednnConvolution : public Kernel {
 };
 
 /// Why the chain cannot be taken; "" if it can.
-std::string objection(const KernelRequest& request, const Chain& chain) {
+std::string objection(const KernelRequest& request, const FusedConvolution& chain) {
   const ConvolutionGeometry& geometry = chain.convolution->geometry();
   if (request.dtype() != DType::kF32) return "computes in f32";
   if (request.bottoms.size() != 1) return "takes one bottom";
@@ -278,14 +282,14 @@ bool choose_passes(const KernelRequest& request, const ConvolutionProblem& probl
 }
 
 std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, std::string& why_not) {
-  const Chain chain(request);
+  const FusedConvolution chain(request);
   why_not = objection(request, chain);
   if (!why_not.empty()) return nullptr;
 
   ConvolutionProblem problem;
   problem.geometry = chain.convolution->geometry();
-  problem.bias = chain.convolution->has_bias() || chain.norm;
-  problem.relu = chain.relu != nullptr;
+  problem.bias = chain.convolution->has_bias() || bool{chain.norm};
+  problem.relu = bool{chain.relu};
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;
   problem.inference = !request.backward;
   for (const ConvolutionProblem& formatted : with_formats(request, problem)) {
@@ -297,13 +301,8 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
   return nullptr;
 }
 
-const bool registered = [] {
-  for (const char* pattern : {"Convolution", "Convolution+ReLU", "Convolution+BatchNorm", "Convolution+BatchNorm+ReLU",
-                              "Convolution+BatchNorm+Scale", "Convolution+BatchNorm+Scale+ReLU"}) {
-    register_kernel({pattern, "onednn", "cpu", 20, make_convolution_onednn});
-  }
-  return true;
-}();
-
 }  // namespace
+
+ROBUSTA_REGISTER_KERNEL(FusedConvolution::pattern(), "onednn", 20, make_convolution_onednn);
+
 }  // namespace robusta

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "layers/backends/gpu/elementwise.h"
-#include "layers/types/eltwise/eltwise.h"
+#include "layers/types/eltwise/eltwise_chain.h"
 
 namespace robusta {
 namespace {
@@ -141,7 +141,10 @@ class EltwiseMaxGpu : public EltwisePairGpu<T> {
 
 std::unique_ptr<Kernel> make_eltwise_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
-  switch (request.layer<EltwiseLayer>().operation()) {
+  const EltwiseChain chain(request);
+  why_not = chain.obstacle();
+  if (!why_not.empty()) return nullptr;
+  switch (chain.eltwise->operation()) {
     case caffe::EltwiseParameter::SUM:
       return make_eltwise_sum_gpu(request);
     case caffe::EltwiseParameter::MAX:
@@ -154,6 +157,6 @@ std::unique_ptr<Kernel> make_eltwise_gpu(const KernelRequest& request, std::stri
 
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL("Eltwise", "gpu", 10, make_eltwise_gpu);
+ROBUSTA_REGISTER_GPU_KERNEL(EltwiseChain::pattern(), "gpu", 10, make_eltwise_gpu);
 
 }  // namespace robusta

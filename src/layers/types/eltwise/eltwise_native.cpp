@@ -3,7 +3,7 @@
 #include "layers/types/eltwise/eltwise_native.h"
 
 #include "layers/kit/blocks.h"
-#include "layers/types/eltwise/eltwise.h"
+#include "layers/types/eltwise/eltwise_chain.h"
 
 namespace robusta {
 namespace {
@@ -111,8 +111,10 @@ class MaximumKernel : public PairwiseKernel {
 
 std::unique_ptr<Kernel> make_eltwise_native(const KernelRequest& request, std::string& why_not) {
   if (!is_f32(request, why_not)) return nullptr;
-  const EltwiseLayer& layer = request.layer<EltwiseLayer>();
-  switch (layer.operation()) {
+  const EltwiseChain chain(request);
+  why_not = chain.obstacle();
+  if (!why_not.empty()) return nullptr;
+  switch (chain.eltwise->operation()) {
     case caffe::EltwiseParameter::SUM:
       return make_eltwise_sum(request);
     case caffe::EltwiseParameter::MAX:
@@ -120,7 +122,7 @@ std::unique_ptr<Kernel> make_eltwise_native(const KernelRequest& request, std::s
     case caffe::EltwiseParameter::PROD:
       break;
   }
-  if (layer.stable_prod_grad()) return make_eltwise_prod(request);
+  if (chain.eltwise->stable_prod_grad()) return make_eltwise_prod(request);
   why_not = "does not divide (stable_prod_grad: false)";
   return nullptr;
 }
@@ -135,6 +137,6 @@ std::unique_ptr<Kernel> make_eltwise_prod(const KernelRequest& request) {
   return std::make_unique<ProductKernel>(request);
 }
 
-ROBUSTA_REGISTER_KERNEL("Eltwise", "native", 10, make_eltwise_native);
+ROBUSTA_REGISTER_KERNEL(EltwiseChain::pattern(), "native", 10, make_eltwise_native);
 
 }  // namespace robusta

@@ -3,7 +3,7 @@
 #include "device/gpu/copy.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/weighted_sum.h"
-#include "layers/types/eltwise/eltwise.h"
+#include "layers/types/eltwise/eltwise_chain.h"
 #include "layers/types/eltwise/eltwise_gpu.h"
 
 namespace robusta {
@@ -33,12 +33,13 @@ struct EltwiseGate {
 template <typename T>
 class EltwiseSumGpu : public Kernel {
  public:
-  explicit EltwiseSumGpu(const KernelRequest& request)
-      : fused_(request.layers.size() == 2), plain_(request.layer<EltwiseLayer>().plain_sum()) {
-    const EltwiseLayer& layer = request.layer<EltwiseLayer>();
+  explicit EltwiseSumGpu(const KernelRequest& request) {
+    const auto [layer, relu] = EltwiseChain::pattern().links(request);
+    fused_ = bool{relu};
+    plain_ = layer->plain_sum();
+    if (relu) slope_ = relu->slope();
     const int bottoms = static_cast<int>(request.bottoms.size());
-    for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer.coeff(b)});
-    if (fused_) slope_ = dynamic_cast<const Rectifier&>(*request.layers[1]).slope();
+    for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer->coeff(b)});
     count_ = book_shared_layout(request, true, booking_);
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
     booking_.reads_tops = {fused_};
@@ -83,19 +84,6 @@ class EltwiseSumGpu : public Kernel {
   int64_t count_;
 };
 
-std::unique_ptr<Kernel> make_eltwise_relu_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!gpu_takes(request, why_not)) return nullptr;
-  if (request.layer<EltwiseLayer>().operation() != caffe::EltwiseParameter::SUM) {
-    why_not = "only a sum is fused with the ReLU after it";
-    return nullptr;
-  }
-  if (!dynamic_cast<const Rectifier&>(*request.layers[1]).sign_survives()) {
-    why_not = "a negative slope hides the sign of the sum from backward";
-    return nullptr;
-  }
-  return make_eltwise_sum_gpu(request);
-}
-
 }  // namespace
 
 inline namespace ROBUSTA_GPU_TARGET {
@@ -105,7 +93,5 @@ std::unique_ptr<Kernel> make_eltwise_sum_gpu(const KernelRequest& request) {
 }
 
 }  // namespace ROBUSTA_GPU_TARGET
-
-ROBUSTA_REGISTER_GPU_KERNEL("Eltwise+ReLU", "gpu", 10, make_eltwise_relu_gpu);
 
 }  // namespace robusta

@@ -4,7 +4,7 @@
 
 #include "layers/kit/blocks.h"
 #include "layers/kit/weighted_sum.h"
-#include "layers/types/eltwise/eltwise.h"
+#include "layers/types/eltwise/eltwise_chain.h"
 #include "layers/types/eltwise/eltwise_native.h"
 
 namespace robusta {
@@ -23,12 +23,13 @@ ROBUSTA_SIMD void gate(const float* y, const float* dy, float slope, float weigh
 
 class SumKernel : public Kernel {
  public:
-  explicit SumKernel(const KernelRequest& request)
-      : fused_(request.layers.size() == 2), plain_(request.layer<EltwiseLayer>().plain_sum()) {
-    const EltwiseLayer& layer = request.layer<EltwiseLayer>();
+  explicit SumKernel(const KernelRequest& request) {
+    const auto [layer, relu] = EltwiseChain::pattern().links(request);
+    fused_ = bool{relu};
+    plain_ = layer->plain_sum();
+    if (relu) slope_ = relu->slope();
     const int bottoms = static_cast<int>(request.bottoms.size());
-    for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer.coeff(b)});
-    if (fused_) slope_ = dynamic_cast<const Rectifier&>(*request.layers[1]).slope();
+    for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer->coeff(b)});
     count_ = book_shared_layout(request, true, booking_);
     booking_.repeatable = true;
     booking_.reads_bottoms.assign(request.bottoms.size(), false);
@@ -100,23 +101,8 @@ class SumKernel : public Kernel {
   int64_t count_;
 };
 
-std::unique_ptr<Kernel> make_eltwise_relu_native(const KernelRequest& request, std::string& why_not) {
-  if (!is_f32(request, why_not)) return nullptr;
-  if (request.layer<EltwiseLayer>().operation() != caffe::EltwiseParameter::SUM) {
-    why_not = "only a sum is fused with the ReLU after it";
-    return nullptr;
-  }
-  if (!dynamic_cast<const Rectifier&>(*request.layers[1]).sign_survives()) {
-    why_not = "a negative slope hides the sign of the sum from backward";
-    return nullptr;
-  }
-  return std::make_unique<SumKernel>(request);
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> make_eltwise_sum(const KernelRequest& request) { return std::make_unique<SumKernel>(request); }
-
-ROBUSTA_REGISTER_KERNEL("Eltwise+ReLU", "native", 10, make_eltwise_relu_native);
 
 }  // namespace robusta
