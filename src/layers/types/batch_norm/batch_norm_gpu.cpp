@@ -41,7 +41,7 @@ class BatchNormGpu : public Kernel {
 
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();
-    if (!run.again) settle(run, x);
+    if (!run.again) find_moments(run, x);
     for_each_by_channel(run.stream, view_, NormEach<T>{arrays(run), x, run.tops[0].template as<T>()});
   }
 
@@ -85,7 +85,7 @@ class BatchNormGpu : public Kernel {
   }
   static bool adds(const KernelRun& run, int param) { return param >= 0 && run.accumulate[static_cast<size_t>(param)]; }
 
-  void settle(const KernelRun& run, const T* x) const {
+  void find_moments(const KernelRun& run, const T* x) const {
     const double m = elements_of_batch(run), unbiased = m > 1 ? m / (m - 1) : 1;
     const NormSettings settings{arrays(run), values(run, scale_), values(run, shift_), eps_};
     const NormStatistics stored{values(run, 0), values(run, 1), values(run, 2), fraction_, unbiased};

@@ -49,7 +49,7 @@ class BatchNormNative : public Kernel {
     if (run.again) {
       // What normalising needs is in `saved`.
     } else if (global_) {
-      settle_stored(run, saved);
+      use_stored_moments(run, saved);
     } else {
       const Sums sums(run.scratch, batch_, width());
       const float* origin = x;  // the first pixel of the first sample: near enough to the mean to cancel nothing
@@ -59,7 +59,7 @@ class BatchNormNative : public Kernel {
                                            sums.second(n) + b * N);
           },
           sums);
-      settle_batch(run, sums, saved, x);
+      use_batch_moments(run, sums, saved, x);
     }
     const channel_blocks::Affine affine{saved.mean, saved.factor, saved.shift, slope_};
     for_blocks_backwards([=, this](int64_t n, int64_t b) {
@@ -149,7 +149,7 @@ class BatchNormNative : public Kernel {
   }
 
   /// What normalising needs of channel c.
-  void settle(const KernelRun& run, const Saved& saved, int64_t c, double mean, double variance) const {
+  void set_channel(const KernelRun& run, const Saved& saved, int64_t c, double mean, double variance) const {
     const double inverse = 1 / std::sqrt(variance + eps_);
     saved.mean[c] = static_cast<float>(mean);
     saved.inverse[c] = static_cast<float>(inverse);
@@ -158,21 +158,21 @@ class BatchNormNative : public Kernel {
   }
 
   /// Lanes beyond the last channel make zeros of zeros.
-  void settle_padding(const Saved& saved) const {
+  void clear_padding(const Saved& saved) const {
     for (float* array : {saved.mean, saved.inverse, saved.factor, saved.shift, saved.constant, saved.linear}) {
       std::fill(array + channels_, array + width(), 0.0f);
     }
   }
 
-  void settle_stored(const KernelRun& run, const Saved& saved) const {
+  void use_stored_moments(const KernelRun& run, const Saved& saved) const {
     const double batches = *values(run, 2), norm = batches == 0 ? 0 : 1 / batches;
-    settle_padding(saved);
+    clear_padding(saved);
     for (int64_t c = 0; c < channels_; ++c) {
-      settle(run, saved, c, values(run, 0)[c] * norm, values(run, 1)[c] * norm);
+      set_channel(run, saved, c, values(run, 0)[c] * norm, values(run, 1)[c] * norm);
     }
   }
 
-  void settle_batch(const KernelRun& run, const Sums& sums, const Saved& saved, const float* x) const {
+  void use_batch_moments(const KernelRun& run, const Sums& sums, const Saved& saved, const float* x) const {
     float *means = values(run, 0), *variances = values(run, 1), *batches = values(run, 2);
     double* const moments = sums.first(batch_);  // means, then variances, in the place of the sums
     for (int64_t c = 0; c < channels_; ++c) {
@@ -182,10 +182,10 @@ class BatchNormNative : public Kernel {
     }
     share_moments(ranks_of(run), {moments, 2 * static_cast<size_t>(channels_)});
     const double m = count(ranks_of(run)), unbiased = m > 1 ? m / (m - 1) : 1;
-    settle_padding(saved);
+    clear_padding(saved);
     for (int64_t c = 0; c < channels_; ++c) {
       const double mean = moments[c], variance = moments[channels_ + c];
-      settle(run, saved, c, mean, variance);
+      set_channel(run, saved, c, mean, variance);
       means[c] = static_cast<float>(means[c] * fraction_ + mean);
       variances[c] = static_cast<float>(variances[c] * fraction_ + variance * unbiased);
     }

@@ -1,4 +1,4 @@
-// The reference kernel of BatchNorm.
+// The reference kernel of BatchNorm (Ioffe and Szegedy, "Batch Normalization", 2015, algorithm 1 and section 3).
 
 #include <cmath>
 

@@ -1,3 +1,6 @@
+// Loops over one block of channels, vectorised over its N lanes. Sums are carried in floats over a run of pixels, then
+// in doubles.
+
 #include "layers/types/batch_norm/channel_blocks.h"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ struct NormSettings {
   NormArrays to;
   const float *scale, *shift;
   double eps;
-  ROBUSTA_GPU void settle(int64_t c, double mean, double variance) const {
+  ROBUSTA_GPU void set(int64_t c, double mean, double variance) const {
     const double inverse = 1 / ::sqrt(variance + eps);
     to.mean[c] = static_cast<float>(mean);
     to.inverse[c] = static_cast<float>(inverse);
@@ -63,7 +63,7 @@ struct NormFromStored {
   NormStatistics stored;
   ROBUSTA_GPU void operator()(int64_t c) const {
     const double norm = *stored.batches == 0 ? 0 : 1 / static_cast<double>(*stored.batches);
-    settings.settle(c, stored.means[c] * norm, stored.variances[c] * norm);
+    settings.set(c, stored.means[c] * norm, stored.variances[c] * norm);
   }
 };
 
@@ -75,7 +75,7 @@ struct NormFromBatch {
   int64_t channels;
   ROBUSTA_GPU void operator()(int64_t c) const {
     stored.add(c, moments[c], moments[channels + c]);
-    settings.settle(c, moments[c], moments[channels + c]);
+    settings.set(c, moments[c], moments[channels + c]);
   }
 };
 
@@ -88,7 +88,7 @@ struct NormMoments {
   ChannelView view;
   NormSettings settings;
   NormStatistics stored;
-  double* moments;  ///< null: nobody else's count, and the channel is settled at once
+  double* moments;  ///< null: nobody else's count, and the channel is finished at once
   bool in_packs() const { return on_packs(x); }
   template <int N, bool kAcross>
   ROBUSTA_GPU Pack<float, N> known(Channels<N, kAcross> channels) const {
@@ -112,7 +112,7 @@ struct NormMoments {
       moments[view.count + c] = variance;
     } else {
       stored.add(c, mean, variance);
-      settings.settle(c, mean, variance);
+      settings.set(c, mean, variance);
     }
   }
 };
@@ -145,7 +145,7 @@ struct NormCoefficients {
   float *constant, *linear;
   const float* inverse;
   double elements;  ///< m
-  ROBUSTA_GPU void settle(int64_t c, double sum, double sum_by_value) const {
+  ROBUSTA_GPU void set(int64_t c, double sum, double sum_by_value) const {
     constant[c] = static_cast<float>(sum / elements);
     linear[c] = static_cast<float>(sum_by_value / elements * inverse[c]);
   }
@@ -156,7 +156,7 @@ struct NormCoefficientsFromSums {
   NormCoefficients to;
   const double* sums;
   int64_t channels;
-  ROBUSTA_GPU void operator()(int64_t c) const { to.settle(c, sums[c], sums[channels + c]); }
+  ROBUSTA_GPU void operator()(int64_t c) const { to.set(c, sums[c], sums[channels + c]); }
 };
 
 /// sum(g) and sum(g h) of each channel, which are also the gradients of shift and scale where those are not null. x may
@@ -169,7 +169,7 @@ struct NormGradientSums {
   float *scale_gradient, *shift_gradient;
   bool add_to_scale, add_to_shift;
   NormCoefficients coefficients;
-  double* sums;  ///< null: nobody else's count, and the coefficients are settled at once
+  double* sums;  ///< null: nobody else's count, and the coefficients are set at once
   int64_t channels;
   bool in_packs() const { return norm.in_packs() && on_packs(x, dy); }
   template <int N, bool kAcross>
@@ -198,7 +198,7 @@ struct NormGradientSums {
       sums[c] = sum[0];
       sums[channels + c] = by_value;
     } else {
-      coefficients.settle(c, sum[0], by_value);
+      coefficients.set(c, sum[0], by_value);
     }
   }
 };

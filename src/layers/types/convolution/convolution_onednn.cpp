@@ -7,126 +7,20 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
-#include "layers/backends/onednn/aligned_memory.h"
-#include "layers/backends/onednn/channel_affine.h"
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
-#include "layers/kit/chain.h"
-#include "layers/kit/roles.h"
-#include "layers/types/convolution/convolution.h"
 #include "layers/types/convolution/convolution_passes.h"
+#include "layers/types/convolution/folded_convolution.h"
 
 namespace robusta {
 namespace {
 
 using namespace onednn;
 
-/// A convolution and what may be computed with it.
-struct FusedConvolution {
-  Link<ConvolutionLayer> convolution;
-  Link<ChannelNorm> norm;
-  Link<ChannelScale> scale;
-  Link<Rectifier> relu;
-
-  static const auto& pattern() {
-    static const auto pattern = chain(of<ConvolutionLayer>("Convolution"), maybe<ChannelNorm>(),
-                                      maybe_then<ChannelScale>(), maybe<Rectifier>());
-    return pattern;
-  }
-
-  explicit FusedConvolution(const KernelRequest& request) {
-    std::tie(convolution, norm, scale, relu) = pattern().links(request);
-  }
-};
-
-/// Weights and bias with the BatchNorm inside.
-class FoldedWeights {
- public:
-  FoldedWeights(const FusedConvolution& chain, const ConvolutionGeometry& geometry)
-      : affine_(*chain.norm, chain.scale.get()),
-        has_bias_(chain.convolution->has_bias()),
-        outputs_(geometry.num_output),
-        taps_(geometry.weight_shape().count(1)),
-        weights_(static_cast<size_t>(outputs_ * taps_) * sizeof(float)),
-        bias_(static_cast<size_t>(outputs_) * sizeof(float)) {}
-
-  void refresh(std::span<Param* const> params) {
-    const size_t own = has_bias_ ? 2 : 1;
-    const bool moved = affine_.refresh(params.subspan(own));
-    const uint64_t weights = params[0]->version, bias = has_bias_ ? params[1]->version : 0;
-    if (!moved && weights == weights_version_ && bias == bias_version_) return;
-    weights_version_ = weights;
-    bias_version_ = bias;
-    ++version_;
-    const float* w = params[0]->tensor().as<float>();
-    const float* b = has_bias_ ? params[1]->tensor().as<float>() : nullptr;
-    for (int64_t o = 0; o < outputs_; ++o) {
-      const float factor = affine_.factor()[static_cast<size_t>(o)];
-      for (int64_t t = 0; t < taps_; ++t) weights_.floats()[o * taps_ + t] = w[o * taps_ + t] * factor;
-      bias_.floats()[o] = (b ? b[o] * factor : 0.0f) + affine_.shift()[static_cast<size_t>(o)];
-    }
-  }
-  const void* weights() const { return weights_.data(); }
-  const void* bias() const { return bias_.data(); }
-  uint64_t version() const { return version_; }
-
- private:
-  onednn::ChannelAffine affine_;
-  bool has_bias_;
-  int64_t outputs_, taps_;
-  AlignedMemory weights_, bias_;
-  uint64_t weights_version_ = 0, bias_version_ = 0, version_ = 0;
-};
-
 ROBUSTA_SIMD void mask_values(const float* y, const float* dy, float slope, float* masked, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) masked[i] = y[i] > 0 ? dy[i] : slope * dy[i];
-}
-
-/// Runs a pass on memory of its own, for timing.
-class Trial {
- public:
-  explicit Trial(const ConvolutionProblem& problem)
-      : src_(filled(problem.src.get_size())),
-        dst_(filled(problem.dst.get_size())),
-        weights_(filled(static_cast<size_t>(problem.geometry.weight_shape().count()) * sizeof(float))),
-        bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
-
-  void run(ConvolutionPass& pass) {
-    if (scratch_bytes_ < pass.scratch_bytes()) {
-      scratch_bytes_ = pass.scratch_bytes();
-      scratch_ = AlignedMemory(scratch_bytes_);
-    }
-    ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
-    data.version = 1;
-    pass.run(data, scratch_.data());
-  }
-
- private:
-  static AlignedMemory filled(size_t bytes) {
-    AlignedMemory memory(bytes);
-    // Ones everywhere: denormals and NaN would be slower than real values.
-    std::fill_n(memory.floats(), bytes / sizeof(float), 1.0f);
-    return memory;
-  }
-  AlignedMemory src_, dst_, weights_, bias_, scratch_;
-  size_t scratch_bytes_ = 0;
-};
-
-/// The pass to use; null when oneDNN has none.
-std::unique_ptr<ConvolutionPass> choose_pass(Direction direction, const ConvolutionProblem& problem, Tuner* tuner) {
-  ConvolutionPasses passes = convolution_passes(direction, problem);
-  if (passes.empty()) return nullptr;
-  if (passes.size() == 1 || !tuner) return std::move(passes[0]);
-  std::vector<std::string> names;
-  for (const auto& pass : passes) names.push_back(pass->name());
-  std::unique_ptr<Trial> trial;
-  const int chosen = tuner->choose(problem.key(direction), names, [&](int option) {
-    if (!trial) trial = std::make_unique<Trial>(problem);
-    trial->run(*passes[static_cast<size_t>(option)]);
-  });
-  return std::move(passes[static_cast<size_t>(chosen)]);
 }
 
 struct Passes {
@@ -138,7 +32,7 @@ class OnednnConvolution : public Kernel {
   OnednnConvolution(const KernelRequest& request, const FusedConvolution& chain, const ConvolutionProblem& problem,
                     Passes passes)
       : problem_(problem), passes_(std::move(passes)) {
-    if (chain.norm) folded_ = std::make_unique<FoldedWeights>(chain, problem.geometry);
+    if (chain.norm) folded_ = std::make_unique<FoldedWeights>(chain);
     booking_.bottom_layouts = {layout_of(problem.src)};
     booking_.top_layouts = {layout_of(problem.dst)};
     booking_.reads_bottoms = {passes_.weights != nullptr};

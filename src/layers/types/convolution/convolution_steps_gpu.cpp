@@ -1,3 +1,6 @@
+// Bias, ReLU and their gradients for results in memory, in packs where addresses allow; filters between Caffe's order
+// and channels last are transposed matrices.
+
 #include "layers/types/convolution/convolution_steps_gpu.h"
 
 #include <cassert>

@@ -1,3 +1,6 @@
+// Which engine of cuDNN computes a convolution: those that its heuristics rank first, with bias and ReLU fused and
+// without, are made into plans when they are asked for, and timed by the tuner.
+
 #include "layers/types/convolution/dnn_choice_cuda.h"
 
 #include <algorithm>
@@ -21,9 +24,9 @@ size_t workspace_limit(const Problem& problem) {
 }
 
 /// An engine for a graph, and the plan once somebody has asked for it.
-class Way {
+class PlanOption {
  public:
-  Way(std::shared_ptr<const Graph> graph, Engine engine, bool fused)
+  PlanOption(std::shared_ptr<const Graph> graph, Engine engine, bool fused)
       : fused_(fused),
         name_((fused ? "fused_" : "") + engine.name),
         graph_(std::move(graph)),
@@ -31,7 +34,7 @@ class Way {
 
   bool fused() const { return fused_; }
   const std::string& name() const { return name_; }
-  /// Of a plan that there is not.
+  /// Where plan() gave none: the reason.
   const std::string& why_not() const { return why_not_; }
 
   std::shared_ptr<const Plan> plan(const Site& site, const std::string& key, size_t limit) {
@@ -63,26 +66,27 @@ MathOptions rules_of(const Problem& problem, const Site& site) {
   return rules;
 }
 
-void add_ways(Direction direction, const Problem& problem, const Site& site, size_t most, bool fused,
-              std::vector<Way>& ways, std::string& why_not) {
+void add_options(Direction direction, const Problem& problem, const Site& site, size_t most, bool fused,
+                 std::vector<PlanOption>& options, std::string& why_not) {
   const std::shared_ptr<const Graph> graph = make_graph(direction, problem, site.target, why_not);
   if (!graph) return;
   for (Engine& engine : find_engines(site.target, *graph, rules_of(problem, site), most)) {
-    ways.emplace_back(graph, std::move(engine), fused);
+    options.emplace_back(graph, std::move(engine), fused);
   }
 }
 
-std::vector<Way> find_ways(Direction direction, const Problem& problem, const Site& site, std::string& why_not) {
+std::vector<PlanOption> find_options(Direction direction, const Problem& problem, const Site& site,
+                                     std::string& why_not) {
   // With every further one planning takes longer, and heuristics seldom misplace the best one by more.
   constexpr size_t kMost = 8;
-  std::vector<Way> ways;
+  std::vector<PlanOption> options;
   Problem bare = problem;
   bare.bias = bare.relu = false;
   if (direction == Direction::kForward && (problem.bias || problem.relu)) {
-    add_ways(direction, problem, site, kMost, true, ways, why_not);
+    add_options(direction, problem, site, kMost, true, options, why_not);
   }
-  add_ways(direction, bare, site, kMost, false, ways, why_not);
-  return ways;
+  add_options(direction, bare, site, kMost, false, options, why_not);
+  return options;
 }
 
 /// Runs plans on memory of its own, for timing.
@@ -114,7 +118,7 @@ class Trial {
   }
 
  private:
-  /// As many of the widest type that there may be.
+  /// Memory for this many elements of the widest type.
   DeviceBuffer zeros(int64_t elements) {
     DeviceBuffer buffer(device_, static_cast<size_t>(elements) * sizeof(float));
     stream_.fill_zero(buffer.data(), buffer.bytes());
@@ -131,27 +135,28 @@ class Trial {
   DeviceBuffer image_, filters_, result_, bias_, workspace_;
 };
 
-/// Runs a way once. Whatever else goes wrong rules this way out: an error that stays will be met by the next call.
-void try_way(Trial& trial, const std::shared_ptr<const Plan>& plan, bool forward, bool fused) try {
+/// Runs a plan once. Whatever goes wrong but a lack of memory rules the option out: an error of the device that stays
+/// is found by the next call.
+void try_option(Trial& trial, const std::shared_ptr<const Plan>& plan, bool forward, bool fused) try {
   trial.run(plan, forward, fused);
 } catch (const Error& error) {
   if (error.kind() == ErrorKind::kMemory) throw;
   throw Error(ErrorKind::kUnsupported, error.cause(), error.fix());
 }
 
-/// The way that the tuner picks; -1 when there is no memory to try them in.
+/// The index of the option that the tuner picks; -1 when there is no memory to try them in.
 int tuned(Direction direction, const Problem& problem, const Site& site, const std::string& key, size_t limit,
-          std::vector<Way>& ways) {
+          std::vector<PlanOption>& options) {
   std::vector<std::string> names;
-  for (const Way& way : ways) names.push_back(way.name());
+  for (const PlanOption& option : options) names.push_back(option.name());
   std::optional<Trial> trial;
   try {
-    return site.tuner->choose(key, names, [&](int option) {
-      Way& way = ways[static_cast<size_t>(option)];
-      const auto plan = way.plan(site, key, limit);
-      if (!plan) throw Error(ErrorKind::kUnsupported, way.name() + ": " + way.why_not());
+    return site.tuner->choose(key, names, [&](int index) {
+      PlanOption& option = options[static_cast<size_t>(index)];
+      const auto plan = option.plan(site, key, limit);
+      if (!plan) throw Error(ErrorKind::kUnsupported, option.name() + ": " + option.why_not());
       if (!trial) trial.emplace(problem, *site.device);
-      try_way(*trial, plan, direction == Direction::kForward, way.fused());
+      try_option(*trial, plan, direction == Direction::kForward, option.fused());
     });
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kMemory) throw;
@@ -179,16 +184,16 @@ Site Site::of(CudaDevice& device, Tuner* tuner) {
 Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not) {
   const std::string key = record_key(direction, problem, site);
   const size_t limit = workspace_limit(problem);
-  std::vector<Way> ways = find_ways(direction, problem, site, why_not);
-  if (site.tuner && site.device && ways.size() > 1) {
-    const int best = tuned(direction, problem, site, key, limit, ways);
-    if (best > 0) std::rotate(ways.begin(), ways.begin() + best, ways.begin() + best + 1);
+  std::vector<PlanOption> options = find_options(direction, problem, site, why_not);
+  if (site.tuner && site.device && options.size() > 1) {
+    const int best = tuned(direction, problem, site, key, limit, options);
+    if (best > 0) std::rotate(options.begin(), options.begin() + best, options.begin() + best + 1);
   }
-  for (Way& way : ways) {
-    if (auto plan = way.plan(site, key, limit)) return {std::move(plan), way.fused()};
-    why_not = way.name() + ": " + way.why_not();
+  for (PlanOption& option : options) {
+    if (auto plan = option.plan(site, key, limit)) return {std::move(plan), option.fused()};
+    why_not = option.name() + ": " + option.why_not();
   }
-  if (ways.empty() && why_not.empty()) why_not = "no engine of cuDNN takes this shape";
+  if (options.empty() && why_not.empty()) why_not = "no engine of cuDNN takes this shape";
   return {};
 }
 

@@ -24,7 +24,7 @@ struct Site {
   CudaDevice* device = nullptr;  ///< null: nothing can run, hence be timed
   Tuner* tuner = nullptr;        ///< null: nothing is timed
 
-  /// Of a device that is there.
+  /// For a device that can run and time plans.
   static Site of(CudaDevice& device, Tuner* tuner);
 };
 

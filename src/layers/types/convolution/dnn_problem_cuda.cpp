@@ -1,3 +1,5 @@
+// Builds cuDNN's graphs for the three directions of a convolution.
+
 #include "layers/types/convolution/dnn_problem_cuda.h"
 
 #include "base/str.h"
@@ -49,7 +51,7 @@ class Tensors {
   int image() { return add(kImage, image_, problem_.type); }
   int filters() { return add(kFilters, filters_, problem_.type); }
   int bias() { return add(kBias, bias_, problem_.type); }
-  /// On the way to the last one, f32 and never in memory.
+  /// Results between the convolution and the last operation are f32, and never in memory.
   int result(TensorId id = kResult) {
     return id == kResult ? add(id, result_, problem_.type) : add(id, result_, DType::kF32, true);
   }
@@ -118,7 +120,7 @@ std::shared_ptr<const Graph> make_graph(Direction direction, const Problem& prob
   if (!graph->finish(target, why_not)) return nullptr;
   return graph;
 } catch (const Error& error) {
-  // Of a shape that it does not take cuDNN may say so anywhere on the way.
+  // Any of cuDNN's functions may say that it does not take a shape.
   if (error.kind() == ErrorKind::kMemory) throw;
   why_not = error.cause();
   return nullptr;

@@ -33,7 +33,7 @@ struct Taps<16> {
   typedef int32_t Words8 __attribute__((vector_size(32)));
   __attribute__((always_inline)) static void load(const uint8_t* from, Ints<16>& taps) {
     const Words4 four = *reinterpret_cast<const Words4*>(from);
-    // In two steps: GCC 12 takes the way over the stack for one step.
+    // In two steps: for one step GCC 12 stores the vector and loads it again.
     const Words8 eight = __builtin_shufflevector(four, four, 0, 1, 2, 3, 4, 5, 6, 7);
     taps = __builtin_shufflevector(eight, eight, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     taps = (taps >> Ints<16>{0, 0, 0, 0, 8, 8, 8, 8, 16, 16, 16, 16, 24, 24, 24, 24}) & 255;
