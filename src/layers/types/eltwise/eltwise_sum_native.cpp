@@ -24,21 +24,14 @@ ROBUSTA_SIMD void gate(const float* y, const float* dy, float slope, float weigh
 class SumKernel : public Kernel {
  public:
   explicit SumKernel(const KernelRequest& request) {
-    const auto [layer, relu] = EltwiseChain::pattern().links(request);
-    fused_ = bool{relu};
-    plain_ = layer->plain_sum();
-    if (relu) slope_ = relu->slope();
-    const int bottoms = static_cast<int>(request.bottoms.size());
-    for (int b = 0; b < bottoms; ++b) terms_.push_back({nullptr, layer->coeff(b)});
-    count_ = book_shared_layout(request, true, booking_);
-    booking_.repeatable = true;
-    booking_.reads_bottoms.assign(request.bottoms.size(), false);
-    booking_.reads_tops = {fused_};
-    // The first two terms of the sum: see weighted_sum.
-    booking_.forward_aliases = {{0, 0, false}, {1, 0, false}};
-    // Factors of 1: all bottoms have the same gradient. Others: bottom 0's, written last, may overwrite the top's.
-    booking_.equal_bottom_diffs = plain_;
-    for (int b = 0; b < (plain_ ? bottoms : 1); ++b) booking_.backward_aliases.push_back({0, b, plain_ && !fused_});
+    const EltwiseChain chain(request);
+    fused_ = bool{chain.relu};
+    plain_ = chain.eltwise->plain_sum();
+    if (fused_) slope_ = chain.relu->slope();
+    for (size_t b = 0; b < request.bottoms.size(); ++b) {
+      terms_.push_back({nullptr, chain.eltwise->coeff(static_cast<int>(b))});
+    }
+    count_ = book_eltwise_sum(request, chain, booking_);
   }
   std::string describe() const override { return "native"; }
 
