@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "layers/backends/winograd/filters.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
+#include "layers/backends/winograd/filters.h"
 #include "layers/backends/winograd/tile_products.h"
 #include "layers/backends/winograd/tiled_problem.h"
 #include "layers/backends/winograd/tiles.h"
