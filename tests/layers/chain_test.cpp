@@ -26,7 +26,7 @@ const auto kPattern = chain(of<ChainHead>("ChainHead"), maybe<ChannelNorm>(), ma
 const char* const kHead = "type: 'ChainHead' bottom: 'x'";
 const char* const kNorm = "type: 'BatchNorm' bottom: 'x'";
 const char* const kScale = "type: 'Scale' bottom: 'x'";
-const char* const kScaleByBottom = "type: 'Scale' bottom: 'x' bottom: 'scale'";
+const char* const kScaleByBottom = "type: 'Scale' bottom: 'x' bottom: 'scale' scale_param { axis: 0 }";
 const char* const kSum = "type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'c'";
 const char* const kRelu = "type: 'ReLU' bottom: 'x'";
 
