@@ -3,20 +3,14 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace robusta {
 
-/// Writes `path` by temporary file, fsync of file and folder, rename. `write(fd)` fills the file and throws on failure.
-/// Throws Error{kOutput} naming the path and the system's reason; then the old file, if any, is untouched and no
-/// temporary is left.
+/// Writes `path` by temporary file, fsync of file and folder, rename; a symbolic link stays, and the file that it names
+/// is replaced. What is neither a regular file nor absent (a device, a pipe, /dev/stdout) is written through.
+/// `write(fd)` fills the file from front to back and throws on failure. Throws Error{kOutput} naming the path and the
+/// system's reason; then the old file, if any, is untouched and no temporary is left.
 void write_file_atomically(const std::string& path, const std::function<void(int fd)>& write);
-
-/// Removes the temporaries that writers of files in `folder` left when they died, where `is_ours` accepts the file's
-/// own name. A writer locks its temporary: one that is locked, or was written to within the last minute, stays, and so
-/// do all where the file system has no locks. Returns the names of those removed; throws nothing.
-std::vector<std::string> remove_abandoned(const std::string& folder,
-                                          const std::function<bool(const std::string& name)>& is_ours);
 
 /// write(2) until all is written. Throws Error{kOutput}.
 void write_all(int fd, const void* data, size_t bytes);

@@ -2,13 +2,13 @@
 
 #include <lmdb.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "base/str.h"
+#include "base/temporary.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -33,7 +33,7 @@ std::string without_trailing_slash(std::string folder) {
 }  // namespace
 
 LmdbWriter::LmdbWriter(const std::string& folder)
-    : folder_(without_trailing_slash(folder)), temporary_(str(folder_, ".tmp.", ::getpid())) {
+    : folder_(without_trailing_slash(folder)), temporary_(temporary_name(folder_)) {
   require_absent(folder_);
   if (::mkdir(temporary_.c_str(), kFolderMode) != 0) {
     const std::string reason = std::strerror(errno);

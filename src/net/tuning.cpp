@@ -6,7 +6,6 @@
 #include "net/tuning.h"
 
 #include <omp.h>
-#include "base/log.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,8 @@
 #include <fstream>
 
 #include "base/atomic_file.h"
+#include "base/log.h"
+#include "base/output_place.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -94,6 +95,8 @@ RecordingTuner::RecordingTuner(std::string cache_file) : file_(std::move(cache_f
 RecordingTuner::~RecordingTuner() { save(); }
 
 void RecordingTuner::load() {
+  // Reading a pipe would wait for whoever writes it.
+  if (std::error_code error; !std::filesystem::is_regular_file(file_, error)) return;
   std::ifstream in(file_);
   for (std::string key, option; in >> key >> option;) cached_[key] = option;
 }
@@ -125,7 +128,7 @@ void RecordingTuner::save() {
   if (!dirty_ || file_.empty()) return;
   dirty_ = false;
   try {
-    std::filesystem::create_directories(std::filesystem::path(file_).parent_path());
+    std::filesystem::create_directories(folder_of(file_));
     // Another process may have added its choices meanwhile; ours win where both have one.
     const KernelChoices ours = cached_;
     load();

@@ -1,19 +1,19 @@
 #include "comm/liveness/exit_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 
 #include "base/str.h"
+#include "base/temporary.h"
 
 namespace robusta {
 namespace {
 
 /// Creates `path` with `content`; false when it exists or cannot be created.
 bool create_file(const std::string& path, const std::string& content) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int fd = create_temporary(path);
   if (fd < 0) return false;
   const bool whole = write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size());
   return close(fd) == 0 && whole;
@@ -27,7 +27,7 @@ bool write_exit_file(int code, int rank, const std::string& why) noexcept try {
   std::string line = why.substr(0, why.find('\n'));
   line = str(code, " ", rank, " ", line, "\n");
   // link(2) neither replaces a file nor shows a part of one, also over NFS; some file systems do not have it.
-  const std::string temporary = str(path, ".", rank, ".", getpid());
+  const std::string temporary = temporary_name(path);
   if (!create_file(temporary, line)) return false;
   const bool linked = link(temporary.c_str(), path) == 0;
   const bool no_links = !linked && errno != EEXIST;

@@ -6,22 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "comm/liveness/roster.h"
 
 namespace robusta::liveness {
-
-/// A file descriptor with one owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 enum class FrameType : uint32_t { kHello = 1, kWelcome, kBeat, kVerdict };
 

@@ -46,7 +46,7 @@ class LivenessWatch::Thread {
   LivenessOptions options_;
   liveness::Timing timing_;
   liveness::Roster roster_;
-  liveness::Descriptor wake_;
+  Descriptor wake_;
   std::optional<liveness::WatchState> state_;
   std::optional<liveness::Mesh> mesh_;
   mutable std::mutex mutex_;

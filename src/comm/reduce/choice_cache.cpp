@@ -36,6 +36,8 @@ std::string text_of(const Choices& choices) {
 }
 
 Choices read_file(const std::string& file) {
+  // Reading a pipe would wait for whoever writes it.
+  if (std::error_code error; !std::filesystem::is_regular_file(file, error)) return {};
   std::ifstream in(file);
   return parse(in);
 }

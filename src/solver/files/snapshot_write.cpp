@@ -3,6 +3,7 @@
 #include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/temporary.h"
 #include "schema/state_file.h"
 #include "solver/files/snapshot.h"
 #include "solver/files/weights.h"

@@ -1,17 +1,15 @@
 #include "solver/reports/json_log.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 
 #include "base/atomic_file.h"
 #include "base/log.h"
+#include "base/output_place.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -74,11 +72,7 @@ JsonObject& JsonObject::add(std::string_view key, const JsonObject& value) { ret
 
 JsonLog::JsonLog(const std::string& path) : path_(path) {
   if (path.empty()) return;
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd_ < 0) {
-    throw Error(ErrorKind::kOutput, "cannot write the log " + path + ": " + std::strerror(errno),
-                "give -log_json a file in a folder that exists and may be written");
-  }
+  fd_ = open_for_appending("cannot write the log", path);
 }
 
 JsonLog::~JsonLog() {
