@@ -15,10 +15,11 @@ packages=(
   liblmdb-dev libgoogle-glog-dev libgflags-dev
   libjpeg62-turbo-dev libpng-dev
   libopenmpi-dev openmpi-bin
+  python3 # ddlrun, the mpirun for Intel MPI's options, and other scripts
 )
 for option in "$@"; do
   case $option in
-    --tests) packages+=(libgtest-dev python3 ccache iproute2) ;;
+    --tests) packages+=(libgtest-dev ccache iproute2) ;;
     --ci) packages+=(clang-format-14) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac

@@ -64,6 +64,7 @@ parse() {
       *) fail "$1 is no option; --help lists them" ;;
     esac
     name=${name#--}
+    [[ $name =~ ^[a-z_]+$ ]] || fail "--$name is no option; --help lists them"
     [ -n "${opt[$name]+known}" ] || fail "option --$name is not known; --help lists the options"
     opt[$name]=$value
     [[ " ${no_effect[*]} " != *" $name "* ]] || note "--$name $value is ignored: it tunes MLSL, which is not used here"
@@ -78,7 +79,7 @@ one_of() {
 }
 # number NAME LEAST
 number() {
-  [[ ${opt[$1]} =~ ^[0-9]+$ && ${opt[$1]} -ge $2 ]] || fail "--$1 wants a whole number from $2 on, not '${opt[$1]}'"
+  [[ ${opt[$1]} =~ ^[0-9]{1,9}$ && ${opt[$1]} -ge $2 ]] || fail "--$1 wants a whole number from $2 on, not '${opt[$1]}'"
 }
 # there NAME: the file named by the option exists, if it was given.
 there() { [ -z "${opt[$1]}" ] || [ -e "${opt[$1]}" ] || fail "--$1 ${opt[$1]}: there is no such file"; }
@@ -94,9 +95,14 @@ check_options() {
   number iteration 0
   [ "${opt[network]}" = opa ] || [ -n "${opt[netmask]}" ] ||
     fail "--network tcp needs --netmask, an interface such as eth0"
+  [[ ${opt[netmask]} =~ ^([A-Za-z0-9][A-Za-z0-9_.:/,-]*)?$ ]] ||
+    fail "--netmask ${opt[netmask]} is neither an interface such as eth0 nor a network such as 10.0.0.0/8"
+  [ -z "${opt[mpi_iallreduce_algo]}" ] || number mpi_iallreduce_algo 1
   local name
   for name in hostfile solver weights model_file; do there "$name"; done
   [ "${opt[snapshot]}" = auto ] || there snapshot
+  # What begins with a dash would be an option to those that make and fill it.
+  [[ ${opt[output]} != -* ]] || opt[output]=./${opt[output]}
   case ${opt[mode]} in
     train) [ -n "${opt[solver]}" ] || fail "--mode train needs --solver" ;;
     time | inf_time)
@@ -138,6 +144,22 @@ find_cpu() {
   esac
 }
 
+# host_names FILE: the names in a host file, each once. A name becomes a word of ssh and of mpirun, where what begins with
+# a dash is an option that may run a command.
+host_names() {
+  local line name count=0 names=() pattern='^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$'
+  while IFS= read -r line || [ -n "$line" ]; do
+    count=$((count + 1))
+    read -r name _ <<< "${line%%#*}"
+    name=${name%%:*}
+    name=${name%$'\r'}
+    [ -n "$name" ] || continue
+    [[ $name =~ $pattern ]] || fail "$1:$count: '$name' is no host name; write names as \`hostname\` prints them"
+    names+=("$name")
+  done < "$1"
+  [ ${#names[@]} -eq 0 ] || printf '%s\n' "${names[@]}" | sort -u
+}
+
 # Words that run a command on another host, as mpirun would.
 read -r -a agent <<< "${OMPI_MCA_plm_rsh_agent:-ssh -o BatchMode=yes -o ConnectTimeout=10}"
 is_here() { [ "$1" = localhost ] || [ "${1%%.*}" = "$(uname -n | cut -d. -f1)" ]; }
@@ -150,7 +172,7 @@ check_hosts() {
 }
 
 # field FILE NAME: the values of a field NAME: "VALUE" of a prototxt.
-field() { sed -e 's/#.*//' "$1" | grep -o "\b$2: *[\"'][^\"']*[\"']" | sed -e "s/^[^\"']*[\"']//" -e "s/[\"']\$//"; }
+field() { sed -e 's/#.*//' < "$1" | grep -o "\b$2: *[\"'][^\"']*[\"']" | sed -e "s/^[^\"']*[\"']//" -e "s/[\"']\$//"; }
 
 # The nets that a solver names, and the data that these name, exist.
 check_data() {
@@ -296,7 +318,8 @@ fi
 parse "$@"
 check_options
 if [ -n "${opt[hostfile]}" ]; then
-  mapfile -t hosts < <(sed -e 's/#.*//' -e 's/[[:space:]:].*//' "${opt[hostfile]}" | grep . | LC_ALL=C sort -u)
+  listed=$(LC_ALL=C host_names "${opt[hostfile]}") || exit
+  mapfile -t hosts < <([ -z "$listed" ] || printf '%s\n' "$listed")
   [ ${#hosts[@]} -gt 0 ] || fail "--hostfile ${opt[hostfile]} names no host"
 else
   hosts=("$(uname -n)")

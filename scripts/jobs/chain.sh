@@ -9,12 +9,15 @@
 # stopped_early LOG: the last training that began there was asked to stop, or its time was over. As with Caffe, the
 # program logs "Optimization Done." then too.
 stopped_early() {
-  awk '/Starting Optimization/ { early = 0 } /Optimization stopped early/ { early = 1 } END { exit !early }' "$1"
+  awk '/Starting Optimization/ { early = 0 } /Optimization stopped early/ { early = 1 } END { exit !early }' < "$1"
 }
 
 train_on() {
   local log=$1 pid code
   shift
+  # Names of jobs are anybody's, and arithmetic of the shell runs commands that stand in brackets.
+  case $log in -*) log=./$log ;; esac
+  [[ ${LEFT:=10} =~ ^(0|-?[1-9][0-9]{0,5})$ ]] || { echo "LEFT is \"$LEFT\", not a number of further jobs" && return 1; }
   ddlrun caffe train -solver "$SOLVER" -snapshot auto ${TIME:+-max_walltime "$TIME"} > "$log" 2>&1 &
   pid=$!
   trap 'kill -USR1 "$pid" 2> /dev/null' USR1
@@ -30,7 +33,7 @@ train_on() {
   elif [ "$code" -ne 0 ] && [ "$code" -ne 8 ]; then
     # Only a failure of communication (8) is worth another try without a change: docs/errors.md.
     echo "training failed (exit code $code); see $log"
-  elif [ "${LEFT:=10}" -le 0 ]; then
+  elif [ "$LEFT" -le 0 ]; then
     echo "training is not done, and no job follows (LEFT=$LEFT)"
   else
     export LEFT=$((LEFT - 1))

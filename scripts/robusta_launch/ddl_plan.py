@@ -8,10 +8,10 @@ import socket
 
 from . import ddl_args, hosts
 from .errors import Code, LaunchError
-from .rankfile import parse_rankfile, write_rankfile
+from .rankfile import check_entries, parse_rankfile, write_rankfile
 from .topology import nearest_dims, parse_dims, ranks_of_host, show
 from .true_mpirun import forwarded, safety_options
-from .words import counted
+from .words import check_variable, counted
 
 # Seconds that ranks have after mpirun's SIGTERM. Short, because Open MPI waits them out four times even where no rank
 # is left; ddlrun has asked the ranks to stop by SIGUSR1 long before.
@@ -137,6 +137,7 @@ def read_rank_file(plan, options, dims):
     if not parsed.entries:
         raise LaunchError(f"{options.rankfile} places no rank", "scripts/check_rankfile.py says what is wrong with it",
                           Code.CONFIG)
+    check_entries(parsed)
     plan.source, plan.rank_file = options.rankfile, options.rankfile
     plan.ranks = options.n or parsed.world
     for entry in sorted(parsed.entries, key=lambda e: e.rank):
@@ -189,7 +190,7 @@ def command(plan, options, env, launcher, rank_file, exit_file):
     for name, value in exported.items():
         words += ["-x", f"{name}={value}"]
     for variable in options.x:
-        words += ["-x", variable]
+        words += ["-x", check_variable("-x", variable)]
     for extra in options.mpiarg:
         words += shlex.split(extra)
     return words + options.program

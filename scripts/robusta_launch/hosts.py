@@ -35,12 +35,12 @@ def merge(names):
 
 
 def check_name(name, where):
-    """`name`, when it can be a host's."""
+    """`name`, when it can be a host's: it becomes a word of ssh and mpirun, where a dash in front makes an option."""
     odd = next((c for c in name if ord(c) > 127), None)
     if odd:
         raise LaunchError(f'{where}: "{name}" has the character U+{ord(odd):04X}, which is not ASCII',
                           "type the name anew: text copied from a web page often carries such characters", Code.CONFIG)
-    if not re.fullmatch(r"([A-Za-z0-9_.-]+@)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
+    if not re.fullmatch(r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
         raise LaunchError(f'{where}: "{name}" is no host name', "write names as `hostname` prints them", Code.CONFIG)
     return name
 

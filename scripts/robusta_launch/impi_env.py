@@ -1,5 +1,7 @@
 """I_MPI_* variables: those that mean something to Open MPI become its options, the others are named."""
 
+from .words import check_interface
+
 # I_MPI_ADJUST_ALLREDUCE to coll_tuned_allreduce_algorithm: recursive doubling, Rabenseifner, reduce and broadcast,
 # ring.
 ALLREDUCE = {"1": 3, "2": 6, "3": 2, "7": 4, "8": 4}
@@ -38,7 +40,7 @@ def translate(name, value, job, env):
     elif name in ("I_MPI_TCP_NETMASK", "I_MPI_NETMASK", "I_MPI_HYDRA_IFACE") and addresses(value):
         layers = ("oob_tcp",) if name == "I_MPI_HYDRA_IFACE" else ("btl_tcp", "oob_tcp")
         for layer in layers:
-            job.native += ["--mca", f"{layer}_if_include", addresses(value)]
+            job.native += ["--mca", f"{layer}_if_include", check_interface(name, addresses(value))]
     elif name == "I_MPI_PIN" and value.lower() in OFF and job.bind == "share":
         job.bind = "none"
     elif name == "I_MPI_PIN_DOMAIN" and value.lower() == "node" and job.bind == "share":

@@ -4,10 +4,13 @@ parse() makes a Job of a command line; impi.py turns the Job into a command line
 """
 
 import difflib
+import os
 import re
 import shlex
 
 from .errors import Code, LaunchError
+from .rankfile import check_entries, parse_rankfile
+from .words import check_interface, check_variable
 
 
 class Segment:
@@ -124,6 +127,10 @@ class Parser:
     def native(self, name, word, rest):
         arity = NATIVE[name]
         dashes = "-" if name == "x" else "--"
+        if name == "x":
+            check_variable(word, rest[0])
+        if name in ("rf", "rankfile") and os.path.exists(rest[0]):
+            check_entries(parse_rankfile(rest[0]))
         self.job.native += [dashes + name] + rest[:arity]
         if name in PLACING:
             self.job.bind = "own"
@@ -139,6 +146,7 @@ class Parser:
             if not rest:
                 raise LaunchError(f"{word} names no variable", f"write {word} NAME VALUE")
             key, value, used = split_pair(word, rest)
+            check_variable(word, key)
             (job.env if name == "genv" else segment.env)[key] = value
             return used
         if name in ("n", "np"):
@@ -178,7 +186,8 @@ class Parser:
         if name in ("v", "verbose", "print-rank-map"):
             return ["--display-map"]
         if name == "iface":
-            return ["--mca", "btl_tcp_if_include", rest[0], "--mca", "oob_tcp_if_include", rest[0]]
+            interface = check_interface(word, rest[0])
+            return ["--mca", "btl_tcp_if_include", interface, "--mca", "oob_tcp_if_include", interface]
         if name in ("bootstrap-exec", "launcher-exec"):
             return ["--mca", "plm_rsh_agent", rest[0]]
         if name in ("bootstrap", "launcher"):

@@ -38,6 +38,14 @@ def check_hosts(hosts):
                               "name each host once: the first dimension says how many ranks it gets")
 
 
+def check_entries(parsed):
+    """Throws when a host that mpirun would call by ssh has no host's name; all other faults are lint.py's."""
+    for entry in parsed.entries:
+        if not HOST_NAME.fullmatch(entry.host):
+            raise LaunchError(f'{parsed.path}:{entry.line}: "{entry.host}" is no host name',
+                              "write names as `hostname` prints them", Code.CONFIG)
+
+
 def slots(ranks, sockets, cores):
     """The slot= text of each of a host's `ranks` ranks, for a host of `sockets` x `cores` cores.
 

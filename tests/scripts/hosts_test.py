@@ -31,6 +31,13 @@ class HostsTest(unittest.TestCase):
         self.refuses("no host name", hosts.parse_list, "a,,b")
         self.refuses("U+00A0", hosts.parse_list, "a\u00a0")
 
+    def test_names_that_would_be_options_or_commands(self):
+        for name in ("-oProxyCommand=touch", "-F/tmp/config", "-v@h1", "-Fconfig@h1", "h1;touch", "$(touch)", "`touch`",
+                     "a b|c", "-", "h1&touch", "../h1", "h1-", "h1\n", "@h1", ".h1"):
+            self.refuses("no host name", hosts.check_name, name, "here")
+        for name in ("h1", "me@h1", "h-1.example.org", "10.0.0.1", "a_b"):
+            self.assertEqual(hosts.check_name(name, "here"), name)
+
     def test_file_dialects(self):
         path = self.file("# comment\na slots=4 max_slots=8\n\nb:3  # MPICH's\r\nc\n")
         self.assertEqual(hosts.parse_file(path).hosts, [Host("a", 4), Host("b", 3), Host("c", 1)])
