@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm_liveness/forked_job.h"
+#include "comm_liveness/listening.h"
 
 namespace robusta::test {
 namespace {
@@ -258,24 +259,14 @@ TEST(LivenessWatchTest, StrangersAreTurnedAway) {
     return train(watch, job, 150);
   });
   ASSERT_TRUE(job.wait_ready()) << job.all_said();
-  // Every port of this machine that listens is spoken to as rank 1 would, but without the token.
-  const std::string table = read_file("/proc/" + std::to_string(job.pid(0)) + "/net/tcp");
-  std::istringstream lines(table);
+  // Every port of rank 0 that listens is spoken to as rank 1 would, but without the token.
   int spoken = 0;
-  for (std::string line; std::getline(lines, line);) {
-    unsigned number, address, port, peer, peer_port, state;
-    if (sscanf(line.c_str(), " %u: %x:%x %x:%x %x", &number, &address, &port, &peer, &peer_port, &state) != 6) continue;
-    if (state != 0x0A || address != 0) continue;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<uint16_t>(port));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) {
-      const uint32_t words[] = {28, 1, 0x52425354, 1, 0, 0, 0, 0, 0};
-      send(fd, words, sizeof words, MSG_NOSIGNAL);
-      ++spoken;
-    }
+  for (const sockaddr_in& place : listening_of(job.pid(0))) {
+    const int fd = connect_to(place);
+    if (fd < 0) continue;
+    const uint32_t words[] = {28, 1, 0x52425354, 1, 0, 0, 0, 0, 0};
+    send(fd, words, sizeof words, MSG_NOSIGNAL);
+    ++spoken;
     close(fd);
   }
   EXPECT_GE(spoken, 1);
@@ -292,7 +283,7 @@ TEST(LivenessWatchTest, ARankKnowsWhoIsFurthestBehind) {
     int code = 0;
     if (world.rank() == 0) {
       nap(0.5);
-      const LivenessWatch::Hindmost last = watch.hindmost();
+      const LivenessWatch::Straggler last = watch.straggler();
       code = last.rank == 2 && last.iteration == 3 && last.doing == "conv1 forward" && last.still_s > 0.2 ? 0 : 1;
     }
     nap(world.rank() == 0 ? 0 : 1.5);

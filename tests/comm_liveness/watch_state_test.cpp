@@ -329,7 +329,7 @@ TEST(WatchStateTest, TheRootKnowsWhoIsFurthestBehind) {
   SimJob job(30, 2);
   for (auto& node : job.nodes) node.sample.iteration = 100 + node.rank % 7 + (node.rank == 41 ? -50 : 0);
   job.run(5);
-  const Status last = job.nodes[0].state.hindmost(job.now);
+  const Status last = job.nodes[0].state.straggler(job.now);
   EXPECT_EQ(last.rank, 41);
   EXPECT_EQ(last.iteration, 100 + 41 % 7 - 50);
 }

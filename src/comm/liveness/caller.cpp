@@ -30,11 +30,13 @@ int connect_status(int fd) {
 }  // namespace
 
 Caller::Caller(const Contact& to, const Hello& hello, bool same_host)
-    : addresses_(to.addresses.begin(), to.addresses.begin() + to.address_count),
-      port_(static_cast<uint16_t>(to.port)),
-      hello_(hello) {
+    : port_(static_cast<uint16_t>(to.port)), hello_(hello) {
   const Address loopback = htonl(INADDR_LOOPBACK);
-  if (same_host) addresses_.insert(addresses_.begin(), loopback);
+  if (same_host) addresses_.push_back(loopback);
+  for (size_t i = 0; i < kMaxAddresses; ++i) {
+    const Address address = to.addresses[i].address;
+    if ((to.listens_at >> i & 1) != 0 && !(same_host && address == loopback)) addresses_.push_back(address);
+  }
 }
 
 std::optional<Caller::Reached> Caller::call(double now) {
@@ -82,7 +84,7 @@ Caller::Step Caller::advance(Attempt& attempt, double now) {
 /// Whoever accepted may be slow or stopped: there is no limit to its patience here.
 Caller::Step Caller::hear(Attempt& attempt) {
   std::vector<Frame> frames;
-  const Link::Outcome outcome = attempt.link.receive(frames);
+  const Link::Outcome outcome = attempt.link.receive_hello(frames);
   for (const Frame& frame : frames) {
     Hello answer;
     const bool right = frame.type == FrameType::kWelcome && unpack(frame, answer) && answer.magic == hello_.magic &&

@@ -10,9 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/str.h"
-#include "robusta/error.h"
-
 namespace robusta::liveness {
 namespace {
 
@@ -22,6 +19,8 @@ struct FrameHead {
 };
 
 constexpr size_t kMaxFrame = 1 << 16;
+/// Of what one peer sends: the others have to be heard, too.
+constexpr size_t kMostAtOnce = 1 << 18;
 /// A peer that has not taken this much is stopped or cut off.
 constexpr size_t kMuchUnsent = 1 << 16;
 
@@ -71,31 +70,43 @@ Link::Outcome Link::send() {
 }
 
 Link::Outcome Link::receive(std::vector<Frame>& frames) {
+  const Outcome outcome = read(kMostAtOnce);
+  // Also what came before the end: a verdict is the last thing that a rank says.
+  return cut(frames, kMaxFrame) ? outcome : fail(EPROTO);
+}
+
+Link::Outcome Link::receive_hello(std::vector<Frame>& frames) {
+  constexpr size_t kWhole = sizeof(FrameHead) + sizeof(Hello);
+  const Outcome outcome = in_.size() < kWhole ? read(kWhole - in_.size()) : Outcome::kOpen;
+  return cut(frames, sizeof(Hello)) ? outcome : fail(EPROTO);
+}
+
+Link::Outcome Link::read(size_t most) {
   char buffer[1 << 14];
-  Outcome outcome = Outcome::kOpen;
-  while (outcome == Outcome::kOpen) {
-    const ssize_t got = recv(fd(), buffer, sizeof buffer, 0);
+  while (most > 0) {
+    const ssize_t got = recv(fd(), buffer, std::min(sizeof buffer, most), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && is_for_later(errno)) break;
-    if (got > 0) {
-      in_.insert(in_.end(), buffer, buffer + got);
-    } else {
-      // The system tells an error once: when sending has met it, reading sees only an end.
-      outcome = fail(got == 0 ? error_ : errno);
-    }
+    // The system tells an error once: when sending has met it, reading sees only an end.
+    if (got <= 0) return fail(got == 0 ? error_ : errno);
+    in_.insert(in_.end(), buffer, buffer + got);
+    most -= static_cast<size_t>(got);
   }
-  // Also what came before the end: a verdict is the last thing that a rank says.
+  return Outcome::kOpen;
+}
+
+bool Link::cut(std::vector<Frame>& frames, size_t largest) {
   size_t at = 0;
   while (in_.size() - at >= sizeof(FrameHead)) {
     FrameHead head;
     std::memcpy(&head, in_.data() + at, sizeof head);
-    if (head.bytes > kMaxFrame) return fail(EPROTO);
+    if (head.bytes > largest) return false;
     if (in_.size() - at - sizeof head < head.bytes) break;
     frames.push_back({head.type, std::string(in_.data() + at + sizeof head, head.bytes)});
     at += sizeof head + head.bytes;
   }
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(at));
-  return outcome;
+  return true;
 }
 
 Link::Outcome Link::fail(int error) {
@@ -109,29 +120,5 @@ void Link::keep_trying(double seconds) {
 }
 
 void Link::finish_sending() { shutdown(fd(), SHUT_WR); }
-
-Descriptor listen_anywhere(uint16_t& port) {
-  Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  sockaddr_in address = socket_address(htonl(INADDR_ANY), 0);
-  socklen_t bytes = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool listens = listener.get() >= 0 && bind(listener.get(), generic, bytes) == 0 &&
-                       listen(listener.get(), SOMAXCONN) == 0 && getsockname(listener.get(), generic, &bytes) == 0;
-  if (!listens) {
-    throw Error(ErrorKind::kCommunication, str("the liveness watch cannot listen on a TCP port: ", strerror(errno)),
-                "raise the limit of open files (ulimit -n), or switch the watch off with -timeout 0");
-  }
-  port = ntohs(address.sin_port);
-  return listener;
-}
-
-Descriptor accept_caller(const Descriptor& listener) {
-  if (listener.get() < 0) return Descriptor();
-  int fd;
-  do {
-    fd = accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-  return Descriptor(fd);
-}
 
 }  // namespace robusta::liveness

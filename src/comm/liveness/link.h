@@ -46,8 +46,11 @@ class Link {
   /// Appends a frame to what is to be sent. While the peer takes nothing, beats are dropped: the next one says more.
   void queue(FrameType type, const void* body, size_t bytes);
   Outcome send();
-  /// Reads what there is, and appends each whole frame to `frames`, those before an end too.
+  /// Reads what there is, 256 KB at most, and appends each whole frame to `frames`, those before an end too.
   Outcome receive(std::vector<Frame>& frames);
+  /// The same from somebody unknown: not a byte more than one hello is read, and what cannot become one breaks the
+  /// link.
+  Outcome receive_hello(std::vector<Frame>& frames);
 
   int fd() const { return socket_.get(); }
   bool has_unsent() const { return !out_.empty(); }
@@ -61,17 +64,13 @@ class Link {
 
  private:
   Outcome fail(int error);
+  Outcome read(size_t most);
+  /// Takes the whole frames out of what was read; false when something can be none.
+  bool cut(std::vector<Frame>& frames, size_t largest);
 
   Descriptor socket_;
   std::vector<char> in_, out_;
   int error_ = 0;
 };
-
-/// A socket that listens on all interfaces at a port the system chooses; `port` receives it. Throws
-/// Error{kCommunication}.
-Descriptor listen_anywhere(uint16_t& port);
-
-/// The next caller, or a descriptor of -1 when there is none.
-Descriptor accept_caller(const Descriptor& listener);
 
 }  // namespace robusta::liveness

@@ -46,9 +46,9 @@ void LivenessWatch::goodbye() {
 
 bool LivenessWatch::peer_failed() const { return thread_ && thread_->failed.load(std::memory_order_relaxed); }
 
-LivenessWatch::Hindmost LivenessWatch::hindmost() const {
+LivenessWatch::Straggler LivenessWatch::straggler() const {
   if (!thread_) return {};
-  const liveness::Status status = thread_->hindmost();
+  const liveness::Status status = thread_->straggler();
   return {status.rank, status.iteration, status.age, status.doing};
 }
 

@@ -82,14 +82,14 @@ class LivenessWatch {
 
   /// Whether the job is about to end: nothing collective is worth starting.
   bool peer_failed() const;
-  struct Hindmost {
+  struct Straggler {
     int rank = -1;
     int64_t iteration = -1;
     double still_s = 0;  ///< since it last moved
     std::string doing;
   };
   /// On rank 0: the rank furthest behind, a beat per level of the tree ago. Elsewhere: of the ranks below this one.
-  Hindmost hindmost() const;
+  Straggler straggler() const;
 
  private:
   class Thread;

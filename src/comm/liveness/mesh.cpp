@@ -1,5 +1,6 @@
 #include "comm/liveness/mesh.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,17 +11,30 @@
 namespace robusta::liveness {
 namespace {
 
-/// A stranger that says nothing is shown out.
-constexpr double kGuestPatience = 10;
 constexpr size_t kMaxRetired = 4;
+
+Invited invited(int rank, const Neighbours& neighbours, const Roster& roster) {
+  Invited result;
+  result.host = rank;
+  result.token = roster[0].token;
+  result.ranks = {neighbours.children.begin(), neighbours.children.end()};
+  result.addresses = {htonl(INADDR_LOOPBACK)};
+  for (const int child : neighbours.children) {
+    for (const NetworkAddress& its : addresses_of(roster[static_cast<size_t>(child)])) {
+      result.addresses.insert(its.address);
+    }
+  }
+  return result;
+}
 
 }  // namespace
 
-Mesh::Mesh(int rank, const Neighbours& neighbours, const Roster& roster, Descriptor listener, const Timing& timing)
+Mesh::Mesh(int rank, const Neighbours& neighbours, const Roster& roster, std::optional<Listener> listener,
+           const Timing& timing)
     : rank_(rank),
       parent_(neighbours.parent),
-      token_(roster[0].token),
-      listener_(neighbours.children.empty() ? Descriptor() : std::move(listener)),
+      ranks_(static_cast<int>(roster.size())),
+      guests_(std::move(listener), invited(rank, neighbours, roster)),
       timeout_(timing.timeout),
       patience_(std::min(10.0, std::max(3 * timing.beat, timing.timeout / 6))) {
   for (int child : neighbours.children) peers_[child];
@@ -29,12 +43,12 @@ Mesh::Mesh(int rank, const Neighbours& neighbours, const Roster& roster, Descrip
   Hello hello;
   hello.from = rank;
   hello.to = parent_;
-  hello.token = token_;
+  hello.token = roster[0].token;
   const bool same_host = std::count(neighbours.remote.begin(), neighbours.remote.end(), parent_) == 0;
   caller_.emplace(roster[static_cast<size_t>(parent_)], hello, same_host);
 }
 
-void Mesh::wait(double seconds, int wake) {
+void Mesh::wait(double now, double seconds, int wake) {
   std::vector<pollfd> polled{{wake, POLLIN, 0}};
   std::vector<Peer*> linked;
   for (auto& [rank, peer] : peers_) {
@@ -44,8 +58,7 @@ void Mesh::wait(double seconds, int wake) {
     const int unsent = peer.link->has_unsent() ? POLLOUT : 0;
     polled.push_back({peer.link->fd(), static_cast<short>(POLLIN | unsent), 0});
   }
-  if (listener_.get() >= 0) polled.push_back({listener_.get(), POLLIN, 0});
-  for (const Guest& guest : guests_) polled.push_back({guest.link.fd(), POLLIN, 0});
+  seconds = std::min(seconds, guests_.add_to(polled, now));
   if (caller_) caller_->add_to(polled);
   const int milliseconds = static_cast<int>(std::ceil(std::max(seconds, 0.0) * 1000));
   if (poll(polled.data(), polled.size(), milliseconds) <= 0) return;
@@ -54,8 +67,7 @@ void Mesh::wait(double seconds, int wake) {
 
 void Mesh::receive(WatchState& state, double now) {
   for (auto& [rank, peer] : peers_) serve_peer(rank, peer, state, now);
-  accept_guests(now);
-  serve_guests(state, now);
+  for (Arrival& arrival : guests_.serve(now)) take_in(std::move(arrival), state, now);
   if (parent_ >= 0) serve_parent(state, now);
 }
 
@@ -84,58 +96,14 @@ void Mesh::serve_parent(WatchState& state, double now) {
   std::erase_if(retired_, [&](Link& link) { return link.receive(ignored) != Link::Outcome::kOpen; });
 }
 
-void Mesh::accept_guests(double now) {
-  for (;;) {
-    Descriptor caller = accept_caller(listener_);
-    if (caller.get() < 0) return;
-    guests_.push_back({Link(std::move(caller)), now});
-  }
-}
-
-void Mesh::serve_guests(WatchState& state, double now) {
-  for (size_t i = 0; i < guests_.size();) {
-    if (serve_guest(guests_[i], state, now)) {
-      ++i;
-    } else {
-      guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-}
-
-bool Mesh::serve_guest(Guest& guest, WatchState& state, double now) {
-  std::vector<Frame> frames;
-  const Link::Outcome outcome = guest.link.receive(frames);
-  const int known = guest.from;
-  bool confirmed = false;
-  for (const Frame& frame : frames) {
-    if (guest.from < 0) {
-      if (!welcome(guest, frame)) return false;
-    } else {
-      confirmed = true;
-    }
-  }
-  if (!confirmed) return outcome == Link::Outcome::kOpen && (guest.from >= 0 || now - guest.since < kGuestPatience);
-  const int from = guest.from;
+void Mesh::take_in(Arrival arrival, WatchState& state, double now) {
   // What the old link still holds comes before what the new one says.
-  Peer& peer = peers_[from];
+  Peer& peer = peers_[arrival.from];
   peer.readable = true;
-  serve_peer(from, peer, state, now);
-  set_up(from, std::move(guest.link), state, now);
-  for (size_t i = known < 0 ? 1 : 0; i < frames.size(); ++i) hear(from, frames[i], state, now);
-  if (outcome == Link::Outcome::kOver) end(from, state, now);
-  return false;
-}
-
-bool Mesh::welcome(Guest& guest, const Frame& frame) {
-  Hello hello;
-  const bool right = frame.type == FrameType::kHello && unpack(frame, hello) && hello.magic == Hello().magic &&
-                     hello.token == token_ && hello.to == rank_ && hello.from != parent_ &&
-                     peers_.count(hello.from) > 0;
-  if (!right) return false;
-  guest.from = hello.from;
-  std::swap(hello.from, hello.to);
-  guest.link.queue(FrameType::kWelcome, &hello, sizeof hello);
-  return guest.link.send() == Link::Outcome::kOpen;
+  serve_peer(arrival.from, peer, state, now);
+  set_up(arrival.from, std::move(arrival.link), state, now);
+  for (const Frame& frame : arrival.frames) hear(arrival.from, frame, state, now);
+  if (arrival.outcome == Link::Outcome::kOver) end(arrival.from, state, now);
 }
 
 void Mesh::set_up(int rank, Link link, WatchState& state, double now) {
@@ -149,11 +117,15 @@ void Mesh::set_up(int rank, Link link, WatchState& state, double now) {
 }
 
 void Mesh::hear(int rank, const Frame& frame, WatchState& state, double now) {
-  peers_[rank].heard_at = now;
   Beat beat;
   Verdict verdict;
-  if (frame.type == FrameType::kBeat && unpack(frame, beat)) state.hear(rank, beat, now);
-  if (frame.type == FrameType::kVerdict && unpack(frame, verdict)) state.hear(rank, verdict, now);
+  const bool is_beat = frame.type == FrameType::kBeat && unpack(frame, beat) && is_sane(beat, rank, ranks_);
+  const bool is_verdict = frame.type == FrameType::kVerdict && unpack(frame, verdict) && is_sane(verdict, ranks_);
+  // Who has the token may still send anything: it is as if nothing had come.
+  if (!is_beat && !is_verdict) return;
+  peers_[rank].heard_at = now;
+  if (is_beat) state.hear(rank, beat, now);
+  if (is_verdict) state.hear(rank, verdict, now);
 }
 
 void Mesh::end(int rank, WatchState& state, double now) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "comm/liveness/caller.h"
+#include "comm/liveness/guests.h"
 #include "comm/liveness/link.h"
 #include "comm/liveness/tree.h"
 #include "comm/liveness/watch_state.h"
@@ -21,10 +22,12 @@ namespace robusta::liveness {
 
 class Mesh {
  public:
-  Mesh(int rank, const Neighbours& neighbours, const Roster& roster, Descriptor listener, const Timing& timing);
+  /// `listener`: for the children, where there are any.
+  Mesh(int rank, const Neighbours& neighbours, const Roster& roster, std::optional<Listener> listener,
+       const Timing& timing);
 
   /// Sleeps until something arrives, `wake` becomes readable, or the time is over.
-  void wait(double seconds, int wake);
+  void wait(double now, double seconds, int wake);
   /// Tells `state` what has arrived, and keeps links up.
   void receive(WatchState& state, double now);
   /// Sends what `state` has to say.
@@ -47,34 +50,21 @@ class Mesh {
     bool readable = false;
     bool over = false;
   };
-  /// Somebody who connected, and may not be of this job.
-  struct Guest {
-    Link link;
-    double since;
-    int from = -1;
-  };
-
   void serve_parent(WatchState& state, double now);
   void serve_peer(int rank, Peer& peer, WatchState& state, double now);
-  void accept_guests(double now);
-  void serve_guests(WatchState& state, double now);
-  /// Whether the guest may stay.
-  bool serve_guest(Guest& guest, WatchState& state, double now);
-  bool welcome(Guest& guest, const Frame& frame);
+  void take_in(Arrival arrival, WatchState& state, double now);
   void set_up(int rank, Link link, WatchState& state, double now);
   void hear(int rank, const Frame& frame, WatchState& state, double now);
   void end(int rank, WatchState& state, double now);
   static void queue(Link& link, const std::variant<Beat, Verdict>& message);
 
-  int rank_, parent_;
-  Token token_;
-  Descriptor listener_;
+  int rank_, parent_, ranks_;
+  Guests guests_;
   double timeout_;
   double patience_;  ///< seconds of silence after which the parent is called anew
   std::map<int, Peer> peers_;
   std::optional<Caller> caller_;
   std::optional<Address> parent_address_;  ///< over which the parent was last reached
-  std::vector<Guest> guests_;
   std::vector<Link> retired_;  ///< replaced links to the parent, which closes them when it has taken the new one
 };
 

@@ -41,7 +41,7 @@ struct Status {
 /// Sent over every link once per beat.
 struct Beat {
   Status own;
-  Status hindmost;      ///< to the parent: the rank of the sender's subtree that is furthest behind
+  Status straggler;     ///< to the parent: the rank of the sender's subtree that is furthest behind
   double youngest = 0;  ///< to the parent: seconds since any rank of the subtree moved; infinite when all have finished
   int32_t finished = 0;  ///< to the parent: the whole subtree has finished; to a child: all ranks have
 };
@@ -67,6 +67,11 @@ struct Verdict {
   Status last;            ///< the last that is known of the rank
   char text[1024] = {};   ///< kEnded: what the error says
 };
+
+/// Whether what arrived can be meant: numbers of ranks of a job of `ranks`, known kinds, texts that end, times that are
+/// numbers. A beat has to be of its sender.
+bool is_sane(const Beat& beat, int sender, int ranks);
+bool is_sane(const Verdict& verdict, int ranks);
 
 static_assert(std::is_trivially_copyable_v<Beat> && std::is_trivially_copyable_v<Verdict>);
 

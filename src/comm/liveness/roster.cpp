@@ -1,15 +1,11 @@
 #include "comm/liveness/roster.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-#include <memory>
+#include <random>
 #include <sstream>
 
 #include "comm/liveness/messages.h"
@@ -17,39 +13,15 @@
 namespace robusta::liveness {
 namespace {
 
-/// Bridges of containers and virtual machines have the same address on many hosts.
-bool is_virtual(const std::string& interface) {
-  for (const char* prefix : {"docker", "virbr", "br-", "veth", "lxc", "lxd", "cni", "podman", "vnet"}) {
-    if (interface.rfind(prefix, 0) == 0) return true;
-  }
-  return false;
+Token draw_token() {
+  Token token{};
+  if (getrandom(token.data(), token.size(), 0) == static_cast<ssize_t>(token.size())) return token;
+  std::random_device device;
+  for (uint8_t& byte : token) byte = static_cast<uint8_t>(device());
+  return token;
 }
 
 }  // namespace
-
-std::string to_string(Address address) {
-  char text[INET_ADDRSTRLEN] = {};
-  const in_addr in{address};
-  inet_ntop(AF_INET, &in, text, sizeof text);
-  return text;
-}
-
-std::vector<Address> own_addresses() {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return {htonl(INADDR_LOOPBACK)};
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
-  std::vector<Address> real, bridges;
-  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
-    const bool usable = i->ifa_addr != nullptr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & IFF_UP) != 0 &&
-                        (i->ifa_flags & IFF_LOOPBACK) == 0;
-    if (!usable) continue;
-    auto& group = is_virtual(i->ifa_name) ? bridges : real;
-    group.push_back(reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr.s_addr);
-  }
-  real.insert(real.end(), bridges.begin(), bridges.end());
-  if (real.empty()) real.push_back(htonl(INADDR_LOOPBACK));
-  return real;
-}
 
 uint64_t process_start(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -66,17 +38,26 @@ uint64_t process_start(int pid) {
   return start;
 }
 
-Roster gather_roster(Communicator& world, uint16_t port) {
+void set_addresses(Contact& contact, const std::vector<NetworkAddress>& addresses) {
+  contact.address_count = static_cast<int32_t>(std::min(addresses.size(), kMaxAddresses));
+  std::copy_n(addresses.begin(), contact.address_count, contact.addresses.begin());
+}
+
+std::vector<NetworkAddress> addresses_of(const Contact& contact) {
+  return {contact.addresses.begin(), contact.addresses.begin() + contact.address_count};
+}
+
+Contact own_contact(const Communicator& world) {
   Contact mine;
   copy_text(mine.host, world.host());
   mine.pid = getpid();
-  mine.port = port;
   mine.started = process_start(mine.pid);
-  const std::vector<Address> addresses = own_addresses();
-  mine.address_count = static_cast<int32_t>(std::min(addresses.size(), kMaxAddresses));
-  std::copy_n(addresses.begin(), mine.address_count, mine.addresses.begin());
-  if (world.rank() == 0) [[maybe_unused]]
-    const ssize_t drawn = getrandom(mine.token.data(), mine.token.size(), 0);
+  set_addresses(mine, own_addresses(chosen_interfaces()));
+  if (world.rank() == 0) mine.token = draw_token();
+  return mine;
+}
+
+Roster gather_roster(Communicator& world, const Contact& mine) {
   Roster roster(static_cast<size_t>(world.size()));
   world.all_gather(&mine, sizeof mine, roster.data());
   return roster;

@@ -7,14 +7,11 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/liveness/interfaces.h"
 
 namespace robusta::liveness {
 
 inline constexpr size_t kMaxAddresses = 8;
-
-/// An IPv4 address in network byte order.
-using Address = uint32_t;
-std::string to_string(Address address);
 
 /// 128 random bits that rank 0 draws: whoever does not know them is no rank of this job.
 using Token = std::array<uint8_t, 16>;
@@ -23,24 +20,27 @@ using Token = std::array<uint8_t, 16>;
 struct Contact {
   char host[128] = {};
   int32_t pid = 0;
-  uint32_t port = 0;
+  uint32_t port = 0;     ///< 0: nobody calls this rank
   uint64_t started = 0;  ///< of the process, in clock ticks since the machine started: tells a reused pid
-  std::array<Address, kMaxAddresses> addresses{};
+  std::array<NetworkAddress, kMaxAddresses> addresses{};
   int32_t address_count = 0;
-  Token token{};
+  uint32_t listens_at = 0;  ///< bit i: at addresses[i]
+  int32_t cannot_listen = 0;
   int32_t padding = 0;
+  Token token{};
 };
 
 using Roster = std::vector<Contact>;
 
-/// Collective: tells all ranks of this one, which listens on `port`. O(ranks) memory, once.
-Roster gather_roster(Communicator& world, uint16_t port);
+/// What others have to know of this process; the token is rank 0's.
+Contact own_contact(const Communicator& world);
+void set_addresses(Contact& contact, const std::vector<NetworkAddress>& addresses);
+std::vector<NetworkAddress> addresses_of(const Contact& contact);
+
+/// Collective: tells all ranks of this one. O(ranks) memory.
+Roster gather_roster(Communicator& world, const Contact& mine);
 
 std::vector<std::string> host_names(const Roster& roster);
-
-/// The addresses of this host that others may reach, those of virtual bridges last; the loopback's when there is no
-/// other.
-std::vector<Address> own_addresses();
 
 /// Start time of a process on this host, 0 when there is no such process.
 uint64_t process_start(int pid);

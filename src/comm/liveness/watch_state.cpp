@@ -33,7 +33,7 @@ WatchState::WatchState(int rank, Neighbours neighbours, const Timing& timing)
     : rank_(rank), neighbours_(std::move(neighbours)), timing_(timing) {
   if (neighbours_.parent >= 0) links_[neighbours_.parent];
   for (int child : neighbours_.children) links_[child];
-  for (auto& [peer, link] : links_) link.beat.own.rank = link.beat.hindmost.rank = peer;
+  for (auto& [peer, link] : links_) link.beat.own.rank = link.beat.straggler.rank = peer;
   own_.limit = kNever;
 }
 
@@ -154,7 +154,7 @@ void WatchState::judge_all(double now) {
   // A rank that moved just now is known here only after its beat has climbed the tree.
   const double still = youngest(now);
   if (still == kNever || still <= timing_.timeout + (neighbours_.levels + 1) * timing_.beat) return;
-  accuse(Fault::kDeadlock, hindmost(now), still, now);
+  accuse(Fault::kDeadlock, straggler(now), still, now);
 }
 
 void WatchState::accuse(Fault fault, const Status& last, double quiet, double now) {
@@ -200,7 +200,7 @@ void WatchState::send_beats(double now) {
 Beat WatchState::beat_for(int peer, double now) const {
   Beat beat;
   beat.own = own_status(now);
-  beat.hindmost = hindmost(now);
+  beat.straggler = straggler(now);
   beat.youngest = youngest(now);
   beat.finished = peer == neighbours_.parent ? subtree_finished() : done_;
   return beat;
@@ -216,12 +216,12 @@ Status WatchState::own_status(double now) const {
   return status;
 }
 
-Status WatchState::hindmost(double now) const {
+Status WatchState::straggler(double now) const {
   Status last = own_status(now);
   for (int child : neighbours_.children) {
     const Link& link = links_.at(child);
     if (link.beat_at < 0) continue;
-    Status other = link.beat.hindmost;
+    Status other = link.beat.straggler;
     other.age += now - link.beat_at;
     if (is_behind(other, last)) last = other;
   }

@@ -79,7 +79,7 @@ class WatchState {
   Say say() const;
 
   /// Of this rank's subtree (rank 0: of the job), the rank furthest behind.
-  Status hindmost(double now) const;
+  Status straggler(double now) const;
 
  private:
   struct Link {

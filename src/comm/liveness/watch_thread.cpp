@@ -38,12 +38,35 @@ Timing timing_of(const LivenessOptions& options) {
   return timing;
 }
 
-void check_ports(const Roster& roster) {
+void check_listening(const Roster& roster) {
   for (const Contact& contact : roster) {
-    if (contact.port != 0) continue;
+    if (contact.cannot_listen == 0) continue;
     throw Error(ErrorKind::kCommunication, str("the liveness watch of a rank on ", contact.host, " cannot listen"),
                 "see the error of that rank");
   }
+}
+
+/// Where the children of this rank call.
+std::vector<Address> places_to_listen(const Neighbours& neighbours, const Roster& roster, int rank) {
+  std::vector<std::vector<NetworkAddress>> callers;
+  for (const int child : neighbours.remote) {
+    if (child != neighbours.parent) callers.push_back(addresses_of(roster[static_cast<size_t>(child)]));
+  }
+  const bool callers_here = callers.size() < neighbours.children.size();
+  return listening_addresses(addresses_of(roster[static_cast<size_t>(rank)]), callers, callers_here, source_address);
+}
+
+/// Listens for the children, and enters in `mine` where.
+std::optional<Listener> listen_for(const Neighbours& neighbours, const Roster& roster, int rank, Contact& mine) {
+  if (neighbours.children.empty()) return std::nullopt;
+  const std::vector<Address> places = places_to_listen(neighbours, roster, rank);
+  Listener listener(places);
+  mine.port = listener.port();
+  for (size_t i = 0; i < kMaxAddresses; ++i) {
+    const bool here = std::find(places.begin(), places.end(), mine.addresses[i].address) != places.end();
+    if (here && i < static_cast<size_t>(mine.address_count)) mine.listens_at |= 1u << i;
+  }
+  return listener;
 }
 
 }  // namespace
@@ -54,18 +77,20 @@ LivenessWatch::Thread::Thread(Communicator& world, LivenessOptions options)
       timing_(timing_of(options_)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!options_.end_process) options_.end_process = [](int code) { _exit(code); };
-  uint16_t port = 0;
+  Contact mine = own_contact(world);
+  roster_ = gather_roster(world, mine);
+  const Neighbours neighbours = find_neighbours(host_names(roster_), rank_);
   std::optional<Error> error;
-  Descriptor listener;
+  std::optional<Listener> listener;
   try {
-    listener = listen_anywhere(port);
+    listener = listen_for(neighbours, roster_, rank_, mine);
   } catch (const Error& thrown) {
     error = thrown;
+    mine.cannot_listen = 1;
   }
-  roster_ = gather_roster(world, port);  // port 0: this rank has failed
+  roster_ = gather_roster(world, mine);
   if (error) throw *error;
-  check_ports(roster_);
-  const Neighbours neighbours = find_neighbours(host_names(roster_), rank_);
+  check_listening(roster_);
   state_.emplace(rank_, neighbours, timing_);
   mesh_.emplace(rank_, neighbours, roster_, std::move(listener), timing_);
   start_thread();
@@ -141,7 +166,7 @@ void LivenessWatch::Thread::run() {
   while (phase_ != Phase::kOver && !(stop_ && (announced_ || !state_->verdict()))) {
     const double seconds = seconds_to_wait(now_s());
     lock.unlock();
-    mesh_->wait(seconds, wake_.get());
+    mesh_->wait(now_s(), seconds, wake_.get());
     uint64_t count;
     while (read(wake_.get(), &count, sizeof count) > 0) continue;
     lock.lock();
@@ -215,9 +240,9 @@ void LivenessWatch::Thread::goodbye() {
   changed_.wait(lock, [&] { return phase_ == Phase::kOver; });
 }
 
-Status LivenessWatch::Thread::hindmost() const {
+Status LivenessWatch::Thread::straggler() const {
   const std::lock_guard lock(mutex_);
-  return state_->hindmost(now_s());
+  return state_->straggler(now_s());
 }
 
 void LivenessWatch::Thread::wake() const {

@@ -23,7 +23,7 @@ class LivenessWatch::Thread {
 
   Failure announce_end(int code, const std::string& text);
   void goodbye();
-  liveness::Status hindmost() const;
+  liveness::Status straggler() const;
 
   liveness::ActivityBoard board;
   std::atomic<bool> failed{false};
