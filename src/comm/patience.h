@@ -1,5 +1,6 @@
 /// Waiting for another rank without taking the core from those who compute: first a short spin, for a peer that is
-/// about to answer; then the core is offered to others; then naps.
+/// about to answer; then the core is offered to others; then naps. Once another thread has taken the offer, only naps:
+/// who wakes up runs at once, and who yields or spins on a busy core uses up its share and runs last.
 #pragma once
 
 #include <sched.h>
@@ -21,7 +22,7 @@ class Patience {
     if (looks_ < spins_) {
       relax();
     } else if (looks_ < spins_ + yields_) {
-      sched_yield();
+      if (offer_core()) looks_ = spins_ + yields_;
     } else {
       std::this_thread::sleep_for(nap_);
       // Waking up costs a tenth of the first nap, which a thread that computes pays.
@@ -38,6 +39,14 @@ class Patience {
 #endif
   }
 
+  /// Whether somebody else ran meanwhile.
+  static bool offer_core() {
+    const auto before = std::chrono::steady_clock::now();
+    sched_yield();
+    return std::chrono::steady_clock::now() - before > kTaken;
+  }
+
+  static constexpr std::chrono::microseconds kTaken{100};    // a call takes one when nobody wants the core
   static constexpr int kYields = 1000;                       // about a millisecond when nobody wants the core
   static constexpr std::chrono::microseconds kLongest{400};  // a link of 10 Gbit/s moves 500 KB meanwhile
 

@@ -48,27 +48,41 @@ OmpTranslation translate(const std::map<std::string, std::string>& environment, 
 
 using Variables = std::map<std::string, std::string>;
 
+/// What is set whatever else is.
+Variables with_brief_spin(Variables others) {
+  others["GOMP_SPINCOUNT"] = "5000";
+  return others;
+}
+
 TEST(OmpEnvironment, IntelsAffinityBecomesOurs) {
-  EXPECT_EQ(translate({{"KMP_AFFINITY", "granularity=fine,compact,1,0"}}).set, (Variables{{"OMP_PROC_BIND", "close"}}));
-  EXPECT_EQ(translate({{"KMP_AFFINITY", "Scatter"}}).set, (Variables{{"OMP_PROC_BIND", "spread"}}));
-  EXPECT_EQ(translate({{"KMP_AFFINITY", "disabled"}}).set, (Variables{{"OMP_PROC_BIND", "false"}}));
+  EXPECT_EQ(translate({{"KMP_AFFINITY", "granularity=fine,compact,1,0"}}).set,
+            with_brief_spin({{"OMP_PROC_BIND", "close"}}));
+  EXPECT_EQ(translate({{"KMP_AFFINITY", "Scatter"}}).set, with_brief_spin({{"OMP_PROC_BIND", "spread"}}));
+  EXPECT_EQ(translate({{"KMP_AFFINITY", "disabled"}}).set, with_brief_spin({{"OMP_PROC_BIND", "false"}}));
   EXPECT_EQ(translate({{"KMP_AFFINITY", "proclist=[0,2-5],granularity=fine,explicit"}}).set,
-            (Variables{{"GOMP_CPU_AFFINITY", "0 2-5"}}));
+            with_brief_spin({{"GOMP_CPU_AFFINITY", "0 2-5"}}));
 }
 
 TEST(OmpEnvironment, BlockTimeDecidesWhetherThreadsSpin) {
   EXPECT_EQ(translate({{"KMP_BLOCKTIME", "0"}}).set, (Variables{{"OMP_WAIT_POLICY", "passive"}}));
   EXPECT_EQ(translate({{"KMP_BLOCKTIME", "infinite"}}).set, (Variables{{"OMP_WAIT_POLICY", "active"}}));
-  EXPECT_TRUE(translate({{"KMP_BLOCKTIME", "1"}}).set.empty());
+  EXPECT_EQ(translate({{"KMP_BLOCKTIME", "1"}}).set, with_brief_spin({}));
 }
 
 TEST(OmpEnvironment, OwnVariablesWinAndEveryForeignOneIsNamed) {
   const OmpTranslation done =
       translate({{"KMP_AFFINITY", "compact"}, {"OMP_PROC_BIND", "spread"}, {"KMP_HW_SUBSET", "1t"}});
-  EXPECT_TRUE(done.set.empty());
+  EXPECT_EQ(done.set, with_brief_spin({}));
   ASSERT_EQ(done.notes.size(), 2u);
   EXPECT_TRUE(contains(done.notes[0], "KMP_AFFINITY=compact is ignored: OMP_PROC_BIND is set"));
   EXPECT_TRUE(contains(done.notes[1], "KMP_HW_SUBSET=1t means nothing"));
+}
+
+TEST(OmpEnvironment, ThreadsThatWaitDoNotSpinForATimeSlice) {
+  EXPECT_EQ(translate({}).set, with_brief_spin({}));
+  EXPECT_TRUE(translate({{"GOMP_SPINCOUNT", "7"}}).set.empty());
+  EXPECT_TRUE(translate({{"OMP_WAIT_POLICY", "active"}}).set.empty());
+  EXPECT_TRUE(translate({{"OMP_NUM_THREADS", "1"}}).set.empty()) << "nobody waits, and the start is quicker";
 }
 
 TEST(OmpEnvironment, ThreadsOfTooManyRanksSleep) {

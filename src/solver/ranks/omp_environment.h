@@ -18,7 +18,8 @@ struct OmpTranslation {
 };
 
 /// `get` returns the value of a variable, or null. What is set in OpenMP's own variables already wins. With
-/// `oversubscribed`, threads that wait sleep: spinning ones would keep the others from their cores.
+/// `oversubscribed`, threads that wait sleep at once: spinning ones would keep the others from their cores. Else they
+/// spin for a fraction of a millisecond first, and not for a time slice.
 OmpTranslation translate_omp(const std::function<const char*(const char*)>& get, bool oversubscribed);
 
 /// Translates this process's environment; starts the program again when there is something to set. Call first in main.
