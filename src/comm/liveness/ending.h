@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "comm/liveness/liveness_watch.h"
+#include "comm/liveness/failure.h"
 #include "comm/liveness/verdict.h"
 #include "comm/liveness/watch_state.h"
 

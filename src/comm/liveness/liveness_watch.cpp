@@ -8,7 +8,8 @@
 namespace robusta {
 
 LivenessWatch::LivenessWatch(Communicator& world, LivenessOptions options) : rank_(world.rank()) {
-  if (world.size() > 1 && options.timeout_s > 0) thread_ = std::make_unique<Thread>(world, std::move(options));
+  if (world.size() > 1 && options.timeout_s > 0)
+    thread_ = std::make_unique<liveness::WatchThread>(world, std::move(options));
 }
 
 LivenessWatch::~LivenessWatch() = default;

@@ -13,10 +13,7 @@
 #include "base/str.h"
 #include "robusta/error.h"
 
-namespace robusta {
-
-using namespace liveness;
-
+namespace robusta::liveness {
 namespace {
 
 /// For last words; then the process ends without them.
@@ -71,7 +68,7 @@ std::optional<Listener> listen_for(const Neighbours& neighbours, const Roster& r
 
 }  // namespace
 
-LivenessWatch::Thread::Thread(Communicator& world, LivenessOptions options)
+WatchThread::WatchThread(Communicator& world, LivenessOptions options)
     : rank_(world.rank()),
       options_(std::move(options)),
       timing_(timing_of(options_)),
@@ -103,10 +100,10 @@ LivenessWatch::Thread::Thread(Communicator& world, LivenessOptions options)
   }
 }
 
-LivenessWatch::Thread::~Thread() { stop_thread(); }
+WatchThread::~WatchThread() { stop_thread(); }
 
 /// Signals are the business of the other threads.
-void LivenessWatch::Thread::start_thread() {
+void WatchThread::start_thread() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -114,7 +111,7 @@ void LivenessWatch::Thread::start_thread() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void LivenessWatch::Thread::stop_thread() {
+void WatchThread::stop_thread() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -124,7 +121,7 @@ void LivenessWatch::Thread::stop_thread() {
 }
 
 /// Every rank reaches its parent, or all throw what the first that did not has to say.
-void LivenessWatch::Thread::connect(Communicator& world) {
+void WatchThread::connect(Communicator& world) {
   const int parent = find_neighbours(host_names(roster_), rank_).parent;
   std::string why;
   {
@@ -155,12 +152,12 @@ void LivenessWatch::Thread::connect(Communicator& world) {
               "train without the liveness watch by -timeout 0");
 }
 
-void LivenessWatch::Thread::cease() {
+void WatchThread::cease() {
   const std::lock_guard lock(mutex_);
   state_->cease();
 }
 
-void LivenessWatch::Thread::run() {
+void WatchThread::run() {
   std::unique_lock lock(mutex_);
   // An owner that leaves while a verdict stands ends by the verdict, unless it knows it already.
   while (phase_ != Phase::kOver && !(stop_ && (announced_ || !state_->verdict()))) {
@@ -175,14 +172,14 @@ void LivenessWatch::Thread::run() {
   changed_.notify_all();
 }
 
-double LivenessWatch::Thread::seconds_to_wait(double now) const {
+double WatchThread::seconds_to_wait(double now) const {
   if (phase_ == Phase::kLeaving || phase_ == Phase::kEnding) return 0.02;
   double until = std::min(state_->next_beat(), now + timing_.beat);
   if (state_->verdict()) until = std::min(until, state_->ends_at());
   return until - now;
 }
 
-void LivenessWatch::Thread::look(double now) {
+void WatchThread::look(double now) {
   mesh_->receive(*state_, now);
   board.read(sample_);
   state_->sample(sample_, now);
@@ -199,12 +196,12 @@ void LivenessWatch::Thread::look(double now) {
 }
 
 /// All ranks have finished, and know it or are about to hear it.
-void LivenessWatch::Thread::leave(double now) {
+void WatchThread::leave(double now) {
   if (!mesh_->has_unsent()) mesh_->finish_sending();
   if (mesh_->all_closed() || now - phase_since_ > kFarewell) phase_ = Phase::kOver;
 }
 
-void LivenessWatch::Thread::end(double now) {
+void WatchThread::end(double now) {
   const Verdict& verdict = *state_->verdict();
   const double since = now - phase_since_;
   if (!last_words_) last_words_.emplace(verdict, state_->say(), roster_, rank_, options_.on_failure);
@@ -217,7 +214,7 @@ void LivenessWatch::Thread::end(double now) {
   options_.end_process(verdict.code);
 }
 
-Failure LivenessWatch::Thread::announce_end(int code, const std::string& text) {
+Failure WatchThread::announce_end(int code, const std::string& text) {
   std::unique_lock lock(mutex_);
   announced_ = true;
   if (phase_ == Phase::kWatching) state_->announce(code, text, now_s());
@@ -233,21 +230,21 @@ Failure LivenessWatch::Thread::announce_end(int code, const std::string& text) {
   return failure;
 }
 
-void LivenessWatch::Thread::goodbye() {
+void WatchThread::goodbye() {
   std::unique_lock lock(mutex_);
   state_->finish(now_s());
   wake();
   changed_.wait(lock, [&] { return phase_ == Phase::kOver; });
 }
 
-Status LivenessWatch::Thread::straggler() const {
+Status WatchThread::straggler() const {
   const std::lock_guard lock(mutex_);
   return state_->straggler(now_s());
 }
 
-void LivenessWatch::Thread::wake() const {
+void WatchThread::wake() const {
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);
 }
 
-}  // namespace robusta
+}  // namespace robusta::liveness

@@ -8,24 +8,25 @@
 #include <string>
 #include <thread>
 
+#include "comm/communicator.h"
 #include "comm/liveness/activity_board.h"
 #include "comm/liveness/ending.h"
-#include "comm/liveness/liveness_watch.h"
+#include "comm/liveness/failure.h"
 #include "comm/liveness/mesh.h"
 
-namespace robusta {
+namespace robusta::liveness {
 
 /// The watch's thread and the owner's share `state_` under `mutex_`; `mesh_` is the thread's alone, but for is_up().
-class LivenessWatch::Thread {
+class WatchThread {
  public:
-  Thread(Communicator& world, LivenessOptions options);
-  ~Thread();
+  WatchThread(Communicator& world, LivenessOptions options);
+  ~WatchThread();
 
   Failure announce_end(int code, const std::string& text);
   void goodbye();
-  liveness::Status straggler() const;
+  Status straggler() const;
 
-  liveness::ActivityBoard board;
+  ActivityBoard board;
   std::atomic<bool> failed{false};
 
  private:
@@ -44,19 +45,19 @@ class LivenessWatch::Thread {
 
   int rank_;
   LivenessOptions options_;
-  liveness::Timing timing_;
-  liveness::Roster roster_;
+  Timing timing_;
+  Roster roster_;
   Descriptor wake_;
-  std::optional<liveness::WatchState> state_;
-  std::optional<liveness::Mesh> mesh_;
+  std::optional<WatchState> state_;
+  std::optional<Mesh> mesh_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Phase phase_ = Phase::kWatching;
   double phase_since_ = 0;
   bool stop_ = false, announced_ = false, agreed_ = false;
-  liveness::Sample sample_;
-  std::optional<liveness::LastWords> last_words_;
+  Sample sample_;
+  std::optional<LastWords> last_words_;
   std::thread thread_;
 };
 
-}  // namespace robusta
+}  // namespace robusta::liveness

@@ -5,18 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "comm/all_reduce.h"
+#include "comm/communicator.h"
+#include "comm/ddl_options.h"
 #include "comm/reduce/layered.h"
+#include "comm/reduce/reduction.h"
 #include "comm/reduce/shared_regions.h"
+#include "comm/reduce/tier.h"
+#include "comm/topology.h"
 
 namespace robusta {
-
-/// A dimension and all algorithms that its group could use. The same dimensions, in the same order, on all ranks.
-struct Tier {
-  std::string name;  ///< "X (4 ranks, within a host)"
-  Group group;
-  std::vector<std::shared_ptr<Stage>> stages;
-};
 
 class ReduceBuilder {
  public:

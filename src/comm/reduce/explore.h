@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/reduce/builder.h"
 #include "comm/reduce/choice_cache.h"
 #include "comm/reduce/sized_stage.h"
+#include "comm/reduce/tier.h"
 
 namespace robusta {
 

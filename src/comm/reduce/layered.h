@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/all_reduce.h"
+#include "comm/reduce/reduction.h"
 #include "comm/reduce/shared_regions.h"
 #include "comm/reduce/stage.h"
 

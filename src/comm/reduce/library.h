@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "comm/all_reduce.h"
+#include "comm/communicator.h"
+#include "comm/reduce/reduction.h"
 
 namespace robusta {
 

@@ -1,0 +1,35 @@
+/// What every sum over ranks offers, whatever algorithms it is put together from.
+///
+/// Made once, then run for each bucket of each iteration, by one thread per rank, with no allocation. Every rank gets
+/// the same bits: one rank computes each sum and the others copy it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace robusta {
+
+/// Where the time of the reductions went since the last call of take_times().
+struct DimensionTime {
+  std::string dimension;  ///< "X (4 ranks, within a host)"
+  std::string algorithm;  ///< "ring"
+  double seconds = 0;
+  double bytes = 0;  ///< that this rank sent
+};
+
+class AllReduce {
+ public:
+  virtual ~AllReduce() = default;
+  /// Sums `count` elements over all ranks, in place. Blocks. The last `exact` of them are never compressed.
+  virtual void sum(void* data, int64_t count, DType type, int64_t exact = 0) = 0;
+  /// "reduce-scatter and all-gather over 4x2 ranks: shared memory, ring"
+  virtual std::string describe() const = 0;
+  virtual std::vector<DimensionTime> take_times() { return {}; }
+  /// What the user should read once, at start: measurements, a mode that falls to another, a rank file.
+  virtual std::vector<std::string> notes() const { return {}; }
+};
+
+}  // namespace robusta

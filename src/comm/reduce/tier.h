@@ -1,0 +1,19 @@
+/// A dimension of the topology with what may sum over it: what the builder makes and exploring chooses from.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/reduce/stage.h"
+
+namespace robusta {
+
+/// A dimension and all algorithms that its group could use. The same dimensions, in the same order, on all ranks.
+struct Tier {
+  std::string name;  ///< "X (4 ranks, within a host)"
+  Group group;
+  std::vector<std::shared_ptr<Stage>> stages;
+};
+
+}  // namespace robusta
