@@ -5,18 +5,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "schema/source.h"
+#include "schema/upgrade_notes.h"
 
 namespace robusta {
-
-/// What an upgrade did; empty when the net was in the newest form.
-struct UpgradeNotes {
-  std::vector<std::string> done;     ///< one line per step that changed something
-  std::vector<std::string> dropped;  ///< settings that have no place in the newer form
-  bool changed() const { return !done.empty(); }
-};
 
 /// Throws Error{kConfig} at `file` when settings were dropped, naming them.
 void require_complete(const UpgradeNotes& notes, const std::string& file);

@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "schema/upgrade.h"
+#include "schema/source.h"
+#include "schema/upgrade_notes.h"
 
 namespace robusta {
 

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "robusta/error.h"
 #include "schema/reflect.h"
+#include "schema/upgrade.h"
 #include "schema/upgrade_steps.h"
 
 namespace robusta {

@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "schema/reflect.h"
+#include "schema/upgrade.h"
 #include "schema/upgrade_steps.h"
 
 namespace robusta {
