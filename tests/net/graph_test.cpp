@@ -116,9 +116,23 @@ TEST(GraphErrors, SharedMultipliersMustAgree) {
   EXPECT_NE(message.find("mismatched lr_mult"), std::string::npos) << message;
 }
 
+const std::string kArgMax = "layer { name: \"m\" type: \"ArgMax\" bottom: \"x\" top: \"m\" ";
+
+TEST(Graph, ForceBackwardAsksNothingOfALayerThatIsOnlyRunForward) {
+  Net net(net_def("force_backward: true\n" + kInput + inner_product("a", "x") + loss_of("a") +
+                  "layer { name: \"t\" type: \"Input\" top: \"t\" input_param { shape { dim: 2 } } }\n" +
+                  "layer { name: \"acc\" type: \"Accuracy\" bottom: \"a\" bottom: \"t\" top: \"acc\" }\n" +
+                  "layer { name: \"m\" type: \"ArgMax\" bottom: \"a\" top: \"m\" }"),
+          {});
+  for (const char* forward_only : {"acc", "m"}) EXPECT_FALSE(backward_of(net, forward_only));
+  EXPECT_TRUE(backward_of(net, "a"));
+  EXPECT_TRUE(backward_of(net, "in"));
+  fill_inputs(net, 1);
+  run_once(net);
+}
+
 TEST(GraphErrors, ForceBackwardThroughALayerWithoutBackward) {
-  const std::string message =
-      failure("force_backward: true\n" + kInput + "layer { name: \"m\" type: \"ArgMax\" bottom: \"x\" top: \"m\" }");
+  const std::string message = failure("force_backward: true\n" + kInput + kArgMax + "loss_weight: 1 }");
   EXPECT_NE(message.find("layers of type ArgMax have no backward pass"), std::string::npos) << message;
 }
 

@@ -15,8 +15,11 @@ using VersionFlags = IdVector<VersionId, bool>;
 
 class Flow {
  public:
-  explicit Flow(Graph& graph)
-      : graph_(graph), wanted_(graph.versions.size(), false), forced_(graph.def.param.force_backward()) {}
+  Flow(Graph& graph, const NetOptions& options)
+      : graph_(graph),
+        options_(options),
+        wanted_(graph.versions.size(), false),
+        forced_(graph.def.param.force_backward()) {}
 
   /// From the inputs up: who has something below (or in itself) that wants a gradient.
   void mark_upward(Node& node) {
@@ -62,9 +65,26 @@ class Flow {
     }
   }
 
+  /// force_backward asks nothing of a layer without a backward pass that no gradient can reach (an Accuracy beside the
+  /// loss): it is only run forward. `reached`: the versions on the way from a loss, or from a gradient that the caller
+  /// writes.
+  void leave_out(VersionFlags& reached, Node& node) const {
+    bool gradient = false;
+    for (const VersionId v : node.tops) gradient = gradient || reached[v] || begins_gradient(v);
+    for (const VersionId v : node.bottoms) reached[v] = reached[v] || gradient;
+    if (gradient || node.layer->has_backward()) return;
+    node.backward = false;
+    node.bottom_grads.assign(node.bottoms.size(), false);
+  }
+
   bool forced() const { return forced_; }
 
  private:
+  bool begins_gradient(VersionId v) const {
+    const BlobVersion& version = graph_.versions[v];
+    return version.loss_weight != 0 || std::ranges::count(options_.seed_diffs, version.name) > 0;
+  }
+
   void force(Node& node) {
     node.backward = true;
     for (size_t b = 0; b < node.bottoms.size(); ++b) {
@@ -73,6 +93,7 @@ class Flow {
   }
 
   Graph& graph_;
+  const NetOptions& options_;
   VersionFlags wanted_;
   bool forced_;
 };
@@ -92,7 +113,7 @@ void mark_learning(Graph& graph) {
 }  // namespace
 
 void mark_gradients(Graph& graph, const NetOptions& options) {
-  Flow flow(graph);
+  Flow flow(graph, options);
   for (Node& node : graph.nodes) {
     try {
       flow.mark_upward(node);
@@ -102,8 +123,8 @@ void mark_gradients(Graph& graph, const NetOptions& options) {
   }
   VersionFlags under_loss(graph.versions.size(), false), blocked(graph.versions.size(), false);
   for (const NodeId n : graph.nodes.ids().reversed()) {
-    if (!flow.forced()) flow.mark_downward(under_loss, blocked, graph.nodes[n]);
     Node& node = graph.nodes[n];
+    flow.forced() ? flow.leave_out(under_loss, node) : flow.mark_downward(under_loss, blocked, node);
     LOG_INFO << node.layer->name() << (node.backward ? " needs" : " does not need") << " backward computation.";
     if (!node.backward) node.param_grads.assign(node.params.size(), false);
     const bool asked = std::find(node.bottom_grads.begin(), node.bottom_grads.end(), true) != node.bottom_grads.end();
