@@ -1,7 +1,7 @@
 // Writes the mean image of a database.
 
 #include "data/convert/image_mean.h"
-#include "data/lmdb_reader.h"
+#include "data/lmdb/lmdb_reader.h"
 #include "data/open_source.h"
 #include "run_tool.h"
 

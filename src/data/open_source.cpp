@@ -1,11 +1,14 @@
+// What lies at a path decides how it is read; what the prototxt calls it is only used for words.
+
 #include "data/open_source.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 #include <set>
 
 #include "base/log.h"
-#include "data/lmdb_reader.h"
+#include "data/reader_kinds.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -17,18 +20,32 @@ constexpr char kConvert[] =
     "write it anew as LMDB: run convert_imageset, convert_mnist_data or convert_cifar_data with backend lmdb, or copy "
     "its records with the plyvel and lmdb modules of Python";
 
+/// Of the kinds that other Caffes know; where a reader for it is built in, that recognises it first.
 bool is_leveldb(const std::string& source) {
   std::error_code error;
-  return fs::is_regular_file(fs::path(source) / "CURRENT", error) && !fs::exists(fs::path(source) / "data.mdb", error);
+  return fs::is_regular_file(fs::path(source) / "CURRENT", error);
 }
 
-void warn_of_backend(const std::string& source) {
+void warn_of_backend(const std::string& source, const ReaderKind& kind, const std::string& backend) {
   static std::mutex mutex;
   static std::set<std::string> warned;
   std::lock_guard lock(mutex);
   if (!warned.insert(source).second) return;
-  LOG_WARNING << source << " is an LMDB and is read as one, though data_param.backend is LEVELDB (Caffe's default); "
-              << "write backend: LMDB";
+  LOG_WARNING << source << " is " << kind.called << " and is read as one, though data_param.backend is " << backend
+              << (backend == "LEVELDB" ? " (Caffe's default)" : "") << "; write backend: " << kind.backend;
+}
+
+/// The kind of what is there; of what is nothing known, the kind that the prototxt names, or any, to say what is wrong.
+const ReaderKind& kind_of(const std::string& source, const std::string& backend) {
+  const std::vector<ReaderKind>& kinds = reader_kinds();
+  for (const ReaderKind& kind : kinds) {
+    if (kind.recognises(source)) return kind;
+  }
+  if (is_leveldb(source)) {
+    throw Error(ErrorKind::kUnsupported, source + " is a LevelDB, and this build reads only LMDB", kConvert);
+  }
+  const auto named = std::ranges::find(kinds, backend, &ReaderKind::backend);
+  return named == kinds.end() ? kinds.front() : *named;
 }
 
 }  // namespace
@@ -40,11 +57,10 @@ bool source_is_missing(const std::string& source) {
 
 std::shared_ptr<const RecordReader> open_source(const std::string& source, caffe::DataParameter::DB backend) {
   if (source.empty()) throw Error(ErrorKind::kConfig, "no source is given", "set data_param.source to the LMDB folder");
-  if (is_leveldb(source)) {
-    throw Error(ErrorKind::kUnsupported, source + " is a LevelDB, and this build reads only LMDB", kConvert);
-  }
-  auto reader = LmdbReader::open(source);
-  if (backend == caffe::DataParameter::LEVELDB) warn_of_backend(source);
+  const std::string& named = caffe::DataParameter::DB_Name(backend);
+  const ReaderKind& kind = kind_of(source, named);
+  auto reader = kind.open(source);
+  if (named != kind.backend) warn_of_backend(source, kind, named);
   return reader;
 }
 

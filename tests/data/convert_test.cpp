@@ -1,3 +1,5 @@
+// The converters, as functions and as programs.
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -11,7 +13,7 @@
 #include "data/convert/image_mean.h"
 #include "data/convert/image_set.h"
 #include "data/datum.h"
-#include "data/lmdb_reader.h"
+#include "data/lmdb/lmdb_reader.h"
 #include "robusta/error.h"
 #include "sample_db.h"
 #include "schema/blob_proto.h"

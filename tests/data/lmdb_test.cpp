@@ -1,3 +1,5 @@
+// Databases that are written and read back, cut off, empty, or none.
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "data/lmdb_reader.h"
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_reader.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "data/open_source.h"
 #include "robusta/error.h"
 #include "sample_db.h"

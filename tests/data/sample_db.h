@@ -8,7 +8,7 @@
 #include "caffe.pb.h"
 #include "data/convert/files.h"
 #include "data/image.h"
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_writer.h"
 
 namespace robusta::test {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "device/sim/sim_device.h"
 #include "net/net.h"
 #include "robusta/error.h"

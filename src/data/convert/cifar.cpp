@@ -1,3 +1,5 @@
+// CIFAR-10's binary batches: records of a label and 3072 bytes.
+
 #include "data/convert/cifar.h"
 
 #include <vector>
@@ -5,7 +7,7 @@
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/files.h"
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "robusta/error.h"
 
 namespace robusta {

@@ -1,3 +1,5 @@
+// Files and counters that all converters share.
+
 #include "data/convert/files.h"
 
 #include <cerrno>

@@ -1,9 +1,11 @@
+// MNIST's files (IDX): big-endian sizes, then bytes.
+
 #include "data/convert/idx.h"
 
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/files.h"
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "robusta/error.h"
 
 namespace robusta {

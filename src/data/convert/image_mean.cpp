@@ -1,3 +1,5 @@
+// Records are decoded by all threads in blocks, and summed in order: the mean does not depend on their number.
+
 #include "data/convert/image_mean.h"
 
 #include <algorithm>

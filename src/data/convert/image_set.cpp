@@ -1,3 +1,5 @@
+// A list of image files with labels to a database, in the list's order or shuffled.
+
 #include "data/convert/image_set.h"
 
 #include <cstdlib>
@@ -11,7 +13,7 @@
 #include "caffe.pb.h"
 #include "data/convert/files.h"
 #include "data/image.h"
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "robusta/error.h"
 
 namespace robusta {

@@ -1,4 +1,6 @@
-#include "data/lmdb_writer.h"
+// Transactions of many records; the map doubles when it is full, as LMDB asks for a size beforehand.
+
+#include "data/lmdb/lmdb_writer.h"
 
 #include <lmdb.h>
 #include <sys/stat.h>
