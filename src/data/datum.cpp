@@ -1,3 +1,5 @@
+// The wire format of caffe.Datum, walked without protobuf's own object: the bytes of an image are not copied.
+
 #include "data/datum.h"
 
 #include <google/protobuf/io/coded_stream.h>

@@ -1,3 +1,5 @@
+// Formats told by their first bytes, and what the codecs share: planes from interleaved rows and back.
+
 #include "data/image.h"
 
 #include <algorithm>

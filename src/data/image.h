@@ -5,31 +5,12 @@
 /// before the size that it claims has been checked. All functions may run on many threads.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "data/pixels.h"
+#include "data/planar_image.h"
 
 namespace robusta {
-
-/// An image in memory. Reusing one saves the allocation.
-struct Image {
-  Extent extent;
-  std::vector<uint8_t> planes;   ///< C x H x W
-  std::vector<uint8_t> scratch;  ///< of decoders, nothing of interest
-
-  Pixels pixels() const { return {extent, planes.data(), nullptr}; }
-  uint8_t* row(int64_t channel, int64_t y) { return planes.data() + (channel * extent.height + y) * extent.width; }
-  const uint8_t* row(int64_t channel, int64_t y) const {
-    return planes.data() + (channel * extent.height + y) * extent.width;
-  }
-  void reset(const Extent& size) {
-    extent = size;
-    planes.resize(static_cast<size_t>(size.count()));
-  }
-};
 
 /// Decodes a JPEG or PNG file held in memory. kColor gives 3 channels, kGray 1, kAsStored what the file has: 1 (grey),
 /// 3 or 4 (with transparency, grey too). kColor and kGray turn the image upright as its camera noted (Exif); kAsStored

@@ -22,10 +22,4 @@ struct PixelForm {
   Extent mean_item;          ///< empty unless the mean goes by place
 };
 
-/// The images of a batch, planar and as they lie in the items: neither turned nor scaled.
-struct PixelBatch {
-  std::vector<uint8_t> bytes;  ///< batch x C x H x W
-  std::vector<PixelWindow> windows;
-};
-
 }  // namespace robusta

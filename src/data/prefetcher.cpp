@@ -1,3 +1,5 @@
+// One queue of batches, guarded by one mutex; workers hold it only to claim samples.
+
 #include "data/prefetcher.h"
 
 #include <algorithm>
@@ -27,8 +29,8 @@ std::optional<Error> error_of(const Body& body) {
 
 }  // namespace
 
-Prefetcher::Prefetcher(const BatchFiller& filler, int depth, int threads)
-    : filler_(filler), depth_(static_cast<size_t>(depth)), thread_count_(threads) {
+Prefetcher::Prefetcher(const BatchFiller& filler, int depth, int threads, Device& device)
+    : filler_(filler), depth_(static_cast<size_t>(depth)), thread_count_(threads), device_(device) {
   assert(depth >= 1 && threads >= 1);
 }
 
@@ -45,7 +47,7 @@ void Prefetcher::start_workers() {
   while (static_cast<int>(threads_.size()) < thread_count_) threads_.emplace_back([this] { work(); });
 }
 
-const Batch& Prefetcher::take(const BatchPlan& plan, uint64_t next_first) {
+Batch& Prefetcher::take(const BatchPlan& plan, uint64_t next_first) {
   start_workers();
   std::unique_lock lock(mutex_);
   if (current_) spare_.push_back(std::move(current_->batch));
@@ -106,19 +108,41 @@ Prefetcher::JobPtr Prefetcher::find_work() const {
 void Prefetcher::open(const JobPtr& job, std::unique_lock<std::mutex>& lock) {
   job->stage = Stage::kOpening;
   ++job->busy;
-  if (!spare_.empty()) {
-    const BatchPlan plan = std::exchange(job->batch, std::move(spare_.back())).plan;
-    job->batch.plan = plan;
-    spare_.pop_back();
-  }
+  take_spare(job->batch);
   lock.unlock();
-  auto error = error_of([&] { filler_.open(job->batch); });
+  auto error = error_of([&] { make_room(job->batch); });
   lock.lock();
   --job->busy;
   job->stage = Stage::kFilling;
   job->error = std::move(error);
   work_.notify_all();
   if (job->done()) ready_.notify_all();
+}
+
+/// The memory of a batch that was given back. The one given back last may still be on its way to a device, so that a
+/// second one is kept rather than waited for.
+void Prefetcher::take_spare(Batch& batch) {
+  const bool on_its_way = spare_.size() == 1 && spare_.front().reader;
+  if (spare_.empty() || on_its_way) return;
+  const BatchPlan plan = batch.plan;
+  batch = std::move(spare_.front());
+  batch.plan = plan;
+  spare_.pop_front();
+}
+
+/// Memory for the batch, which nobody reads any more.
+void Prefetcher::make_room(Batch& batch) const {
+  if (batch.reader) {
+    device_.make_current();
+    if (!batch.reader->reached()) batch.reader->wait();
+    batch.reader = nullptr;
+  }
+  batch.layout = filler_.layout(batch.plan);
+  if (batch.layout.bytes() <= batch.capacity) return;
+  batch.capacity = 0;
+  batch.memory.reset();
+  batch.memory = device_.host_memory(batch.layout.bytes());
+  batch.capacity = batch.layout.bytes();
 }
 
 void Prefetcher::fill_some(const JobPtr& job, std::unique_lock<std::mutex>& lock) {

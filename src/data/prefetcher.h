@@ -2,9 +2,10 @@
 ///
 /// One thread takes batches; the workers fill the next `depth` ones meanwhile, each batch by all of them, earlier
 /// batches first. Which those are is foretold from the last two positions; when another one is asked for (a resume,
-/// another test pass) what was made is dropped. Number and timing of the threads change no result. Memory: depth + 2
-/// batches at most, and one per worker for a moment after a drop. The workers start with the first batch; the
-/// destructor waits only for the few samples in their hands.
+/// another test pass) what was made is dropped. Number and timing of the threads change no result. Memory: depth + 3
+/// batches at most, and one per worker for a moment after a drop; it is the device's host memory, since the net reads
+/// batches where they lie. The workers start with the first batch; the destructor waits only for the few samples in
+/// their hands.
 #pragma once
 
 #include <condition_variable>
@@ -22,15 +23,16 @@ namespace robusta {
 
 class Prefetcher {
  public:
-  /// REQUIRES: `filler` outlives this; depth, threads >= 1.
-  Prefetcher(const BatchFiller& filler, int depth, int threads);
+  /// REQUIRES: `filler` and `device` outlive this; depth, threads >= 1.
+  Prefetcher(const BatchFiller& filler, int depth, int threads, Device& device = cpu_device());
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Waits for this batch; it stays valid until the next call. `next_first` is the position of the batch that will be
-  /// asked for after it. Throws what the filler threw: of several failing samples the first one's error.
-  const Batch& take(const BatchPlan& plan, uint64_t next_first);
+  /// Waits for this batch; it is the caller's, who may write over it, until the next call, and until Batch::reader is
+  /// reached if the caller sets that. `next_first` is the position of the batch that will be asked for after it. Throws
+  /// what the filler threw: of several failing samples the first one's error.
+  Batch& take(const BatchPlan& plan, uint64_t next_first);
 
   /// Seconds that `take` has waited so far.
   double seconds_waited() const { return seconds_waited_; }
@@ -55,6 +57,8 @@ class Prefetcher {
   void work();
   JobPtr find_work() const;
   void open(const JobPtr& job, std::unique_lock<std::mutex>& lock);
+  void take_spare(Batch& batch);
+  void make_room(Batch& batch) const;
   void fill_some(const JobPtr& job, std::unique_lock<std::mutex>& lock);
   void expect(const BatchPlan& first, uint64_t stride);
   void wait_for(const JobPtr& job, std::unique_lock<std::mutex>& lock);
@@ -63,13 +67,14 @@ class Prefetcher {
   const BatchFiller& filler_;
   const size_t depth_;
   const int thread_count_;
+  Device& device_;
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;
   std::condition_variable work_;   // something to claim, or the end
   std::condition_variable ready_;  // a job is done
   std::deque<JobPtr> queue_;       // in the order in which they will be taken
-  std::vector<Batch> spare_;       // whose memory is used again
+  std::deque<Batch> spare_;        // whose memory is used again, the one given back first in front
   bool stopping_ = false;
 
   JobPtr current_;             // taken, the consumer's

@@ -1,3 +1,5 @@
+// Random order without a table: a Feistel network permutes the numbers of an epoch.
+
 #include "data/sampler.h"
 
 #include <bit>

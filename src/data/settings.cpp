@@ -1,14 +1,11 @@
+// The number of threads that is enough where none is asked for.
+
 #include "data/settings.h"
 
 #include <algorithm>
 #include <thread>
 
 namespace robusta {
-
-DataSettings& data_settings() {
-  static DataSettings settings;
-  return settings;
-}
 
 int data_threads(const DataSettings& settings) {
   constexpr int kEnough = 4;  // decodes about 3,000 ImageNet pictures a second

@@ -1,4 +1,4 @@
-/// What the command line says about data sources. Set before nets are made, read-only afterwards.
+/// How the sources of a net read. Handed to each source when it is opened; nothing here is process-wide.
 #pragma once
 
 namespace robusta {
@@ -8,9 +8,6 @@ struct DataSettings {
   bool shuffle = false;             ///< shuffle every TRAIN source, as data_param.shuffle does
   bool synthesize_missing = false;  ///< a source that is not there is replaced by synthetic input (`caffe time`)
 };
-
-/// The settings of this process.
-DataSettings& data_settings();
 
 /// The number of reading threads that `settings.threads` stands for: at least 1.
 int data_threads(const DataSettings& settings);

@@ -1,3 +1,6 @@
+// Settings are checked once, draws are pure functions of the position, and rows are written with one loop per kind of
+// mean.
+
 #include "data/transformer.h"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ Shape Blobs::shape(const std::string& blob) const { return net_.graph.versions[r
 std::vector<std::string> Blobs::outputs() const {
   std::vector<std::string> names;
   for (const BlobVersion& version : net_.graph.versions) {
-    if (!version.consumer && version.name != "(automatic)") names.push_back(version.name);
+    if (!version.consumer && version.name != kAutomaticTop) names.push_back(version.name);
   }
   std::sort(names.begin(), names.end());
   return names;

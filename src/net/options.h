@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/settings.h"
 #include "device/device.h"
 #include "layers/kit/kernel.h"
 #include "net/arena.h"
@@ -36,6 +37,7 @@ struct NetOptions {
   bool plan_only = false;               ///< no memory is taken; the net cannot run (`caffe plan`)
   int rank = 0, ranks = 1;              ///< this one of those that train together: %# and %* in names of sources
   bool divide_batch = false;            ///< every source's batch is divided among the ranks; it must divide evenly
+  DataSettings data;                    ///< how sources read
 
   /// Takes the memory of all gradients, for whoever reduces them over ranks; null: nobody does. On the host they lie
   /// there; for a net on a GPU it is memory of the same size for copies. `gradient_tail` bytes stay free right behind

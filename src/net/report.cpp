@@ -122,6 +122,7 @@ void print_peak(std::ostream& out, const Plan& plan) {
 MemoryUse memory_use(const Net& net, int history_per_param) {
   MemoryUse use;
   use.activations = net.plan().arena_bytes + net.plan().persistent_bytes;
+  for (const Value& value : net.plan().values) use.activations += value.lent ? align_up(value.bytes) : 0;
   for (const ParamPtr& param : net.params()) use.params += align_up(param->desc.bytes());
   if (net.options().backward) {
     use.gradients = use.params;

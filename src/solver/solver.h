@@ -42,6 +42,7 @@ struct SolverOptions {
   bool share_memory = true;
   MemoryOptions memory = {};         ///< of all nets together
   int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
+  DataSettings data = {};            ///< how the nets' sources read
   Ranks* ranks = nullptr;            ///< those that train together; null: one
   bool batch_is_global = false;      ///< the batch sizes of training are divided among the ranks
   bool accept_batch_change = false;  ///< resume with another number of samples per iteration

@@ -181,6 +181,7 @@ NetOptions Solver::net_options(caffe::Phase phase) const {
   set_memory(options, options_.memory);
   options.keep_blobs = def_.param.debug_info();
   options.batch = options_.batch;
+  options.data = options_.data;
   options.tuner = options_.tuner;
   options.rank = ranks_.rank();
   options.ranks = ranks_.count();

@@ -1,4 +1,4 @@
-#include "layers/types/data/data.h"
+// Data layers as a net uses them: batches by position, settings, errors, synthetic input.
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "data/settings.h"
+#include "layers/kit/source_layer.h"
 #include "sample_db.h"
 #include "schema/read_text.h"
 #include "support/files.h"
@@ -22,18 +22,32 @@ struct Tops {
   std::vector<std::vector<float>> values;
 };
 
+/// A Data layer that has opened its source, as a net does when it is built.
+class OpenedLayer {
+ public:
+  explicit OpenedLayer(const caffe::LayerParameter& param, const SourceOptions& options = {})
+      : layer_(make_layer(param)), source_(dynamic_cast<SourceLayer&>(*layer_)) {
+    source_.open(options);
+  }
+  SourceLayer* operator->() const { return &source_; }
+
+ private:
+  std::unique_ptr<Layer> layer_;
+  SourceLayer& source_;
+};
+
 /// Runs one pass as the net does.
-Tops pass_over(DataLayer& layer, const Pass& pass) {
-  layer.prepare(pass);
+Tops pass_over(const OpenedLayer& layer, const Pass& pass) {
+  layer->prepare(pass);
   Tops tops;
-  tops.shapes = layer.infer_tops({});
+  tops.shapes = layer->infer_tops({});
   std::vector<Tensor> tensors;
   tops.values.resize(tops.shapes.size());
   for (size_t i = 0; i < tops.shapes.size(); ++i) {
     tops.values[i].assign(static_cast<size_t>(tops.shapes[i].count()), -77);
     tensors.push_back({{tops.shapes[i], DType::kF32, nullptr}, tops.values[i].data()});
   }
-  layer.fill(tensors, pass);
+  layer->fill(tensors, pass);
   return tops;
 }
 
@@ -55,23 +69,13 @@ caffe::LayerParameter layer_param(const std::string& source, const std::string& 
 
 Error error_of(const caffe::LayerParameter& param) {
   try {
-    DataLayer layer(param);
+    OpenedLayer layer(param);
   } catch (const Error& error) {
     return error;
   }
   ADD_FAILURE() << "no error";
   return Error(ErrorKind::kInternal, "");
 }
-
-/// Sets the process's settings for a scope.
-class SettingsScope {
- public:
-  SettingsScope() : saved_(data_settings()) {}
-  ~SettingsScope() { data_settings() = saved_; }
-
- private:
-  DataSettings saved_;
-};
 
 /// 10 pictures of 3x12x10 with labels 0..9.
 std::string make_pictures(const TempDir& dir) {
@@ -100,7 +104,7 @@ TEST(DataLayerGoldenTest, RecordedPasses) {
       EXPECT_EQ(error_of(param).kind(), ErrorKind::kUnsupported);
       continue;
     }
-    DataLayer layer(param);
+    OpenedLayer layer(param);
     int compared = 0;
     for (uint64_t k = 0; k < 3; ++k) {
       const Tops got = pass_over(layer, nth_pass(k, param.data_param().batch_size()));
@@ -120,14 +124,14 @@ TEST(DataLayerGoldenTest, RecordedPasses) {
 
 TEST(DataLayerTest, BatchesStraddleEpochs) {
   TempDir dir;
-  DataLayer layer(layer_param(make_pictures(dir), "batch_size: 4"));
+  OpenedLayer layer(layer_param(make_pictures(dir), "batch_size: 4"));
   std::vector<float> labels;
   for (uint64_t k = 0; k < 6; ++k) {
     const Tops tops = pass_over(layer, nth_pass(k, 4));
     labels.insert(labels.end(), tops.values[1].begin(), tops.values[1].end());
   }
   for (size_t i = 0; i < labels.size(); ++i) EXPECT_EQ(labels[i], static_cast<float>(i % 10));
-  EXPECT_EQ(layer.sample_key(13), "00000003 in " + (dir / "pictures"));
+  EXPECT_EQ(layer->sample_key(13), "00000003 in " + (dir / "pictures"));
 }
 
 constexpr char kDraws[] = "crop_size: 7 mirror: true mean_value: 100 scale: 0.01";
@@ -135,7 +139,7 @@ constexpr char kDraws[] = "crop_size: 7 mirror: true mean_value: 100 scale: 0.01
 TEST(DataLayerTest, ResumeContinues) {
   TempDir dir;
   const auto param = layer_param(make_pictures(dir), "batch_size: 4 shuffle: true", kDraws);
-  DataLayer whole(param), resumed(param);
+  OpenedLayer whole(param), resumed(param);
   std::vector<Tops> all;
   for (uint64_t k = 0; k < 9; ++k) all.push_back(pass_over(whole, nth_pass(k, 4)));
   for (uint64_t k = 5; k < 9; ++k) EXPECT_EQ(pass_over(resumed, nth_pass(k, 4)).values, all[k].values);
@@ -146,8 +150,9 @@ TEST(DataLayerTest, ResumeContinues) {
 TEST(DataLayerTest, RanksSeeTogetherWhatOneSees) {
   TempDir dir;
   const std::string folder = make_pictures(dir);
-  DataLayer one(layer_param(folder, "batch_size: 6 shuffle: true", kDraws));
-  DataLayer first(layer_param(folder, "batch_size: 3 shuffle: true", kDraws)), second(first.param());
+  OpenedLayer one(layer_param(folder, "batch_size: 6 shuffle: true", kDraws));
+  OpenedLayer first(layer_param(folder, "batch_size: 3 shuffle: true", kDraws)),
+      second(layer_param(folder, "batch_size: 3 shuffle: true", kDraws));
   for (uint64_t k = 0; k < 5; ++k) {
     const Tops want = pass_over(one, nth_pass(k, 6));
     Tops joined = pass_over(first, {.seed = 1, .first_sample = 6 * k, .next_sample = 6 * k + 6, .batch = 3});
@@ -161,12 +166,10 @@ TEST(DataLayerTest, RanksSeeTogetherWhatOneSees) {
 
 TEST(DataLayerTest, ThreadsChangeNothing) {
   TempDir dir;
-  const SettingsScope scope;
   const auto param = layer_param(make_pictures(dir), "batch_size: 7 shuffle: true", kDraws);
   std::map<int, std::vector<Tops>> results;
   for (int threads : {1, 2, 5}) {
-    data_settings().threads = threads;
-    DataLayer layer(param);
+    OpenedLayer layer(param, {.data = {.threads = threads}});
     for (uint64_t k = 0; k < 8; ++k) results[threads].push_back(pass_over(layer, nth_pass(k, 7)));
   }
   for (size_t k = 0; k < 8; ++k) {
@@ -177,7 +180,7 @@ TEST(DataLayerTest, ThreadsChangeNothing) {
 
 TEST(DataLayerTest, ShuffleShowsEachRecordOncePerEpoch) {
   TempDir dir;
-  DataLayer layer(layer_param(make_pictures(dir), "batch_size: 5 shuffle: true"));
+  OpenedLayer layer(layer_param(make_pictures(dir), "batch_size: 5 shuffle: true"));
   std::map<float, int> seen;
   for (uint64_t k = 0; k < 4; ++k) {
     const Tops tops = pass_over(layer, nth_pass(k, 5));
@@ -189,46 +192,46 @@ TEST(DataLayerTest, ShuffleShowsEachRecordOncePerEpoch) {
 
 TEST(DataLayerTest, FillsDoubles) {
   TempDir dir;
-  DataLayer layer(layer_param(make_pictures(dir), "batch_size: 2"));
+  OpenedLayer layer(layer_param(make_pictures(dir), "batch_size: 2"));
   const Tops want = pass_over(layer, nth_pass(0, 2));
-  const std::vector<Shape> shapes = layer.infer_tops({});
+  const std::vector<Shape> shapes = layer->infer_tops({});
   std::vector<double> data(static_cast<size_t>(shapes[0].count())), labels(2);
   const Tensor tops[] = {{{shapes[0], DType::kF64, nullptr}, data.data()},
                          {{shapes[1], DType::kF64, nullptr}, labels.data()}};
-  layer.fill(tops, nth_pass(0, 2));
+  layer->fill(tops, nth_pass(0, 2));
   EXPECT_EQ(std::vector<float>(data.begin(), data.end()), want.values[0]);
   EXPECT_EQ(labels, (std::vector<double>{0, 1}));
 }
 
 TEST(DataLayerTest, AnotherBatchSize) {
   TempDir dir;
-  DataLayer layer(layer_param(make_pictures(dir), "batch_size: 2"));
+  OpenedLayer layer(layer_param(make_pictures(dir), "batch_size: 2"));
   pass_over(layer, nth_pass(0, 2));
-  layer.set_batch(3);
+  layer->set_batch(3);
   const Tops tops = pass_over(layer, nth_pass(1, 3));
   EXPECT_EQ(tops.shapes[0], (Shape{3, 3, 12, 10}));
   EXPECT_EQ(tops.values[1], (std::vector<float>{3, 4, 5}));
-  EXPECT_THROW(layer.set_batch(0), Error);
+  EXPECT_THROW(layer->set_batch(0), Error);
 }
 
 TEST(DataLayerTest, SizesMayChangeFromBatchToBatch) {
   TempDir dir;
   test::write_database(dir / "db", 4, [](int i) { return test::raw_datum({1, 3, 2 + i / 2}, i, 1); });
-  DataLayer layer(layer_param(dir / "db", "batch_size: 2"));
-  EXPECT_EQ(layer.infer_tops({})[0], (Shape{2, 1, 3, 2}));
-  EXPECT_FALSE(layer.prepare(nth_pass(0, 2)));
-  EXPECT_TRUE(layer.prepare(nth_pass(1, 2)));
-  EXPECT_EQ(layer.infer_tops({})[0], (Shape{2, 1, 3, 3}));
-  EXPECT_TRUE(layer.prepare(nth_pass(2, 2)));
+  OpenedLayer layer(layer_param(dir / "db", "batch_size: 2"));
+  EXPECT_EQ(layer->infer_tops({})[0], (Shape{2, 1, 3, 2}));
+  EXPECT_FALSE(layer->prepare(nth_pass(0, 2)));
+  EXPECT_TRUE(layer->prepare(nth_pass(1, 2)));
+  EXPECT_EQ(layer->infer_tops({})[0], (Shape{2, 1, 3, 3}));
+  EXPECT_TRUE(layer->prepare(nth_pass(2, 2)));
 }
 
 TEST(DataLayerTest, ItemsOfOneBatchMustAgree) {
   TempDir dir;
   test::write_database(dir / "db", 4, [](int i) { return test::raw_datum({1, 3, 2 + i}, i, 1); });
-  DataLayer layer(layer_param(dir / "db", "batch_size: 2")),
+  OpenedLayer layer(layer_param(dir / "db", "batch_size: 2")),
       cropped(layer_param(dir / "db", "batch_size: 2", "crop_size: 2"));
   try {
-    layer.prepare(nth_pass(0, 2));
+    layer->prepare(nth_pass(0, 2));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kData);
@@ -245,10 +248,10 @@ TEST(DataLayerTest, ABadRecordIsNamed) {
     if (i == 2) datum.set_height(1 << 30);
     return datum;
   });
-  DataLayer layer(layer_param(dir / "db", "batch_size: 1"));
-  for (uint64_t k : {0, 1}) EXPECT_FALSE(layer.prepare(nth_pass(k, 1)));
-  EXPECT_THROW(layer.prepare(nth_pass(2, 1)), Error);
-  EXPECT_FALSE(layer.prepare(nth_pass(3, 1)));
+  OpenedLayer layer(layer_param(dir / "db", "batch_size: 1"));
+  for (uint64_t k : {0, 1}) EXPECT_FALSE(layer->prepare(nth_pass(k, 1)));
+  EXPECT_THROW(layer->prepare(nth_pass(2, 1)), Error);
+  EXPECT_FALSE(layer->prepare(nth_pass(3, 1)));
 }
 
 TEST(DataLayerTest, SettingsThatCannotBe) {
@@ -268,11 +271,10 @@ TEST(DataLayerTest, SettingsThatCannotBe) {
 
 TEST(DataLayerTest, SyntheticInputInPlaceOfAMissingSource) {
   TempDir dir;
-  const SettingsScope scope;
-  data_settings().synthesize_missing = true;
+  const SourceOptions synthesize{.data = {.synthesize_missing = true}};
   const auto extent = [&](const std::string& source, const std::string& transform) {
-    DataLayer layer(layer_param(dir / source, "batch_size: 2", transform));
-    EXPECT_TRUE(layer.constant());
+    OpenedLayer layer(layer_param(dir / source, "batch_size: 2", transform), synthesize);
+    EXPECT_TRUE(layer->constant());
     const Tops tops = pass_over(layer, nth_pass(0, 2));
     EXPECT_EQ(tops.values[1], (std::vector<float>{0, 0}));
     double sum = 0, squares = 0;
@@ -287,8 +289,27 @@ TEST(DataLayerTest, SyntheticInputInPlaceOfAMissingSource) {
   EXPECT_EQ(extent("train_lmdb", "crop_size: 227"), (Shape{2, 3, 227, 227}));
   EXPECT_EQ(extent("train_lmdb", "crop_size: 20 force_gray: true"), (Shape{2, 1, 20, 20}));
   EXPECT_EQ(extent("train_lmdb", ""), (Shape{2, 3, 224, 224}));
-  DataLayer present(layer_param(make_pictures(dir), "batch_size: 2"));
-  EXPECT_FALSE(present.constant());
+  OpenedLayer present(layer_param(make_pictures(dir), "batch_size: 2"), synthesize);
+  EXPECT_FALSE(present->constant());
+}
+
+TEST(DataLayerTest, RanksReadFoldersOfTheirOwn) {
+  TempDir dir;
+  for (int rank : {0, 1}) {
+    test::write_database(dir / ("db" + std::to_string(rank)), 4, [rank](int i) {
+      return test::raw_datum({1, 2, 2}, 10 * rank + i, 1);
+    });
+  }
+  OpenedLayer layer(layer_param(dir / "db%#", "batch_size: 2"), {.data = {}, .rank = 1, .ranks = 2});
+  EXPECT_EQ(layer->records(), 8);
+  EXPECT_EQ(layer->fingerprint(), 0U);
+  // Batches count over both ranks: rank 1's second one begins at sample 6.
+  const Tops tops = pass_over(layer, {.seed = 1, .first_sample = 6, .next_sample = 10, .batch = 2});
+  EXPECT_EQ(tops.values[1], (std::vector<float>{12, 13}));
+  ASSERT_NE(layer->labelled(), nullptr);
+  EXPECT_EQ(layer->labelled()->size(), 4);
+  EXPECT_EQ(layer->labelled()->label(3), 13);
+  EXPECT_EQ(layer->labelled()->name(3), "00000003 in " + (dir / "db1"));
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+// Datums: what protobuf itself writes, and bytes that are none.
+
 #include "data/datum.h"
 
 #include <gtest/gtest.h>

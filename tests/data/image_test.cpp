@@ -1,3 +1,5 @@
+// Decoding, encoding and resizing of images, and files that are damaged.
+
 #include "data/image.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +9,7 @@
 
 #include "data/datum.h"
 #include "data/image_codec.h"
-#include "data/lmdb_reader.h"
+#include "data/lmdb/lmdb_reader.h"
 #include "robusta/error.h"
 #include "sample_db.h"
 #include "support/files.h"

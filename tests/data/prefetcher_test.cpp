@@ -1,9 +1,12 @@
+// Batches ahead: order, memory, failures, ends.
+
 #include "data/prefetcher.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <set>
 
 namespace robusta {
 namespace {
@@ -11,11 +14,10 @@ namespace {
 /// Sample p has the value p + 1000 * seed. May fail at some samples, and counts.
 class CountingFiller : public BatchFiller {
  public:
-  void open(Batch& batch) const override {
-    if (batch.plan.first == fails_to_open_) throw Error(ErrorKind::kData, "cannot open");
+  BatchLayout layout(const BatchPlan& plan) const override {
+    if (plan.first == fails_to_open_) throw Error(ErrorKind::kData, "cannot open");
     ++opened_;
-    batch.arrays.resize(1);
-    batch.arrays[0].reset({batch.plan.size});
+    return BatchLayout({Shape{plan.size}});
   }
   void fill(Batch& batch, int64_t begin, int64_t end) const override {
     if (slow_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -23,7 +25,7 @@ class CountingFiller : public BatchFiller {
       const uint64_t position = batch.plan.first + static_cast<uint64_t>(i);
       if (position % 100 >= 100 - fails_per_hundred_)
         throw Error(ErrorKind::kData, "sample " + std::to_string(position));
-      batch.arrays[0].values[static_cast<size_t>(i)] = static_cast<float>(position + 1000 * batch.plan.seed);
+      batch.numbers(0)[i] = static_cast<float>(position + 1000 * batch.plan.seed);
     }
   }
 
@@ -34,10 +36,9 @@ class CountingFiller : public BatchFiller {
 
 void expect_batch(const Batch& batch, const BatchPlan& plan) {
   ASSERT_EQ(batch.plan, plan);
-  ASSERT_EQ(static_cast<int64_t>(batch.arrays[0].values.size()), plan.size);
+  ASSERT_EQ(batch.layout.tops()[0].count(), plan.size);
   for (int64_t i = 0; i < plan.size; ++i) {
-    ASSERT_EQ(batch.arrays[0].values[static_cast<size_t>(i)],
-              static_cast<float>(plan.first + static_cast<uint64_t>(i) + 1000 * plan.seed));
+    ASSERT_EQ(batch.numbers(0)[i], static_cast<float>(plan.first + static_cast<uint64_t>(i) + 1000 * plan.seed));
   }
 }
 
@@ -124,6 +125,44 @@ TEST(PrefetcherTest, CountsTheWait) {
   Prefetcher prefetcher(filler, 1, 1);
   for (uint64_t first = 0; first < 40; first += 4) prefetcher.take({1, first, 4}, first + 4);
   EXPECT_GT(prefetcher.seconds_waited(), 10 * 2 * 0.002 * 0.5);
+}
+
+/// A copy to a device that the test ends by hand.
+class HeldEvent : public Event {
+ public:
+  void wait() override {
+    while (!done_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  bool reached() override { return done_; }
+  void end() { done_ = true; }
+
+ private:
+  std::atomic<bool> done_ = false;
+};
+
+TEST(PrefetcherTest, MemoryThatIsStillBeingCopiedIsNotWrittenOver) {
+  const CountingFiller filler;
+  Prefetcher prefetcher(filler, 2, 2);
+  std::vector<std::shared_ptr<HeldEvent>> copies;
+  std::vector<const float*> memory;
+  std::set<const void*> all;
+  for (uint64_t first = 0; first < 400; first += 4) {
+    if (copies.size() == 2) {  // what is still copied is as it was
+      const auto value = static_cast<float>(first - 8 + 1000);
+      EXPECT_EQ(memory[0][0], value);
+      EXPECT_EQ(memory[1][3], value + 4 + 3);
+      copies.front()->end();
+      copies.erase(copies.begin());
+      memory.erase(memory.begin());
+    }
+    Batch& batch = prefetcher.take({1, first, 4}, first + 4);
+    expect_batch(batch, {1, first, 4});
+    batch.reader = copies.emplace_back(std::make_shared<HeldEvent>());
+    memory.push_back(batch.numbers(0));
+    all.insert(batch.numbers(0));
+  }
+  EXPECT_LE(all.size(), 2U + 3U);
+  for (const auto& copy : copies) copy->end();
 }
 
 TEST(PrefetcherTest, EndsInTheMiddle) {

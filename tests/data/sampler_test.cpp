@@ -1,3 +1,5 @@
+// The order of records: each once per epoch, whoever asks.
+
 #include "data/sampler.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Crops, mirrors, means and resizes, against plain loops.
+
 #include "data/transformer.h"
 
 #include <google/protobuf/text_format.h>

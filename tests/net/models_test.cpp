@@ -6,7 +6,6 @@
 #include <cctype>
 #include <filesystem>
 
-#include "data/settings.h"
 #include "net/net.h"
 #include "schema/filter.h"
 #include "schema/read_text.h"
@@ -38,14 +37,11 @@ Net planned(const std::string& path, caffe::Phase phase) {
   options.phase = phase;
   options.backward = phase == caffe::TRAIN;
   options.plan_only = true;
+  options.data.synthesize_missing = true;
   return Net(insert_splits(filter_net(read_net((kModels / path).string()), state)), options);
 }
 
-class Models : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { data_settings().synthesize_missing = true; }
-  void TearDown() override { data_settings() = {}; }
-};
+class Models : public testing::TestWithParam<std::string> {};
 
 TEST_P(Models, IsPlanned) {
   const bool deploy = GetParam().ends_with("deploy.prototxt");

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "data/settings.h"
 #include "schema/filter.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"
@@ -11,7 +10,6 @@
 namespace robusta::test {
 
 NetDef model_def(const std::string& model) {
-  data_settings().synthesize_missing = true;
   const auto file = std::filesystem::path(source_dir()) / "models" / model / "train_val.prototxt";
   caffe::NetState state;
   state.set_phase(caffe::TRAIN);
@@ -22,6 +20,7 @@ NetOptions resident_options(Device& device, int64_t batch) {
   NetOptions options;
   options.device = &device;
   options.batch = batch;
+  options.data.synthesize_missing = true;
   return options;
 }
 

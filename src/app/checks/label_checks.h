@@ -8,7 +8,7 @@
 
 namespace robusta {
 
-/// Looks at some hundred labels of each Data layer, spread over its records, that a SoftmaxWithLoss or an Accuracy of a
+/// Looks at some hundred labels of each source, spread over its records, that a loss or an accuracy of a
 /// train or test net reads. Throws Error{kData} naming the layer, the label with its record, and the layer whose
 /// num_output is too small. Returns what there is.
 std::string check_labels_fit(Ranks& ranks, Solver& solver);

@@ -23,6 +23,8 @@ int run_caffe(int argc, char** argv);
 std::unique_ptr<RecordingTuner> tuner_from_flags();
 
 /// Options of a net by itself, from the flags. `tuner` may be null.
+/// -data_threads and -shuffle.
+DataSettings data_settings_from_flags();
 NetOptions net_options_from_flags(caffe::Phase phase, RecordingTuner* tuner);
 
 /// -precision; none where it is not given. Throws Error{kUsage}.

@@ -31,6 +31,13 @@ std::unique_ptr<RecordingTuner> tuner_from_flags() {
   return std::make_unique<RecordingTuner>(FLAGS_tune_cache.empty() ? default_tuning_cache() : FLAGS_tune_cache);
 }
 
+DataSettings data_settings_from_flags() {
+  DataSettings settings;
+  settings.threads = FLAGS_data_threads;
+  settings.shuffle = FLAGS_shuffle;
+  return settings;
+}
+
 NetOptions net_options_from_flags(caffe::Phase phase, RecordingTuner* tuner) {
   NetOptions options;
   options.phase = phase;
@@ -38,6 +45,7 @@ NetOptions net_options_from_flags(caffe::Phase phase, RecordingTuner* tuner) {
   options.precision = precision_flag();
   options.share_memory = FLAGS_share_memory;
   options.batch = batch_flag();
+  options.data = data_settings_from_flags();
   options.tuner = tuner;
   return options;
 }

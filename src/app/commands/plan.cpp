@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "data/settings.h"
 #include "device/cpu/host_memory.h"
 #include "device/gpus.h"
 #include "device/sim/sim_device.h"
@@ -48,6 +47,7 @@ NetOptions options_for(const Subject& subject, Device& device, const MemoryOptio
   options.device = &device;
   options.tuner = tuner;
   options.plan_only = true;
+  options.data.synthesize_missing = true;
   options.backward = subject.phase == caffe::TRAIN && !FLAGS_forward_only;
   set_memory(options, memory);
   return options;
@@ -82,7 +82,6 @@ void print_largest_batch(const Subject& subject, const NetOptions& options, int 
 }  // namespace
 
 int plan_command() {
-  data_settings().synthesize_missing = true;
   size_flag("memory", FLAGS_memory);
   const std::shared_ptr<Device> device = device_to_plan_for();
   const MemoryOptions memory = memory_options_from_flags(*device, 1);

@@ -8,7 +8,6 @@
 #include "app/glog_sink.h"
 #include "base/nearest.h"
 #include "base/version.h"
-#include "data/settings.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -79,8 +78,6 @@ int run_caffe(int argc, char** argv) {
                 "caffe --help lists those that are");
   }
   refuse_flags_of_later_parts();
-  data_settings().shuffle = FLAGS_shuffle;
-  data_settings().threads = FLAGS_data_threads;
   return action.run();
 }
 

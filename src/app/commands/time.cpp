@@ -8,7 +8,6 @@
 #include "app/commands/subject.h"
 #include "base/log.h"
 #include "comm/launch.h"
-#include "data/settings.h"
 #include "net/report.h"
 #include "robusta/error.h"
 #include "solver/update/updater.h"
@@ -125,12 +124,12 @@ void warm_up(Net& net, Updater* updater) {
 int time_command() {
   warn_of_others();
   if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
-  data_settings().synthesize_missing = true;
   const std::shared_ptr<Device> device = device_from_flags();
   const std::unique_ptr<RecordingTuner> tuner = tuner_from_flags();
   Subject subject = subject_from_flags("time");
   NetOptions options = net_options_from_flags(subject.phase, tuner.get());
   options.device = device.get();
+  options.data.synthesize_missing = true;
   set_memory(options, memory_options_from_flags(*device, 1));
   options.backward = !FLAGS_forward_only;
   const bool updates = options.backward && subject.phase == caffe::TRAIN;

@@ -71,6 +71,7 @@ SolverOptions solver_options_from_flags(Ranks& ranks) {
   options.batch_is_global = FLAGS_batch == "global";
   options.batch = options.batch_is_global ? 0 : batch_flag();
   options.accept_batch_change = FLAGS_accept_batch_change;
+  options.data = data_settings_from_flags();
   options.weights = split_list(FLAGS_weights);
   return options;
 }

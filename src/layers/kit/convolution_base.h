@@ -22,6 +22,7 @@ class ConvolutionBase : public Layer {
   std::vector<ParamDecl> params() const override;
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
+  int64_t num_output() const override { return param().convolution_param().num_output(); }
   /// Of each bottom, after infer_tops.
   const ConvolutionGeometry& geometry() const { return geometry_; }
   bool has_bias() const { return param().convolution_param().bias_term(); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,16 @@ struct ParamDecl {
   const caffe::FillerParameter* filler = nullptr;
   bool statistic = false;  ///< never learned, whatever lr_mult says (BatchNorm's running sums)
 };
+
+/// Class labels that a layer compares with scores.
+struct LabelUse {
+  int scores, labels;          ///< bottoms
+  int64_t classes;             ///< labels count from 0 to classes - 1
+  std::optional<int> ignored;  ///< and this one may stand in place of any
+};
+
+/// The name of tops that the prototxt leaves out (Layer::automatic_tops).
+inline constexpr char kAutomaticTop[] = "(automatic)";
 
 class Layer {
  public:
@@ -53,6 +64,14 @@ class Layer {
 
   /// Loss layers weigh their first top by 1 unless the prototxt says otherwise.
   virtual bool is_loss() const { return false; }
+  /// So many tops come by themselves where the prototxt names fewer.
+  virtual int automatic_tops() const { return is_loss() ? arity().min_tops : 0; }
+  /// True if every top has the content of bottom 0 (Split).
+  virtual bool repeats_bottom() const { return false; }
+  /// The outputs that the prototxt asks for by `num_output`, for messages; 0: the type has no such field.
+  virtual int64_t num_output() const { return 0; }
+  /// The labels that it reads, for bottoms of these shapes, which infer_tops has seen.
+  virtual std::optional<LabelUse> label_use(const std::vector<Shape>& bottoms) const { return std::nullopt; }
   /// False for bottoms that cannot have a gradient even under force_backward (labels, indices).
   virtual bool allows_gradient(int bottom) const { return true; }
   /// False for layers that have no backward at all (Accuracy, ArgMax): a wanted gradient is then an error.
@@ -65,6 +84,11 @@ class Layer {
   }
   /// Sources (Data, Input, DummyData) fill their tops from outside the net; top 0 of the first one sets the batch size.
   virtual bool is_source() const { return false; }
+
+  /// Names the automatic tops that the prototxt has left out. Called once, before the layer is asked for shapes.
+  void name_automatic_tops() {
+    while (param_.top_size() < automatic_tops()) param_.add_top(kAutomaticTop);
+  }
 
  private:
   caffe::LayerParameter param_;

@@ -12,7 +12,6 @@
 #include "base/str.h"
 #include "net/graph/gradient_flow.h"
 #include "net/graph/param_table.h"
-#include "schema/placeholders.h"
 
 namespace robusta {
 namespace {
@@ -36,13 +35,6 @@ void check_arity(const Layer& layer) {
   if (arity.same_count && bottoms != tops) wrong_count("top", tops, bottoms, bottoms);
 }
 
-/// Loss layers may leave out their tops: they get anonymous ones.
-void add_automatic_tops(caffe::LayerParameter& param) {
-  const auto probe = make_layer(param);
-  if (!probe->is_loss()) return;
-  while (param.top_size() < probe->arity().min_tops) param.add_top("(automatic)");
-}
-
 class Builder {
  public:
   Builder(Graph& graph, const NetOptions& options, const Graph* lender)
@@ -53,15 +45,13 @@ class Builder {
     caffe::LayerParameter& param = *graph_.def.param.mutable_layer(index);
     if (!param.has_phase()) param.set_phase(graph_.def.param.state().phase());
     LOG_INFO << "Creating Layer " << param.name();
-    const bool own_source = name_own_source(param);
-    add_automatic_tops(param);
     Node& node = graph_.nodes.emplace_back();
     node.where = graph_.def.sources[static_cast<size_t>(index)];
     node.layer = make_layer(param);
+    node.layer->name_automatic_tops();
+    *param.mutable_top() = node.layer->param().top();
     node.source = dynamic_cast<SourceLayer*>(node.layer.get());
-    if (node.source && options_.batch > 0) node.source->set_batch(options_.batch);
-    if (node.source && options_.divide_batch) divide_batch(node);
-    if (node.source && own_source) node.source->read_apart(options_.ranks);
+    if (node.source) open_source(node);
     check_arity(*node.layer);
     connect_bottoms(node, id);
     infer(node);
@@ -73,6 +63,12 @@ class Builder {
   }
 
  private:
+  void open_source(const Node& node) const {
+    node.source->open({options_.data, options_.rank, options_.ranks, options_.device});
+    if (options_.batch > 0) node.source->set_batch(options_.batch);
+    if (options_.divide_batch) divide_batch(node);
+  }
+
   /// `-batch global`: this rank's part of the batch.
   void divide_batch(const Node& node) const {
     const std::vector<Shape> tops = node.source->infer_tops({});
@@ -84,15 +80,6 @@ class Builder {
                       ", or leave -batch global out: batch_size is then that of each rank"));
     }
     node.source->set_batch(batch / parts);
-  }
-
-  /// Fills in rank and ranks where the source's name asks for them. True if every rank then has a source of its own.
-  bool name_own_source(caffe::LayerParameter& param) const {
-    if (!param.has_data_param()) return false;
-    const std::string& source = param.data_param().source();
-    const bool own = source.find("%#") != std::string::npos;
-    param.mutable_data_param()->set_source(with_rank(source, options_.rank, options_.ranks));
-    return own && options_.ranks > 1;
   }
 
   void connect_bottoms(Node& node, NodeId id) {
@@ -130,7 +117,7 @@ class Builder {
     for (int i = 0; i < param.top_size(); ++i) {
       const std::string& name = param.top(i);
       const bool in_place = i < param.bottom_size() && param.bottom(i) == name;
-      if (const auto old = latest_.find(name); old != latest_.end() && name != "(automatic)") {
+      if (const auto old = latest_.find(name); old != latest_.end() && name != kAutomaticTop) {
         if (!in_place) {
           throw Error(ErrorKind::kConfig, "top blob \"" + name + "\" is already produced by an earlier layer",
                       "rename it (only an in-place layer may reuse the name of its own bottom)")
@@ -175,7 +162,7 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
   }
   mark_gradients(graph, options);
   for (const BlobVersion& version : graph.versions) {
-    if (!version.consumer && version.name != "(automatic)") {
+    if (!version.consumer && version.name != kAutomaticTop) {
       LOG_INFO << "This network produces output " << version.name;
     }
   }

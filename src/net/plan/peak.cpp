@@ -10,7 +10,7 @@ namespace robusta {
 Peak peak_of(const Plan& plan) {
   std::map<ValueId, std::pair<StepId, StepId>> lives;  // storage -> first and last step
   for (const Value& value : plan.values) {
-    if (!value.first) continue;
+    if (!value.first || plan.values[value.storage].lent) continue;
     auto [life, fresh] = lives.try_emplace(value.storage, value.first, value.last);
     if (fresh) continue;
     life->second = {std::min(life->second.first, value.first), std::max(life->second.second, value.last)};

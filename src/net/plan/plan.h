@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "layers/kit/kernel.h"
-#include "layers/types/data/pixel_upload.h"
+#include "layers/kit/pixel_upload.h"
 #include "memory/placement.h"
 #include "net/graph/graph.h"
 #include "net/plan/ids.h"
@@ -47,6 +47,7 @@ struct Value {
   size_t bytes = 0;
   bool raw = false;         ///< saved state or scratch
   bool persistent = false;  ///< outlives the pass: never shares memory
+  bool lent = false;        ///< lies in its source's batch (SourceLayer::ready): takes no memory here
   StepId first, last;       ///< that use it
   ValueId storage;          ///< the value whose memory this one uses (itself, if its own)
   size_t offset = 0;        ///< within the arena, or within the persistent buffer
@@ -72,6 +73,7 @@ struct Step {
   std::vector<ValueId> bottoms, tops, bottom_diffs, top_diffs;  ///< none: absent
   ValueId saved, scratch;
   std::shared_ptr<Reorder> reorder;           ///< from bottoms[0] to tops[0]
+  bool lends = false;                         ///< of a source: its batches are read in place, or copied from there
   std::shared_ptr<const PixelUpload> pixels;  ///< of a source: what top 0 is made from; null: it comes as numbers
   std::vector<Param*> ready;                  ///< parameters whose gradient this step completes
   std::vector<char> first_part;  ///< per parameter of the unit: the first gradient contribution of the pass

@@ -6,6 +6,8 @@
 
 #include "net/plan/plan_builder.h"
 
+#include <algorithm>
+
 #include "net/plan/kernel_choice.h"
 
 namespace robusta {
@@ -41,24 +43,35 @@ void PlanBuilder::add_source(NodeId node) {
     tops.push_back(add_top(v, {nullptr, options_.dtype}, source.source->constant()));
   step.tops = tops;
   touch_last_step();
-  if (source.source->constant() || options_.device->is_host()) return;
+  step.lends = source.source->lends_batches() && options_.dtype == DType::kF32;
+  if (options_.device->is_host()) return lend_tops(step);
+  if (source.source->constant()) return;
   const ValueId upload = new_raw("upload of " + source.layer->name(), choose_upload(*source.source, step));
   plan_.values[upload].persistent = true;
   plan_.steps.back().scratch = upload;
   touch_last_step();
 }
 
+/// On the host the tops lie in the source's batch, unless one of them outlives it.
+void PlanBuilder::lend_tops(Step& step) {
+  const auto kept = [this](ValueId top) { return plan_.values[top].persistent; };
+  step.lends = step.lends && std::ranges::none_of(step.tops, kept);
+  for (const ValueId top : step.tops) plan_.values[top].lent = step.lends;
+}
+
 /// Pixels where the source has them and the device can take them. Returns how many bytes there are to upload.
 size_t PlanBuilder::choose_upload(SourceLayer& source, Step& step) const {
-  size_t others = 0;
-  for (const ValueId top : step.tops) others += align_up(plan_.values[top].bytes);
-  const size_t all = others;
-  const Value& first = plan_.values[step.tops[0]];
-  others -= align_up(first.bytes);
+  size_t bytes = 0;
+  std::vector<Shape> shapes;
+  for (const ValueId top : step.tops) {
+    bytes += align_up(plan_.values[top].bytes);
+    shapes.push_back(plan_.values[top].desc.shape);
+  }
+  if (!step.lends) return bytes;
   const PixelExpander expander = find_pixel_expander(options_.device->kernel_kind());
-  std::optional<PixelForm> form = source.use_pixels(expander && first.desc.dtype == DType::kF32);
-  if (!form) return all;
-  step.pixels = std::make_shared<PixelUpload>(*std::move(form), first.desc.shape, others, expander);
+  std::optional<PixelForm> form = source.use_pixels(expander != nullptr);
+  if (!form) return bytes;
+  step.pixels = std::make_shared<PixelUpload>(*std::move(form), BatchLayout(std::move(shapes), true), expander);
   return step.pixels->total();
 }
 

@@ -29,6 +29,7 @@ class PlanBuilder {
   };
 
   void add_source(NodeId node);
+  void lend_tops(Step& step);
   size_t choose_upload(SourceLayer& source, Step& step) const;
   void add_position();
   void add_unit(NodeId node);

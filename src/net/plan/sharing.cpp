@@ -45,6 +45,7 @@ class Sharing {
   void consider(StepId s, const Step& step, ValueId from, ValueId to, bool same_content) {
     if (!from || !to || value(to).storage != to || members_[to].size() > 1) return;
     const ValueId root = value(from).storage;
+    if (value(root).lent && value(to).persistent) return;  // the batch goes, the value stays
     if (root == to || value(to).bytes > value(root).bytes || overwritten_.contains(root)) return;
     if (!same_content && !may_overwrite(s, step, from, root)) return;
     if (!same_content) overwritten_.insert(root);
@@ -90,6 +91,7 @@ std::vector<Lifetime> lifetimes(const Plan& plan, bool persistent) {
   std::vector<Lifetime> lives(plan.values.size());
   for (const Value& value : plan.values) {
     if (value.persistent != persistent || (!value.first && !persistent)) continue;
+    if (plan.values[value.storage].lent) continue;
     Lifetime& life = lives[value.storage.index()];
     const bool fresh = life.bytes == 0;
     life.bytes = std::max(life.bytes, value.bytes);

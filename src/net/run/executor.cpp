@@ -30,6 +30,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       losses_(graph, plan, *options.device),
       graphs_(plan, *options.device),
       bound_steps_(plan.steps.size()),
+      lent_(plan.values.size(), nullptr),
       step_ms_(plan.steps.size(), 0) {
   arena_.reserve(plan.arena_bytes);
   if (plan.offloading.moved > 0) copies_ = std::make_unique<CopyStreams>(plan, options, stream);
@@ -191,9 +192,20 @@ void Executor::send_source(StepId index, const Pass& pass) {
 void Executor::run_source(StepId index) {
   const std::vector<Tensor>& tops = bound_steps_[index].tops;
   if (source_of(index)->constant()) return;
+  if (!uploads_ && plan_.steps[index].lends) return take_batch(index);
   if (!uploads_) return source_of(index)->fill(tops, pass_);
   if (!batch_sent_) send_source(index, pass_);
   uploads_->deliver(index, tops);
+}
+
+/// Points every tensor that shares a top's memory to the batch that is ready.
+void Executor::take_batch(StepId index) {
+  const std::vector<ValueId>& tops = plan_.steps[index].tops;
+  const Batch& batch = *source_of(index)->ready();
+  for (size_t top = 0; top < tops.size(); ++top) {
+    lent_[tops[top]] = batch.numbers(top);
+    for (Tensor* tensor : borrowers_[tops[top]]) tensor->data = lent_[tops[top]];
+  }
 }
 
 }  // namespace robusta

@@ -77,6 +77,7 @@ class Executor {
   void bind();
   void fill_constant_sources();
   void write_constant_source(StepId index);
+  void find_borrowers();
   std::vector<Tensor> bind_all(const std::vector<ValueId>& values);
   void* address(ValueId value);
   void run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate);
@@ -86,6 +87,7 @@ class Executor {
   SourceLayer* source_of(StepId index) const;
   void send_source(StepId index, const Pass& pass);
   void run_source(StepId index);
+  void take_batch(StepId index);
   void run_kernel(StepId index, Pass pass, bool accumulate);
   /// Calls work(), a call of the unit's kernel; its errors then name the layer.
   template <typename Work>
@@ -106,6 +108,8 @@ class Executor {
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   IdVector<StepId, Bound> bound_steps_;
+  IdVector<ValueId, void*> lent_;                      ///< where a source's batch has the value now (Value::lent)
+  IdVector<ValueId, std::vector<Tensor*>> borrowers_;  ///< per lent value: tensors of bound_steps_ in its memory
   IdVector<StepId, std::vector<ValueId>>
       dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
   Pass pass_;

@@ -10,6 +10,7 @@ namespace robusta {
 void* Executor::address(ValueId index) {
   if (!index) return nullptr;
   const Value& value = plan_.values[index];
+  if (plan_.values[value.storage].lent) return lent_[value.storage];
   char* base = static_cast<char*>(value.persistent ? persistent_.data() : arena_.data());
   // A tensor without elements still has to differ from one that is not there.
   static char nothing[64];
@@ -43,8 +44,26 @@ void Executor::bind() {
     bound.params = plan_.units[step.unit].params;
     bound.accumulate.assign(bound.params.size(), 0);
   }
+  find_borrowers();
   bound_arena_ = arena_.data();
   graphs_.forget();
+}
+
+void Executor::find_borrowers() {
+  borrowers_.assign(plan_.values.size(), {});
+  const auto find_in = [this](const std::vector<ValueId>& values, std::vector<Tensor>& tensors) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const ValueId storage = values[i] ? plan_.values[values[i]].storage : ValueId::none();
+      if (storage && plan_.values[storage].lent) borrowers_[storage].push_back(&tensors[i]);
+    }
+  };
+  for (const StepId s : plan_.steps.ids()) {
+    const Step& step = plan_.steps[s];
+    find_in(step.bottoms, bound_steps_[s].bottoms);
+    find_in(step.tops, bound_steps_[s].tops);
+    find_in(step.bottom_diffs, bound_steps_[s].bottom_diffs);
+    find_in(step.top_diffs, bound_steps_[s].top_diffs);
+  }
 }
 
 void Executor::write_constants(double scale) {
@@ -58,6 +77,7 @@ void Executor::fill_constant_sources() {
   for (const StepId s : plan_.steps.ids()) {
     if (plan_.steps[s].kind != StepKind::kSource) continue;
     for (const ValueId top : plan_.steps[s].tops) {
+      if (plan_.values[top].lent) continue;
       write(top, std::vector<float>(static_cast<size_t>(tensor(top).count()), 0.0f));
     }
     if (source_of(s)->constant()) write_constant_source(s);
@@ -119,6 +139,7 @@ std::vector<float> Executor::read(ValueId value) {
 
 void Executor::write(ValueId value, const std::vector<float>& numbers) {
   const Tensor to = tensor(value);
+  if (!to.data) return;  // of a source's batch that is not there yet: it comes with its own numbers
   std::vector<char> plain(to.desc.plain().bytes()), stored;
   from_floats(to.desc.dtype, numbers.data(), plain.data(), numbers.size());
   if (to.desc.layout) {

@@ -1,4 +1,4 @@
-// Double buffering: while the device reads one piece of page-locked memory the host fills the other.
+// The uploads of batches are made once per plan; a pass only enqueues.
 
 #include "net/run/uploads.h"
 
@@ -30,11 +30,12 @@ Uploads::Uploads(const Plan& plan, void* persistent, Device& device, Stream& com
     char* const device_memory = address(step.scratch);
     const size_t all = plan.values[step.scratch].bytes;
     const size_t bytes = step.pixels ? step.pixels->means_at() : all;
-    batches_.push_back({.step = s,
+    uploads_.push_back({.step = s,
+                        .lent = step.lends,
                         .pixels = step.pixels,
                         .device = device_memory,
                         .bytes = bytes,
-                        .host = PinnedRing(device, bytes),
+                        .host = PinnedRing(device, step.lends ? 0 : bytes),
                         .arrived = nullptr,
                         .taken = nullptr});
     if (step.pixels) send_means(*step.pixels, device_memory);
@@ -50,9 +51,9 @@ Uploads::~Uploads() {
   }
 }
 
-Uploads::Batch& Uploads::batch_of(StepId step) {
-  const auto found = std::ranges::find(batches_, step, &Batch::step);
-  assert(found != batches_.end());
+Uploads::Upload& Uploads::upload_of(StepId step) {
+  const auto found = std::ranges::find(uploads_, step, &Upload::step);
+  assert(found != uploads_.end());
   return *found;
 }
 
@@ -64,38 +65,52 @@ void Uploads::send_means(const PixelUpload& pixels, char* device) {
 
 /// Calls each(top, offset) for the tops that travel as they are.
 template <typename Each>
-void Uploads::for_plain_tops(const Batch& batch, std::span<const Tensor> tops, const Each& each) {
-  size_t at = batch.pixels ? batch.pixels->others_at() : 0;
-  for (const Tensor& top : tops.subspan(batch.pixels ? 1 : 0)) {
+void Uploads::for_plain_tops(const Upload& upload, std::span<const Tensor> tops, const Each& each) {
+  if (upload.pixels) {
+    for (size_t top = 1; top < tops.size(); ++top) each(tops[top], upload.pixels->layout().offset(top));
+    return;
+  }
+  size_t at = 0;
+  for (const Tensor& top : tops) {
     each(top, at);
     at += align_up(top.desc.bytes());
   }
 }
 
 void Uploads::send(StepId step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass) {
-  Batch& batch = batch_of(step);
-  char* const host = batch.host.next();
+  Upload& upload = upload_of(step);
+  upload.lent ? send_lent(upload, *source.ready()) : send_filled(upload, tops, source, pass);
+}
+
+/// From where the workers have written it; the source keeps that memory until the copy is done.
+void Uploads::send_lent(Upload& upload, Batch& batch) {
+  assert(batch.layout.bytes() == upload.bytes);
+  copy(upload, batch.at(0));
+  batch.reader = upload.arrived;
+}
+
+void Uploads::send_filled(Upload& upload, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass) {
+  char* const host = upload.host.next();
   std::vector<Tensor> on_host;
-  for_plain_tops(batch, tops, [&](const Tensor& top, size_t at) { on_host.push_back({top.desc, host + at}); });
-  if (batch.pixels) {
-    auto* windows = reinterpret_cast<PixelWindow*>(host);
-    source.fill_pixels(windows, reinterpret_cast<uint8_t*>(host + batch.pixels->bytes_at()), on_host, pass);
-  } else {
-    source.fill(on_host, pass);
-  }
-  if (batch.taken) stream_->wait(batch.taken);
-  stream_->copy_to_device(batch.device, host, batch.bytes);
-  batch.arrived = stream_->record();
-  batch.host.busy_until(batch.arrived);
+  for_plain_tops(upload, tops, [&](const Tensor& top, size_t at) { on_host.push_back({top.desc, host + at}); });
+  source.fill(on_host, pass);
+  copy(upload, host);
+  upload.host.busy_until(upload.arrived);
+}
+
+void Uploads::copy(Upload& upload, const char* host) {
+  if (upload.taken) stream_->wait(upload.taken);
+  stream_->copy_to_device(upload.device, host, upload.bytes);
+  upload.arrived = stream_->record();
 }
 
 void Uploads::deliver(StepId step, std::span<const Tensor> tops) {
-  Batch& batch = batch_of(step);
-  compute_.wait(batch.arrived);
-  if (batch.pixels) batch.pixels->expand(compute_, batch.device, tops[0].as<float>());
-  for_plain_tops(batch, tops,
-                 [&](const Tensor& top, size_t at) { compute_.copy(top.data, batch.device + at, top.desc.bytes()); });
-  batch.taken = compute_.record();
+  Upload& upload = upload_of(step);
+  compute_.wait(upload.arrived);
+  if (upload.pixels) upload.pixels->expand(compute_, upload.device, tops[0].as<float>());
+  for_plain_tops(upload, tops,
+                 [&](const Tensor& top, size_t at) { compute_.copy(top.data, upload.device + at, top.desc.bytes()); });
+  upload.taken = compute_.record();
 }
 
 void Uploads::send_position(uint64_t first_sample) {

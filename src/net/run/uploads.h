@@ -1,9 +1,9 @@
 /// The way of batches, and of a pass's position, into the memory of a device that is not the host.
 ///
-/// A source fills page-locked memory, one of two pieces in turn. A stream of its own copies the batch beside the work
-/// of the pass before, into device memory from where the pass takes it; images go as pixels, which the device makes
-/// numbers of (layers/data/pixel_upload.h). The host waits for nothing but a piece whose copy is still under way. One
-/// thread drives it, the executor's.
+/// Batches that a source lends lie in page-locked memory already; others are written into one of two pieces of it in
+/// turn. A stream of its own copies the batch beside the work of the pass before, into device memory from where the
+/// pass takes it; images go as pixels, which the device makes numbers of (layers/kit/pixel_upload.h). The host waits
+/// for nothing but a piece whose copy is still under way. One thread drives it, the executor's.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Uploads {
   /// Waits for copies under way.
   ~Uploads();
 
-  /// Has `source` write the batch of `pass` on the host, and starts its copy.
+  /// Starts the copy of the batch that `source` has ready, or writes for `pass`.
   void send(StepId step, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass);
   /// Has the compute stream take what was sent last into the tops, or make them from it.
   void deliver(StepId step, std::span<const Tensor> tops);
@@ -50,22 +50,27 @@ class Uploads {
   const uint64_t* position() const { return position_; }
 
  private:
-  struct Batch {
+  /// Where one source's batches go.
+  struct Upload {
     StepId step;
+    bool lent;
     std::shared_ptr<const PixelUpload> pixels;
     char* device;
-    size_t bytes;  ///< that are sent each time
-    PinnedRing host;
+    size_t bytes;     ///< that are sent each time
+    PinnedRing host;  ///< of batches that are not lent
     std::shared_ptr<Event> arrived, taken;
   };
-  Batch& batch_of(StepId step);
+  Upload& upload_of(StepId step);
+  void send_lent(Upload& upload, Batch& batch);
+  void send_filled(Upload& upload, std::span<const Tensor> tops, SourceLayer& source, const Pass& pass);
+  void copy(Upload& upload, const char* host);
   void send_means(const PixelUpload& pixels, char* device);
   template <typename Each>
-  static void for_plain_tops(const Batch& batch, std::span<const Tensor> tops, const Each& each);
+  static void for_plain_tops(const Upload& upload, std::span<const Tensor> tops, const Each& each);
 
   Stream& compute_;
   std::unique_ptr<Stream> stream_;
-  std::vector<Batch> batches_;
+  std::vector<Upload> uploads_;
   uint64_t* position_ = nullptr;
   PinnedRing positions_;
 };

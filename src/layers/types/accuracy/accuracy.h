@@ -17,6 +17,9 @@ class AccuracyLayer : public Layer {
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   bool allows_gradient(int) const override { return false; }
   bool has_backward() const override { return false; }
+  std::optional<LabelUse> label_use(const std::vector<Shape>& bottoms) const override {
+    return LabelUse{0, 1, bottoms[0][axis_], ignored()};
+  }
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>&) const override {
     return static_cast<double>(bottoms[0].count());
   }

@@ -24,6 +24,7 @@ class InnerProductLayer : public Layer {
 
   /// After infer_tops.
   const InnerProductSize& size() const { return size_; }
+  int64_t num_output() const override { return outputs(); }
   int64_t outputs() const { return param().inner_product_param().num_output(); }
   bool transposed() const { return param().inner_product_param().transpose(); }
   bool has_bias() const { return param().inner_product_param().bias_term(); }

@@ -16,6 +16,9 @@ class SoftmaxLossLayer : public Layer {
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   bool is_loss() const override { return true; }
   bool allows_gradient(int bottom) const override { return bottom == 0; }
+  std::optional<LabelUse> label_use(const std::vector<Shape>& bottoms) const override {
+    return LabelUse{0, 1, bottoms[0][axis_], normalizer_.ignored()};
+  }
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>&) const override {
     return 5 * static_cast<double>(bottoms[0].count());
   }

@@ -12,6 +12,7 @@ class SplitLayer : public Layer {
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override {
     return std::vector<Shape>(static_cast<size_t>(param().top_size()), bottoms[0]);
   }
+  bool repeats_bottom() const override { return true; }
   double forward_flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 };
 

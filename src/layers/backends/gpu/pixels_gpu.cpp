@@ -2,7 +2,7 @@
 
 #include "device/gpu/divisor.h"
 #include "device/gpu/for_each.h"
-#include "layers/types/data/pixel_upload.h"
+#include "layers/kit/pixel_upload.h"
 
 namespace robusta {
 namespace {

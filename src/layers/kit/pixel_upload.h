@@ -4,9 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "data/pixel_form.h"
-#include "device/device.h"
-#include "tensor/shape.h"
+#include "data/batch.h"
 
 namespace robusta {
 
@@ -31,17 +29,16 @@ bool register_pixel_expander(const std::string& kernel_kind, PixelExpander expan
 /// Null where the device has none.
 PixelExpander find_pixel_expander(const std::string& kernel_kind);
 
-/// The parts of the memory: windows, bytes, then what belongs to other tops, then the means, which stay.
+/// The parts of the device's memory: a batch as the host has it, then the means, which stay.
 class PixelUpload {
  public:
-  /// `top`: batch x C x H x W. `others`: bytes of the other tops.
-  PixelUpload(PixelForm form, const Shape& top, size_t others, PixelExpander expander);
+  /// REQUIRES: layout.pixels().
+  PixelUpload(PixelForm form, BatchLayout layout, PixelExpander expander);
 
-  size_t bytes_at() const { return bytes_at_; }
-  size_t others_at() const { return others_at_; }
-  size_t means_at() const { return means_at_; }
-  /// Of all parts; what is sent for each batch ends where the means begin.
-  size_t total() const { return total_; }
+  const BatchLayout& layout() const { return layout_; }
+  /// What is sent for each batch ends here.
+  size_t means_at() const { return layout_.bytes(); }
+  size_t total() const { return means_at() + align_up(form_.means.size() * sizeof(float)); }
   const PixelForm& form() const { return form_; }
 
   /// Has `stream` make the top at `out` from the parts at `memory`.
@@ -49,9 +46,7 @@ class PixelUpload {
 
  private:
   PixelForm form_;
-  int64_t batch_;
-  Extent item_;
-  size_t bytes_at_, others_at_, means_at_, total_;
+  BatchLayout layout_;
   PixelExpander expander_;
 };
 

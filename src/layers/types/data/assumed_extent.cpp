@@ -1,10 +1,9 @@
-#include "layers/types/data/synthetic.h"
+// Guesses in the order of how sure they are: crop, resize, channels of means and colours, the name of the source.
+
+#include "layers/types/data/assumed_extent.h"
 
 #include <algorithm>
 #include <cctype>
-
-#include "base/parallel.h"
-#include "base/philox.h"
 
 namespace robusta {
 namespace {
@@ -21,9 +20,8 @@ AssumedExtent guess_from(std::string source) {
 
 }  // namespace
 
-AssumedExtent assume_item_extent(const caffe::LayerParameter& param) {
-  const caffe::TransformationParameter& transform = param.transform_param();
-  AssumedExtent assumed = guess_from(param.data_param().source());
+AssumedExtent assumed_extent(const std::string& source, const caffe::TransformationParameter& transform) {
+  AssumedExtent assumed = guess_from(source);
   auto size_by = [&](int64_t height, int64_t width, const std::string& reason) {
     assumed.extent.height = height;
     assumed.extent.width = width;
@@ -39,21 +37,6 @@ AssumedExtent assume_item_extent(const caffe::LayerParameter& param) {
   if (transform.force_color()) assumed.extent.channels = 3;
   if (transform.force_gray()) assumed.extent.channels = 1;
   return assumed;
-}
-
-void fill_synthetic(std::span<const Tensor> tops, uint64_t key) {
-  dispatch(tops[0].desc.dtype, [&](auto t) {
-    using T = decltype(t);
-    T* out = tops[0].as<T>();
-    constexpr int64_t kGrain = 1 << 14;
-    parallel_for(tops[0].count(), kGrain, [=](int64_t i) {
-      const auto at = static_cast<uint64_t>(i);
-      out[i] = static_cast<T>(2 * uniform01(philox(key, 0, at / 4)[at % 4]) - 1);
-    });
-  });
-  for (const Tensor& label : tops.subspan(1)) {
-    dispatch(label.desc.dtype, [&](auto t) { std::fill_n(label.as<decltype(t)>(), label.count(), decltype(t){0}); });
-  }
 }
 
 }  // namespace robusta

@@ -1,0 +1,28 @@
+/// An image in memory, a plane per channel.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/pixels.h"
+
+namespace robusta {
+
+/// Reusing one saves the allocation.
+struct Image {
+  Extent extent;
+  std::vector<uint8_t> planes;   ///< C x H x W
+  std::vector<uint8_t> scratch;  ///< of decoders, nothing of interest
+
+  Pixels pixels() const { return {extent, planes.data(), nullptr}; }
+  uint8_t* row(int64_t channel, int64_t y) { return planes.data() + (channel * extent.height + y) * extent.width; }
+  const uint8_t* row(int64_t channel, int64_t y) const {
+    return planes.data() + (channel * extent.height + y) * extent.width;
+  }
+  void reset(const Extent& size) {
+    extent = size;
+    planes.resize(static_cast<size_t>(size.count()));
+  }
+};
+
+}  // namespace robusta

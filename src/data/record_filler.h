@@ -1,0 +1,42 @@
+/// From the bytes of a record to one sample of a batch: what a kind of source adds to those of its reader.
+///
+/// Immutable; called from many threads at once. Errors need not name the record: whoever calls adds that.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "data/batch.h"
+
+namespace robusta {
+
+/// One sample of a batch.
+struct Sample {
+  int64_t record = 0;     ///< its index in the reader
+  uint64_t position = 0;  ///< global: what is drawn for the sample depends on this and the seed alone
+  uint64_t seed = 0;      ///< random_seed of the run
+  int64_t place = 0;      ///< in the batch
+};
+
+class RecordFiller {
+ public:
+  virtual ~RecordFiller() = default;
+
+  /// The shapes of the tops for this record alone, without the axis of the batch: C x H x W and a scalar, say. Throws
+  /// Error{kData}.
+  virtual std::vector<Shape> item_shapes(std::string_view record, int64_t index) const = 0;
+  /// Writes sample.place of every top of `batch`, whose shapes are those of its first sample. Throws Error{kData},
+  /// also where this record makes other ones.
+  virtual void fill(std::string_view record, const Sample& sample, Batch& batch) const = 0;
+
+  /// What becomes of top 0's pixels where batches may hold them in place of numbers (BatchLayout::pixels); nothing:
+  /// they may not. `record` is the first one.
+  virtual std::optional<PixelForm> pixel_form(std::string_view record) const { return std::nullopt; }
+  /// The top that holds one class label per sample; -1: none does.
+  virtual int label_top() const { return -1; }
+  /// The label of this record. REQUIRES: label_top() >= 0. Throws Error{kData}.
+  virtual int label(std::string_view record, int64_t index) const { return 0; }
+};
+
+}  // namespace robusta

@@ -1,0 +1,166 @@
+// From the positions of passes to batches: everything about reading that no kind of source has to know.
+
+#include "layers/kit/prefetched_source.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/philox.h"
+#include "base/str.h"
+#include "data/open_source.h"
+#include "schema/placeholders.h"
+
+namespace robusta {
+namespace {
+
+/// The labels that a filler finds in records.
+class RecordLabels : public LabelledRecords {
+ public:
+  explicit RecordLabels(const RecordBatches& batches) : batches_(batches) {}
+  int top() const override { return batches_.filler().label_top(); }
+  const std::string& source() const override { return batches_.reader().source(); }
+  int64_t size() const override { return batches_.reader().size(); }
+  int label(int64_t index) const override { return batches_.label(index); }
+  std::string name(int64_t index) const override { return record_name(batches_.reader(), index); }
+
+ private:
+  const RecordBatches& batches_;
+};
+
+void copy_top(const float* in, const Tensor& to) {
+  constexpr int64_t kGrain = 1 << 16;
+  dispatch(to.desc.dtype, [&](auto t) {
+    auto* out = to.as<decltype(t)>();
+    parallel_ranges(to.count(), kGrain,
+                    [=](int64_t begin, int64_t end) { std::copy(in + begin, in + end, out + begin); });
+  });
+}
+
+void fill_synthetic(std::span<const Tensor> tops, uint64_t key) {
+  dispatch(tops[0].desc.dtype, [&](auto t) {
+    using T = decltype(t);
+    T* out = tops[0].as<T>();
+    constexpr int64_t kGrain = 1 << 14;
+    parallel_for(tops[0].count(), kGrain, [=](int64_t i) {
+      const auto at = static_cast<uint64_t>(i);
+      out[i] = static_cast<T>(2 * uniform01(philox(key, 0, at / 4)[at % 4]) - 1);
+    });
+  });
+  for (const Tensor& label : tops.subspan(1)) {
+    dispatch(label.desc.dtype, [&](auto t) { std::fill_n(label.as<decltype(t)>(), label.count(), decltype(t){0}); });
+  }
+}
+
+}  // namespace
+
+PrefetchedSource::PrefetchedSource(const caffe::LayerParameter& param, ReadingSettings settings)
+    : SourceLayer(param), settings_(std::move(settings)) {}
+
+PrefetchedSource::~PrefetchedSource() = default;
+
+void PrefetchedSource::open(const SourceOptions& options) {
+  const std::string source = with_rank(settings_.source, options.rank, options.ranks);
+  if (settings_.source.find("%#") != std::string::npos) ranks_ = static_cast<uint64_t>(options.ranks);
+  if (options.data.synthesize_missing && source_is_missing(source)) return stand_in(source);
+  try {
+    start(options, source);
+  } catch (Error& error) {
+    throw error.in_field(settings_.field);
+  }
+}
+
+void PrefetchedSource::start(const SourceOptions& options, const std::string& source) {
+  const bool shuffle = settings_.shuffle || (options.data.shuffle && training());
+  RecordSource opened = open_records(source);
+  batches_ = std::make_unique<RecordBatches>(std::move(opened.reader), std::move(opened.filler), name(), shuffle);
+  items_ = batches_->item_shapes(0, 0);
+  if (batches_->filler().label_top() >= 0) labels_ = std::make_unique<RecordLabels>(*batches_);
+  prefetcher_ = std::make_unique<Prefetcher>(*batches_, std::max(1, settings_.prefetch), data_threads(options.data),
+                                             *options.device);
+}
+
+void PrefetchedSource::stand_in(const std::string& source) {
+  const AssumedItem assumed = assumed_item(source);
+  items_.assign(static_cast<size_t>(param().top_size()), Shape{});
+  items_[0] = assumed.shape;
+  std::string size;
+  for (const int64_t extent : assumed.shape.dims()) size += (size.empty() ? "" : "x") + std::to_string(extent);
+  LOG_INFO << "layer " << name() << ": " << source << " does not exist; synthetic input of " << size
+           << " takes its place (" << assumed.reason << ")";
+}
+
+std::vector<Shape> PrefetchedSource::infer_tops(const std::vector<Shape>&) {
+  std::vector<Shape> tops;
+  for (const Shape& item : items_) {
+    tops.push_back(batch_of(settings_.batch, item));
+    check_extents(tops.back());
+  }
+  return tops;
+}
+
+void PrefetchedSource::set_batch(int64_t batch) {
+  if (batch <= 0) throw Error(ErrorKind::kConfig, str("a batch of ", batch, " samples is impossible"), "use 1 or more");
+  settings_.batch = batch;
+}
+
+/// Passes count in samples of the net's first source; a source with another batch size is at the same batch.
+uint64_t PrefetchedSource::own_position(uint64_t position, const Pass& pass) const {
+  if ((pass.batch == settings_.batch && ranks_ == 1) || pass.batch <= 0) return position;
+  return position / static_cast<uint64_t>(pass.batch) / ranks_ * static_cast<uint64_t>(settings_.batch);
+}
+
+int64_t PrefetchedSource::records() const {
+  return synthetic() ? 0 : batches_->reader().size() * static_cast<int64_t>(ranks_);
+}
+
+uint64_t PrefetchedSource::fingerprint() const {
+  if (synthetic() || ranks_ > 1) return 0;
+  constexpr int64_t kFirst = 16;
+  const RecordReader& reader = batches_->reader();
+  std::string text = std::to_string(reader.size());
+  for (int64_t i = 0; i < std::min(kFirst, reader.size()); ++i) text += '\n' + reader.key(i);
+  return hash_bytes(text);
+}
+
+bool PrefetchedSource::prepare(const Pass& pass) {
+  last_pass_ = pass;
+  if (synthetic()) return false;
+  report_wraps(pass);
+  ready_ = nullptr;
+  ready_ = &prefetcher_->take({pass.seed, own_position(pass.first_sample, pass), settings_.batch},
+                              own_position(pass.next_sample, pass));
+  std::vector<Shape> items;
+  for (const Shape& top : ready_->layout.tops()) items.push_back(top.slice(1, top.axes()));
+  std::swap(items, items_);
+  return items != items_;
+}
+
+/// Caffe's own line, when the last record is used up.
+void PrefetchedSource::report_wraps(const Pass& pass) const {
+  const uint64_t first = own_position(pass.first_sample, pass), next = own_position(pass.next_sample, pass);
+  const uint64_t end = next > first ? next : first + static_cast<uint64_t>(settings_.batch);
+  const uint64_t count = static_cast<uint64_t>(batches_->reader().size());
+  if (end / count > first / count) LOG_INFO << "Restarting data prefetching from start.";
+}
+
+void PrefetchedSource::fill(std::span<const Tensor> tops, const Pass& pass) {
+  if (synthetic()) return fill_synthetic(tops, random_key(pass.seed, name(), "synthetic"));
+  for (size_t top = 0; top < tops.size(); ++top) copy_top(ready_->numbers(top), tops[top]);
+}
+
+std::optional<PixelForm> PrefetchedSource::use_pixels(bool use) {
+  std::optional<PixelForm> form;
+  if (use && !synthetic()) form = batches_->pixel_form();
+  if (form.has_value() != as_pixels_) batches_->set_pixels(form.has_value());
+  as_pixels_ = form.has_value();
+  return form;
+}
+
+std::string PrefetchedSource::sample_key(uint64_t position) const {
+  if (synthetic()) return "";
+  return batches_->name(last_pass_.seed, own_position(position, last_pass_));
+}
+
+}  // namespace robusta

@@ -1,0 +1,86 @@
+/// Sources of records: positions, order, prefetching, shares of ranks and synthetic replacement, whatever is read.
+///
+/// A concrete source derives from this with two functions: how to open its reader (records by index, data/reader.h) and
+/// its filler (a record to one sample of each top, data/record_filler.h), and what its items look like when there is
+/// nothing to open. What is read and drawn depends only on the positions that the passes ask for. Reads ahead on
+/// threads of its own from the first pass on, into memory that the net reads in place (SourceLayer::ready).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/prefetcher.h"
+#include "data/record_batches.h"
+#include "layers/kit/source_layer.h"
+
+namespace robusta {
+
+/// What a prototxt says about reading.
+struct ReadingSettings {
+  std::string source;  ///< a path, with the placeholders of ranks
+  std::string field;   ///< where the prototxt has it: "data_param.source"
+  int64_t batch = 1;
+  int prefetch = 1;      ///< batches ahead
+  bool shuffle = false;  ///< each epoch in an order of its own
+};
+
+/// An open source.
+struct RecordSource {
+  std::shared_ptr<const RecordReader> reader;
+  std::unique_ptr<const RecordFiller> filler;
+};
+
+/// What stands for the items of a source that is absent: top 0 of this shape, all others scalars.
+struct AssumedItem {
+  Shape shape;
+  std::string reason;  ///< for the log
+};
+
+class PrefetchedSource : public SourceLayer {
+ public:
+  PrefetchedSource(const caffe::LayerParameter& param, ReadingSettings settings);
+  ~PrefetchedSource() override;
+
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  /// Opens the source and looks at its first record. A source that is absent is replaced by synthetic input where
+  /// DataSettings say so: top 0 uniform in [-1, 1), the others 0, a label that every net knows.
+  void open(const SourceOptions& options) override;
+  bool prepare(const Pass& pass) override;
+  void fill(std::span<const Tensor> tops, const Pass& pass) override;
+  bool lends_batches() const override { return !synthetic(); }
+  Batch* ready() override { return ready_; }
+  std::optional<PixelForm> use_pixels(bool use) override;
+  bool constant() const override { return synthetic(); }
+  double seconds_waited() const override { return prefetcher_ ? prefetcher_->seconds_waited() : 0; }
+  void set_batch(int64_t batch) override;
+  int64_t records() const override;
+  uint64_t fingerprint() const override;
+  std::string sample_key(uint64_t position) const override;
+  const LabelledRecords* labelled() const override { return labels_.get(); }
+
+ protected:
+  /// Opens what is at `source`, whose placeholders are filled in. Throws Error{kConfig, kData, kUnsupported}.
+  virtual RecordSource open_records(const std::string& source) const = 0;
+  virtual AssumedItem assumed_item(const std::string& source) const = 0;
+  /// Null while the source is synthetic, or not open.
+  const RecordBatches* batches() const { return batches_.get(); }
+
+ private:
+  bool synthetic() const { return !batches_; }
+  void start(const SourceOptions& options, const std::string& source);
+  void stand_in(const std::string& source);
+  uint64_t own_position(uint64_t position, const Pass& pass) const;
+  void report_wraps(const Pass& pass) const;
+
+  ReadingSettings settings_;
+  uint64_t ranks_ = 1;        // that have a source of their own each
+  std::vector<Shape> items_;  // of the tops as they stand
+  bool as_pixels_ = false;    // top 0
+  std::unique_ptr<RecordBatches> batches_;
+  std::unique_ptr<LabelledRecords> labels_;
+  std::unique_ptr<Prefetcher> prefetcher_;
+  Batch* ready_ = nullptr;
+  Pass last_pass_;
+};
+
+}  // namespace robusta
