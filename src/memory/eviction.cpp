@@ -102,7 +102,7 @@ bool Eviction::still_there(const Gap& gap) const {
 }
 
 Eviction::Gap Eviction::rated(BlockId index, StepId after, StepId before) const {
-  Gap gap{0, index, after, before, false};
+  Gap gap{.block = index, .after = after, .before = before};
   const double relieved = relief(gap);
   if (relieved <= 0) return gap;
   gap.score = relieved / std::max(copy_seconds(gap), kLeastSeconds);

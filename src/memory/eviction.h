@@ -25,8 +25,8 @@ class Eviction {
   enum class Away : char { kNo, kCopied, kRepeated };
   struct Gap {
     double score = 0;
-    BlockId block;
-    StepId after, before;
+    BlockId block{};
+    StepId after{}, before{};
     bool repeated = false;
     bool operator<(const Gap& other) const;
   };

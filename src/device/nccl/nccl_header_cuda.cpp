@@ -25,39 +25,27 @@ static_assert(offsetof(NcclConfig, size) == offsetof(ncclConfig_t, size) &&
               offsetof(NcclConfig, blocking) == offsetof(ncclConfig_t, blocking));
 static_assert(sizeof(NcclConfig) <= sizeof(ncclConfig_t));
 
-/// NCCL's type in the place of ours.
 template <typename T>
-struct Theirs {
+struct Is {
   using Type = T;
 };
+/// NCCL's type in the place of ours.
+template <typename T>
+struct Theirs : Is<T> {};
 template <>
-struct Theirs<NcclResult> {
-  using Type = ncclResult_t;
-};
+struct Theirs<NcclResult> : Is<ncclResult_t> {};
 template <>
-struct Theirs<NcclType> {
-  using Type = ncclDataType_t;
-};
+struct Theirs<NcclType> : Is<ncclDataType_t> {};
 template <>
-struct Theirs<NcclOperation> {
-  using Type = ncclRedOp_t;
-};
+struct Theirs<NcclOperation> : Is<ncclRedOp_t> {};
 template <>
-struct Theirs<NcclId> {
-  using Type = ncclUniqueId;
-};
+struct Theirs<NcclId> : Is<ncclUniqueId> {};
 template <>
-struct Theirs<NcclConfig> {
-  using Type = ncclConfig_t;
-};
+struct Theirs<NcclConfig> : Is<ncclConfig_t> {};
 template <>
-struct Theirs<NcclCommHandle> {
-  using Type = ncclComm_t;
-};
+struct Theirs<NcclCommHandle> : Is<ncclComm_t> {};
 template <>
-struct Theirs<NcclStreamHandle> {
-  using Type = cudaStream_t;
-};
+struct Theirs<NcclStreamHandle> : Is<cudaStream_t> {};
 template <typename T>
 requires(!std::is_function_v<T>) struct Theirs<T*> {
   using Type = typename Theirs<T>::Type*;

@@ -160,10 +160,18 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
   }
   const uint64_t* const on_device = uploads_ ? uploads_->position() : nullptr;
   const uint64_t* const position = on_device ? on_device : &pass.first_sample;
-  const bool again = step.kind == StepKind::kRepeat;
-  const KernelRun run{
-      bound.bottoms, bound.tops, bound.bottom_diffs, bound.top_diffs, bound.params, bound.accumulate, bound.saved,
-      bound.scratch, &pass,      position,           again,           &stream_};
+  const KernelRun run{.bottoms = bound.bottoms,
+                      .tops = bound.tops,
+                      .bottom_diffs = bound.bottom_diffs,
+                      .top_diffs = bound.top_diffs,
+                      .params = bound.params,
+                      .accumulate = bound.accumulate,
+                      .saved = bound.saved,
+                      .scratch = bound.scratch,
+                      .pass = &pass,
+                      .first_sample = position,
+                      .again = step.kind == StepKind::kRepeat,
+                      .stream = &stream_};
   naming_layer(unit,
                [&] { step.kind == StepKind::kBackward ? unit.kernel->backward(run) : unit.kernel->forward(run); });
 }

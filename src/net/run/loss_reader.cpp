@@ -14,8 +14,9 @@ LossReader::LossReader(const Graph& graph, const Plan& plan, Device& device) {
     const float weight = graph.versions[v].loss_weight;
     if (weight == 0 || !plan.data[v]) continue;
     const TensorDesc& desc = plan.values[plan.data[v]].desc;
-    parts_.push_back({plan.data[v], weight, desc, bytes, nullptr});
-    if (desc.layout) parts_.back().to_plain = make_reorder(desc, desc.plain());
+    std::shared_ptr<Reorder> to_plain = desc.layout ? make_reorder(desc, desc.plain()) : nullptr;
+    parts_.push_back(
+        {.value = plan.data[v], .weight = weight, .desc = desc, .offset = bytes, .to_plain = std::move(to_plain)});
     bytes += align_up(desc.bytes());
   }
   host_ = device.host_memory(bytes);

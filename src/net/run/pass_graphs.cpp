@@ -53,7 +53,7 @@ PassGraphs::Segment& PassGraphs::segment_of(StepId begin, StepId end, bool accum
   for (Segment& segment : segments_) {
     if (segment.begin == begin && segment.end == end && segment.accumulate == accumulate) return segment;
   }
-  return segments_.emplace_back(Segment{begin, end, accumulate, false, nullptr});
+  return segments_.emplace_back(Segment{.begin = begin, .end = end, .accumulate = accumulate});
 }
 
 void PassGraphs::run(Stream& stream, StepId begin, StepId end, const Pass& pass, bool accumulate,

@@ -51,7 +51,7 @@ class PassGraphs {
     StepId begin, end;
     bool accumulate;
     bool ran = false;
-    std::unique_ptr<Recording> recording;
+    std::unique_ptr<Recording> recording = nullptr;
   };
 
   bool recordable(const Step& step, const Pass& pass) const;

@@ -11,6 +11,34 @@ struct Graph::ConvolutionNames {
   cudnnBackendAttributeName_t x, w, y, window, alpha, beta;
 };
 
+const Graph::ConvolutionNames Graph::kForward{
+    .type = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+    .x = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+    .w = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+    .y = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+    .window = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+    .alpha = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+    .beta = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+};
+const Graph::ConvolutionNames Graph::kDataGradient{
+    .type = CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+    .x = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+    .w = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+    .y = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+    .window = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+    .alpha = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+    .beta = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+};
+const Graph::ConvolutionNames Graph::kFilterGradient{
+    .type = CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+    .x = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+    .w = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+    .y = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+    .window = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+    .alpha = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+    .beta = CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+};
+
 int Graph::tensor(const TensorSpec& spec) {
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, spec.id);
@@ -24,37 +52,14 @@ int Graph::tensor(const TensorSpec& spec) {
   return static_cast<int>(tensors_.size()) - 1;
 }
 
-void Graph::convolve(int x, int w, int y, const WindowSpec& window) {
-  constexpr ConvolutionNames kNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
-  add_convolution(kNames, x, w, y, window);
-}
+void Graph::convolve(int x, int w, int y, const WindowSpec& window) { add_convolution(kForward, x, w, y, window); }
 
 void Graph::data_gradient(int dy, int w, int dx, const WindowSpec& window) {
-  constexpr ConvolutionNames kNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
-  add_convolution(kNames, dx, w, dy, window);
+  add_convolution(kDataGradient, dx, w, dy, window);
 }
 
 void Graph::filter_gradient(int x, int dy, int dw, const WindowSpec& window) {
-  constexpr ConvolutionNames kNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
-  add_convolution(kNames, x, dw, dy, window);
+  add_convolution(kFilterGradient, x, dw, dy, window);
 }
 
 void Graph::add(int a, int b, int sum) { add_pointwise(CUDNN_POINTWISE_ADD, a, b, sum); }

@@ -45,6 +45,7 @@ class Graph {
 
  private:
   struct ConvolutionNames;
+  static const ConvolutionNames kForward, kDataGradient, kFilterGradient;
   void add_convolution(const ConvolutionNames& names, int x, int w, int y, const WindowSpec& window);
   void add_pointwise(cudnnPointwiseMode_t mode, int x, int b, int y);
 
