@@ -43,4 +43,15 @@ inline bool is_pointwise(std::span<const WindowAxis> axes) {
   return true;
 }
 
+/// Kernels that keep or generate something for each place along an axis decline longer ones: planning takes time and
+/// memory by the number of layers.
+inline constexpr int64_t kLongestAxis = int64_t{1} << 16;
+
+inline bool is_too_long(std::span<const WindowAxis> axes) {
+  for (const WindowAxis& axis : axes) {
+    if (axis.in > kLongestAxis || axis.out > kLongestAxis || axis.extent() > kLongestAxis) return true;
+  }
+  return false;
+}
+
 }  // namespace robusta

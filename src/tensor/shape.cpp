@@ -2,6 +2,8 @@
 
 #include "tensor/shape.h"
 
+#include <algorithm>
+
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -36,12 +38,13 @@ void check_extents(const Shape& shape) {
   constexpr int64_t kMost = int64_t{1} << 40;  // elements; 8 TiB of doubles
   int64_t product = 1;
   for (int64_t dim : shape.dims()) {
-    if (dim < 0 || (dim > 0 && product > kMost / dim)) {
+    // Parts of a shape are multiplied, too: an extent of 0 does not make the others possible.
+    if (dim < 0 || product > kMost / std::max<int64_t>(dim, 1)) {
       std::string dims;
       for (int64_t d : shape.dims()) dims += std::to_string(d) + " ";
       throw Error(ErrorKind::kConfig, "impossible shape " + dims, "check the sizes in the prototxt");
     }
-    product *= dim;
+    product *= std::max<int64_t>(dim, 1);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,12 @@ class Shape {
  private:
   std::vector<int64_t> dims_;
 };
+
+/// a x b of two that are not negative, the largest number where it would be larger: it fits nothing then.
+inline int64_t product_or_most(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
 
 /// Throws Error{kConfig} when an extent is negative or the array would have more than 2^40 elements.
 void check_extents(const Shape& shape);

@@ -120,6 +120,7 @@ std::string objection(const KernelRequest& request, const FusedConvolution& chai
   if (request.dtype() != DType::kF32) return "computes in f32";
   if (request.bottoms.size() != 1) return "takes one bottom";
   if (geometry.axes.empty() || geometry.axes.size() > 3) return "takes 1 to 3 spatial axes";
+  if (is_too_long(geometry.axes)) return "an axis is too long";
   if (request.bottoms[0].shape.axes() != static_cast<int>(geometry.axes.size()) + 2) return "wants channels on axis 1";
   if (chain.relu && !chain.relu->sign_survives()) return "a negative slope hides the sign";
   if (!chain.norm) return "";

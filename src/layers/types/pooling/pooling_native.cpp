@@ -279,6 +279,8 @@ std::unique_ptr<Kernel> make_pooling_native(const KernelRequest& request, std::s
   if (!is_f32(request, why_not)) return nullptr;
   if (layer.axes().size() > 2) {
     why_not = "takes one or two spatial axes";
+  } else if (is_too_long(layer.axes())) {
+    why_not = "an axis is too long";
   } else if (layer.has_index_top()) {
     why_not = "gives no indices";
   } else if (layer.has_empty_windows()) {

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "layers/kit/alias_kernel.h"
+#include "tensor/shape.h"
 
 namespace robusta {
 namespace {
@@ -51,7 +52,7 @@ std::pair<int, int> ReshapeLayer::replaced_axes(const Shape& bottom) const {
     throw Error(ErrorKind::kConfig, str("axis ", given.axis(), " lies outside the bottom's ", axes, " axes"))
         .in_field("reshape_param.axis");
   }
-  if (given.num_axes() < -1 || (given.num_axes() >= 0 && begin + given.num_axes() > axes)) {
+  if (given.num_axes() < -1 || given.num_axes() > axes - begin) {
     throw Error(ErrorKind::kConfig, str("num_axes ", given.num_axes(), " from axis ", begin,
                                         " on reaches beyond the bottom's ", axes, " axes"))
         .in_field("reshape_param.num_axes");
@@ -74,7 +75,7 @@ std::vector<Shape> ReshapeLayer::infer_tops(const std::vector<Shape>& bottoms) {
     }
     if (dim == 0) dim = bottom[begin + i];
     if (dim == -1) inferred = static_cast<int>(dims.size());
-    if (dim != -1) known *= dim;
+    if (dim != -1) known = product_or_most(known, dim);
     dims.push_back(dim);
   }
   const int64_t wanted = bottom.count(begin, end);

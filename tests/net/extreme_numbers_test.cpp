@@ -1,0 +1,419 @@
+// Planning with extreme numbers: every number that a layer can be given, and every extent of its bottom, at the ends of
+// its type. A net with one of them either is planned or throws an Error, in little time and memory. Types and fields
+// are found by the registry and by reflection, so that new ones are tried, too.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <limits>
+
+#include "layers/kit/layer.h"
+#include "net/net.h"
+#include "support/nets.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ROBUSTA_SANITIZED 1
+#else
+#define ROBUSTA_SANITIZED 0
+#endif
+
+namespace robusta::test {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr double kMostSeconds = ROBUSTA_SANITIZED ? 8 : 1;  // of the processor, for one net
+constexpr size_t kMostBytes = size_t{3} << 30;              // of address space; a net of 2^31 elements exceeds it
+constexpr long kMostResidentKb = 200 << 10;                 // that one net adds
+constexpr size_t kRunBytes = size_t{1} << 20;               // nets of this size are run, too
+
+/// A net of one layer, given by the layer and the shapes of its bottoms.
+struct Case {
+  caffe::LayerParameter layer;
+  std::vector<std::vector<int64_t>> bottoms;
+  bool gradients = true;
+  std::string what = "";  ///< what is extreme about it
+};
+
+// --- What is tried ---
+
+/// The ends of a field's type, as long double where they are whole numbers.
+std::vector<double> extremes(FieldDescriptor::CppType type) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  switch (type) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return {0, 1, -1, 1 << 24, 1e9, 2147483647.0, -2147483648.0};
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return {0, 1, 1 << 24, 1e9, 2147483647.0, 4294967295.0};
+    case FieldDescriptor::CPPTYPE_INT64:
+      return {0, 1, -1, 1 << 24, 1e9, 2147483647.0, 0x1p40, 0x1.fffffffffffffp62, -0x1p63};
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return {0, 1, 1 << 24, 2147483647.0, 0x1p40, 0x1.fffffffffffffp63};
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return {0, 1, -1, 2147483647.0, 0x1p40, 3e38, 1e-45, nan, inf, -inf};
+    default:
+      return {};
+  }
+}
+
+/// Sets the field, or all its elements: one where there is none.
+void set(Message& message, const FieldDescriptor* field, double value) {
+  const Reflection& r = *message.GetReflection();
+  const auto put = [&]<typename T>(T typed, auto set_one, auto set_at, auto add) {
+    if (!field->is_repeated()) return (r.*set_one)(&message, field, typed);
+    if (r.FieldSize(message, field) == 0) (r.*add)(&message, field, typed);
+    for (int i = 0; i < r.FieldSize(message, field); ++i) (r.*set_at)(&message, field, i, typed);
+  };
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return put(static_cast<int32_t>(value), &Reflection::SetInt32, &Reflection::SetRepeatedInt32,
+                 &Reflection::AddInt32);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return put(static_cast<uint32_t>(value), &Reflection::SetUInt32, &Reflection::SetRepeatedUInt32,
+                 &Reflection::AddUInt32);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return put(static_cast<int64_t>(value), &Reflection::SetInt64, &Reflection::SetRepeatedInt64,
+                 &Reflection::AddInt64);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return put(static_cast<uint64_t>(value), &Reflection::SetUInt64, &Reflection::SetRepeatedUInt64,
+                 &Reflection::AddUInt64);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return put(static_cast<float>(value), &Reflection::SetFloat, &Reflection::SetRepeatedFloat,
+                 &Reflection::AddFloat);
+    default:
+      return put(value, &Reflection::SetDouble, &Reflection::SetRepeatedDouble, &Reflection::AddDouble);
+  }
+}
+
+/// A number of a layer: the messages on the way to it, and its field.
+struct Place {
+  std::vector<const FieldDescriptor*> way;
+  const FieldDescriptor* field;
+
+  void set_in(Message& message, double value) const {
+    Message* at = &message;
+    for (const FieldDescriptor* step : way) {
+      const Reflection& r = *at->GetReflection();
+      if (!step->is_repeated()) {
+        at = r.MutableMessage(at, step);
+      } else {
+        at = r.FieldSize(*at, step) > 0 ? r.MutableRepeatedMessage(at, step, 0) : r.AddMessage(at, step);
+      }
+    }
+    set(*at, field, value);
+  }
+  std::string name() const {
+    std::string text;
+    for (const FieldDescriptor* step : way) text += step->name() + ".";
+    return text + field->name();
+  }
+};
+
+std::string letters(std::string name) {
+  if (name.ends_with("_param")) name.resize(name.size() - 6);
+  std::erase(name, '_');
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+void add_places(const google::protobuf::Descriptor* message, std::vector<const FieldDescriptor*> way,
+                std::vector<Place>& places) {
+  constexpr size_t kDeepest = 4;
+  for (int i = 0; i < message->field_count(); ++i) {
+    const FieldDescriptor* field = message->field(i);
+    if (!extremes(field->cpp_type()).empty()) places.push_back({way, field});
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || way.size() >= kDeepest) continue;
+    way.push_back(field);
+    add_places(field->message_type(), way, places);
+    way.pop_back();
+  }
+}
+
+/// The numbers of the layer itself, and of the messages that the type's name speaks of: "convolution_param" of
+/// Deconvolution, "loss_param" of SoftmaxWithLoss.
+std::vector<Place> places_of(const std::string& type) {
+  std::vector<Place> places;
+  const google::protobuf::Descriptor* layer = caffe::LayerParameter::descriptor();
+  for (int i = 0; i < layer->field_count(); ++i) {
+    const FieldDescriptor* field = layer->field(i);
+    if (!extremes(field->cpp_type()).empty()) places.push_back({{}, field});
+    const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (is_message && (field->name() == "param" || letters(type).find(letters(field->name())) != std::string::npos)) {
+      add_places(field->message_type(), {field}, places);
+    }
+  }
+  return places;
+}
+
+/// What fields of these names are set to where a layer of the type is not planned without.
+void fill_in(Message& message, bool all) {
+  const Reflection& r = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    if (field->name() == "num_output" || field->name() == "kernel_size") set(message, field, 3);
+    if (field->name() == "slice_point" && all) set(message, field, 1);
+    if (field->name() == "shape" && field->message_type()) {
+      Message* shape = field->is_repeated() ? r.AddMessage(&message, field) : r.MutableMessage(&message, field);
+      for (const int64_t dim : {2, 3, 8, 8}) {
+        shape->GetReflection()->AddInt64(shape, shape->GetDescriptor()->FindFieldByName("dim"), dim);
+      }
+    }
+  }
+}
+
+caffe::NetParameter net_of(const Case& what) {
+  caffe::NetParameter net;
+  caffe::LayerParameter layer = what.layer;
+  for (size_t i = 0; i < what.bottoms.size(); ++i) {
+    caffe::LayerParameter& input = *net.add_layer();
+    const std::string name = "bottom" + std::to_string(i);
+    input.set_name(name);
+    input.set_type("Input");
+    input.add_top(name);
+    for (const int64_t dim : what.bottoms[i]) {
+      caffe::BlobShape& shape = input.input_param().shape_size() > 0 ? *input.mutable_input_param()->mutable_shape(0)
+                                                                     : *input.mutable_input_param()->add_shape();
+      shape.add_dim(dim);
+    }
+    layer.add_bottom(name);
+  }
+  *net.add_layer() = layer;
+  return net;
+}
+
+/// Plans the net, with gradients of everything, and runs it once where it is small.
+void try_it(const Case& what) {
+  caffe::NetParameter param = net_of(what);
+  param.set_force_backward(what.gradients);
+  NetOptions options;
+  options.backward = what.gradients;
+  options.plan_only = true;
+  size_t bytes = 0;
+  {
+    const Net net(net_def(param.DebugString()), options);
+    bytes = net.plan().arena_bytes;
+    for (const ParamPtr& p : net.params()) bytes += p->desc.bytes();
+    for (const Node& node : net.graph().nodes) {
+      for (const int v : node.tops)
+        bytes += static_cast<size_t>(net.graph().versions[static_cast<size_t>(v)].shape.count());
+    }
+  }
+  if (bytes > kRunBytes) return;
+  options.plan_only = false;
+  Net net(net_def(param.DebugString()), options);
+  const Pass pass{.seed = 1, .first_sample = 0, .next_sample = net.batch(), .batch = net.batch()};
+  net.forward(pass);
+  if (what.gradients) net.backward(pass, false);
+}
+
+bool can_be_planned(const Case& what) {
+  try {
+    try_it(what);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The plainest layer of the type with so many bottoms, the others of shape `second`.
+Case plain_case(const std::string& type, size_t bottoms, const std::vector<int64_t>& second) {
+  Case plain;
+  plain.layer.set_name("layer");
+  plain.layer.set_type(type);
+  plain.layer.add_top("top");
+  for (size_t i = 0; i < bottoms; ++i) {
+    plain.bottoms.push_back(i == 0 ? std::vector<int64_t>{2, 3, 8, 8} : second);
+  }
+  return plain;
+}
+
+/// Fills in the messages that the type's name speaks of. `all`: two tops, too.
+void fill_in_messages(caffe::LayerParameter& layer, bool all) {
+  for (int i = 0; i < layer.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = layer.GetDescriptor()->field(i);
+    const bool of_type = field->message_type() && !field->is_repeated() &&
+                         letters(layer.type()).find(letters(field->name())) != std::string::npos;
+    if (of_type) fill_in(*layer.GetReflection()->MutableMessage(&layer, field), all);
+  }
+  if (all) layer.add_top("top2");
+}
+
+/// What may be needed for a layer of the type to be planned, the simplest first.
+std::vector<Case> candidates_for(const std::string& type) {
+  std::vector<Case> candidates;
+  for (const int filled : {0, 1, 2}) {
+    for (const size_t bottoms : {1, 2, 0, 3}) {
+      for (const auto& second : {std::vector<int64_t>{2, 3, 8, 8}, {2, 1, 8, 8}, {2}}) {
+        Case candidate = plain_case(type, bottoms, second);
+        if (filled > 0) fill_in_messages(candidate.layer, filled == 2);
+        candidates.push_back(candidate);
+        candidate.gradients = false;
+        candidates.push_back(candidate);
+        candidate.layer.clear_top();
+        candidates.push_back(candidate);
+      }
+    }
+  }
+  return candidates;
+}
+
+/// A layer of the type that is planned; the plainest one where none is found.
+Case base_of(const std::string& type) {
+  const std::vector<Case> candidates = candidates_for(type);
+  const auto planned = std::find_if(candidates.begin(), candidates.end(), can_be_planned);
+  return planned == candidates.end() ? candidates[0] : *planned;
+}
+
+std::vector<Case> cases_of(const std::string& type, const Case& base) {
+  std::vector<Case> cases;
+  const std::vector<Place> places = places_of(type);
+  for (const Place& place : places) {
+    for (const double value : extremes(place.field->cpp_type())) {
+      Case one = base;
+      place.set_in(one.layer, value);
+      one.what = place.name() + ": " + std::to_string(value);
+      cases.push_back(std::move(one));
+    }
+  }
+  // Two at a time, since one alone is often refused for not fitting the others.
+  for (size_t a = 0; a < places.size(); ++a) {
+    for (size_t b = a + 1; b < places.size(); ++b) {
+      const auto is_size = [](const Place& p) {
+        return p.field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ||
+               p.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32 ||
+               p.field->cpp_type() == FieldDescriptor::CPPTYPE_INT64;
+      };
+      if (places[a].way != places[b].way || !is_size(places[a]) || !is_size(places[b])) continue;
+      for (const double value : {16777216.0, 1073741824.0}) {
+        Case two = base;
+        places[a].set_in(two.layer, value);
+        places[b].set_in(two.layer, value);
+        two.what = places[a].name() + " and " + places[b].name() + ": " + std::to_string(value);
+        cases.push_back(std::move(two));
+      }
+    }
+  }
+  for (const int64_t extent :
+       {int64_t{1} << 20, int64_t{1000000000}, int64_t{2147483647}, int64_t{1} << 40, INT64_MAX}) {
+    for (size_t axis = 0; axis < 4 && !base.bottoms.empty(); ++axis) {
+      for (const bool small : {false, true}) {
+        Case one = base;
+        for (auto& bottom : one.bottoms) {
+          if (small) std::fill(bottom.begin(), bottom.end(), 1);
+          if (axis < bottom.size()) bottom[axis] = extent;
+        }
+        one.what =
+            "extent " + std::to_string(extent) + " of axis " + std::to_string(axis) + (small ? ", others 1" : "");
+        cases.push_back(std::move(one));
+      }
+    }
+  }
+  return cases;
+}
+
+// --- In a process of its own, with limits ---
+
+/// What the child tells the parent, in memory of both.
+struct Progress {
+  size_t at;         ///< the case that is being tried
+  char fault[4096];  ///< what was wrong with one that went on; "" when nothing was
+};
+
+double processor_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+long resident_kb() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+void set_limits() {
+  omp_set_num_threads(1);  // the threads of the parent are not there
+  rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  if (!ROBUSTA_SANITIZED) {
+    rlimit memory{kMostBytes, kMostBytes};
+    setrlimit(RLIMIT_AS, &memory);
+  }
+}
+
+void try_cases(const std::vector<Case>& cases, Progress& progress) {
+  set_limits();
+  for (; progress.at < cases.size(); ++progress.at) {
+    const Case& one = cases[progress.at];
+    const double begin = processor_seconds();
+    const long resident = resident_kb();
+    rlimit time{static_cast<rlim_t>(begin + 2 * kMostSeconds + 2), RLIM_INFINITY};
+    setrlimit(RLIMIT_CPU, &time);
+    std::string fault;
+    try {
+      try_it(one);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInternal) fault = std::string("is called a defect: ") + error.what();
+    } catch (const std::exception& error) {
+      fault = std::string("throws ") + error.what();
+    }
+    const double seconds = processor_seconds() - begin;
+    if (seconds > kMostSeconds) fault += " takes " + std::to_string(seconds) + " s";
+    if (!ROBUSTA_SANITIZED && resident_kb() - resident > kMostResidentKb) {
+      fault += " takes " + std::to_string((resident_kb() - resident) >> 10) + " MiB";
+    }
+    if (fault.empty()) continue;
+    std::snprintf(progress.fault, sizeof progress.fault, "%s", fault.c_str());
+    _exit(1);  // the parent goes on behind it
+  }
+  _exit(0);
+}
+
+class ExtremeNumbers : public testing::TestWithParam<std::string> {};
+
+TEST_P(ExtremeNumbers, ArePlannedOrRefused) {
+  const Case base = base_of(GetParam());
+  const std::vector<Case> cases = cases_of(GetParam(), base);
+  void* const shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  Progress& progress = *static_cast<Progress*>(shared);
+  while (progress.at < cases.size()) {
+    progress.fault[0] = 0;
+    const pid_t child = fork();
+    if (child == 0) try_cases(cases, progress);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) break;
+    const std::string fault =
+        WIFSIGNALED(status) ? std::string("ends with signal: ") + strsignal(WTERMSIG(status)) : progress.fault;
+    ADD_FAILURE() << GetParam() << ", " << cases[progress.at].what << ": " << fault;
+    ++progress.at;
+  }
+  munmap(shared, sizeof(Progress));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, ExtremeNumbers, testing::ValuesIn(layer_types()),
+                         [](const auto& info) { return info.param; });
+
+/// Else the numbers of a type that nothing can be planned of would be tried in vain.
+TEST(ExtremeNumbersBase, EveryTypeIsPlannedWithOrdinaryNumbers) {
+  for (const std::string& type : layer_types()) {
+    if (type != "Data") EXPECT_TRUE(can_be_planned(base_of(type))) << type;
+  }
+}
+
+}  // namespace
+}  // namespace robusta::test
