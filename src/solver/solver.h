@@ -28,7 +28,7 @@
 #include "solver/reports/speed_meter.h"
 #include "solver/reports/timeline/timeline.h"
 #include "solver/reports/training_log.h"
-#include "solver/update/lr_policy.h"
+#include "solver/update/schedule.h"
 #include "solver/update/updater.h"
 
 namespace robusta {

@@ -1,4 +1,4 @@
-#include "solver/update/lr_policy.h"
+#include "solver/update/schedule.h"
 
 #include <gtest/gtest.h>
 

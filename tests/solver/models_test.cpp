@@ -7,7 +7,7 @@
 
 #include "schema/read_text.h"
 #include "solver/files/net_defs.h"
-#include "solver/update/lr_policy.h"
+#include "solver/update/schedule.h"
 #include "solver/update/update_rule.h"
 #include "support/places.h"
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -23,13 +24,13 @@ struct Bench {
     task.count = static_cast<int64_t>(count);
     task.weights = w.data();
     task.gradient = g.data();
-    task.history[0] = h0.data();
-    task.history[1] = h1.data();
+    task.history = histories;
   }
   void apply() { rule->apply({&task, 1}); }
 
   std::unique_ptr<UpdateRule> rule;
   std::vector<T> w, g, h0, h1;
+  std::array<void*, 2> histories = {h0.data(), h1.data()};
   UpdateTask task;
 };
 
@@ -120,13 +121,13 @@ TEST(UpdateRule, L1DecaysBySign) {
 
 /// Sizes around the vector width and the grain of the threads: every element must get the same treatment.
 TEST(UpdateRule, EveryElementOfLargeArraysInF32) {
-  for (const char* type : {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}) {
+  for (const std::string& type : update_rule_types()) {
     for (const size_t count : {size_t{1}, size_t{7}, size_t{33}, size_t{40000}, size_t{100003}}) {
-      Bench<float> many(std::string("type: '") + type + "'", count);
-      Bench<float> one(std::string("type: '") + type + "'");
+      Bench<float> many("type: '" + type + "'", count);
+      Bench<float> one("type: '" + type + "'");
       for (UpdateTask* task : {&many.task, &one.task}) {
         task->rate = 0.1, task->decay = 0.01, task->gradient_scale = 0.5;
-        task->momentum = one.rule->histories() == 2 || std::string(type) == "SGD" ? 0.9 : 0;
+        task->momentum = one.rule->histories() == 2 || type == "SGD" ? 0.9 : 0;
       }
       for (size_t i = 0; i < count; ++i) {
         many.w[i] = 0.5f + static_cast<float>(i % 5);
@@ -179,6 +180,7 @@ std::vector<float> updated_on_a_gpu(const std::string& type, bool together, size
   const auto stream = device.make_stream();
   const auto rule = make_update_rule(solver("type: '" + type + "'"));
   std::vector<std::vector<float>> arrays;
+  std::vector<std::array<void*, 2>> histories(70);
   std::vector<UpdateTask> tasks;
   for (int p = 0; p < 70; ++p) {
     UpdateTask task;
@@ -191,8 +193,9 @@ std::vector<float> updated_on_a_gpu(const std::string& type, bool together, size
     }
     task.weights = arrays.end()[-4].data() + apart;
     task.gradient = arrays.end()[-3].data() + apart;
-    task.history[0] = arrays.end()[-2].data() + apart;
-    task.history[1] = arrays.end()[-1].data() + apart;
+    std::array<void*, 2>& history = histories[static_cast<size_t>(p)];
+    history = {arrays.end()[-2].data() + apart, arrays.end()[-1].data() + apart};
+    task.history = history;
     task.rate = 0.01 * p;
     task.momentum = 0.9;
     task.decay = 0.001 * p;
@@ -210,7 +213,7 @@ std::vector<float> updated_on_a_gpu(const std::string& type, bool together, size
 }
 
 TEST(UpdateRule, ManyParametersAtOnceOnAGpu) {
-  for (const char* type : {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}) {
+  for (const std::string& type : update_rule_types()) {
     const std::vector<float> together = updated_on_a_gpu(type, true);
     EXPECT_EQ(together, updated_on_a_gpu(type, false)) << type;
     EXPECT_EQ(together, updated_on_a_gpu(type, true, 1)) << type << ", element by element";

@@ -1,8 +1,8 @@
-/// Learning rates over the course of training: the policies of BVLC, Intel and NVIDIA, and cosine.
+/// Learning rates over the course of training: the contract of policies, and their registry.
 ///
 /// A policy is a pure function of the number of iterations done, but for those that remember (multistep, plateau): what
-/// they remember is a PolicyState, which the caller keeps and saves. The parameters are checked when a schedule is
-/// made.
+/// they remember is a PolicyState, which the caller keeps and saves. A policy is one file in policies/ and registers
+/// itself; its settings are checked when it is made.
 #pragma once
 
 #include <cstdint>
@@ -21,33 +21,24 @@ struct PolicyState {
   int iter_last_event = 0;     ///< plateau: iteration at which that fell or a step was taken
 };
 
+struct LrPolicy {
+  /// The rate of the iteration after `t` finished ones.
+  std::function<double(int64_t t, double smoothed_loss, PolicyState& state)> rate;
+  bool needs_loss = false;  ///< rate() looks at the loss
+};
+
+/// The policy named by `lr_policy`. Throws Error{kConfig} at the line of the field for an unknown name (with the
+/// nearest one) and for settings that the policy cannot have.
+LrPolicy make_lr_policy(const SolverDef& solver);
+
 /// Names of all policies, sorted.
 std::vector<std::string> lr_policy_names();
 
-/// Rate, momentum and weight decay of every iteration.
-class Schedule {
- public:
-  /// Throws Error{kConfig} at the line of the field: unknown policy (with the nearest name), stepsize 0, ...
-  explicit Schedule(const SolverDef& solver);
+/// At namespace scope: `static const bool registered = register_lr_policy("fixed", make_fixed);`
+bool register_lr_policy(const std::string& name, LrPolicy (*make)(const SolverDef&));
 
-  /// The rate of the iteration after `t` finished ones. `smoothed_loss` counts for plateau alone. To be called once per
-  /// iteration, as a policy with memory takes at most one step per call.
-  double rate(int64_t t, double smoothed_loss, PolicyState& state) const;
-
-  /// Whether rate() looks at the loss.
-  bool needs_loss() const { return param_.lr_policy() == "plateau"; }
-
-  /// NVIDIA's momentum_policy: fixed, poly or opt.
-  double momentum(int64_t t, double rate) const;
-
-  /// NVIDIA's weight_decay_policy: fixed or poly.
-  double weight_decay(int64_t t) const;
-
- private:
-  using Policy = std::function<double(int64_t t, double smoothed_loss, PolicyState& state)>;
-
-  caffe::SolverParameter param_;
-  Policy policy_;
-};
+/// Throws Error{kConfig} at the line of `field`, in which a name that is not known was given.
+void require_known(const SolverDef& solver, const char* field, const std::string& given,
+                   const std::vector<std::string>& known);
 
 }  // namespace robusta

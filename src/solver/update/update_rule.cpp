@@ -1,3 +1,4 @@
+// The registry of update rules. Rules register when the program is loaded, in any order; names are looked up later.
 #include "solver/update/update_rule.h"
 
 #include <map>
@@ -10,46 +11,66 @@
 namespace robusta {
 namespace {
 
-using RuleKey = std::pair<std::string, std::string>;
-
-std::map<RuleKey, DeviceRule>& device_rules() {
-  static std::map<RuleKey, DeviceRule> all;
+std::map<std::string, RuleFactory>& factories() {
+  static std::map<std::string, RuleFactory> all;
   return all;
 }
 
-}  // namespace
+using DeviceAndType = std::pair<std::string, std::string>;
 
-bool register_device_rule(const std::string& kernel_kind, const std::string& rule, DeviceRule apply) {
-  return device_rules().emplace(RuleKey{kernel_kind, rule}, apply).second;
+std::map<DeviceAndType, DeviceRule>& device_rules() {
+  static std::map<DeviceAndType, DeviceRule> all;
+  return all;
 }
 
-DeviceRule device_rule(std::string_view kernel_kind, const std::string& rule) {
-  const auto found = device_rules().find({std::string(kernel_kind), rule});
-  if (found != device_rules().end()) return found->second;
-  throw Error(ErrorKind::kUnsupported, str("solver type ", rule, " does not run on this device (", kernel_kind, ")"));
-}
-
-std::unique_ptr<UpdateRule> make_update_rule(const SolverDef& solver) {
-  static const std::map<std::string, std::unique_ptr<UpdateRule> (*)(const SolverDef&)> kRules = {
-      {"AdaDelta", make_adadelta}, {"AdaGrad", make_adagrad}, {"Adam", make_adam},
-      {"Nesterov", make_nesterov}, {"RMSProp", make_rmsprop}, {"SGD", make_sgd},
-  };
+[[noreturn]] void refuse_type(const SolverDef& solver) {
   const std::string& type = solver.param.type();
-  const auto rule = kRules.find(type);
-  if (rule != kRules.end()) return rule->second(solver);
-  std::vector<std::string> names;
+  const std::vector<std::string> known = update_rule_types();
   std::string list;
-  for (const auto& [name, make] : kRules) {
-    names.push_back(name);
-    list += (list.empty() ? "" : ", ") + name;
-  }
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
   if (type == "SAG") {
     throw Error(ErrorKind::kUnsupported, "solver type \"SAG\" (NVIDIA) is not in this build", "known: " + list)
         .at(solver.where("type"));
   }
-  throw Error(ErrorKind::kConfig, str("unknown solver type \"", type, "\"", did_you_mean(type, names)),
+  throw Error(ErrorKind::kConfig, str("unknown solver type \"", type, "\"", did_you_mean(type, known)),
               "known: " + list)
       .at(solver.where("type"));
+}
+
+}  // namespace
+
+bool register_update_rule(const std::string& type, RuleFactory make) {
+  return factories().emplace(type, std::move(make)).second;
+}
+
+std::vector<std::string> update_rule_types() {
+  std::vector<std::string> types;
+  for (const auto& [type, make] : factories()) types.push_back(type);
+  return types;
+}
+
+std::unique_ptr<UpdateRule> make_update_rule(const SolverDef& solver) {
+  const auto found = factories().find(solver.param.type());
+  if (found == factories().end()) refuse_type(solver);
+  return found->second(solver);
+}
+
+bool register_device_rule(const std::string& kernel_kind, const std::string& type, DeviceRule apply) {
+  return device_rules().emplace(DeviceAndType{kernel_kind, type}, apply).second;
+}
+
+DeviceRule device_rule(std::string_view kernel_kind, const std::string& type) {
+  const auto found = device_rules().find({std::string(kernel_kind), type});
+  if (found != device_rules().end()) return found->second;
+  throw Error(ErrorKind::kUnsupported, str("solver type ", type, " does not run on this device (", kernel_kind, ")"));
+}
+
+void require_no_momentum(const SolverDef& solver) {
+  const float momentum = solver.param.momentum();
+  if (momentum == 0 && solver.param.momentum_policy() == "fixed") return;
+  throw Error(ErrorKind::kConfig, str("momentum ", momentum, " with solver type ", solver.param.type()),
+              str(solver.param.type(), " has no momentum: remove it or set it to 0"))
+      .at(solver.where("momentum"));
 }
 
 }  // namespace robusta

@@ -1,3 +1,5 @@
+// The order of an update: average over ranks, undo the loss scale, clip (Pascanu, Mikolov and Bengio 2013, "On the
+// difficulty of training recurrent neural networks", algorithm 1), 1/iter_size, decay, rule.
 #include "solver/update/updater.h"
 
 #include <algorithm>
@@ -41,20 +43,25 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       ranks_(ranks),
       l1_(wants_l1(solver)) {
   if (solver.param.local_lr_auto()) trust_ = solver.param.local_gw_ratio();
+  allocate_histories();
+}
+
+/// In the order of a .solverstate: all parameters' first arrays, then all second ones.
+void Updater::allocate_histories() {
   const auto kinds = static_cast<size_t>(rule_->histories());
   size_t bytes = 0;
-  for (const ParamPtr& param : net.params()) bytes += align_up(param->desc.bytes());
+  for (const ParamPtr& param : net_.params()) bytes += align_up(param->desc.bytes());
   memory_ = DeviceBuffer(device_, bytes * kinds);
-  if (memory_.bytes() > 0) net.stream().fill_zero(memory_.data(), memory_.bytes());
+  if (memory_.bytes() > 0) net_.stream().fill_zero(memory_.data(), memory_.bytes());
   size_t at = 0;
-  for (const ParamPtr& param : net.params()) {
-    Slot slot{param, {nullptr, nullptr}, false};
+  for (const ParamPtr& param : net_.params()) {
+    Slot slot{param, {}, false};
     for (size_t kind = 0; kind < kinds; ++kind) {
-      slot.history[kind] = static_cast<char*>(memory_.data()) + kind * bytes + at;
+      slot.history.push_back(static_cast<char*>(memory_.data()) + kind * bytes + at);
     }
     at += align_up(param->desc.bytes());
     slot_of_[param.get()] = slots_.size();
-    slots_.push_back(slot);
+    slots_.push_back(std::move(slot));
   }
 }
 
@@ -83,22 +90,23 @@ void Updater::ready(Param& param) {
 
 void Updater::finish() {
   if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
-  double scale = 1;
-  if (clips() || now_.loss_scale > 0) {
-    std::vector<Tensor> gradients;
-    for (const Slot& slot : slots_) gradients.push_back(slot.param->gradient());
-    double square_sum = 0;
-    for (const Norms& norms : norms_.read(gradients)) {
-      skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));
-      square_sum += norms.square_sum;
-    }
-    if (clips() && !skipped_) scale = clip_scale(square_sum);
-  }
+  const double scale = clips() || now_.loss_scale > 0 ? inspect_gradients() : 1;
   for (Slot& slot : slots_) {
     if (skipped_) slot.done = true;
     if (!slot.done) enlist(slot, scale);
   }
   launch();
+}
+
+double Updater::inspect_gradients() {
+  std::vector<Tensor> gradients;
+  for (const Slot& slot : slots_) gradients.push_back(slot.param->gradient());
+  double square_sum = 0;
+  for (const Norms& norms : norms_.read(gradients)) {
+    skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));
+    square_sum += norms.square_sum;
+  }
+  return clips() && !skipped_ ? clip_scale(square_sum) : 1;
 }
 
 void Updater::enlist(Slot& slot, double gradient_scale) {
@@ -112,8 +120,7 @@ void Updater::enlist(Slot& slot, double gradient_scale) {
   task.count = param.desc.count();
   task.weights = param.data;
   task.gradient = param.diff;
-  task.history[0] = slot.history[0];
-  task.history[1] = slot.history[1];
+  task.history = slot.history;
   task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
   task.rate = rate_of(param, task.gradient_scale);
   task.decay = decay;

@@ -57,12 +57,15 @@ class Updater : public GradientSink {
  private:
   struct Slot {
     ParamPtr param;
-    void* history[2] = {nullptr, nullptr};
+    std::vector<void*> history;  ///< arrays, as many as the rule wants
     bool done = false;
   };
 
+  void allocate_histories();
   void enlist(Slot& slot, double gradient_scale);
   void launch();
+  /// Reads all gradients: by which factor they are clipped, and whether the iteration is skipped.
+  double inspect_gradients();
   double clip_scale(double square_sum) const;
   double loss_scale() const { return now_.loss_scale > 0 ? now_.loss_scale : 1; }
   double rate_of(const Param& param, double gradient_scale);

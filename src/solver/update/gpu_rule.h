@@ -1,0 +1,113 @@
+/// Update rules in a GPU's memory: one fused pass, as on the host, over many parameters in one launch. For files named
+/// *_gpu.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "device/gpu/pack.h"
+#include "solver/update/rule_element.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// One parameter, by packs of kWidth elements, the last of which may be short.
+template <template <typename> class Element>
+struct UpdateEach {
+  static constexpr int kWidth = kPackWidth<float>;
+  static constexpr int kHistories = Element<float>::kTraits.histories;
+  Element<float> element;
+  DecayedGradient<float> decayed;
+  const float* gradient;
+  float *w, *h[std::max(kHistories, 1)];
+  int64_t count, in_packs;  ///< the first `in_packs` elements are whole packs
+  ROBUSTA_GPU void operator()(int64_t pack) const {
+    const int64_t first = pack * kWidth;
+    if (first < in_packs) return run<kWidth>(first, std::make_integer_sequence<int, kHistories>());
+    ROBUSTA_NO_UNROLL for (int64_t i = first; i < first + kWidth && i < count; ++i) {
+      run<1>(i, std::make_integer_sequence<int, kHistories>());
+    }
+  }
+
+ private:
+  template <int N, int... I>
+  ROBUSTA_GPU void run(int64_t i, std::integer_sequence<int, I...>) const {
+    const Pack<float, N> gradients = load_pack<N>(gradient + i);
+    Pack<float, N> weights = load_pack<N>(w + i);
+    [[maybe_unused]] Pack<float, N> histories[] = {load_pack<N>(h[I] + i)..., {}};
+    for (int k = 0; k < N; ++k) {
+      element(weights.at[k], decayed(gradients.at[k], weights.at[k]), histories[I].at[k]...);
+    }
+    store_pack(weights, w + i);
+    (store_pack(histories[I], h[I] + i), ...);
+  }
+};
+
+template <template <typename> class Element>
+UpdateEach<Element> update_each(const UpdateTask& task, const caffe::SolverParameter& settings) {
+  using Each = UpdateEach<Element>;
+  assert(task.dtype == DType::kF32);
+  Each each{Element<float>(task, settings),
+            DecayedGradient<float>(task, Element<float>::kTraits),
+            static_cast<const float*>(task.gradient),
+            static_cast<float*>(task.weights),
+            {},
+            task.count,
+            0};
+  bool packs = on_packs(each.gradient, each.w);
+  for (int i = 0; i < Each::kHistories; ++i) {
+    each.h[i] = static_cast<float*>(task.history[static_cast<size_t>(i)]);
+    packs = packs && on_packs(each.h[i]);
+  }
+  if (packs) each.in_packs = task.count / Each::kWidth * Each::kWidth;
+  return each;
+}
+
+/// Parameters one after the other, as one range of packs: most are too small for a launch of their own. By value a
+/// kernel takes 4 KB.
+template <template <typename> class Element>
+struct UpdateTogether {
+  static constexpr size_t kMost =
+      std::min<size_t>(32, (4000 - 2 * sizeof(int64_t)) / (sizeof(UpdateEach<Element>) + sizeof(int64_t)));
+  UpdateEach<Element> each[kMost];
+  int64_t begin[kMost + 1];  ///< of each in the range
+  int count;
+  ROBUSTA_GPU void operator()(int64_t pack) const {
+    int found = 0;
+    for (int end = count; end - found > 1;) {
+      const int middle = (found + end) / 2;
+      if (pack >= begin[middle]) {
+        found = middle;
+      } else {
+        end = middle;
+      }
+    }
+    each[found](pack - begin[found]);
+  }
+};
+
+template <template <typename> class Element, size_t... I>
+UpdateTogether<Element> update_together(std::span<const UpdateTask> tasks, const caffe::SolverParameter& settings,
+                                        std::index_sequence<I...>) {
+  UpdateTogether<Element> all{
+      {update_each<Element>(tasks[std::min(I, tasks.size() - 1)], settings)...}, {}, static_cast<int>(tasks.size())};
+  constexpr int64_t kWidth = UpdateEach<Element>::kWidth;
+  for (size_t t = 0; t < tasks.size(); ++t) all.begin[t + 1] = all.begin[t] + (tasks[t].count + kWidth - 1) / kWidth;
+  return all;
+}
+
+template <template <typename> class Element>
+void update_on_gpu(std::span<const UpdateTask> tasks, const caffe::SolverParameter& settings) {
+  constexpr size_t kMost = UpdateTogether<Element>::kMost;
+  while (!tasks.empty()) {
+    const auto some = tasks.first(std::min(tasks.size(), kMost));
+    const auto body = update_together<Element>(some, settings, std::make_index_sequence<kMost>());
+    static_assert(sizeof body <= 4000);
+    for_each(some[0].stream, body.begin[some.size()], body);
+    tasks = tasks.subspan(some.size());
+  }
+}
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
