@@ -1,3 +1,4 @@
+// The order of the merged states and of the test nets is Caffe's, which decides which layers a net has.
 #include "solver/files/net_defs.h"
 
 #include "base/str.h"

@@ -1,7 +1,8 @@
 /// Snapshots: writing them, choosing one, reading them back.
 ///
-/// A snapshot is a pair PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate. The model is written first and the
-/// state last, each whole or not at all, so that a state never lies without its model.
+/// A snapshot is a pair PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, or the same with the endings of another
+/// format (model_format.h). The model is written first and the state last, each whole or not at all, so that a state
+/// never lies without its model.
 #pragma once
 
 #include <string>
@@ -9,18 +10,14 @@
 #include "net/net.h"
 #include "schema/source.h"
 #include "schema/weights_file.h"
+#include "solver/files/snapshot_names.h"
 #include "solver/files/training_state.h"
 #include "solver/update/updater.h"
 
 namespace robusta {
 
-struct SnapshotPaths {
-  std::string model, state;
-};
-SnapshotPaths snapshot_paths(const std::string& prefix, int iter);
-
-/// Throws what would make every snapshot fail: Error{kUnsupported} for HDF5, Error{kOutput} for an unwritable prefix
-/// and for files of 2 GiB and more. For before training starts.
+/// Throws what would make every snapshot fail: Error{kUnsupported} for a format not in this build, Error{kOutput} for
+/// an unwritable prefix and for files that the format cannot hold. For before training starts.
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater);
 
 /// Removes what snapshots of this prefix left that were cut off by the end of their process, and logs it. (Those being

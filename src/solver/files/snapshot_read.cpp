@@ -1,11 +1,11 @@
+// Reading back: the file's content decides on its format, and what does not fit the net is refused before anything of
+// it is used.
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <vector>
 
 #include "base/log.h"
 #include "base/str.h"
-#include "schema/state_file.h"
 #include "solver/files/snapshot.h"
 #include "solver/files/weights.h"
 
@@ -22,14 +22,24 @@ std::string find_model(const std::string& state_path, const std::string& learned
   return fs::exists(beside, ignored) ? beside.string() : learned_net;
 }
 
-/// The N of "<stem>_iter_N.solverstate", -1 for any other name.
-int iteration_of(const std::string& file, const std::string& stem) {
-  const std::string begin = stem + "_iter_", end = ".solverstate";
-  if (file.size() <= begin.size() + end.size() || !file.starts_with(begin) || !file.ends_with(end)) return -1;
-  const char *first = file.data() + begin.size(), *last = file.data() + file.size() - end.size();
-  int iter = -1;
-  const auto [stop, error] = std::from_chars(first, last, iter);
-  return error == std::errc() && stop == last ? iter : -1;
+struct Candidate {
+  int iter;
+  std::string path;  ///< of the state
+};
+
+/// The states of a prefix, the newest first.
+std::vector<Candidate> states_of(const std::string& prefix) {
+  const auto [folder, stem] = prefix_parts(prefix);
+  std::vector<Candidate> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    for (const ModelFormat* format : model_formats()) {
+      const int iter = snapshot_iteration(it->path().filename().string(), stem, format->state_ending());
+      if (iter >= 0) found.push_back({iter, snapshot_paths(prefix, iter, *format).state});
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.iter > b.iter; });
+  return found;
 }
 
 }  // namespace
@@ -37,25 +47,15 @@ int iteration_of(const std::string& file, const std::string& stem) {
 Snapshot read_snapshot(const std::string& path) {
   Snapshot snapshot;
   snapshot.path = path;
-  snapshot.state = read_state(path);
+  snapshot.state = format_of_file(path).read_state(path);
   if (!snapshot.state.has_learned_net()) return snapshot;
   snapshot.model_path = find_model(path, snapshot.state.learned_net());
-  snapshot.weights = read_weights(snapshot.model_path);
+  snapshot.weights = format_of_file(snapshot.model_path).read_model(snapshot.model_path);
   return snapshot;
 }
 
 std::string newest_snapshot(const std::string& prefix) {
-  const fs::path where(prefix);
-  const fs::path folder = where.has_parent_path() ? where.parent_path() : fs::path(".");
-  std::vector<int> iterations;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const int iter = iteration_of(it->path().filename().string(), where.filename().string());
-    if (iter >= 0) iterations.push_back(iter);
-  }
-  std::sort(iterations.rbegin(), iterations.rend());
-  for (int iter : iterations) {
-    const std::string path = snapshot_paths(prefix, iter).state;
+  for (const auto& [iter, path] : states_of(prefix)) {
     try {
       if (read_snapshot(path).model_path.empty()) {
         throw Error(ErrorKind::kModel, "the state names no weights").at(path);
@@ -68,15 +68,33 @@ std::string newest_snapshot(const std::string& prefix) {
   return "";
 }
 
-void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
+namespace {
+
+void restore_weights(const Snapshot& snapshot, Net& net) {
   if (snapshot.model_path.empty()) {
     LOG_WARNING << snapshot.path << " names no weights: the net keeps its initial ones";
-  } else {
-    const CopyReport report = copy_weights(snapshot.weights, snapshot.model_path, net);
-    for (const std::string& layer : report.missing) {
-      LOG_WARNING << "Layer " << layer << " is not in " << snapshot.model_path << ": it keeps its initial values";
-    }
+    return;
   }
+  const CopyReport report = copy_weights(snapshot.weights, snapshot.model_path, net);
+  for (const std::string& layer : report.missing) {
+    LOG_WARNING << "Layer " << layer << " is not in " << snapshot.model_path << ": it keeps its initial values";
+  }
+}
+
+void restore_history(const caffe::BlobProto& saved, int index, Updater& updater) {
+  const Param& param = updater.history_param(index);
+  const BlobData blob = blob_from_proto(saved);
+  if (!same_shape(blob, param.desc.shape.dims())) {
+    throw Error(ErrorKind::kModel, str("history ", index, " has shape ", Shape(blob.shape).str(), ", parameter ",
+                                       param.index, " has ", param.desc.shape.str()));
+  }
+  updater.set_history(index, blob.data);
+}
+
+}  // namespace
+
+void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
+  restore_weights(snapshot, net);
   const auto& history = snapshot.state.history();
   if (history.size() != updater.histories()) {
     throw Error(ErrorKind::kModel,
@@ -85,16 +103,10 @@ void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
         .at(snapshot.path);
   }
   for (int i = 0; i < history.size(); ++i) {
-    const Param& param = updater.history_param(i);
     try {
-      const BlobData blob = blob_from_proto(history[i]);
-      if (!same_shape(blob, param.desc.shape.dims())) {
-        throw Error(ErrorKind::kModel, str("history ", i, " has shape ", Shape(blob.shape).str(), ", parameter ",
-                                           param.index, " has ", param.desc.shape.str()));
-      }
-      updater.set_history(i, blob.data);
+      restore_history(history[i], i, updater);
     } catch (Error& error) {
-      throw error.in_layer(param.layer).at(snapshot.path);
+      throw error.in_layer(updater.history_param(i).layer).at(snapshot.path);
     }
   }
 }

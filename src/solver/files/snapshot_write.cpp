@@ -1,10 +1,9 @@
-#include <filesystem>
-
+// Before the first iteration everything is checked that would make every snapshot of a long training fail. The model
+// comes first: a process killed in between leaves a model without a state, which newest_snapshot() passes over.
 #include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/temporary.h"
-#include "schema/state_file.h"
 #include "solver/files/snapshot.h"
 #include "solver/files/weights.h"
 #include "solver/update/gradient_norm.h"
@@ -12,12 +11,12 @@
 namespace robusta {
 namespace {
 
-constexpr size_t kLargestFile = (size_t{1} << 31) - 1;  // of a protobuf message
-
-void require_small(const char* what, size_t bytes, const std::string& fix) {
-  if (bytes <= kLargestFile) return;
+void require_small(const ModelFormat& format, const std::string& what, size_t bytes, const std::string& fix) {
+  if (bytes <= format.largest_file()) return;
   throw Error(ErrorKind::kOutput,
-              str("a ", what, " of ", bytes >> 20, " MiB cannot be written: the format ends at 2 GiB"), fix);
+              str("a ", what, " of ", bytes >> 20, " MiB cannot be written: the format ends at ",
+                  (format.largest_file() >> 30) + 1, " GiB"),
+              fix);
 }
 
 void require_finite(Net& net) {
@@ -33,34 +32,26 @@ void require_finite(Net& net) {
   }
 }
 
-/// Whether `file` is "<stem>_iter_N" with one of the two endings.
+/// Whether `file` is "<stem>_iter_N" with an ending of any format.
 bool is_of_snapshot(const std::string& file, const std::string& stem) {
-  const std::string begin = stem + "_iter_";
-  const size_t dot = file.rfind('.');
-  if (!file.starts_with(begin) || dot == std::string::npos || dot <= begin.size()) return false;
-  const std::string iteration = file.substr(begin.size(), dot - begin.size()), ending = file.substr(dot);
-  return iteration.find_first_not_of("0123456789") == std::string::npos &&
-         (ending == ".caffemodel" || ending == ".solverstate");
+  for (const ModelFormat* format : model_formats()) {
+    for (const std::string& ending : {format->model_ending(), format->state_ending()}) {
+      if (snapshot_iteration(file, stem, ending) >= 0) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
 
-SnapshotPaths snapshot_paths(const std::string& prefix, int iter) {
-  const std::string stem = str(prefix, "_iter_", iter);
-  return {stem + ".caffemodel", stem + ".solverstate"};
-}
-
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater) {
   const caffe::SolverParameter& p = solver.param;
-  if (p.snapshot_format() == caffe::SolverParameter::HDF5) {
-    throw Error(ErrorKind::kUnsupported, "snapshot_format HDF5 is not in this build", "use BINARYPROTO")
-        .at(solver.where("snapshot_format"));
-  }
+  const ModelFormat& format = format_of_solver(solver);
   if (p.snapshot() <= 0 && !p.snapshot_after_train()) return;
   try {
     const std::string fix = "set snapshot: 0 and snapshot_after_train: false to train without snapshots";
-    require_small(".caffemodel", proto_bytes(net, p.snapshot_diff()), fix);
-    require_small(".solverstate", updater.history_bytes(), fix);
+    require_small(format, format.model_ending(), proto_bytes(net, p.snapshot_diff()), fix);
+    require_small(format, format.state_ending(), updater.history_bytes(), fix);
     require_writable_prefix("snapshots with prefix", p.snapshot_prefix());
   } catch (Error& error) {
     throw error.at(solver.where("snapshot_prefix"));
@@ -68,11 +59,9 @@ void check_snapshots_possible(const SolverDef& solver, const Net& net, const Upd
 }
 
 void remove_unfinished_snapshots(const std::string& prefix) {
-  const std::filesystem::path where(prefix);
-  const std::string folder = where.has_parent_path() ? where.parent_path().string() : ".";
-  const std::string stem = where.filename().string();
-  for (const std::string& name :
-       remove_abandoned(folder, [&](const std::string& file) { return is_of_snapshot(file, stem); })) {
+  const auto [folder, stem] = prefix_parts(prefix);
+  const auto ours = [&stem = stem](const std::string& file) { return is_of_snapshot(file, stem); };
+  for (const std::string& name : remove_abandoned(folder, ours)) {
     LOG_INFO << "Removed " << name << " from " << folder << ": a snapshot that was never finished";
   }
 }
@@ -80,17 +69,15 @@ void remove_unfinished_snapshots(const std::string& prefix) {
 SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net) {
   require_finite(net);
   remove_unfinished_snapshots(solver.param.snapshot_prefix());  // a full disk may need their room
-  const SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter);
-  LOG_INFO << "Snapshotting to binary proto file " << paths.model;
-  write_weights(paths.model, net_to_proto(net, solver.param.snapshot_diff()));
+  const ModelFormat& format = format_of_solver(solver);
+  const SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter, format);
+  LOG_INFO << "Snapshotting to " << format.title() << ' ' << paths.model;
+  format.write_model(paths.model, net, solver.param.snapshot_diff());
 
   caffe::SolverState proto = state_to_proto(state);
   proto.set_learned_net(paths.model);
-  for (int i = 0; i < updater.histories(); ++i) {
-    blob_to_proto(updater.history_param(i).desc.shape.dims(), updater.history(i).data(), proto.add_history());
-  }
-  LOG_INFO << "Snapshotting solver state to binary proto file " << paths.state;
-  write_state(paths.state, proto);
+  LOG_INFO << "Snapshotting solver state to " << format.title() << ' ' << paths.state;
+  format.write_state(paths.state, std::move(proto), updater);
   return paths;
 }
 

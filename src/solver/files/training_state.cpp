@@ -1,3 +1,4 @@
+// Caffe's fields as Caffe has them, the rest in `robusta`, which Caffe skips.
 #include "solver/files/training_state.h"
 
 #include <numeric>

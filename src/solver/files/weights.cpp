@@ -1,3 +1,4 @@
+// Weights are matched by the names of layers, as in Caffe: what only one side has is reported, what both have must fit.
 #include "solver/files/weights.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "solver/files/model_format.h"
 
 namespace robusta {
 namespace {
@@ -85,7 +87,7 @@ CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& n
 void load_weights(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
   for (const std::string& path : paths) {
     LOG_INFO << purpose << " from " << path;
-    const CopyReport report = copy_weights(read_weights(path), path, net);
+    const CopyReport report = copy_weights(format_of_file(path).read_model(path), path, net);
     for (const std::string& layer : report.ignored) LOG_INFO << "Ignoring source layer " << layer;
     LOG_INFO << "Weights: " << report.copied.size() << " layers copied, " << report.skipped.size() << " skipped, "
              << report.missing.size() << " missing";
@@ -99,7 +101,7 @@ void load_weights(const std::vector<std::string>& paths, Net& net, const std::st
 void load_weights_quietly(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
   for (const std::string& path : paths) {
     LOG_INFO << purpose << " from " << path;
-    copy_weights(read_weights(path), path, net);
+    copy_weights(format_of_file(path).read_model(path), path, net);
   }
 }
 

@@ -1,0 +1,37 @@
+// Caffe's own files: a model is a NetParameter, a state a SolverState, both as protobuf writes them.
+#include "schema/state_file.h"
+#include "solver/files/model_format.h"
+#include "solver/files/weights.h"
+
+namespace robusta {
+namespace {
+
+class BinaryProtoFormat : public ModelFormat {
+ public:
+  std::string title() const override { return "binary proto file"; }
+  std::string model_ending() const override { return ".caffemodel"; }
+  std::string state_ending() const override { return ".solverstate"; }
+  /// Of a protobuf message.
+  size_t largest_file() const override { return (size_t{1} << 31) - 1; }
+  /// Nothing marks the beginning of a message: it is what no other format recognises.
+  bool recognises(std::string_view) const override { return false; }
+
+  WeightsFile read_model(const std::string& path) const override { return read_weights(path); }
+  caffe::SolverState read_state(const std::string& path) const override { return robusta::read_state(path); }
+
+  void write_model(const std::string& path, Net& net, bool with_diffs) const override {
+    write_weights(path, net_to_proto(net, with_diffs));
+  }
+  void write_state(const std::string& path, caffe::SolverState state, Updater& updater) const override {
+    for (int i = 0; i < updater.histories(); ++i) {
+      blob_to_proto(updater.history_param(i).desc.shape.dims(), updater.history(i).data(), state.add_history());
+    }
+    robusta::write_state(path, state);
+  }
+};
+
+[[maybe_unused]] const bool registered_binary_proto =
+    register_model_format("BINARYPROTO", std::make_unique<BinaryProtoFormat>());
+
+}  // namespace
+}  // namespace robusta

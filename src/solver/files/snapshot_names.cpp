@@ -1,0 +1,30 @@
+// Names are taken apart as strictly as they are made: what a user calls nearly alike is left alone.
+#include "solver/files/snapshot_names.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "base/str.h"
+
+namespace robusta {
+
+SnapshotPaths snapshot_paths(const std::string& prefix, int iter, const ModelFormat& format) {
+  const std::string stem = str(prefix, "_iter_", iter);
+  return {stem + format.model_ending(), stem + format.state_ending()};
+}
+
+int snapshot_iteration(const std::string& file, const std::string& stem, const std::string& ending) {
+  const std::string begin = stem + "_iter_";
+  if (file.size() <= begin.size() + ending.size() || !file.starts_with(begin) || !file.ends_with(ending)) return -1;
+  const char *first = file.data() + begin.size(), *last = file.data() + file.size() - ending.size();
+  int iter = -1;
+  const auto [stop, error] = std::from_chars(first, last, iter);
+  return error == std::errc() && stop == last ? iter : -1;
+}
+
+PrefixParts prefix_parts(const std::string& prefix) {
+  const std::filesystem::path where(prefix);
+  return {where.has_parent_path() ? where.parent_path().string() : ".", where.filename().string()};
+}
+
+}  // namespace robusta

@@ -1,0 +1,24 @@
+/// How the files of a snapshot are called: PREFIX_iter_N with the endings of its format.
+#pragma once
+
+#include <string>
+
+#include "solver/files/model_format.h"
+
+namespace robusta {
+
+struct SnapshotPaths {
+  std::string model, state;
+};
+SnapshotPaths snapshot_paths(const std::string& prefix, int iter, const ModelFormat& format = default_format());
+
+/// The N of "<stem>_iter_N<ending>", -1 for any other name.
+int snapshot_iteration(const std::string& file, const std::string& stem, const std::string& ending);
+
+/// The folder and the stem of a prefix: "a/b/net" is "a/b" and "net", "net" is "." and "net".
+struct PrefixParts {
+  std::string folder, stem;
+};
+PrefixParts prefix_parts(const std::string& prefix);
+
+}  // namespace robusta
