@@ -8,16 +8,21 @@ namespace robusta {
 
 std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& topology, const DdlOptions& options,
                                            std::shared_ptr<SharedMemory> memory, size_t largest_bytes) {
-  if (options.mode == 'm') return make_library_all_reduce(world);
+  if (options.mode == ReduceMode::kLibrary) return make_library_all_reduce(world);
   ReduceBuilder builder(world, topology, options, std::move(memory), largest_bytes);
-  if (options.mode == 'r') return builder.ring();
-  if (options.mode == 'n') {
-    return builder.ring(
-        {str("-mode n means NCCL, which is for GPUs: one ring over the ", world.size(), " ranks instead")});
+  switch (options.mode) {
+    case ReduceMode::kRing:
+      return builder.ring();
+    case ReduceMode::kNccl:
+      return builder.ring(
+          {str("-mode n means NCCL, which is for GPUs: one ring over the ", world.size(), " ranks instead")});
+    case ReduceMode::kExplored:
+      return builder.explored(topology);
+    case ReduceMode::kAutomatic:
+      return builder.automatic();
+    default:
+      return builder.layered(topology);
   }
-  if (options.mode == 'p') return builder.explored(topology);
-  if (options.automatic) return builder.automatic();
-  return builder.layered(topology);
 }
 
 }  // namespace robusta

@@ -63,12 +63,13 @@ void check_dims(const DdlOptions& options, int ranks) {
     if (__builtin_mul_overflow(product, int64_t{dim}, &product)) product = INT64_MAX;
   }
   if (product == ranks) return;
+  const char letter = options.mode == ReduceMode::kByHosts ? 'b' : static_cast<char>(options.mode);
   std::string cause = str("invalid dim size=", ranks, " usr_size=", product);
   for (size_t i = 0; i < options.dims.size(); ++i) cause += str(" dim[", i, "]=", options.dims[i]);
   throw Error(ErrorKind::kUsage, cause,
               str("the dims make ", counted(product, "rank"), ", and ", ranks, ranks == 1 ? " was" : " were",
-                  " started: write -mode ", options.mode ? options.mode : 'b', ":",
-                  dims_text(nearest_dims(options.dims, ranks)), ", or start them with mpirun -n ", product));
+                  " started: write -mode ", letter, ":", dims_text(nearest_dims(options.dims, ranks)),
+                  ", or start them with mpirun -n ", product));
 }
 
 }  // namespace robusta

@@ -31,7 +31,7 @@ void read_mode(const std::string& text, DdlOptions& options) {
   const auto wrong = [&](const std::string& why) { refuse("-mode " + text + ": " + why, kModeForm); };
   if (text.size() < 2 || text[1] != ':') wrong("there is no letter and colon before the dims");
   if (kModes.find(text[0]) == std::string_view::npos) wrong(str("there is no mode '", text[0], "'"));
-  options.mode = text[0];
+  options.mode = static_cast<ReduceMode>(text[0]);
   options.dims.clear();
   std::istringstream dims(text.substr(2) + "x");
   for (std::string dim; std::getline(dims, dim, 'x');) {
@@ -112,10 +112,11 @@ const Word& find_word(const std::string& name) {
 
 DdlOptions parse_ddl_options(const std::string& text) {
   DdlOptions options;
+  bool automatic = false;
   std::istringstream in(text);
   for (std::string name, value; in >> name;) {
     if (name == "auto") {
-      options.automatic = true;
+      automatic = true;
       continue;
     }
     // "-name value" as IBM writes it, or "-name=value" as our own flags may be written.
@@ -129,9 +130,10 @@ DdlOptions parse_ddl_options(const std::string& text) {
     if (!word.read(value, options))
       refuse(str("-", word.name, " ", value, " is not allowed"), str("give ", word.wants));
   }
-  if (options.automatic && options.mode) {
+  if (automatic && options.mode != ReduceMode::kByHosts) {
     refuse("auto chooses mode and dims, and -mode gives them", "leave one of them out");
   }
+  if (automatic) options.mode = ReduceMode::kAutomatic;
   return options;
 }
 

@@ -9,17 +9,28 @@ namespace robusta {
 
 enum class Compression { kNone, kFp16, kBf16 };
 
+/// How gradients are summed. The values are the letters of IBM's -mode (docs/multinode.md); comm/all_reduce.cpp and,
+/// for GPUs, solver/ranks/sums/choose_sum.cpp turn them into reductions, and nothing else looks at them.
+enum class ReduceMode : char {
+  kByHosts = 0,      ///< no mode was given: by dimension, as the hosts suggest
+  kAutomatic = 'a',  ///< `auto`: measure, then choose dims and mode
+  kLayered = 'b',    ///< by dimension
+  kCustom = 'c',     ///< the same here
+  kLibrary = 'm',    ///< MPI's own
+  kNccl = 'n',
+  kExplored = 'p',  ///< by dimension, with the algorithm that was fastest in each
+  kRing = 'r',      ///< one ring over all ranks
+};
+
 struct DdlOptions {
-  /// b, n, r, m, c or p (docs/multinode.md); 0: no -mode was given, the topology decides.
-  char mode = 0;
+  ReduceMode mode = ReduceMode::kByHosts;
   std::vector<int>
-      dims;  ///< outermost last, as IBM writes them: ranks per host, hosts per rack, racks; empty: not given
-  bool automatic = false;  ///< `-ddl auto`: measure, then choose dims and mode
-  int dump_iter = 0;       ///< > 0: report times and bandwidth per dimension every so many iterations
-  int dev_sync = 0;        ///< 0, 1 or 2; means something on GPUs alone
-  int rebind_iter = 0;     ///< > 0: look for slow ranks every so many iterations
-  int dbg_level = 0;       ///< 0, 1 or 2
-  double bucket_mb = 0;    ///< size of a bucket; 0: chosen
+      dims;             ///< outermost last, as IBM writes them: ranks per host, hosts per rack, racks; empty: not given
+  int dump_iter = 0;    ///< > 0: report times and bandwidth per dimension every so many iterations
+  int dev_sync = 0;     ///< 0, 1 or 2; means something on GPUs alone
+  int rebind_iter = 0;  ///< > 0: look for slow ranks every so many iterations
+  int dbg_level = 0;    ///< 0, 1 or 2
+  double bucket_mb = 0;  ///< size of a bucket; 0: chosen
   Compression compress = Compression::kNone;
   double timeout_s = 60;  ///< after which a silent rank ends the job; 0: nobody watches
   int check_iter = 0;     ///< > 0: compare weights over ranks every so many iterations

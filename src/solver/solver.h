@@ -1,9 +1,9 @@
 /// Trains a net as a solver.prototxt says: the loop of iterations, tests, snapshots and displays.
 ///
 /// Owns the train net, the test nets (which share its parameters and its memory for activations), the histories and the
-/// state. Training positions are counted in samples since training began, so that batches, random crops and dropout are
-/// the same after a resume, and for any number of ranks. One thread drives a solver. Files are written by solve() and
-/// snapshot() alone, and by rank 0.
+/// state; loop/ has its parts. Training positions are counted in samples since training began, so that batches, random
+/// crops and dropout are the same after a resume, and for any number of ranks. One thread drives a solver. Files are
+/// written by solve() and snapshot() alone, and by rank 0.
 ///
 /// With several ranks every member is collective; each rank takes its part of every global batch, and rank 0's weights,
 /// seed and state are everybody's.
@@ -12,20 +12,21 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "net/net.h"
-#include "net/tuning.h"
 #include "schema/source.h"
 #include "solver/files/snapshot.h"
 #include "solver/files/training_state.h"
-#include "solver/loop/signals.h"
-#include "solver/loop/walltime.h"
+#include "solver/loop/iteration_strategy.h"
+#include "solver/loop/reporter.h"
+#include "solver/loop/snapshotter.h"
+#include "solver/loop/solver_options.h"
+#include "solver/loop/stop_conditions.h"
+#include "solver/loop/tester.h"
+#include "solver/loop/train_passes.h"
 #include "solver/ranks/ranks.h"
 #include "solver/ranks/sums/ranked_update.h"
-#include "solver/reports/rank_reports.h"
-#include "solver/reports/speed_meter.h"
 #include "solver/reports/timeline/timeline.h"
 #include "solver/reports/training_log.h"
 #include "solver/update/schedule.h"
@@ -33,39 +34,12 @@
 
 namespace robusta {
 
-/// What the command line decides beyond the solver's file. Pointers outlive the solver and may be null.
-struct SolverOptions {
-  DType dtype = DType::kF32;
-  std::optional<DType> precision = {};  ///< as in NetOptions
-  Device* device = &cpu_device();
-  std::string kernels = "auto";  ///< as in NetOptions
-  bool share_memory = true;
-  MemoryOptions memory = {};         ///< of all nets together
-  int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
-  DataSettings data = {};            ///< how the nets' sources read
-  Ranks* ranks = nullptr;            ///< those that train together; null: one
-  bool batch_is_global = false;      ///< the batch sizes of training are divided among the ranks
-  bool accept_batch_change = false;  ///< resume with another number of samples per iteration
-  RecordingTuner* tuner = nullptr;
-  std::vector<std::string> weights = {};  ///< instead of those of the solver's file
-  std::string snapshot = {};              ///< a .solverstate to go on from; then no weights are loaded
-  JsonLog* json = nullptr;
-  ProgressLine* progress = nullptr;
-  TimelineOptions timeline = {};
-  const Walltime* walltime = nullptr;
-  std::function<Request()> poll = {};  ///< asked between iterations and between batches of a test
-};
-
-/// How a training ended.
-struct TrainingResult {
-  bool stopped_early = false;
-  int failed_snapshots = 0;
-};
-
 class Solver {
  public:
   /// Builds the nets, loads weights or restores. Throws Error with file and line.
   Solver(SolverDef def, SolverOptions options);
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
 
   /// Trains to max_iter, or until a request or the wall time stops it. Throws Error{kNumeric} when the loss is not
   /// finite, and before the first iteration when snapshots cannot be written.
@@ -75,13 +49,13 @@ class Solver {
   void step(int iterations);
 
   /// Waits for updates that step() has left under way. REQUIRED before parameters are read.
-  void finish_updates();
+  void finish_updates() { training_->finish_updates(); }
 
   /// One pass over every test net's test_iter batches, from the first sample on; logs the means.
-  void test_all();
+  void test_all() { tester_->test_all(); }
 
   /// Writes model and state. Throws Error{kOutput|kNumeric}.
-  SnapshotPaths snapshot();
+  SnapshotPaths snapshot() { return snapshotter_->write(); }
 
   Net& train_net() { return *train_net_; }
   std::vector<std::unique_ptr<Net>>& test_nets() { return test_nets_; }
@@ -99,58 +73,18 @@ class Solver {
 
  private:
   // solver_setup.cpp
-  std::unique_ptr<Snapshot> read_state_to_resume();
-  void settle_seed();
-  NetOptions net_options(caffe::Phase phase) const;
-  void build_nets();
-  void build_train_net(const std::vector<std::string>& weights);
-  void tune_on_root(NetOptions options);
-  void build_test_nets(const std::vector<std::string>& weights);
-  void resume(const Snapshot& snapshot);
-  void settle_loss_scale();
-  void watch_steps();
-  void tell_step(const std::string& layer, bool backward);
+  void build();
+  void start_from(const Snapshot* snapshot);
   void start_timeline();
-  uint64_t global_batch() const;
-  void check_global_batch(const Snapshot& snapshot) const;
+  void assemble();
+  Costs costs() const;
 
-  // solver_loop.cpp
-  Pass train_pass(int sub_iteration) const;
+  // solver.cpp
   Votes train_iteration();
-  double forward(const Pass& pass);
-  double run_ahead(int sub_iteration);
-  void prefetch_after(int sub_iteration);
-  double heed_loss(double loss, const Pass& pass);
-  void backward(const Pass& pass, bool accumulate, GradientSink* sink, bool hold);
-  Error not_finite(double loss, Pass pass);
-  void throw_not_finite(double ranks);
-  void begin_update(double loss, bool hold);
-  void set_rate(bool hold);
-  Votes settle(double loss, bool hold);
-  void adapt_loss_scale();
-  Votes own_votes(double loss);
-  double mean_over_ranks(double value);
-  void average_over_ranks(std::vector<OutputBlob>& outputs);
-  void heed(const Votes& votes);
-  void look_after_ranks();
-  void report_copies();
-  void report_graphs();
-  void display(bool due);
-  TrainingLog::Start describe_start() const;
-  TrainingLog::Train describe(const Speed& speed) const;
-  bool test_due() const;
+  Iteration plan_iteration(bool display_due);
+  void after_iteration(const Votes& votes);
   void finish_training();
-  Request take_request();
-  bool out_of_time() const;
-  void stop_for_walltime();
-
-  // solver_testing.cpp
-  void test(size_t net);
-  bool interrupted();
-
-  // solver_snapshots.cpp
-  void try_snapshot();
-  double snapshot_seconds() const;
+  void show_last_loss();
 
   SolverDef def_;
   SolverOptions options_;
@@ -162,21 +96,15 @@ class Solver {
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;
+  std::optional<Training> training_;      ///< all of these, as the parts below see them
   std::unique_ptr<Timeline> timeline_;    ///< null when none is wanted
   std::unique_ptr<RankedUpdate> ranked_;  ///< null when alone
-  std::unique_ptr<RankReports> reports_;  ///< the same
-  std::optional<Error> not_finite_;       ///< this rank's loss is
-  bool snapshot_asked_ = false;
-  SpeedMeter speed_;
-  CopyTotals copied_;    ///< when they were reported last
-  int copied_iter_ = 0;  ///< the iteration of that
-  double rate_ = 0;      ///< of the running iteration
-  bool stopping_ = false;
-  std::string stop_reason_;
-  int last_snapshot_iter_ = -1;
-  int failed_snapshots_ = 0;
-  bool snapshot_owed_ = false;                                              ///< the last one failed
-  double slowest_iteration_ = 0, slowest_test_ = 0, slowest_snapshot_ = 0;  ///< seconds
+  std::unique_ptr<TrainPasses> passes_;
+  std::unique_ptr<IterationStrategy> strategy_;
+  std::unique_ptr<StopConditions> stop_;
+  std::unique_ptr<Snapshotter> snapshotter_;
+  std::unique_ptr<Tester> tester_;
+  std::unique_ptr<Reporter> reporter_;
 };
 
 }  // namespace robusta

@@ -24,9 +24,8 @@ std::string dims_error(const std::string& mode, int ranks) {
 
 TEST(DdlOptionsTest, Defaults) {
   const DdlOptions options = parse_ddl_options("");
-  EXPECT_EQ(options.mode, 0);
+  EXPECT_EQ(options.mode, ReduceMode::kByHosts);
   EXPECT_TRUE(options.dims.empty());
-  EXPECT_FALSE(options.automatic);
   EXPECT_EQ(options.timeout_s, 60);
   EXPECT_EQ(options.compress, Compression::kNone);
 }
@@ -34,7 +33,7 @@ TEST(DdlOptionsTest, Defaults) {
 // The strings of IBM's own documents and of posts about it.
 TEST(DdlOptionsTest, SeenInUse) {
   const DdlOptions blog = parse_ddl_options("-mode b:4x2x1 -dev_sync 1");
-  EXPECT_EQ(blog.mode, 'b');
+  EXPECT_EQ(blog.mode, ReduceMode::kLayered);
   EXPECT_EQ(blog.dims, (std::vector<int>{4, 2, 1}));
   EXPECT_EQ(blog.dev_sync, 1);
   const DdlOptions readme = parse_ddl_options("-mode b:4x8x2 -dump_iter 100");
@@ -47,7 +46,7 @@ TEST(DdlOptionsTest, AllWords) {
   const DdlOptions options = parse_ddl_options(
       "--mode=c:4x2 -dump_iter 3 -dev_sync 2 -rebind_iter 4 -dbg_level 1 -bucket_mb 2.5 -compress bf16 -timeout 7 "
       "-check_iter=5");
-  EXPECT_EQ(options.mode, 'c');
+  EXPECT_EQ(options.mode, ReduceMode::kCustom);
   EXPECT_EQ(options.dump_iter, 3);
   EXPECT_EQ(options.dev_sync, 2);
   EXPECT_EQ(options.rebind_iter, 4);
@@ -59,7 +58,7 @@ TEST(DdlOptionsTest, AllWords) {
   EXPECT_EQ(options.check_iter, 5);
   EXPECT_EQ(parse_ddl_options("-compress fp16").compress, Compression::kFp16);
   const DdlOptions automatic = parse_ddl_options("auto -bucket_mb 1");
-  EXPECT_TRUE(automatic.automatic);
+  EXPECT_EQ(automatic.mode, ReduceMode::kAutomatic);
   EXPECT_EQ(automatic.bucket_mb, 1);
 }
 

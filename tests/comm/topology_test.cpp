@@ -14,7 +14,7 @@ using Ranks = std::vector<int>;
 
 DdlOptions with_dims(const std::vector<int>& dims) {
   DdlOptions options;
-  options.mode = 'b', options.dims = dims;
+  options.mode = ReduceMode::kLayered, options.dims = dims;
   return options;
 }
 

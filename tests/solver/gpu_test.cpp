@@ -48,6 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Gpu, Rules,
                                          "type: 'AdaGrad' delta: 1e-3", "type: 'RMSProp' rms_decay: 0.95 delta: 1e-3",
                                          "type: 'AdaDelta' momentum: 0.9 delta: 1e-3",
                                          "type: 'Adam' momentum: 0.9 momentum2: 0.99 delta: 1e-3",
+                                         "type: 'AdamW' momentum: 0.9 momentum2: 0.99 delta: 1e-3 weight_decay: 0.01",
                                          "momentum: 0.9 clip_gradients: 0.1", "momentum: 0.9 iter_size: 3",
                                          "momentum: 0.9 weight_decay: 0.01 local_lr_auto: true local_gw_ratio: 0.1"));
 

@@ -64,8 +64,8 @@ class Announced : public AllReduce {
 }  // namespace
 
 std::unique_ptr<AllReduce> ReduceBuilder::by_mode(const DdlOptions& options) {
-  if (options.mode == 'm') return make_library_all_reduce(world_);
-  if (options.mode == 'r') return ring();
+  if (options.mode == ReduceMode::kLibrary) return make_library_all_reduce(world_);
+  if (options.mode == ReduceMode::kRing) return ring();
   return layered(topology_of(topology_.hosts, world_.rank(), options));
 }
 
@@ -107,7 +107,7 @@ std::unique_ptr<AllReduce> ReduceBuilder::automatic() {
   cache.save();
   const DdlOptions chosen = parse_ddl_options("-mode " + modes[best]);
   std::string note = "auto takes -mode " + modes[best];
-  if (chosen.mode == 'b' && chosen.dims.size() > 1) {
+  if (chosen.mode == ReduceMode::kLayered && chosen.dims.size() > 1) {
     note += ". " + rank_file_note(chosen.dims, host_list(topology_), count_cores());
   }
   notes.push_back(note);

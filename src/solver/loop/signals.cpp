@@ -1,3 +1,4 @@
+// A handler may only touch sig_atomic_t and call what is async-signal-safe (POSIX.1-2017, 2.4.3): it sets flags.
 #include "solver/loop/signals.h"
 
 #include <signal.h>

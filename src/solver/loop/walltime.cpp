@@ -1,3 +1,4 @@
+// Both spellings of batch systems: seconds, and hours, minutes, seconds.
 #include "solver/loop/walltime.h"
 
 #include <cmath>
@@ -20,13 +21,6 @@ double parse_walltime(const std::string& text) {
   const double plain = std::strtod(text.c_str(), &end);
   if (end == text.c_str() + text.size() && plain > 0 && std::isfinite(plain)) return plain;
   throw Error(ErrorKind::kUsage, "-max_walltime \"" + text + "\" is no time", "give seconds, or HH:MM:SS");
-}
-
-std::string clock_text(double seconds) {
-  const auto total = static_cast<long long>(std::isfinite(seconds) && seconds > 0 ? seconds + 0.5 : 0);
-  char text[48];
-  std::snprintf(text, sizeof text, "%02lld:%02lld:%02lld", total / 3600, total / 60 % 60, total % 60);
-  return text;
 }
 
 }  // namespace robusta

@@ -22,7 +22,4 @@ class Walltime {
   double limit_;
 };
 
-/// "01:02:03" for 3723 seconds.
-std::string clock_text(double seconds);
-
 }  // namespace robusta

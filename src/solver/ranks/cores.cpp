@@ -1,3 +1,4 @@
+// Linux's affinity masks, read before OpenMP binds its threads or from what OpenMP found, whichever is wider.
 #include "solver/ranks/cores.h"
 
 #include <omp.h>

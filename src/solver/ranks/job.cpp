@@ -1,3 +1,5 @@
+// Errors end a job in one of two ways: thrown on all ranks (Ranks::together), each ends in good order; known to one
+// rank alone, the watch tells the others and the processes end at once, since the others may wait for ever.
 #include "solver/ranks/job.h"
 
 #include <unistd.h>
@@ -56,7 +58,7 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
     ranks.set_watch(&watch);
     ranks.doing("the set-up", Activity::kPausing);
     try {
-      settle_cores(ranks);
+      assign_cores(ranks);
       return body(ranks);
     } catch (...) {
       together = ranks.failed_together();

@@ -1,3 +1,4 @@
+// Learners are ranks in threads: the same code as over processes, with a communicator that shares memory.
 #include "solver/ranks/learners.h"
 
 #include <memory>

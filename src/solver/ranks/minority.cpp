@@ -1,3 +1,4 @@
+// The usual value is the most frequent one, so that one strange host is named rather than all the others.
 #include "solver/ranks/minority.h"
 
 #include <map>

@@ -1,3 +1,4 @@
+// Processors are dealt out before OpenMP starts its threads, since those inherit what their creator may run on.
 #include "solver/ranks/rank_map.h"
 
 #include <omp.h>
@@ -45,20 +46,18 @@ void warn(const Place& place, const std::string& label) {
               << " gives it more, OMP_NUM_THREADS=" << processors << " takes less";
 }
 
-}  // namespace
+/// This rank's share of what it and others were given together, taken.
+void take_share(const Ranks& ranks, const std::vector<Place>& places, Place& mine) {
+  const auto [position, sharers] = among_sharers(places, ranks);
+  if (sharers <= 1) return;
+  mine.cores = share_of(mine.given, position, sharers);
+  pin_to(mine.cores);
+  if (!std::getenv("OMP_NUM_THREADS")) mine.threads = std::max(1, mine.cores.count());
+  omp_set_num_threads(mine.threads);
+}
 
-void settle_cores(Ranks& ranks) {
+void log_places(const Ranks& ranks, const std::vector<Place>& places) {
   const Topology& topology = ranks.topology();
-  Place mine{own_cores(), own_cores(), topology.local_rank, topology.local_ranks, omp_get_max_threads()};
-  const auto [position, sharers] = among_sharers(ranks.gather(mine), ranks);
-  if (sharers > 1) {
-    mine.cores = share_of(mine.given, position, sharers);
-    pin_to(mine.cores);
-    if (!std::getenv("OMP_NUM_THREADS")) mine.threads = std::max(1, mine.cores.count());
-    omp_set_num_threads(mine.threads);
-  }
-  const std::vector<Place> places = ranks.gather(mine);
-  if (!ranks.root()) return;
   LOG_INFO << ranks.count() << " ranks, " << topology.describe();
   if (!topology.warning.empty()) LOG_WARNING << topology.warning;
   for (const std::string& note : omp_notes()) LOG_INFO << note;
@@ -72,6 +71,20 @@ void settle_cores(Ranks& ranks) {
              << counted(place.threads, "thread");
     warn(place, label);
   }
+}
+
+}  // namespace
+
+void assign_cores(Ranks& ranks) {
+  const Topology& topology = ranks.topology();
+  Place mine{.given = own_cores(),
+             .cores = own_cores(),
+             .local_rank = topology.local_rank,
+             .local_ranks = topology.local_ranks,
+             .threads = omp_get_max_threads()};
+  take_share(ranks, ranks.gather(mine), mine);
+  const std::vector<Place> places = ranks.gather(mine);
+  if (ranks.root()) log_places(ranks, places);
 }
 
 }  // namespace robusta

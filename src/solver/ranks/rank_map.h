@@ -8,6 +8,6 @@ namespace robusta {
 /// Deals out the processors of each host to those of its ranks that were given the same, sets the threads of this rank
 /// (OMP_NUM_THREADS, else one per processor of its share), and logs one line per rank (of large jobs: per host).
 /// Collective; before OpenMP starts its threads.
-void settle_cores(Ranks& ranks);
+void assign_cores(Ranks& ranks);
 
 }  // namespace robusta

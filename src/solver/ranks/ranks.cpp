@@ -1,3 +1,5 @@
+// What all ranks do together between iterations. Every collective call is one small sum where nothing is wrong; who
+// asks every rank for details does so only for a job that ends.
 #include "solver/ranks/ranks.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Rank 0's state goes to all by broadcast, once; what should have stayed equal since is compared by its hash.
 #include "solver/ranks/share.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Ranks that were started with different programs or files would train, and train something else than was asked for:
+// each part is compared by its hash, the most general first, so that the error names the part to mend.
 #include "solver/ranks/start_checks.h"
 
 #include <algorithm>
@@ -8,20 +10,12 @@
 #include "robusta/error.h"
 #include "schema/print.h"
 #include "solver/files/net_defs.h"
-#include "solver/ranks/minority.h"
+#include "solver/ranks/agreement.h"
 
 namespace robusta {
 namespace {
 
 constexpr const char* kSameFiles = "let all hosts read the same files: a shared folder, or equal copies";
-
-void require_equal(Ranks& ranks, const std::string& what, uint64_t hash, const std::string& fix) {
-  if (ranks.agree(hash)) return;
-  const std::vector<uint64_t> all = ranks.gather(hash);
-  ranks.together([&] {
-    throw Error(ErrorKind::kCommunication, str(what, " of ", minority(all), " is not that of the other ranks"), fix);
-  });
-}
 
 void check_same_version(Ranks& ranks) {
   require_equal(ranks, "the version of the program", hash_bytes(kVersion),
@@ -69,11 +63,6 @@ void check_same_data(Ranks& ranks, const Net& net) {
                   node.source->fingerprint(),
                   "give all hosts the same data set, or one per rank with %# in its source");
   }
-}
-
-void check_same_buckets(Ranks& ranks, const std::vector<Bucket>& buckets) {
-  if (ranks.alone()) return;
-  require_equal(ranks, "the table of buckets", hash_of(buckets), "give all ranks the same -ddl options");
 }
 
 }  // namespace robusta

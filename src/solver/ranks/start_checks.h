@@ -6,7 +6,6 @@
 #include "net/net.h"
 #include "schema/source.h"
 #include "solver/ranks/ranks.h"
-#include "solver/ranks/sums/buckets.h"
 
 namespace robusta {
 
@@ -21,8 +20,5 @@ void check_same_flags(Ranks& ranks, const std::vector<std::pair<std::string, std
 
 /// Number of records and first keys of every data source, but for those that are one per rank.
 void check_same_data(Ranks& ranks, const Net& net);
-
-/// How the gradients are cut into buckets.
-void check_same_buckets(Ranks& ranks, const std::vector<Bucket>& buckets);
 
 }  // namespace robusta

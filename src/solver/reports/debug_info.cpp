@@ -1,3 +1,4 @@
+// The lines of Caffe's debug_info, in its order and with its words, for tools that read them.
 #include "solver/reports/debug_info.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// One write per line in append mode, which POSIX makes atomic with regard to other writers' offsets.
 #include "solver/reports/json_log.h"
 
 #include <unistd.h>

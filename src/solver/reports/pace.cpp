@@ -1,3 +1,4 @@
+// The middle rank is the measure, not the mean: one very slow rank would move that.
 #include "solver/reports/pace.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Terminal control (ECMA-48): carriage return and "erase in line" take the progress line away before each log line.
 #include "solver/reports/progress_line.h"
 
 #include <sys/ioctl.h>

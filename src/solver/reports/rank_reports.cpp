@@ -1,3 +1,4 @@
+// Reports cost a message, so they are made in the iterations that ask for one, and reuse each other's answers.
 #include "solver/reports/rank_reports.h"
 
 #include <cmath>
@@ -75,8 +76,15 @@ void RankReports::dump(int done, const Speed& speed) {
   const std::vector<DimensionTime> dimensions = reducer_.sums().take_times();
   name_slowest(computing);
   if (!ranks_.root()) return;
-  log_.communication({done, speed, static_cast<int>(reducer_.buckets().size()), total_bytes(), dimensions,
-                      slowest_.rank, slowest_name_, slowest_.seconds, slowest_.lag()});
+  log_.communication({.iter = done,
+                      .speed = speed,
+                      .buckets = static_cast<int>(reducer_.buckets().size()),
+                      .bytes = total_bytes(),
+                      .dimensions = dimensions,
+                      .slowest = slowest_.rank,
+                      .slowest_name = slowest_name_,
+                      .slowest_seconds = slowest_.seconds,
+                      .slowest_lag = slowest_.lag()});
   if (ranks_.options().dbg_level < 2) return;
   for (size_t rank = 0; rank < computing.size(); ++rank) {
     LOG_INFO << "    rank " << named(static_cast<int>(rank)) << " computed "

@@ -1,3 +1,4 @@
+// Lines for people and log parsers keep the words of Caffe; what Caffe does not say has lines of its own.
 #include "solver/reports/training_log.h"
 
 #include <cstdio>
@@ -5,7 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
-#include "solver/loop/walltime.h"
+#include "solver/reports/clock_text.h"
 
 namespace robusta {
 namespace {
@@ -47,6 +48,22 @@ void log_outputs(const char* phase, const std::vector<OutputBlob>& outputs) {
                << loss_note(blob.weight, value);
     }
   }
+}
+
+JsonObject train_object(const TrainingLog::Train& t) {
+  JsonObject object;
+  object.add("iter", t.iter)
+      .add("loss", t.loss)
+      .add("lr", t.rate)
+      .add("iter_per_s", t.speed.iterations_per_second())
+      .add("img_per_s", t.speed.samples_per_second())
+      .add("data_wait", t.speed.waited_share());
+  if (t.ranks > 1) object.add("comm", t.speed.exposed_share());
+  if (t.slowest >= 0) object.add("slowest_rank", t.slowest);
+  if (t.loss_scale.active()) {
+    object.add("loss_scale", t.loss_scale.value).add("skipped_steps", t.loss_scale.skipped);
+  }
+  return object.add("eta_s", t.seconds_left).add("outputs", outputs_object(t.outputs));
 }
 
 }  // namespace
@@ -96,19 +113,7 @@ void TrainingLog::train(const Train& t) {
   if (t.loss_scale.active()) {
     LOG_INFO << "    Loss scale: " << t.loss_scale.value << ", skipped steps: " << t.loss_scale.skipped;
   }
-  JsonObject object;
-  object.add("iter", t.iter)
-      .add("loss", t.loss)
-      .add("lr", t.rate)
-      .add("iter_per_s", t.speed.iterations_per_second())
-      .add("img_per_s", t.speed.samples_per_second())
-      .add("data_wait", t.speed.waited_share());
-  if (t.ranks > 1) object.add("comm", t.speed.exposed_share());
-  if (t.slowest >= 0) object.add("slowest_rank", t.slowest);
-  if (t.loss_scale.active()) {
-    object.add("loss_scale", t.loss_scale.value).add("skipped_steps", t.loss_scale.skipped);
-  }
-  event("train", object.add("eta_s", t.seconds_left).add("outputs", outputs_object(t.outputs)));
+  event("train", train_object(t));
 }
 
 bool TrainingLog::wants_progress() const {

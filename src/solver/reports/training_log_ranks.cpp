@@ -1,4 +1,4 @@
-// What a training log says of several ranks.
+// What a training log says of several ranks, on lines with IBM's mark of the rank that speaks.
 #include <cstdio>
 
 #include "base/log.h"

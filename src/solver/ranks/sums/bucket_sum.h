@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "comm/all_reduce.h"
-#include "net/net.h"
-#include "solver/ranks/ranks.h"
 #include "solver/ranks/sums/buckets.h"
 
 namespace robusta {
@@ -48,9 +46,5 @@ class BucketSum {
 
   std::vector<Bucket> buckets_;
 };
-
-/// The way that the options and the machine suggest; `buckets` lie in the memory of the net's device. Collective.
-/// References are kept. Throws Error{kUsage|kMemory|kDevice|kCommunication} on all ranks.
-std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets);
 
 }  // namespace robusta

@@ -1,3 +1,5 @@
+// Gradients lie in memory in the order in which backward completes them, so a bucket is a range of addresses and a sum
+// needs no copy.
 #include "solver/ranks/sums/buckets.h"
 
 #include <algorithm>

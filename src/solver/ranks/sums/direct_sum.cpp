@@ -1,3 +1,5 @@
+// The library reads and writes the GPU's memory itself, so every bucket is waited for on the host before it is handed
+// over, and only the tail needs copies.
 #include "solver/ranks/sums/direct_sum.h"
 
 #include <cstring>

@@ -2,6 +2,7 @@
 /// MPI. Buckets are complete, summed and delivered without a copy; only the tail has its place on the host.
 #pragma once
 
+#include "net/net.h"
 #include "solver/ranks/sums/bucket_sum.h"
 
 namespace robusta {

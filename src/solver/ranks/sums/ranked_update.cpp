@@ -1,10 +1,15 @@
+// Gradients of complete buckets are summed while backward goes on (Li et al. 2020, "PyTorch Distributed: Experiences on
+// Accelerating Data Parallel Training", section 3.2), and summed buckets are updated between its steps; what is still
+// under way when it ends is waited for by the next forward, parameter by parameter (Peng et al. 2019, "A Generic
+// Communication Scheduler for Distributed DNN Training Acceleration", section 2).
 #include "solver/ranks/sums/ranked_update.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
 
-#include "solver/ranks/start_checks.h"
+#include "solver/ranks/agreement.h"
+#include "solver/ranks/sums/choose_sum.h"
 
 namespace robusta {
 namespace {
@@ -32,12 +37,14 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
   }
   missing_.resize(buckets.size());
   updated_.assign(buckets.size(), 1);
-  check_same_buckets(ranks, buckets);
+  if (!ranks.alone()) {
+    require_equal(ranks, "the table of buckets", hash_of(buckets), "give all ranks the same -ddl options");
+  }
 }
 
-void RankedUpdate::record_in(Timeline& timeline) {
-  timeline_ = &timeline;
-  reducer_.record_in(&timeline.reductions());
+void RankedUpdate::record_in(TraceRecorder& recorder) {
+  recorder_ = &recorder;
+  reducer_.record_in(&recorder.reductions());
 }
 
 void RankedUpdate::begin(const Votes& mine, bool hold) {
@@ -66,7 +73,7 @@ bool RankedUpdate::urgent(const Param& param) const {
 }
 
 void RankedUpdate::post() {
-  if (timeline_) timeline_->posted(posted_);
+  if (recorder_) recorder_->posted(posted_);
   reducer_.sums().complete(posted_);
   reducer_.post();
   ++posted_;
@@ -93,7 +100,7 @@ void RankedUpdate::finish() {
   if (finished_) return;
   wait_for(missing_.size());
   {
-    const TimelineSpan span(timeline_, TraceKind::kUpdate, 0, "the rest");
+    const DriverSpan span(recorder_, TraceKind::kUpdate, 0, "the rest");
     for (size_t b = 0; b < updated_.size(); ++b) {
       if (!updated_[b]) reducer_.sums().deliver(b);
     }
@@ -107,7 +114,7 @@ void RankedUpdate::wait_for(size_t buckets) {
   size_t reduced = reducer_.reduced();
   if (reduced >= buckets) return;
   {
-    const TimelineSpan span(timeline_, TraceKind::kBucketWait, static_cast<int>(buckets) - 1);
+    const DriverSpan span(recorder_, TraceKind::kBucketWait, static_cast<int>(buckets) - 1);
     // One after the other: each is a sign of progress on a slow network.
     for (; reduced < buckets; reduced = reducer_.reduced()) {
       char what[64];
@@ -121,7 +128,7 @@ void RankedUpdate::wait_for(size_t buckets) {
 
 void RankedUpdate::update(size_t bucket) {
   assert(!hold_);
-  const TimelineSpan span(timeline_, TraceKind::kUpdate, static_cast<int>(bucket));
+  const DriverSpan span(recorder_, TraceKind::kUpdate, static_cast<int>(bucket));
   reducer_.sums().deliver(bucket);
   for (Param* param : reducer_.buckets()[bucket].params) updater_.ready(*param);
   updated_[bucket] = 1;

@@ -11,17 +11,11 @@
 #include "net/net.h"
 #include "solver/ranks/ranks.h"
 #include "solver/ranks/sums/bucket_reducer.h"
-#include "solver/reports/timeline/timeline.h"
+#include "solver/ranks/votes.h"
+#include "solver/trace/trace_recorder.h"
 #include "solver/update/updater.h"
 
 namespace robusta {
-
-/// What one rank has to say in an iteration; the sums over all ranks when they have agreed.
-struct Votes {
-  double loss = 0;                                 ///< 0 where it is not finite
-  double not_finite = 0;                           ///< 1: this rank's loss is
-  double stop = 0, snapshot = 0, out_of_time = 0;  ///< 1: asked for
-};
 
 class RankedUpdate : public GradientSink, public ParamGate {
  public:
@@ -45,7 +39,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
 
   BucketReducer& reducer() { return reducer_; }
   /// Notes what it does from now on. It outlives this.
-  void record_in(Timeline& timeline);
+  void record_in(TraceRecorder& recorder);
 
  private:
   void post();
@@ -61,7 +55,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
   std::unordered_map<const Param*, size_t> bucket_of_;
   std::vector<char> updated_;    ///< per bucket
   std::vector<size_t> missing_;  ///< per bucket: parameters without a complete gradient
-  Timeline* timeline_ = nullptr;
+  TraceRecorder* recorder_ = nullptr;
   size_t posted_ = 0;
   bool hold_ = false, finished_ = true;
 };

@@ -1,3 +1,4 @@
+// The host's range has the extents of the device's, so that an address in one is found in the other by one difference.
 #include "solver/ranks/sums/staged_sum.h"
 
 namespace robusta {

@@ -5,6 +5,7 @@
 /// complete, beside backward, summed, and copied back before the update.
 #pragma once
 
+#include "net/net.h"
 #include "solver/ranks/sums/bucket_sum.h"
 
 namespace robusta {

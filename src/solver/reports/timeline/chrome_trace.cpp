@@ -1,3 +1,4 @@
+// Chrome's trace event format ("Trace Event Format", Google): complete events ("X") with times in microseconds.
 #include "solver/reports/timeline/chrome_trace.h"
 
 #include <cstdio>

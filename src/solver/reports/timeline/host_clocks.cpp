@@ -1,3 +1,5 @@
+// Cristian 1989, "Probabilistic clock synchronization": the answer with the shortest round trip counts, and the remote
+// clock is taken to have been read in its middle.
 #include "solver/reports/timeline/host_clocks.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Gathers the events of all ranks on one clock (host_clocks.h) and writes them as one trace (chrome_trace.h).
 #include "solver/reports/timeline/timeline.h"
 
 #include <algorithm>
@@ -75,11 +76,7 @@ TimelineOptions parse_timeline(const std::string& text) {
 }
 
 Timeline::Timeline(Ranks& ranks, TimelineOptions options, size_t events)
-    : ranks_(ranks),
-      options_(std::move(options)),
-      driver_(ring_size(options_, events)),
-      reductions_(driver_.capacity()),
-      origin_(steady_ns()) {
+    : ranks_(ranks), options_(std::move(options)), recorder_(ring_size(options_, events)), origin_(steady_ns()) {
   ranks_.root_only([&] { require_writable_file("the timeline", options_.file); });
   clock_.first_at = steady_ns();
   clock_.first = clock_offset(ranks_, steady_ns);
@@ -88,45 +85,19 @@ Timeline::Timeline(Ranks& ranks, TimelineOptions options, size_t events)
 
 void Timeline::at_iteration(int iteration) {
   const bool on = options_.first < 0 || (iteration >= options_.first && iteration <= options_.last);
-  driver_.turn(on);
-  reductions_.turn(on);
-}
-
-void Timeline::begin_step(const std::string& layer, bool backward) {
-  end_step();
-  if (!driver_.on()) return;
-  step_ = {steady_ns(), 0, layer.c_str(), 0, backward ? TraceKind::kBackward : TraceKind::kForward};
-  in_step_ = true;
-}
-
-void Timeline::end_step() {
-  if (!in_step_) return;
-  in_step_ = false;
-  step_.end = steady_ns();
-  driver_.add(step_);
-}
-
-void Timeline::waited_for_data(int64_t begin, double seconds) {
-  constexpr double kShortest = 1e-6;  // else there was no wait, only a look
-  if (!driver_.on() || seconds < kShortest) return;
-  driver_.add({begin, begin + static_cast<int64_t>(1e9 * seconds), "", 0, TraceKind::kDataWait});
-}
-
-void Timeline::posted(size_t bucket) {
-  end_step();
-  const int64_t now = steady_ns();
-  if (driver_.on()) driver_.add({now, now, "", static_cast<int32_t>(bucket), TraceKind::kPosted});
+  recorder_.turn(on);
 }
 
 /// Local time: where the newest of the iterations that are left out ends.
 int64_t Timeline::first_kept() const {
+  const TraceRing& driver = recorder_.driver();
   int latest = -1;
-  for (size_t i = 0; i < driver_.size(); ++i) {
-    if (driver_[i].kind == TraceKind::kIteration) latest = std::max(latest, driver_[i].number);
+  for (size_t i = 0; i < driver.size(); ++i) {
+    if (driver[i].kind == TraceKind::kIteration) latest = std::max(latest, driver[i].number);
   }
   int64_t end = 0;
-  for (size_t i = 0; i < driver_.size() && options_.first < 0; ++i) {
-    const TraceEvent& event = driver_[i];
+  for (size_t i = 0; i < driver.size() && options_.first < 0; ++i) {
+    const TraceEvent& event = driver[i];
     const bool left_out = event.kind == TraceKind::kIteration && event.number <= latest - TimelineOptions::kLatest;
     if (left_out) end = std::max(end, event.end);
   }
@@ -141,7 +112,7 @@ void Timeline::for_each_piece(const Use& use) const {
   std::string piece = (rank > 0 ? ",\n" : "") + trace_names(rank, host);
   const int64_t first = first_kept();
   int thread = 0;
-  for (const TraceRing* ring : {&driver_, &reductions_}) {
+  for (const TraceRing* ring : {&recorder_.driver(), &recorder_.reductions()}) {
     for (size_t i = 0; i < ring->size(); ++i) {
       if ((*ring)[i].begin < first) continue;
       piece += trace_line((*ring)[i], rank, thread, clock_, origin_);
@@ -155,28 +126,13 @@ void Timeline::for_each_piece(const Use& use) const {
 }
 
 void Timeline::write() {
-  end_step();
+  recorder_.end_step();
   clock_.last_at = steady_ns();
   clock_.last = clock_offset(ranks_, steady_ns);
   ranks_.doing("the timeline", Activity::kPausing, 3600);
   std::optional<Error> failed;
   if (ranks_.root()) {
-    PiecesOfOthers others(ranks_);
-    std::string piece;
-    try {
-      write_file_atomically(options_.file, [&](int fd) {
-        const auto put = [fd](const std::string& text) { write_all(fd, text.data(), text.size()); };
-        put(kTraceHead);
-        for_each_piece(put);
-        while (others.next(piece)) put(piece);
-        put(kTraceTail);
-      });
-    } catch (const Error& error) {
-      failed = error;
-    }
-    while (others.next(piece)) {
-      // They send, whether or not it can be written.
-    }
+    failed = write_all_ranks();
   } else {
     for_each_piece([&](const std::string& piece) { PiecesOfOthers::send(ranks_, piece); });
     PiecesOfOthers::send(ranks_, "");
@@ -186,7 +142,29 @@ void Timeline::write() {
   });
   if (!ranks_.root()) return;
   LOG_INFO << "Wrote the timeline " << options_.file
-           << (options_.first >= 0 && driver_.overflowed() ? "; its first iterations did not fit into memory" : "");
+           << (options_.first >= 0 && recorder_.driver().overflowed() ? "; its first iterations did not fit into memory"
+                                                                      : "");
+}
+
+std::optional<Error> Timeline::write_all_ranks() {
+  PiecesOfOthers others(ranks_);
+  std::string piece;
+  std::optional<Error> failed;
+  try {
+    write_file_atomically(options_.file, [&](int fd) {
+      const auto put = [fd](const std::string& text) { write_all(fd, text.data(), text.size()); };
+      put(kTraceHead);
+      for_each_piece(put);
+      while (others.next(piece)) put(piece);
+      put(kTraceTail);
+    });
+  } catch (const Error& error) {
+    failed = error;
+  }
+  while (others.next(piece)) {
+    // They send, whether or not it can be written.
+  }
+  return failed;
 }
 
 }  // namespace robusta

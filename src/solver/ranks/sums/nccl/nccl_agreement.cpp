@@ -1,3 +1,5 @@
+// Every rank sends what it brings, and all apply the same function to what all sent: no rank can come to another
+// answer.
 #include "solver/ranks/sums/nccl/nccl_agreement.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Non-blocking communicators (NCCL's user guide, "Fault Tolerance"): each call is polled until it is enqueued, and
+// comm_abort is called from a thread of its own, since it may hang where a GPU has failed.
 #include "solver/ranks/sums/nccl/nccl_comm.h"
 
 #include <unistd.h>
@@ -37,7 +39,7 @@ NcclComm::NcclComm(const NcclApi& api, Device& device, const NcclId& id, int mem
   device_.make_current();
   NcclConfig config;
   try {
-    settle(api_.comm_init_rank_config(&comm_, members, id, position, &config), "connecting");
+    await_enqueued(api_.comm_init_rank_config(&comm_, members, id, position, &config), "connecting");
   } catch (...) {
     abort();
     throw;
@@ -98,7 +100,7 @@ void NcclComm::check() {
   if (result != kNcclSuccess && result != kNcclInProgress) fail(result, "summing gradients");
 }
 
-void NcclComm::settle(NcclResult result, const char* what) {
+void NcclComm::await_enqueued(NcclResult result, const char* what) {
   const auto start = Clock::now();
   Patience pauses(kSpins);
   while (result == kNcclSuccess || result == kNcclInProgress) {
@@ -127,36 +129,36 @@ Span NcclComm::piece(const Span& span) const {
 }
 
 void NcclComm::all_reduce(Stream& stream, const Span& span) {
-  settle(api_.all_reduce(span.data, span.data, static_cast<size_t>(span.count), type_of(span.type), kNcclSum, comm_,
-                         handle_of(stream)),
-         "an all-reduce");
+  await_enqueued(api_.all_reduce(span.data, span.data, static_cast<size_t>(span.count), type_of(span.type), kNcclSum,
+                                 comm_, handle_of(stream)),
+                 "an all-reduce");
 }
 
 void NcclComm::reduce_scatter(Stream& stream, const Span& span) {
   const Span mine = equal_part(span, position_), left = rest(span);
   if (mine.count > 0) {
-    settle(api_.reduce_scatter(span.data, mine.data, static_cast<size_t>(mine.count), type_of(span.type), kNcclSum,
-                               comm_, handle_of(stream)),
-           "a reduce-scatter");
+    await_enqueued(api_.reduce_scatter(span.data, mine.data, static_cast<size_t>(mine.count), type_of(span.type),
+                                       kNcclSum, comm_, handle_of(stream)),
+                   "a reduce-scatter");
   }
   if (left.count > 0) {
-    settle(api_.reduce(left.data, left.data, static_cast<size_t>(left.count), type_of(span.type), kNcclSum,
-                       members_ - 1, comm_, handle_of(stream)),
-           "a reduce");
+    await_enqueued(api_.reduce(left.data, left.data, static_cast<size_t>(left.count), type_of(span.type), kNcclSum,
+                               members_ - 1, comm_, handle_of(stream)),
+                   "a reduce");
   }
 }
 
 void NcclComm::all_gather(Stream& stream, const Span& span) {
   const Span mine = equal_part(span, position_), left = rest(span);
   if (mine.count > 0) {
-    settle(api_.all_gather(mine.data, span.data, static_cast<size_t>(mine.count), type_of(span.type), comm_,
-                           handle_of(stream)),
-           "an all-gather");
+    await_enqueued(api_.all_gather(mine.data, span.data, static_cast<size_t>(mine.count), type_of(span.type), comm_,
+                                   handle_of(stream)),
+                   "an all-gather");
   }
   if (left.count > 0) {
-    settle(api_.broadcast(left.data, left.data, static_cast<size_t>(left.count), type_of(span.type), members_ - 1,
-                          comm_, handle_of(stream)),
-           "a broadcast");
+    await_enqueued(api_.broadcast(left.data, left.data, static_cast<size_t>(left.count), type_of(span.type),
+                                  members_ - 1, comm_, handle_of(stream)),
+                   "a broadcast");
   }
 }
 

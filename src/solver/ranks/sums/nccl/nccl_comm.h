@@ -49,7 +49,7 @@ class NcclComm {
 
  private:
   /// Waits until NCCL has done on the host what a call began.
-  void settle(NcclResult result, const char* what);
+  void await_enqueued(NcclResult result, const char* what);
   NcclResult state() const;
   bool finalize() noexcept;
   Span equal_part(const Span& span, int position) const;

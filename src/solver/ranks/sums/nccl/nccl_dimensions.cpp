@@ -1,3 +1,5 @@
+// Within a host NCCL is always the fastest way; between hosts the network decides, so each split between NCCL and the
+// communicator is timed once for a set of hosts, and the choice is cached: another one would sum in another order.
 #include "solver/ranks/sums/nccl/nccl_dimensions.h"
 
 #include <algorithm>
@@ -99,7 +101,7 @@ class Candidates {
       number = number * members + dimensions_[d].position;
       if (d < count) continue;
       names.push_back(title_of(dimensions_[d]));
-      if (!options.automatic) options.dims.push_back(members);
+      if (options.mode != ReduceMode::kAutomatic) options.dims.push_back(members);
     }
     return std::make_unique<OuterAllReduce>(ranks_.gradients().split(part, place), options, largest(),
                                             std::move(names));

@@ -1,3 +1,4 @@
+// NCCL's results sorted by who can do something about them: this machine's user, or whoever tries again.
 #include "solver/ranks/sums/nccl/nccl_error.h"
 
 #include "base/str.h"

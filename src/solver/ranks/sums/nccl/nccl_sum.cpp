@@ -1,3 +1,6 @@
+// Reduce-scatter over each dimension in turn and all-gather back (Thakur, Rabenseifner and Gropp 2005, "Optimization of
+// Collective Communication Operations in MPICH", section 4.4, dimension by dimension). Everything is enqueued; the host
+// waits for the votes alone, and looks at peers, errors and the clock while it does.
 #include "solver/ranks/sums/nccl/nccl_sum.h"
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 
 #include <chrono>
 
+#include "net/net.h"
 #include "solver/ranks/sums/bucket_sum.h"
 #include "solver/ranks/sums/nccl/nccl_comm.h"
 

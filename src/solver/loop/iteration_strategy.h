@@ -1,0 +1,57 @@
+/// The ways to run an iteration: gradients of iter_size batches, and the update of all parameters.
+///
+///   alone         forward, backward, batch by batch; a parameter is updated as soon as its gradient is complete
+///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss
+///   over ranks    gradients are summed over the ranks while backward goes on (ranks/sums/ranked_update.h)
+///
+/// Each updates either as gradients come or, where the iteration holds, when all of them are there: clipping needs the
+/// norm of all, a loss scale has to know whether all are finite, debug_info shows parameters before they move, and a
+/// policy that looks at the loss needs that of all ranks. Bits are the same either way.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "solver/loop/train_passes.h"
+#include "solver/loop/training.h"
+#include "solver/ranks/sums/ranked_update.h"
+#include "solver/ranks/votes.h"
+
+namespace robusta {
+
+/// What is decided before an iteration.
+struct Iteration {
+  bool debug = false;  ///< every layer's values are logged
+  bool hold = false;   ///< no parameter is updated before all gradients are there
+};
+
+class IterationStrategy {
+ public:
+  /// What this rank asks for: stop, snapshot, out_of_time.
+  using OwnVotes = std::function<Votes()>;
+
+  virtual ~IterationStrategy() = default;
+  /// Whether an iteration has to hold, for reasons of the way it runs.
+  virtual bool must_hold() const { return false; }
+  /// Forward and backward of all batches. The state then has the loss of the iteration, of all ranks. Returns what all
+  /// ranks vote for. Throws Error{kNumeric} when the loss is not finite.
+  virtual Votes run(const Iteration& iteration) = 0;
+  /// After run(): updates what the next iteration does not find time for.
+  virtual void end(const Iteration& iteration) = 0;
+  /// Waits for updates that are under way.
+  virtual void finish_updates() = 0;
+  /// Seconds of reductions since the last call.
+  virtual BucketReducer::Times take_times() { return {}; }
+};
+
+/// For a rank alone. `passes` is kept by reference.
+std::unique_ptr<IterationStrategy> make_alone_strategy(Training& training, TrainPasses& passes,
+                                                       IterationStrategy::OwnVotes votes);
+/// For one of several.
+std::unique_ptr<IterationStrategy> make_ranked_strategy(Training& training, TrainPasses& passes, RankedUpdate& ranked,
+                                                        IterationStrategy::OwnVotes votes);
+
+/// The rate of the iteration, which begins to update.
+void begin_updates(Training& training, bool hold);
+
+}  // namespace robusta

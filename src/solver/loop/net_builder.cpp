@@ -1,0 +1,117 @@
+// Rank 0 times kernels and the others take its choices: equal kernels give equal bits, and nobody disturbs the timing.
+#include "solver/loop/net_builder.h"
+
+#include "base/log.h"
+#include "net/report.h"
+#include "solver/files/net_defs.h"
+#include "solver/files/weights.h"
+#include "solver/ranks/share.h"
+#include "solver/ranks/sums/ranked_update.h"
+#include "solver/reports/debug_info.h"
+
+namespace robusta {
+namespace {
+
+constexpr double kTuningLimit = 3600;  // seconds: the others wait meanwhile
+
+/// Those of the command line, else of the solver's file; none when a snapshot has them.
+std::vector<std::string> weights_of(const SolverDef& def, const SolverOptions& options) {
+  if (!options.snapshot.empty()) return {};
+  std::vector<std::string> weights = options.weights;
+  if (!weights.empty()) return weights;
+  for (const std::string& list : def.param.weights()) {
+    for (std::string& path : split_list(list)) weights.push_back(std::move(path));
+  }
+  return weights;
+}
+
+}  // namespace
+
+NetBuilder::NetBuilder(const SolverDef& def, const SolverOptions& options, Ranks& ranks, uint64_t seed)
+    : def_(def), options_(options), ranks_(ranks), seed_(seed), weights_(weights_of(def, options)) {}
+
+NetOptions NetBuilder::options_of(caffe::Phase phase) const {
+  NetOptions options;
+  options.phase = phase;
+  options.dtype = options_.dtype;
+  options.precision = options_.precision;
+  options.device = options_.device;
+  options.seed = seed_;
+  options.backward = phase == caffe::TRAIN;
+  options.kernels = options_.kernels;
+  options.share_memory = options_.share_memory;
+  set_memory(options, options_.memory);
+  options.keep_blobs = def_.param.debug_info();
+  options.batch = options_.batch;
+  options.data = options_.data;
+  options.tuner = options_.tuner;
+  options.rank = ranks_.rank();
+  options.ranks = ranks_.count();
+  return options;
+}
+
+std::unique_ptr<Net> NetBuilder::build_train_net(const NetOptions& options) const {
+  const NetSource source = train_net_of(def_);
+  LOG_INFO << "Creating training net from " << source.origin;
+  return std::make_unique<Net>(source.definition(), options);
+}
+
+std::unique_ptr<Net> NetBuilder::train_net() {
+  NetOptions options = options_of(caffe::TRAIN);
+  options.arena = std::make_shared<Arena>(*options.device);
+  options.divide_batch = options_.batch_is_global;
+  options.gradient_tail = ranks_.alone() ? 0 : RankedUpdate::kTailBytes;
+  std::unique_ptr<Net> net;
+  if (ranks_.alone()) {
+    net = build_train_net(options);
+  } else {
+    tune_on_root(options);
+    ranks_.building([&](const Ranks::Allocate& allocate) {
+      options.gradient_memory = allocate;
+      net = build_train_net(options);
+    });
+  }
+  if (net->plan().offloading.planned) LOG_INFO << "Large model support: " << describe_offloading(net->plan());
+  ranks_.root_only([&] { load_weights(weights_, *net, "Finetuning"); });
+  return net;
+}
+
+void NetBuilder::tune_on_root(NetOptions options) {
+  if (!options_.tuner) return;
+  options.plan_only = true;
+  options.gradient_memory = nullptr;
+  ranks_.doing("the timing of kernels", Activity::kPausing, kTuningLimit);
+  ranks_.root_only([&] {
+    const QuietLog quiet;
+    Net(train_net_of(def_).definition(), options);
+  });
+  share_kernel_choices(ranks_, *options_.tuner);
+  ranks_.doing("the set-up", Activity::kPausing);
+}
+
+std::vector<std::unique_ptr<Net>> NetBuilder::test_nets(Net& train_net) {
+  Nets nets;
+  if (options_.tuner) ranks_.doing("the timing of kernels", Activity::kPausing, kTuningLimit);
+  ranks_.root_only([&] { build_test_nets(train_net, nets); });
+  if (ranks_.alone()) return nets;
+  if (options_.tuner) share_kernel_choices(ranks_, *options_.tuner);
+  ranks_.doing("the set-up", Activity::kPausing);
+  ranks_.together([&] {
+    if (!ranks_.root()) build_test_nets(train_net, nets);
+  });
+  return nets;
+}
+
+void NetBuilder::build_test_nets(Net& train_net, Nets& nets) const {
+  for (const NetSource& source : test_nets_of(def_)) {
+    LOG_INFO << "Creating test net (#" << nets.size() << ") specified by " << source.origin;
+    NetOptions options = options_of(caffe::TEST);
+    options.share_params = &train_net;
+    options.arena = train_net.options().arena;
+    nets.push_back(std::make_unique<Net>(source.definition(), options));
+    if (def_.param.debug_info()) set_debug_info(*nets.back(), true);
+    if (!weights_.empty()) load_weights_quietly(weights_, *nets.back(), "Finetuning");
+  }
+}
+
+}  // namespace robusta

@@ -1,0 +1,37 @@
+/// The nets of a training: one that is trained, and the test nets, which share its parameters and its memory for
+/// activations.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "solver/loop/solver_options.h"
+
+namespace robusta {
+
+class NetBuilder {
+ public:
+  /// References are kept. `seed`: of the parameter fillers.
+  NetBuilder(const SolverDef& def, const SolverOptions& options, Ranks& ranks, uint64_t seed);
+
+  /// With the weights to begin with on rank 0. Collective. Throws Error with file and line.
+  std::unique_ptr<Net> train_net();
+  /// Collective.
+  std::vector<std::unique_ptr<Net>> test_nets(Net& train_net);
+
+ private:
+  using Nets = std::vector<std::unique_ptr<Net>>;
+  NetOptions options_of(caffe::Phase phase) const;
+  std::unique_ptr<Net> build_train_net(const NetOptions& options) const;
+  void tune_on_root(NetOptions options);
+  void build_test_nets(Net& train_net, Nets& nets) const;
+
+  const SolverDef& def_;
+  const SolverOptions& options_;
+  Ranks& ranks_;
+  uint64_t seed_;
+  std::vector<std::string> weights_;  ///< files
+};
+
+}  // namespace robusta

@@ -1,0 +1,70 @@
+// Collective work around one writer: all ranks average their statistics, rank 0 writes, and all learn how it went.
+#include "solver/loop/snapshotter.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "robusta/error.h"
+#include "solver/files/weights.h"
+#include "solver/ranks/share.h"
+
+namespace robusta {
+
+void Snapshotter::prepare() {
+  training_.ranks.root_only([&] {
+    check_snapshots_possible(training_.def, training_.net, training_.updater);
+    remove_unfinished_snapshots(training_.param().snapshot_prefix());
+  });
+}
+
+SnapshotPaths Snapshotter::write() {
+  training_.finish_updates();
+  TrainingState& state = training_.state;
+  const DriverSpan span(training_.recorder, TraceKind::kSnapshot, state.iter);
+  const AveragedStatistics averaged(training_.ranks, training_.net);
+  const auto start = std::chrono::steady_clock::now();
+  if (tuner_) state.kernel_choices = tuner_->choices();
+  SnapshotPaths paths;
+  training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
+  training_.ranks.root_only([&] { paths = write_snapshot(training_.def, state, training_.updater, training_.net); });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  slowest_ = std::max(slowest_, seconds);
+  last_iter_ = state.iter;
+  owed_ = false;
+  log_.snapshot(state.iter, paths, seconds);
+  return paths;
+}
+
+void Snapshotter::try_write() {
+  try {
+    write();
+    return;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kOutput) throw;
+    log_.snapshot_failed(training_.state.iter, error);
+  } catch (const EndedByPeer& peer) {
+    if (peer.exit_code() != static_cast<int>(ErrorKind::kOutput)) throw;
+  }
+  training_.ranks.recover();
+  ++failed_;
+  owed_ = true;
+}
+
+bool Snapshotter::due() const {
+  const int every = training_.param().snapshot();
+  return every > 0 && training_.state.iter % every == 0;
+}
+
+void Snapshotter::write_last(bool stopping) {
+  const bool wanted = training_.param().snapshot_after_train() || stopping || owed_;
+  if (wanted && last_iter_ != training_.state.iter) try_write();
+}
+
+double Snapshotter::seconds() const {
+  if (slowest_ > 0) return slowest_;
+  constexpr double kSlowDisk = 100e6;  // bytes per second, until one was measured
+  const size_t model = proto_bytes(training_.net, training_.param().snapshot_diff());
+  return static_cast<double>(model + training_.updater.history_bytes()) / kSlowDisk;
+}
+
+}  // namespace robusta

@@ -1,0 +1,43 @@
+/// When snapshots are taken, and what becomes of those that fail.
+#pragma once
+
+#include "net/tuning.h"
+#include "solver/files/snapshot.h"
+#include "solver/loop/training.h"
+#include "solver/reports/training_log.h"
+
+namespace robusta {
+
+class Snapshotter {
+ public:
+  /// References are kept; `tuner` may be null.
+  Snapshotter(Training& training, RecordingTuner* tuner, TrainingLog& log)
+      : training_(training), tuner_(tuner), log_(log) {}
+
+  /// Before the first iteration: throws what would make every snapshot fail, and removes what unfinished ones left.
+  void prepare();
+  /// Writes model and state; rank 0 does, and the statistics in its files are those of all ranks. Collective. Throws
+  /// Error{kOutput|kNumeric}.
+  SnapshotPaths write();
+  /// The same, but a full disk must not end a training of days: it goes on, the failure is told at once and counted.
+  void try_write();
+
+  /// Whether a periodic one comes after this many iterations.
+  bool due() const;
+  /// One more at the end of training, unless the last one is of this iteration.
+  void write_last(bool stopping);
+
+  int failed() const { return failed_; }
+  /// Seconds that one takes: the slowest so far, else an estimate.
+  double seconds() const;
+
+ private:
+  Training& training_;
+  RecordingTuner* tuner_;
+  TrainingLog& log_;
+  int last_iter_ = -1, failed_ = 0;
+  bool owed_ = false;  ///< the last one failed
+  double slowest_ = 0;
+};
+
+}  // namespace robusta

@@ -1,0 +1,41 @@
+// Numbers that make no training, and fields of forks that would change it and are not in this build.
+#include "solver/loop/solver_checks.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "robusta/error.h"
+#include "solver/update/update_rule.h"
+
+namespace robusta {
+namespace {
+
+void require(bool holds, const SolverDef& solver, const char* field, int value, const char* fix) {
+  if (!holds) throw Error(ErrorKind::kConfig, str(field, " is ", value), fix).at(solver.where(field));
+}
+
+void refuse_unsupported(const SolverDef& solver, const char* field, bool used, const char* whose) {
+  if (!used) return;
+  throw Error(ErrorKind::kUnsupported, str(field, " (", whose, ") is not in this build"), "remove it")
+      .at(solver.where(field));
+}
+
+}  // namespace
+
+void check_solver(const SolverDef& solver) {
+  const caffe::SolverParameter& p = solver.param;
+  require(p.iter_size() > 0, solver, "iter_size", p.iter_size(), "give 1 or more");
+  require(p.average_loss() > 0, solver, "average_loss", p.average_loss(), "give 1 or more");
+  require(p.max_iter() >= 0, solver, "max_iter", p.max_iter(), "give the number of iterations");
+  require(p.display() >= 0, solver, "display", p.display(), "give 0 for no display");
+  require(p.snapshot() >= 0, solver, "snapshot", p.snapshot(), "give 0 for no periodic snapshots");
+  require(p.test_interval() >= 0, solver, "test_interval", p.test_interval(), "give 0 for no tests");
+  refuse_unsupported(solver, "larc", p.larc(), "NVIDIA");
+  refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
+  refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
+  make_update_rule(solver);
+  if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
+    LOG_WARNING << solver.file << ": base_lr is not set: the net will not learn";
+  }
+}
+
+}  // namespace robusta

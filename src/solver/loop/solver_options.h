@@ -1,0 +1,50 @@
+/// What decides a training beside its solver's file, and how it ended.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/settings.h"
+#include "net/net.h"
+#include "net/tuning.h"
+#include "solver/loop/signals.h"
+#include "solver/loop/walltime.h"
+#include "solver/ranks/ranks.h"
+#include "solver/reports/json_log.h"
+#include "solver/reports/progress_line.h"
+#include "solver/reports/timeline/timeline.h"
+
+namespace robusta {
+
+/// What the command line decides beyond the solver's file. Pointers outlive the solver and may be null.
+struct SolverOptions {
+  DType dtype = DType::kF32;
+  std::optional<DType> precision = {};  ///< as in NetOptions
+  Device* device = &cpu_device();
+  std::string kernels = "auto";  ///< as in NetOptions
+  bool share_memory = true;
+  MemoryOptions memory = {};         ///< of all nets together
+  int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
+  DataSettings data = {};            ///< how the nets' sources read
+  Ranks* ranks = nullptr;            ///< those that train together; null: one
+  bool batch_is_global = false;      ///< the batch sizes of training are divided among the ranks
+  bool accept_batch_change = false;  ///< resume with another number of samples per iteration
+  RecordingTuner* tuner = nullptr;
+  std::vector<std::string> weights = {};  ///< instead of those of the solver's file
+  std::string snapshot = {};              ///< a .solverstate to go on from; then no weights are loaded
+  JsonLog* json = nullptr;
+  ProgressLine* progress = nullptr;
+  TimelineOptions timeline = {};
+  const Walltime* walltime = nullptr;
+  std::function<Request()> poll = {};  ///< asked between iterations and between batches of a test
+};
+
+/// How a training ended.
+struct TrainingResult {
+  bool stopped_early = false;
+  int failed_snapshots = 0;
+};
+
+}  // namespace robusta

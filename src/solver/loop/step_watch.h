@@ -1,0 +1,17 @@
+/// Who is told which step of a net runs: the other ranks, and the timeline.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "solver/loop/training.h"
+
+namespace robusta {
+
+/// The other ranks are told where this one is; nobody when it is alone.
+void tell_ranks(Ranks& ranks, Net& train_net, std::vector<std::unique_ptr<Net>>& test_nets);
+
+/// The steps of the train net are recorded, too. REQUIRES: training.recorder.
+void record_steps(Training& training);
+
+}  // namespace robusta

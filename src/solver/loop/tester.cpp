@@ -1,0 +1,76 @@
+// While the host reads the outputs of one batch, the next one is on its way.
+#include "solver/loop/tester.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "solver/loop/output_sums.h"
+#include "solver/ranks/share.h"
+
+namespace robusta {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+bool Tester::due() const {
+  const caffe::SolverParameter& p = training_.param();
+  return !nets_.empty() && p.test_interval() > 0 && (training_.state.iter - p.test_offset()) % p.test_interval() == 0;
+}
+
+void Tester::test_all() {
+  const AveragedStatistics averaged(training_.ranks, training_.net);
+  const auto start = std::chrono::steady_clock::now();
+  for (size_t net = 0; net < nets_.size() && !stop_.stopping(); ++net) test(net);
+  slowest_ = std::max(slowest_, seconds_since(start));
+}
+
+void Tester::test(size_t index) {
+  const auto net = static_cast<int>(index);
+  LOG_INFO << "Iteration " << training_.state.iter << ", Testing net (#" << index << ")";
+  const DriverSpan span(training_.recorder, TraceKind::kTest, net);
+  training_.finish_updates();
+  const auto start = std::chrono::steady_clock::now();
+  const int batches = training_.param().test_iter(net);
+  std::vector<OutputBlob> means = zeros_like(read_outputs(*nets_[index]));
+  double loss = 0;
+  if (!sum_batches(index, loss, means)) return;
+  sum_over_ranks(training_.ranks, means, loss);
+  divide(means, batches);
+  if (on_test_) on_test_(net, means);
+  log_.test(training_.state.iter, net, training_.param().test_compute_loss(), loss / batches, means,
+            seconds_since(start));
+}
+
+/// This rank's share of the batches. False when a request has ended the test.
+bool Tester::sum_batches(size_t index, double& loss, std::vector<OutputBlob>& sums) {
+  Ranks& ranks = training_.ranks;
+  Net& net = *nets_[index];
+  const int batches = training_.param().test_iter(static_cast<int>(index)), step = ranks.count();
+  const auto batch = static_cast<uint64_t>(net.batch());
+  const auto first_of = [&](int i) { return i < batches ? static_cast<uint64_t>(i) * batch : 0; };
+  const auto pass_of = [&](int i) { return Pass{training_.state.seed, first_of(i), first_of(i + step), net.batch()}; };
+  for (int i = ranks.rank(); i < batches; i += step) {
+    if (ranks.alone() && interrupted()) return false;
+    ranks.doing("waiting for the data of a test");
+    net.start_forward(pass_of(i));
+    if (i + step < batches) net.prefetch(pass_of(i + step));
+    loss += net.finish_forward();
+    add(sums, read_outputs(net));
+  }
+  return true;
+}
+
+/// Alone, a request ends a test. Several ranks would first have to agree: they do so after their next iteration.
+bool Tester::interrupted() {
+  stop_.obey(stop_.votes());
+  if (stop_.take_snapshot_request()) snapshotter_.try_write();
+  if (stop_.stopping()) LOG_INFO << "Test interrupted.";
+  return stop_.stopping();
+}
+
+}  // namespace robusta

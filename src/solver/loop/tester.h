@@ -1,0 +1,50 @@
+/// Tests between iterations.
+///
+/// Every test begins at the first sample of its set, so that tests can be compared with each other. (Caffe goes on
+/// where the last test ended, which is the same when test_iter batches are the whole set.) The batches are dealt out to
+/// the ranks, one after the other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "solver/loop/snapshotter.h"
+#include "solver/loop/stop_conditions.h"
+#include "solver/loop/training.h"
+#include "solver/reports/training_log.h"
+
+namespace robusta {
+
+class Tester {
+ public:
+  /// Told the means of every test.
+  using OnTest = std::function<void(int net, const std::vector<OutputBlob>& means)>;
+  using Nets = std::vector<std::unique_ptr<Net>>;
+  /// References are kept.
+  Tester(Training& training, Nets& nets, StopConditions& stop, Snapshotter& snapshotter, TrainingLog& log,
+         const OnTest& on_test)
+      : training_(training), nets_(nets), stop_(stop), snapshotter_(snapshotter), log_(log), on_test_(on_test) {}
+
+  /// Whether a test comes after the iterations done so far.
+  bool due() const;
+  /// One pass over every test net's test_iter batches; logs the means. Alone, a request ends it.
+  void test_all();
+  /// Seconds.
+  double slowest() const { return slowest_; }
+
+ private:
+  void test(size_t index);
+  bool sum_batches(size_t index, double& loss, std::vector<OutputBlob>& sums);
+  bool interrupted();
+
+  Training& training_;
+  Nets& nets_;
+  StopConditions& stop_;
+  Snapshotter& snapshotter_;
+  TrainingLog& log_;
+  const OnTest& on_test_;
+  double slowest_ = 0;
+};
+
+}  // namespace robusta

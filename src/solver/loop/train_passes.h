@@ -1,0 +1,46 @@
+/// Forward and backward of the train net: which samples each pass takes, and what is looked at in its loss.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "robusta/error.h"
+#include "solver/loop/training.h"
+
+namespace robusta {
+
+class TrainPasses {
+ public:
+  /// Told the loss of every forward pass.
+  using OnForward = std::function<void(double loss)>;
+  /// References are kept.
+  TrainPasses(Training& training, const OnForward& on_forward) : training_(training), on_forward_(on_forward) {}
+
+  /// The pass of a sub-iteration of the running iteration. Every sub-iteration takes the next global batch, and each
+  /// rank its part of it; those of an iteration and of all iterations follow each other without a gap.
+  Pass pass(int sub_iteration) const;
+
+  /// Returns the loss; alone, throws Error{kNumeric} when it is not finite. One rank of several returns 0 then, and
+  /// says so in not_finite(), since it has to tell the others first.
+  double forward(const Pass& pass, ParamGate* gate = nullptr);
+  /// Forward and backward, with the next batch on its way, before the host waits for the loss: a GPU finds work when
+  /// forward is done. No gradient is delivered.
+  double forward_and_backward_ahead(int sub_iteration);
+  /// The batch of the next pass; nothing after the last one of the training: what is wrong with a batch that nobody
+  /// takes is not asked.
+  void prefetch_after(int sub_iteration);
+
+  bool not_finite() const { return not_finite_.has_value(); }
+  /// `ranks`: how many have a loss that is not finite; throws on all when there are any. Collective.
+  void throw_not_finite(double ranks);
+
+ private:
+  double check_loss(double loss, const Pass& pass);
+
+  Training& training_;
+  const OnForward& on_forward_;
+  std::optional<Error> not_finite_;  ///< this rank's loss is
+  bool has_run_ = false;             ///< a whole iteration
+};
+
+}  // namespace robusta

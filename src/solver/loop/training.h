@@ -1,0 +1,31 @@
+/// What the parts of a training share: nets and state have one owner, the Solver, and many users.
+#pragma once
+
+#include <functional>
+
+#include "net/net.h"
+#include "schema/source.h"
+#include "solver/files/training_state.h"
+#include "solver/ranks/ranks.h"
+#include "solver/trace/trace_recorder.h"
+#include "solver/update/schedule.h"
+#include "solver/update/updater.h"
+
+namespace robusta {
+
+/// All of it outlives the parts.
+struct Training {
+  const SolverDef& def;
+  Ranks& ranks;
+  TrainingState& state;
+  Net& net;  ///< that is trained
+  Updater& updater;
+  const Schedule& schedule;
+  TraceRecorder* recorder = nullptr;             ///< null: no timeline is wanted
+  double rate = 0;                               ///< of the running iteration
+  std::function<void()> finish_updates = [] {};  ///< waits for those under way. REQUIRED before parameters are read
+
+  const caffe::SolverParameter& param() const { return def.param; }
+};
+
+}  // namespace robusta

@@ -1,0 +1,71 @@
+// Where -mode becomes a kind of sum. All ranks come to the same choice: it follows from the options, which are the
+// same, and from what they have agreed on about NCCL.
+#include "solver/ranks/sums/choose_sum.h"
+
+#include "base/str.h"
+#include "solver/ranks/sums/direct_sum.h"
+#include "solver/ranks/sums/nccl/nccl_agreement.h"
+#include "solver/ranks/sums/nccl/nccl_dimensions.h"
+#include "solver/ranks/sums/staged_sum.h"
+
+namespace robusta {
+namespace {
+
+class SumChooser {
+ public:
+  SumChooser(Ranks& ranks, Net& net, std::vector<Bucket> buckets)
+      : ranks_(ranks), net_(net), buckets_(std::move(buckets)), device_(*net.options().device) {}
+
+  std::unique_ptr<BucketSum> choose() {
+    const ReduceMode mode = ranks_.options().mode;
+    if (device_.is_host() || mode == ReduceMode::kRing) return by_host(ranks_.options());
+    if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(ranks_.options());
+    const NcclAgreement nccl = agree_on_nccl(ranks_, device_);
+    if (!nccl.api) return without_nccl(nccl.refusal);
+    return mode == ReduceMode::kNccl ? sum_by_nccl(ranks_, net_, std::move(buckets_), *nccl.api)
+                                     : sum_by_dimension(ranks_, net_, std::move(buckets_), *nccl.api);
+  }
+
+ private:
+  bool library_takes_device_memory() const { return ranks_.gradients().sums_memory_of(device_.kernel_kind()); }
+
+  /// Over what communicators and hosts offer.
+  std::unique_ptr<AllReduce> all_reduce(const DdlOptions& options) {
+    return ranks_.make_all_reduce(largest_bytes(buckets_, net_.options().dtype), options);
+  }
+
+  std::unique_ptr<BucketSum> direct() {
+    auto reduction = all_reduce(ranks_.options());
+    return std::make_unique<DirectSum>(net_, std::move(buckets_), std::move(reduction));
+  }
+
+  std::unique_ptr<BucketSum> by_host(const DdlOptions& options, std::vector<std::string> notes = {}) {
+    auto reduction = all_reduce(options);
+    return std::make_unique<StagedSum>(net_, std::move(buckets_), std::move(reduction), std::move(notes));
+  }
+
+  /// `refusal`: why NCCL cannot be used; "" where nobody asked for it.
+  std::unique_ptr<BucketSum> without_nccl(const std::string& refusal) {
+    DdlOptions options = ranks_.options();
+    if (options.mode == ReduceMode::kNccl) {
+      options.mode = ReduceMode::kRing;
+      return by_host(options, {str("-mode n: ", refusal.empty() ? "NCCL was not found" : refusal,
+                                   ": one ring over the ", ranks_.count(), " ranks instead")});
+    }
+    if (refusal.empty()) return by_host(options);
+    return by_host(options, {str(refusal, ": gradients go by way of host memory")});
+  }
+
+  Ranks& ranks_;
+  Net& net_;
+  std::vector<Bucket> buckets_;
+  Device& device_;
+};
+
+}  // namespace
+
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets) {
+  return SumChooser(ranks, net, std::move(buckets)).choose();
+}
+
+}  // namespace robusta

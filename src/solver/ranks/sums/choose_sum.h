@@ -1,0 +1,17 @@
+/// Which kind of sum the buckets of a training take.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/net.h"
+#include "solver/ranks/ranks.h"
+#include "solver/ranks/sums/bucket_sum.h"
+
+namespace robusta {
+
+/// What the options and the machine suggest; `buckets` lie in the memory of the net's device. Collective. References
+/// are kept. Throws Error{kUsage|kMemory|kDevice|kCommunication} on all ranks.
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets);
+
+}  // namespace robusta

@@ -1,0 +1,96 @@
+// The loop: minibatch gradient descent (Bottou, Curtis and Nocedal 2018, "Optimization Methods for Large-Scale Machine
+// Learning", section 3.3), with tests and snapshots between iterations in Caffe's order.
+#include "solver/solver.h"
+
+#include "base/log.h"
+#include "solver/loop/loss_scaling.h"
+#include "solver/ranks/share.h"
+#include "solver/reports/debug_info.h"
+
+namespace robusta {
+
+TrainingResult Solver::solve() {
+  snapshotter_->prepare();
+  reporter_->at_start();
+  step(def_.param.max_iter() - state_.iter);
+  finish_training();
+  if (timeline_) timeline_->write();
+  reporter_->at_end(stop_->stopping() ? stop_->reason() : "max_iter");
+  return {.stopped_early = stop_->stopping(), .failed_snapshots = snapshotter_->failed()};
+}
+
+void Solver::step(int iterations) {
+  const int end = state_.iter + iterations;
+  while (state_.iter < end && !stop_->stopping()) {
+    if (timeline_) timeline_->at_iteration(state_.iter);
+    if (tester_->due() && (state_.iter > 0 || def_.param.test_initialization())) test_all();
+    if (stop_->stopping()) break;
+    after_iteration(train_iteration());
+  }
+}
+
+Votes Solver::train_iteration() {
+  const int display = def_.param.display();
+  const bool display_due = display > 0 && state_.iter % display == 0;
+  const Iteration iteration = plan_iteration(display_due);
+  ranks_.progress(state_.iter);
+  const DriverSpan span(training_->recorder, TraceKind::kIteration, state_.iter);
+
+  reporter_->begin_iteration();
+  const Votes votes = strategy_->run(iteration);
+  if (iteration.debug) log_param_norms(*train_net_);
+  reporter_->end_iteration(strategy_->take_times());
+  reporter_->display(display_due);
+  strategy_->end(iteration);
+  if (state_.loss_scale.active()) adapt_loss_scale(*training_);
+
+  if (on_iteration) on_iteration(state_.iter, state_.losses.losses().back(), training_->rate);
+  ++state_.iter;
+  state_.samples_seen += state_.global_batch;
+  return votes;
+}
+
+Iteration Solver::plan_iteration(bool display_due) {
+  Iteration iteration;
+  iteration.debug = display_due && def_.param.debug_info();
+  if (def_.param.debug_info()) set_debug_info(*train_net_, iteration.debug);
+  iteration.hold = iteration.debug || state_.loss_scale.active() || updater_->clips() || strategy_->must_hold();
+  return iteration;
+}
+
+void Solver::after_iteration(const Votes& votes) {
+  stop_->obey(votes);
+  reporter_->after_iteration();
+  const int check_every = ranks_.options().check_iter;
+  if (!ranks_.alone() && check_every > 0 && state_.iter % check_every == 0) {
+    finish_updates();
+    check_parameters_agree(ranks_, *train_net_, state_.iter);
+  }
+  const bool asked = stop_->take_snapshot_request();
+  if (asked || snapshotter_->due()) snapshotter_->try_write();
+}
+
+void Solver::finish_training() {
+  finish_updates();
+  snapshotter_->write_last(stop_->stopping());
+  if (stop_->stopping()) {
+    LOG_INFO << "Optimization stopped early.";
+    return;
+  }
+  const int display = def_.param.display();
+  if (display > 0 && state_.iter % display == 0) show_last_loss();
+  if (tester_->due()) test_all();
+  LOG_INFO << "Optimization Done.";
+}
+
+/// Caffe shows the loss after the last update by one more forward pass.
+void Solver::show_last_loss() {
+  const double loss = passes_->forward(passes_->pass(0), ranked_.get());
+  double sums[] = {loss, passes_->not_finite() ? 1.0 : 0.0};
+  ranks_.sum(sums);
+  passes_->throw_not_finite(sums[1]);
+  state_.losses.add(sums[0] / ranks_.count());
+  log_.final_loss(state_.iter, state_.losses.mean());
+}
+
+}  // namespace robusta
