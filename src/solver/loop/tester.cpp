@@ -11,7 +11,7 @@
 namespace robusta {
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
+double elapsed_seconds(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -26,7 +26,7 @@ void Tester::test_all() {
   const AveragedStatistics averaged(training_.ranks, training_.net);
   const auto start = std::chrono::steady_clock::now();
   for (size_t net = 0; net < nets_.size() && !stop_.stopping(); ++net) test(net);
-  slowest_ = std::max(slowest_, seconds_since(start));
+  slowest_ = std::max(slowest_, elapsed_seconds(start));
 }
 
 void Tester::test(size_t index) {
@@ -43,7 +43,7 @@ void Tester::test(size_t index) {
   divide(means, batches);
   if (on_test_) on_test_(net, means);
   log_.test(training_.state.iter, net, training_.param().test_compute_loss(), loss / batches, means,
-            seconds_since(start));
+            elapsed_seconds(start));
 }
 
 /// This rank's share of the batches. False when a request has ended the test.
