@@ -1,6 +1,4 @@
 // Times our sums over ranks beside the library's own: alternated calls, the best of each.
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,15 +9,18 @@
 #include "comm/world.h"
 #include "run_tool.h"
 
-DEFINE_string(ddl, "", "options of -ddl for our side");
-DEFINE_string(kilobytes, "4,16,64,256,1024,4096,16384,65536", "sizes of the data in KB");
-DEFINE_double(seconds, 1.0, "time for each size, about; every size is tried at least thrice");
-DEFINE_double(link_mbit, 0, "rate of a host's link: also prints the share of the bound 2(H-1)/H x bytes / rate");
-DEFINE_bool(library, true, "race the library's own sum; without it only ours is timed");
-DEFINE_string(label, "library", "what to call the library's side");
-
 namespace robusta {
 namespace {
+
+struct Flags : FlagSet {
+  Flag<std::string> ddl{this, "ddl", "", "options of -ddl for our side"};
+  Flag<std::string> kilobytes{this, "kilobytes", "4,16,64,256,1024,4096,16384,65536", "sizes of the data in KB"};
+  Flag<double> seconds{this, "seconds", 1.0, "time for each size, about; every size is tried at least thrice"};
+  Flag<double> link_mbit{this, "link_mbit", 0,
+                         "rate of a host's link: also prints the share of the bound 2(H-1)/H x bytes / rate"};
+  Flag<bool> library{this, "library", true, "race the library's own sum; without it only ours is timed"};
+  Flag<std::string> label{this, "label", "library", "what to call the library's side"};
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -55,40 +56,40 @@ struct Best {
 
 /// Turn about, a few calls each, so that both see the same minutes.
 template <typename Ours, typename Library>
-Best race(const Ours& ours, const Library& library) {
+Best race(const Flags& flags, const Ours& ours, const Library& library) {
   Best best;
-  const int sides = FLAGS_library ? 2 : 1;
-  const double longer = std::max(ours(2), FLAGS_library ? library(2) : 0);
+  const int sides = flags.library() ? 2 : 1;
+  const double longer = std::max(ours(2), flags.library() ? library(2) : 0);
   const int calls = std::clamp(static_cast<int>(0.01 / longer), 1, 1000);
-  const int rounds = std::clamp(static_cast<int>(FLAGS_seconds / (sides * longer * calls)), 3, 200);
+  const int rounds = std::clamp(static_cast<int>(flags.seconds() / (sides * longer * calls)), 3, 200);
   for (int round = 0; round < rounds; ++round) {
     best.ours = std::min(best.ours, ours(calls));
-    if (FLAGS_library) best.library = std::min(best.library, library(calls));
+    if (flags.library()) best.library = std::min(best.library, library(calls));
   }
   return best;
 }
 
-void print_row(size_t bytes, const Best& best, size_t hosts) {
+void print_row(const Flags& flags, size_t bytes, const Best& best, size_t hosts) {
   std::printf("%8zu KB  ours %10.1f us", bytes / 1024, best.ours * 1e6);
-  if (FLAGS_library) {
-    std::printf("  %s %10.1f us  ratio %5.2f", FLAGS_label.c_str(), best.library * 1e6, best.library / best.ours);
+  if (flags.library()) {
+    std::printf("  %s %10.1f us  ratio %5.2f", flags.label().c_str(), best.library * 1e6, best.library / best.ours);
   }
-  if (FLAGS_link_mbit > 0 && hosts > 1) {
+  if (flags.link_mbit() > 0 && hosts > 1) {
     const double h = static_cast<double>(hosts);
-    const double bound = 2 * (h - 1) / h * static_cast<double>(bytes) * 8 / (FLAGS_link_mbit * 1e6);
+    const double bound = 2 * (h - 1) / h * static_cast<double>(bytes) * 8 / (flags.link_mbit() * 1e6);
     std::printf("  of the bound %3.0f %%", 100 * bound / best.ours);
-    if (FLAGS_library) std::printf("  (%s %3.0f %%)", FLAGS_label.c_str(), 100 * bound / best.library);
+    if (flags.library()) std::printf("  (%s %3.0f %%)", flags.label().c_str(), 100 * bound / best.library);
   }
   std::printf("\n");
   std::fflush(stdout);
 }
 
-void run(Communicator& world) {
+void run(const Flags& flags, Communicator& world) {
   std::vector<size_t> sizes;
-  std::istringstream words(FLAGS_kilobytes);
+  std::istringstream words(flags.kilobytes());
   for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::stoul(word) * 1024);
   const size_t largest = *std::max_element(sizes.begin(), sizes.end());
-  const DdlOptions options = parse_ddl_options(FLAGS_ddl);
+  const DdlOptions options = parse_ddl_options(flags.ddl());
   const Topology topology = find_topology(world, options);
   const std::shared_ptr<SharedMemory> memory = world.allocate(largest);
   const std::shared_ptr<SharedMemory> plain = world.allocate(largest);
@@ -103,13 +104,14 @@ void run(Communicator& world) {
   for (const size_t bytes : sizes) {
     const auto count = static_cast<int64_t>(bytes / sizeof(float));
     const Best best = race(
+        flags,
         [&](int calls) {
           return best_call(world, calls, *memory, bytes, [&] { all_reduce->sum(memory->data(), count, DType::kF32); });
         },
         [&](int calls) {
           return best_call(world, calls, *plain, bytes, [&] { world.all_reduce(plain->data(), count, DType::kF32); });
         });
-    if (world.rank() == 0) print_row(bytes, best, hosts.size());
+    if (world.rank() == 0) print_row(flags, bytes, best, hosts.size());
   }
 }
 
@@ -120,9 +122,10 @@ int main(int argc, char** argv) {
   const std::string usage =
       "Times sums over ranks beside those of the MPI library. Start it with mpirun.\n"
       "    mpirun -n 4 bench_allreduce [FLAGS]";
-  return robusta::run_tool(argc, argv, usage, 0, 0, [](const std::vector<std::string>&) {
+  robusta::Flags flags;
+  return robusta::run_tool(argc, argv, usage, 0, 0, flags, [&](const std::vector<std::string>&) {
     const std::unique_ptr<robusta::Communicator> world = robusta::join_world();
-    robusta::run(*world);
+    robusta::run(flags, *world);
     robusta::leave_world();
   });
 }

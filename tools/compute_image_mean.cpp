@@ -5,14 +5,13 @@
 #include "data/open_source.h"
 #include "run_tool.h"
 
-DEFINE_string(backend, "lmdb", "kind of database: lmdb");
-
 int main(int argc, char** argv) {
   const std::string usage =
       "Computes the mean image of a database and the mean of each channel.\n"
       "    compute_image_mean [FLAGS] INPUT_DB [OUTPUT_FILE]";
-  return robusta::run_tool(argc, argv, usage, 1, 2, [](const std::vector<std::string>& words) {
-    robusta::require_lmdb_backend(FLAGS_backend);
+  robusta::DatabaseFlags flags;
+  return robusta::run_tool(argc, argv, usage, 1, 2, flags, [&](const std::vector<std::string>& words) {
+    robusta::require_lmdb_backend(flags.backend());
     const auto mean = robusta::image_mean(*robusta::open_source(words[0], robusta::caffe::DataParameter::LMDB));
     if (words.size() > 1) {
       LOG_INFO << "Write to " << words[1];

@@ -4,15 +4,14 @@
 #include "data/open_source.h"
 #include "run_tool.h"
 
-DEFINE_string(backend, "lmdb", "kind of database: lmdb");
-
 int main(int argc, char** argv) {
   const std::string usage =
       "Converts images and labels in the format of MNIST to an LMDB.\n"
       "    convert_mnist_data [FLAGS] IMAGE_FILE LABEL_FILE DB_NAME\n"
       "The files must be unpacked (gunzip).";
-  return robusta::run_tool(argc, argv, usage, 3, 3, [](const std::vector<std::string>& words) {
-    robusta::require_lmdb_backend(FLAGS_backend);
+  robusta::DatabaseFlags flags;
+  return robusta::run_tool(argc, argv, usage, 3, 3, flags, [&](const std::vector<std::string>& words) {
+    robusta::require_lmdb_backend(flags.backend());
     const int64_t written = robusta::convert_mnist(words[0], words[1], words[2]);
     LOG_INFO << "Wrote " << written << " images to " << words[2] << ".";
   });

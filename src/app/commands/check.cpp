@@ -1,3 +1,5 @@
+// caffe check: the set-up of a training, step by step and reported as such, then data, labels, disk and network.
+
 #include <cstdlib>
 #include <iostream>
 
@@ -6,22 +8,20 @@
 #include "app/checks/input_checks.h"
 #include "app/checks/label_checks.h"
 #include "app/commands/commands.h"
-#include "app/commands/flags.h"
-#include "app/commands/training_flags.h"
+#include "app/setup/training_setup.h"
+#include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
 #include "comm/liveness/exit_file.h"
-#include "solver/ranks/job.h"
-#include "solver/ranks/start_checks.h"
 
 namespace robusta {
 namespace {
 
 /// -ddl or DDL_OPTIONS, with a timeout that lets the whole check end within a minute.
-std::string impatient_options() {
+std::string impatient_options(const std::string& ddl) {
   const char* variable = std::getenv("DDL_OPTIONS");
-  const std::string given = !FLAGS_ddl.empty() ? FLAGS_ddl : variable ? variable : "";
+  const std::string given = !ddl.empty() ? ddl : variable ? variable : "";
   return given.find("-timeout") == std::string::npos ? given + " -timeout 20" : given;
 }
 
@@ -65,44 +65,52 @@ void check_fabric(Ranks& ranks, CheckReport& report) {
   }
 }
 
+std::string describe(const Solver& solver, const Ranks& ranks, const std::string& net, size_t tests) {
+  return str(net, " and ", counted(static_cast<int64_t>(tests), "test net"), ", global batch ",
+             solver.state().global_batch, ranks.alone() ? "" : "; data and buckets are the same on all ranks");
+}
+
 /// Builds what training would build. Returns null when that fails.
-std::unique_ptr<Solver> check_definitions(Ranks& ranks, CheckReport& report) {
-  SolverDef def;
+std::unique_ptr<Solver> check_set_up(Ranks& ranks, TrainingSetup& setup, CheckReport& report) {
   const bool same = report.run("program", [&] {
-    ranks.together([&] { def = solver_from_flags(ranks.count()); });
-    check_same_program(ranks, def);
-    check_same_flags(ranks, flags_of_the_job());
+    setup.read_definition();
     return str("version ", kVersion, ranks.alone() ? "" : ", solver, nets and options are the same on all ranks");
   });
+  const bool opened = same && report.run("device", [&] {
+    setup.open_device(TrainingSetup::Timing::kNone);  // the check is to end within a minute
+    return setup.solver_options().device->name();
+  });
   std::unique_ptr<Solver> solver;
-  if (!same) return solver;
+  if (!opened) return solver;
   report.run("nets", [&] {
-    SolverOptions options = solver_options_from_flags(ranks);
-    ranks.root_only([&] { options.snapshot = snapshot_from_flags(def, ranks.count()); });
-    ranks.broadcast(options.snapshot);
-    solver = std::make_unique<Solver>(def, options);
-    return str(solver->train_net().name(), " and ",
-               counted(static_cast<int64_t>(solver->test_nets().size()), "test net"), ", global batch ",
-               solver->state().global_batch, ranks.alone() ? "" : "; data and buckets are the same on all ranks");
+    setup.choose_snapshot();
+    solver = setup.build_solver();
+    return describe(*solver, ranks, solver->train_net().name(), solver->test_nets().size());
   });
   return solver;
 }
 
-int check(Ranks& ranks) {
-  ranks.together([] { check_training_flags("check"); });
-  const QuietLog quiet;
-  CheckReport report(ranks, std::cout);
-  check_hosts(ranks, report);
-  const std::unique_ptr<Solver> solver = check_definitions(ranks, report);
+void check_inputs(Ranks& ranks, Solver* solver, CheckReport& report) {
   if (solver) {
     report.run("data", [&] { return check_data(ranks, *solver); });
     report.run("labels", [&] { return check_labels_fit(ranks, *solver); });
     report.run("snapshots", [&] { return check_disk(ranks, *solver); });
-  } else {
-    report.skip("data", "not looked at: there are no nets");
-    report.skip("labels", "not looked at: there are no nets");
-    report.skip("snapshots", "not looked at: there are no nets");
+    return;
   }
+  for (const char* topic : {"data", "labels", "snapshots"}) report.skip(topic, "not looked at: there are no nets");
+}
+
+int check(const Options& options, const TrainingRun& run) {
+  Ranks& ranks = run.ranks;
+  TrainingSetup setup(options, run, "check");
+  ranks.root_only([&] {
+    if (!options.log_json().empty()) require_writable_file("the log", options.log_json());
+  });
+  const QuietLog quiet;
+  CheckReport report(ranks, std::cout);
+  check_hosts(ranks, report);
+  const std::unique_ptr<Solver> solver = check_set_up(ranks, setup, report);
+  check_inputs(ranks, solver.get(), report);
   check_fabric(ranks, report);
   const int code = report.finish();
   if (code != 0 && ranks.root()) write_exit_file(code, 0, report.first_failure());
@@ -111,6 +119,9 @@ int check(Ranks& ranks) {
 
 }  // namespace
 
-int check_command() { return run_job(impatient_options(), check); }
+int check_command(const Options& options) {
+  return run_training_job(options, {impatient_options(options.ddl()), ""},
+                          [&](const TrainingRun& run) { return check(options, run); });
+}
 
 }  // namespace robusta

@@ -1,36 +1,18 @@
-/// The actions of the program `caffe`. Each reads the flags, does its work and returns an exit code, or throws.
+/// The actions of the program `caffe`. Each does its work by the flags and returns an exit code, or throws.
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include "net/options.h"
-#include "net/tuning.h"
+#include "app/flags/options.h"
 
 namespace robusta {
 
-int train_command();
-int check_command();
-int test_command();
-int time_command();
-int plan_command();
-int device_query_command();
+int train_command(const Options& options);
+int check_command(const Options& options);
+int test_command(const Options& options);
+int time_command(const Options& options);
+int plan_command(const Options& options);
+int device_query_command(const Options& options);
 
 /// Does what the command line says: sets up the log, picks the action.
 int run_caffe(int argc, char** argv);
-
-/// The tuner that the flags ask for; null for none.
-std::unique_ptr<RecordingTuner> tuner_from_flags();
-
-/// Options of a net by itself, from the flags. `tuner` may be null.
-/// -data_threads and -shuffle.
-DataSettings data_settings_from_flags();
-NetOptions net_options_from_flags(caffe::Phase phase, RecordingTuner* tuner);
-
-/// -precision; none where it is not given. Throws Error{kUsage}.
-std::optional<DType> precision_flag();
-
-/// -kernels. Throws Error{kUsage} for an unknown backend.
-std::string kernels_flag();
 
 }  // namespace robusta

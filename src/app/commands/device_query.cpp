@@ -1,3 +1,5 @@
+// caffe device_query: what this machine computes with.
+
 #include <omp.h>
 #include <sched.h>
 #include <unistd.h>
@@ -7,8 +9,7 @@
 #include <string>
 
 #include "app/commands/commands.h"
-#include "app/commands/devices.h"
-#include "app/commands/flags.h"
+#include "app/setup/devices.h"
 #include "device/cpu/host_memory.h"
 #include "device/gpus.h"
 #include "robusta/error.h"
@@ -54,9 +55,9 @@ void print_gpu(const GpuInfo& gpu) {
 }
 
 /// All GPUs, or those of -gpu.
-void print_gpus() {
-  if (!FLAGS_gpu.empty()) {
-    for (const int ordinal : gpus_flag()) print_gpu(describe_gpu(ordinal));
+void print_gpus(const Options& options) {
+  if (!options.gpu().empty()) {
+    for (const int ordinal : DeviceChoice(options).ordinals()) print_gpu(describe_gpu(ordinal));
     return;
   }
   try {
@@ -86,8 +87,8 @@ void print_processor() {
 
 }  // namespace
 
-int device_query_command() {
-  print_gpus();
+int device_query_command(const Options& options) {
+  print_gpus(options);
   print_software();
   print_processor();
   return 0;

@@ -1,10 +1,8 @@
-#include <gflags/gflags.h>
-#include "base/log.h"
+// The command line of `caffe`, from argv to the action.
 
 #include <iostream>
 
 #include "app/commands/commands.h"
-#include "app/commands/flags.h"
 #include "app/glog_sink.h"
 #include "base/nearest.h"
 #include "base/version.h"
@@ -16,7 +14,7 @@ namespace {
 struct Action {
   const char* name;
   const char* help;
-  int (*run)();  ///< null: known from a fork, not built in
+  int (*run)(const Options&);  ///< null: known from a fork, not built in
 };
 
 constexpr Action kActions[] = {
@@ -31,14 +29,14 @@ constexpr Action kActions[] = {
     {"test_detection", "(NVIDIA)", nullptr},
 };
 
-void print_usage(std::ostream& out) {
+void print_usage(std::ostream& out, const Options& options) {
   out << "caffe: train, test and time Caffe nets\nusage: caffe ACTION [-flag value ...]\n\nactions:\n";
   for (const Action& action : kActions) {
     if (action.run)
       out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
   }
   out << "\nflags, with their defaults:\n"
-      << describe_flags()
+      << describe_flags(options)
       << "\nexamples:\n"
          "  caffe train -solver models/lenet/solver.prototxt\n"
          "  caffe train -solver models/lenet/solver.prototxt -snapshot auto\n"
@@ -59,14 +57,16 @@ const Action& find_action(const std::string& name) {
 }  // namespace
 
 int run_caffe(int argc, char** argv) {
-  const CommandLine line = read_command_line(argc, argv);
+  Options options;
+  const ForeignFlags of_the_log = flags_of_glog();
+  const CommandLine line = options.read(argc, argv, &of_the_log);
   log_to_glog(argv[0]);
   if (line.version) {
     std::cout << "caffe version " << kCaffeVersion << " (Robusta " << kVersion << ")" << std::endl;
     return 0;
   }
   if (line.help || line.words.empty()) {
-    print_usage(std::cout);
+    print_usage(std::cout, options);
     return 0;
   }
   if (line.words.size() > 1) {
@@ -77,8 +77,8 @@ int run_caffe(int argc, char** argv) {
     throw Error(ErrorKind::kUnsupported, "the action " + line.words[0] + " is not built in",
                 "caffe --help lists those that are");
   }
-  refuse_flags_of_later_parts();
-  return action.run();
+  refuse_absent_parts(options);
+  return action.run(options);
 }
 
 }  // namespace robusta

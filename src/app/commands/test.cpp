@@ -1,10 +1,11 @@
+// caffe test: the batches of a test are shared out to the ranks, and summed in their order.
+
 #include <algorithm>
 #include <memory>
 
 #include "app/commands/commands.h"
-#include "app/commands/devices.h"
-#include "app/commands/flags.h"
-#include "app/commands/memory_flags.h"
+#include "app/setup/devices.h"
+#include "app/setup/net_setup.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "solver/files/net_defs.h"
@@ -18,30 +19,23 @@
 namespace robusta {
 namespace {
 
-void check_flags() {
-  require_flag("test", "model", FLAGS_model);
-  require_flag("test", "weights", FLAGS_weights);
-  if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
+void check_flags(const Options& options) {
+  require_flag("test", "model", options.model());
+  require_flag("test", "weights", options.weights());
+  if (options.iterations() <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
 }
 
-/// With rank 0's kernels and weights, so that all ranks score the same net.
-std::unique_ptr<Net> build_net(Ranks& ranks, Device& device) {
-  std::unique_ptr<RecordingTuner> tuner;
+/// The same on all ranks.
+NetDef read_net(const Options& options, Ranks& ranks) {
   NetDef def;
-  NetOptions options;
-  ranks.together([&] {
-    tuner = tuner_from_flags();
-    def = net_in_state(FLAGS_model, caffe::TEST, FLAGS_level, stage_flag());
-    options = net_options_from_flags(caffe::TEST, tuner.get());
-  });
-  check_same_net(ranks, FLAGS_model, def);
-  check_same_flags(ranks, flags_of_the_job());
-  options.device = &device;
-  ranks.together([&] { set_memory(options, memory_options_from_flags(device, processes_of_host(ranks))); });
-  options.backward = false;
-  options.keep_blobs = def.param.debug_info();
-  options.rank = ranks.rank();
-  options.ranks = ranks.count();
+  ranks.together([&] { def = net_in_state(options.model(), caffe::TEST, options.level(), stage_flag(options)); });
+  check_same_net(ranks, options.model(), def);
+  check_same_flags(ranks, flags_of_the_job(options));
+  return def;
+}
+
+/// Rank 0 first, whose choices of kernels the others take.
+std::unique_ptr<Net> build_on_all(Ranks& ranks, const NetDef& def, const NetOptions& options, RecordingTuner* tuner) {
   std::unique_ptr<Net> net;
   const auto build = [&] { net = std::make_unique<Net>(def, options); };
   if (tuner) ranks.doing("the timing of kernels", Activity::kPausing, 3600);
@@ -52,7 +46,20 @@ std::unique_ptr<Net> build_net(Ranks& ranks, Device& device) {
     if (!ranks.root()) build();
   });
   check_same_data(ranks, *net);
-  ranks.root_only([&] { load_weights({FLAGS_weights}, *net, "Testing"); });
+  return net;
+}
+
+/// With rank 0's kernels and weights, so that all ranks score the same net.
+std::unique_ptr<Net> build_net(const Options& options, Ranks& ranks, const NetSetup& setup) {
+  const NetDef def = read_net(options, ranks);
+  NetOptions net_options;
+  ranks.together([&] { net_options = setup.net_options(options, caffe::TEST); });
+  net_options.backward = false;
+  net_options.keep_blobs = def.param.debug_info();
+  net_options.rank = ranks.rank();
+  net_options.ranks = ranks.count();
+  std::unique_ptr<Net> net = build_on_all(ranks, def, net_options, setup.tuner.get());
+  ranks.root_only([&] { load_weights({options.weights()}, *net, "Testing"); });
   share_parameters(ranks, *net);
   if (def.param.debug_info()) set_debug_info(*net, true);
   return net;
@@ -89,13 +96,13 @@ void add(std::vector<double>& sums, const double* values, const std::vector<Outp
 
 /// The batches go to the ranks in turn. After each round rank 0 logs them in order, and sums in that order: the same
 /// bits on any number of ranks. Returns the sums.
-std::vector<double> score(Ranks& ranks, Net& net) {
+std::vector<double> score(Ranks& ranks, Net& net, int iterations) {
   const std::vector<OutputBlob> outputs = read_outputs(net);  // names and sizes
   const size_t values = flatten(0, outputs).size();
   std::vector<double> sums(values);
   const auto batch = static_cast<uint64_t>(net.batch());
-  for (int round = 0; round < FLAGS_iterations; round += ranks.count()) {
-    const int mine = round + ranks.rank(), end = std::min(round + ranks.count(), FLAGS_iterations);
+  for (int round = 0; round < iterations; round += ranks.count()) {
+    const int mine = round + ranks.rank(), end = std::min(round + ranks.count(), iterations);
     std::vector<double> own(values);
     if (mine < end) {
       ranks.doing("waiting for data", round == 0 ? Activity::kPausing : Activity::kComputing);
@@ -110,31 +117,37 @@ std::vector<double> score(Ranks& ranks, Net& net) {
   return sums;
 }
 
-int test(Ranks& ranks) {
-  ranks.together(check_flags);
-  const std::shared_ptr<Device> device = device_of_rank(ranks);
-  const std::unique_ptr<Net> net = build_net(ranks, *device);
-  if (FLAGS_sampling) return 0;
-  if (!ranks.alone()) {
-    net->diagnostics().set_step_watch([&](const std::string& layer, bool) { ranks.doing("forward of layer " + layer); },
-                                      false);
-    LOG_INFO << FLAGS_iterations << " batches are shared out to " << ranks.count() << " ranks.";
-  }
-  LOG_INFO << "Running for " << FLAGS_iterations << " iterations.";
-  const std::vector<double> sums = score(ranks, *net);
+void log_means(Net& net, const std::vector<double>& sums, int iterations) {
   auto sum = sums.begin();
-  LOG_INFO << "Loss: " << *sum++ / FLAGS_iterations;
-  for (const OutputBlob& blob : read_outputs(*net)) {
+  LOG_INFO << "Loss: " << *sum++ / iterations;
+  for (const OutputBlob& blob : read_outputs(net)) {
     for (size_t k = 0; k < blob.values.size(); ++k) {
-      const double mean = *sum++ / FLAGS_iterations;
+      const double mean = *sum++ / iterations;
       LOG_INFO << blob.name << " = " << mean << loss_note(blob.weight, mean);
     }
   }
+}
+
+int test(const Options& options, Ranks& ranks) {
+  ranks.together([&] { check_flags(options); });
+  const NetSetup setup = set_up_nets(options, ranks, DeviceChoice(options).open(ranks));
+  const std::unique_ptr<Net> net = build_net(options, ranks, setup);
+  if (options.sampling()) return 0;
+  const int iterations = options.iterations();
+  if (!ranks.alone()) {
+    net->diagnostics().set_step_watch([&](const std::string& layer, bool) { ranks.doing("forward of layer " + layer); },
+                                      false);
+    LOG_INFO << iterations << " batches are shared out to " << ranks.count() << " ranks.";
+  }
+  LOG_INFO << "Running for " << iterations << " iterations.";
+  log_means(*net, score(ranks, *net, iterations), iterations);
   return 0;
 }
 
 }  // namespace
 
-int test_command() { return run_job(FLAGS_ddl, test); }
+int test_command(const Options& options) {
+  return run_job(options.ddl(), [&](Ranks& ranks) { return test(options, ranks); });
+}
 
 }  // namespace robusta

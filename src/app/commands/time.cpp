@@ -1,11 +1,12 @@
+// caffe time: passes on the host are timed layer by layer; on a GPU whole ones, as training enqueues them.
+
 #include <chrono>
 #include <iomanip>
 
 #include "app/commands/commands.h"
-#include "app/commands/devices.h"
-#include "app/commands/flags.h"
-#include "app/commands/memory_flags.h"
-#include "app/commands/subject.h"
+#include "app/setup/chosen_net.h"
+#include "app/setup/devices.h"
+#include "app/setup/net_setup.h"
 #include "base/log.h"
 #include "comm/launch.h"
 #include "net/report.h"
@@ -105,11 +106,11 @@ void log_layers(const Net& net, int iterations) {
 }
 
 /// What large model support has copied since `before`.
-void log_copies(const Net& net, const CopyTotals& before) {
+void log_copies(const Net& net, const CopyTotals& before, int iterations) {
   if (!net.plan().offloading.planned) return;
   const CopyTotals now = net.diagnostics().copies();
   LOG_INFO << "Large model support: " << describe_offloading(net.plan());
-  LOG_INFO << "Average wait for copies: " << (now.exposed_ms - before.exposed_ms) / FLAGS_iterations << " ms.";
+  LOG_INFO << "Average wait for copies: " << (now.exposed_ms - before.exposed_ms) / iterations << " ms.";
 }
 
 void warm_up(Net& net, Updater* updater) {
@@ -119,54 +120,69 @@ void warm_up(Net& net, Updater* updater) {
   for (int i = 0; i < kWarmUpPasses; ++i) run_pass(net, updater, i);
 }
 
-}  // namespace
-
-int time_command() {
-  warn_of_others();
-  if (FLAGS_iterations <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
-  const std::shared_ptr<Device> device = device_from_flags();
-  const std::unique_ptr<RecordingTuner> tuner = tuner_from_flags();
-  Subject subject = subject_from_flags("time");
-  NetOptions options = net_options_from_flags(subject.phase, tuner.get());
-  options.device = device.get();
-  options.data.synthesize_missing = true;
-  set_memory(options, memory_options_from_flags(*device, 1));
-  options.backward = !FLAGS_forward_only;
-  const bool updates = options.backward && subject.phase == caffe::TRAIN;
-  if (options.budget && updates) options.budget->histories = make_update_rule(subject.solver)->histories();
-  Net net(std::move(subject.net), options);
-  std::unique_ptr<Updater> updater;
-  if (updates && learns(net)) updater = std::make_unique<Updater>(subject.solver, net);
-
-  warm_up(net, updater.get());
-  LOG_INFO << "*** Benchmark begins ***";
-  LOG_INFO << "Testing for " << FLAGS_iterations << " iterations.";
-  // Times of single layers take a wait after each step, which on a GPU costs more than many steps do.
-  const bool on_host = device->is_host();
-  net.diagnostics().set_profiling(on_host);
-  const CopyTotals copied = net.diagnostics().copies();
+/// The sums over the timed passes.
+Times time_passes(Net& net, Updater* updater, int iterations) {
   Times total;
-  for (int i = 0; i < FLAGS_iterations; ++i) {
-    const Times times = run_pass(net, updater.get(), kWarmUpPasses + i);
+  for (int i = 0; i < iterations; ++i) {
+    const Times times = run_pass(net, updater, kWarmUpPasses + i);
     total.forward += times.forward;
     total.backward += times.backward;
     total.update += times.update;
     LOG_INFO << "Iteration: " << i + 1 << " forward-backward time: " << times.forward + times.backward << " ms.";
   }
-  log_copies(net, copied);
-  if (!on_host && updater) {
-    const double step = run_ahead(net, *updater, kWarmUpPasses + FLAGS_iterations, FLAGS_iterations);
+  return total;
+}
+
+/// Times of single layers take a wait after each step, which on a GPU costs more than many steps do: there they are
+/// taken in passes of their own, after those that count.
+Times time_net(Net& net, Updater* updater, int iterations) {
+  const bool on_host = net.options().device->is_host();
+  net.diagnostics().set_profiling(on_host);
+  const CopyTotals copied = net.diagnostics().copies();
+  const Times total = time_passes(net, updater, iterations);
+  log_copies(net, copied, iterations);
+  if (on_host) return total;
+  if (updater) {
+    const double step = run_ahead(net, *updater, kWarmUpPasses + iterations, iterations);
     LOG_INFO << describe_graphs(net.diagnostics().graphs());
     LOG_INFO << "Average Iteration: " << step << " ms.";
   }
-  if (!on_host) net.diagnostics().set_profiling(true);
-  for (int i = 0; !on_host && i < FLAGS_iterations; ++i) run_pass(net, updater.get(), kWarmUpPasses + i);
-  log_layers(net, FLAGS_iterations);
-  LOG_INFO << "Average Forward pass: " << total.forward / FLAGS_iterations << " ms.";
-  if (options.backward) LOG_INFO << "Average Backward pass: " << total.backward / FLAGS_iterations << " ms.";
-  LOG_INFO << "Average Forward-Backward: " << (total.forward + total.backward) / FLAGS_iterations << " ms.";
-  if (updater) LOG_INFO << "Average Update: " << total.update / FLAGS_iterations << " ms.";
+  net.diagnostics().set_profiling(true);
+  for (int i = 0; i < iterations; ++i) run_pass(net, updater, kWarmUpPasses + i);
+  return total;
+}
+
+void log_times(const Net& net, const Times& total, bool updates, int iterations) {
+  log_layers(net, iterations);
+  LOG_INFO << "Average Forward pass: " << total.forward / iterations << " ms.";
+  if (net.options().backward) LOG_INFO << "Average Backward pass: " << total.backward / iterations << " ms.";
+  LOG_INFO << "Average Forward-Backward: " << (total.forward + total.backward) / iterations << " ms.";
+  if (updates) LOG_INFO << "Average Update: " << total.update / iterations << " ms.";
   LOG_INFO << "Total Time: " << total.forward + total.backward << " ms.";
+}
+
+}  // namespace
+
+int time_command(const Options& options) {
+  warn_of_others();
+  if (options.iterations() <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
+  Ranks alone(DdlOptions{});
+  const NetSetup setup = set_up_nets(options, alone, DeviceChoice(options).open(alone));
+  ChosenNet chosen = choose_net(options, "time");
+  NetOptions net_options = setup.net_options(options, chosen.phase);
+  net_options.data.synthesize_missing = true;
+  net_options.backward = !options.forward_only();
+  const bool updates = net_options.backward && chosen.phase == caffe::TRAIN;
+  if (net_options.budget && updates) net_options.budget->histories = make_update_rule(chosen.solver)->histories();
+  Net net(std::move(chosen.net), net_options);
+  std::unique_ptr<Updater> updater;
+  if (updates && learns(net)) updater = std::make_unique<Updater>(chosen.solver, net);
+
+  warm_up(net, updater.get());
+  LOG_INFO << "*** Benchmark begins ***";
+  LOG_INFO << "Testing for " << options.iterations() << " iterations.";
+  const Times total = time_net(net, updater.get(), options.iterations());
+  log_times(net, total, updater != nullptr, options.iterations());
   LOG_INFO << "*** Benchmark ends ***";
   return 0;
 }

@@ -3,17 +3,18 @@
 
 #include <string>
 
+#include "app/flags/options.h"
 #include "schema/source.h"
 
 namespace robusta {
 
-struct Subject {
+struct ChosenNet {
   NetDef net;
   SolverDef solver;  ///< for the update: the one given, else SGD with momentum
   caffe::Phase phase = caffe::TRAIN;
 };
 
 /// From -model, -solver, -phase, -level and -stage. `action` is named in errors.
-Subject subject_from_flags(const std::string& action);
+ChosenNet choose_net(const Options& options, const std::string& action);
 
 }  // namespace robusta

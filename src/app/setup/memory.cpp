@@ -1,11 +1,12 @@
-#include "app/commands/memory_flags.h"
+// Flags of memory, and the speed of the link that large model support plans by.
+
+#include "app/setup/memory.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 
-#include "app/commands/flags.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -32,16 +33,16 @@ LmsOptions parse_lms(const std::string& text) {
   return lms;
 }
 
-LmsOptions lms_flags() {
-  LmsOptions lms = parse_lms(FLAGS_lms);
-  lms.fraction = FLAGS_lms_frac;
+LmsOptions lms_flags(const Options& options) {
+  LmsOptions lms = parse_lms(options.lms());
+  lms.fraction = options.lms_frac();
   if (!(lms.fraction >= 0 && lms.fraction <= 1)) {
-    throw Error(ErrorKind::kUsage, str("-lms_frac ", FLAGS_lms_frac, " is no share of the memory"),
+    throw Error(ErrorKind::kUsage, str("-lms_frac ", options.lms_frac(), " is no share of the memory"),
                 "give a number from 0 to 1");
   }
-  if (FLAGS_lms.empty() && lms.fraction > 0) lms.mode = LmsOptions::Mode::kAuto;
+  if (options.lms().empty() && lms.fraction > 0) lms.mode = LmsOptions::Mode::kAuto;
   const bool moves = lms.mode != LmsOptions::Mode::kOff;
-  if (moves && !FLAGS_share_memory) {
+  if (moves && !options.share_memory()) {
     throw Error(ErrorKind::kUsage, "-lms and -share_memory=false are both given",
                 "leave one of them out: memory that is not shared is not free when its content has moved");
   }
@@ -64,14 +65,14 @@ double measured_link(Device& device) {
   return kCopies * static_cast<double>(kBytes) / std::max(seconds.count(), 1e-9);
 }
 
-std::shared_ptr<MemoryBudget> budget_of(const Device& device) {
+std::shared_ptr<MemoryBudget> budget_of(const Options& options, const Device& device) {
   // For what libraries and drivers take besides, and for the outputs of test nets.
   constexpr size_t kLeftOver = 32;
   auto budget = std::make_shared<MemoryBudget>();
-  const size_t given = size_flag("gpu_memory", FLAGS_gpu_memory), free = device.free_memory();
+  const size_t given = size_flag(options.gpu_memory), free = device.free_memory();
   const bool capped = given > 0 && given <= free;
   if (given > free) {
-    LOG_WARNING << "-gpu_memory " << FLAGS_gpu_memory << " is more than " << device.name() << " has free, "
+    LOG_WARNING << "-gpu_memory " << options.gpu_memory() << " is more than " << device.name() << " has free, "
                 << bytes_text(free);
   }
   budget->limit = capped ? given : free - free / kLeftOver;
@@ -81,41 +82,35 @@ std::shared_ptr<MemoryBudget> budget_of(const Device& device) {
 
 }  // namespace
 
-MemoryOptions memory_options_from_flags(Device& device, int processes) {
-  MemoryOptions options;
-  options.lms = lms_flags();
-  options.lms.processes = processes;
+MemoryOptions memory_options(const Options& options, Device& device, int processes) {
+  MemoryOptions memory;
+  memory.lms = lms_flags(options);
+  memory.lms.processes = processes;
   if (device.is_host()) {
-    size_flag("gpu_memory", FLAGS_gpu_memory);
-    const bool asked = options.lms.mode != LmsOptions::Mode::kOff || !FLAGS_gpu_memory.empty();
+    size_flag(options.gpu_memory);
+    const bool asked = memory.lms.mode != LmsOptions::Mode::kOff || !options.gpu_memory().empty();
     if (asked) LOG_INFO << "-lms and -gpu_memory are for GPUs (-gpu): they change nothing on the CPU";
-    options.lms = {};
-    return options;
+    memory.lms = {};
+    return memory;
   }
-  options.budget = budget_of(device);
-  if (!(FLAGS_link_gbs >= 0)) {
-    throw Error(ErrorKind::kUsage, str("-link_gbs ", FLAGS_link_gbs, " is no speed"), "give GB per second");
+  memory.budget = budget_of(options, device);
+  if (!(options.link_gbs() >= 0)) {
+    throw Error(ErrorKind::kUsage, str("-link_gbs ", options.link_gbs(), " is no speed"), "give GB per second");
   }
-  const bool moves = options.lms.mode != LmsOptions::Mode::kOff;
-  if (FLAGS_link_gbs > 0) {
-    options.rates.link = 1e9 * FLAGS_link_gbs;
+  const bool moves = memory.lms.mode != LmsOptions::Mode::kOff;
+  if (options.link_gbs() > 0) {
+    memory.rates.link = 1e9 * options.link_gbs();
   } else if (moves && device.kernel_kind() == "cuda") {
-    options.rates.link = measured_link(device);
-    LOG_INFO << "Link to the host: " << options.rates.link / 1e9 << " GB/s";
+    memory.rates.link = measured_link(device);
+    LOG_INFO << "Link to the host: " << memory.rates.link / 1e9 << " GB/s";
   }
-  return options;
+  return memory;
 }
 
 int processes_of_host(const Ranks& ranks) {
   if (ranks.alone()) return 1;
   const std::vector<std::string>& hosts = ranks.topology().hosts;
   return static_cast<int>(std::count(hosts.begin(), hosts.end(), hosts[static_cast<size_t>(ranks.rank())]));
-}
-
-size_t size_flag(const std::string& flag, const std::string& value) {
-  if (value.empty()) return 0;
-  if (const size_t bytes = parse_bytes(value); bytes > 0) return bytes;
-  throw Error(ErrorKind::kUsage, "-" + flag + " \"" + value + "\" is no size", "write 16G, 800M or a number of bytes");
 }
 
 }  // namespace robusta

@@ -1,0 +1,74 @@
+// What the flags of `caffe` say beyond their plain values.
+
+#include "app/flags/options.h"
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "comm/launch.h"
+#include "robusta/error.h"
+#include "solver/files/weights.h"
+
+namespace robusta {
+
+void refuse_absent_parts(const Options& options) {
+  const bool first = own_launch().rank == 0;
+  for (const FlagBase* flag : options.flags()) {
+    if (!flag->given()) continue;
+    const FlagUse& use = flag->use();
+    if (use.kind == FlagUse::Kind::kNotBuiltIn) {
+      throw Error(ErrorKind::kUnsupported, str('-', flag->name(), ": ", use.cause), "leave -" + flag->name() + " out");
+    }
+    if (use.kind == FlagUse::Kind::kNoEffect && first) {
+      LOG_INFO << '-' << flag->name() << " is accepted and changes nothing here";
+    }
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> flags_of_the_job(const Options& options) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  for (const FlagBase* flag : options.flags()) {
+    const FlagUse::Kind kind = flag->use().kind;
+    const bool alike = kind == FlagUse::Kind::kJob || kind == FlagUse::Kind::kNotBuiltIn;
+    if (alike) flags.emplace_back('-' + flag->name(), flag->text());
+  }
+  return flags;
+}
+
+void require_flag(const std::string& action, const std::string& flag, const std::string& value) {
+  if (!value.empty()) return;
+  throw Error(ErrorKind::kUsage, "caffe " + action + " needs -" + flag, "see caffe --help");
+}
+
+size_t size_flag(const Flag<std::string>& flag) {
+  if (flag().empty()) return 0;
+  if (const size_t bytes = parse_bytes(flag()); bytes > 0) return bytes;
+  throw Error(ErrorKind::kUsage, "-" + flag.name() + " \"" + flag() + "\" is no size",
+              "write 16G, 800M or a number of bytes");
+}
+
+int64_t batch_flag(const Options& options) {
+  const std::string& text = options.batch();
+  if (text.empty()) return 0;
+  size_t used = 0;
+  int64_t batch = 0;
+  try {
+    batch = std::stoll(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == text.size() && batch > 0) return batch;
+  throw Error(ErrorKind::kUsage, "-batch \"" + text + "\" is no number of samples", "give 1 or more");
+}
+
+std::vector<std::string> stage_flag(const Options& options) { return split_list(options.stage()); }
+
+std::string describe_flags(const Options& options) {
+  std::string later;
+  for (const FlagBase* flag : options.flags()) {
+    if (flag->use().kind == FlagUse::Kind::kNotBuiltIn) later += " -" + flag->name();
+  }
+  return options.describe() + "\nknown, but not in this build:" + later + '\n';
+}
+
+}  // namespace robusta

@@ -1,0 +1,128 @@
+/// The command line of `caffe`: the flags of BVLC, Intel, NVIDIA and IBM, and Robusta's own. One line declares a flag.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/flags/flag_set.h"
+
+namespace robusta {
+
+struct Options : FlagSet {
+  // Caffe's.
+  Flag<std::string> solver{this, "solver", "", "solver prototxt (train, check, time)", kOfRank};
+  Flag<std::string> model{this, "model", "", "net prototxt (test, time)"};
+  Flag<std::string> phase{this, "phase", "", "TRAIN or TEST (time; TRAIN unless given)"};
+  Flag<int32_t> level{this, "level", 0, "level of the net's state"};
+  Flag<std::string> stage{this, "stage", "", "stages of the net's state, separated by commas"};
+  Flag<std::string> snapshot{this, "snapshot", "",
+                             "a .solverstate to resume from; auto: the newest whole one of the prefix, if any"};
+  Flag<std::string> weights{this, "weights", "", "weights to begin with, separated by commas (test: one file)"};
+  Flag<int32_t> iterations{this, "iterations", 50, "batches to run (test, time)"};
+  Flag<std::string> sigint_effect{this, "sigint_effect", "stop",
+                                  "what SIGINT does while training: snapshot, stop or none"};
+  Flag<std::string> sighup_effect{this, "sighup_effect", "snapshot",
+                                  "what SIGHUP does while training: snapshot, stop or none"};
+  Flag<std::string> gpu{this, "gpu", "", "device ids separated by commas, or all", kOfRank};
+
+  // Intel's.
+  Flag<bool> forward_only{this, "forward_only", false, "leave backward out (time)"};
+  Flag<std::string> engine{this, "engine", "", "changes nothing: kernels are chosen by -kernels", kNoEffect};
+  Flag<std::string> collect_dir{this, "collect_dir", "collect_out", "folder of the action collect", kNoCompare};
+  Flag<std::string> compare_output_dir{this, "compare_output_dir", "compare_out", "folder of the action compare",
+                                       kNoCompare};
+  Flag<double> epsilon{this, "epsilon", 1e-3, "tolerance of the action compare", kNoCompare};
+  Flag<bool> fast_compare{this, "fast_compare", false, "compare: leave a layer after fast_compare_max errors",
+                          kNoCompare};
+  Flag<int32_t> fast_compare_max{this, "fast_compare_max", 50, "see -fast_compare", kNoCompare};
+  Flag<std::string> buffer_filler{this, "buffer_filler", "NaN", "what fills the buffers of compare", kNoCompare};
+  Flag<bool> detection{this, "detection", false, "test: log the mAP of detections", kNoDetection};
+  Flag<bool> sampling{this, "sampling", false, "test: build and load the net, then leave"};
+  Flag<int32_t> n_group{this, "n_group", 1, "groups in asynchronous training", kNoAsync};
+  Flag<int32_t> n_server{this, "n_server", 0, "parameter servers in asynchronous training", kNoAsync};
+
+  // NVIDIA's.
+  Flag<std::string> ap_version{this, "ap_version", "11point", "test_detection: 11point, MaxIntegral or Integral",
+                               kNoDetection};
+  Flag<bool> show_per_class_result{this, "show_per_class_result", true, "test_detection: the AP of each class too",
+                                   kNoDetection};
+
+  // IBM's.
+  Flag<std::string> ddl{this, "ddl", "", "topology and options of training on several hosts", kOfRank};
+  Flag<bool> bvlc{this, "bvlc", false, "changes nothing: accepted for IBM's command lines", kNoEffect};
+  Flag<int32_t> threshold{this, "threshold", 0, "changes nothing: accepted for IBM's command lines", kNoEffect};
+  Flag<std::string> lms{this, "lms", "",
+                        "large model support: alone or auto moves to the host what the GPU has no room for; a size in "
+                        "KB moves all values from that on",
+                        or_bare("auto")};
+  Flag<double> lms_frac{this, "lms_frac", 0,
+                        "share of the GPU's memory that is filled before large model support moves anything"};
+
+  // Robusta's.
+  Flag<std::string> gpu_memory{this, "gpu_memory", "",
+                               "memory of the GPU that may be used, such as 16G (default: what is free)"};
+  Flag<double> link_gbs{this, "link_gbs", 0,
+                        "GB per second between host and GPU, each way, to predict by; 0: a usual value"};
+  Flag<bool> share_gpu{this, "share_gpu", false, "let ranks of one host use the same GPU"};
+  Flag<bool> share_memory{this, "share_memory", true,
+                          "let values that are not alive at the same time share memory; the results are the same"};
+  Flag<bool> autotune{this, "autotune", true, "time kernels when planning and take the fastest"};
+  Flag<bool> deterministic{this, "deterministic", false, "the same bits on every run: implies -autotune=false"};
+  Flag<bool> cuda_graphs{this, "cuda_graphs", true, "launch the steps of a pass on a GPU as recorded graphs"};
+  Flag<bool> tf32{this, "tf32", true, "round the factors of products to 10 bits of mantissa where a GPU is faster so"};
+  Flag<std::string> precision{
+      this, "precision", "",
+      "how a GPU stores activations: f32, bf16 or fp16 (default: as forward_type and its like in the net say)"};
+  Flag<std::string> batch{
+      this, "batch", "",
+      "samples per batch, instead of that of every data layer; global: training divides them by the ranks"};
+  Flag<bool> accept_batch_change{this, "accept_batch_change", false,
+                                 "resume with another number of samples per iteration"};
+  Flag<std::string> lr_scaling{this, "lr_scaling", "none",
+                               "base_lr times the ranks (linear), their root (sqrt), or none"};
+  Flag<std::string> kernels{this, "kernels", "auto", "backend of the kernels: auto, reference, ..."};
+  Flag<std::string> tune_cache{this, "tune_cache", "",
+                               "file of timed kernel choices (default: robusta/kernels in $XDG_CACHE_HOME or ~/.cache)",
+                               kOfRank};
+  Flag<std::string> memory{
+      this, "memory", "", "plan: the memory that the largest batch has to fit in, such as 16G (default: what is free)"};
+  Flag<std::string> max_walltime{this, "max_walltime", "",
+                                 "seconds or HH:MM:SS after which training has stopped with a snapshot"};
+  Flag<std::string> log_json{this, "log_json", "", "file to which one JSON object per event is appended", kOfRank};
+  Flag<std::string> timeline{
+      this, "timeline", "",
+      "Chrome trace of all ranks to write, FILE or FILE:FIRST-LAST for these iterations (default: the last 50)"};
+  Flag<bool> shuffle{this, "shuffle", false, "shuffle the training data by random_seed, in another order each epoch"};
+  Flag<int32_t> data_threads{this, "data_threads", 0,
+                             "threads that read and transform images, per data layer; 0: chosen by the machine"};
+
+ private:
+  static constexpr FlagUse kNoCompare = not_built_in("the actions collect and compare are not built in");
+  static constexpr FlagUse kNoDetection = not_built_in("detection is not built in yet");
+  static constexpr FlagUse kNoAsync = not_built_in("asynchronous training is not built in");
+};
+
+/// Throws Error{kUnsupported} for a flag in use whose part is not built in, and logs, as the first process of a
+/// job, those that change nothing here.
+void refuse_absent_parts(const Options& options);
+
+/// Names and values of the flags that all ranks of a job have to be given alike.
+std::vector<std::pair<std::string, std::string>> flags_of_the_job(const Options& options);
+
+/// Throws Error{kUsage} saying that `action` needs the flag, unless `value` is given.
+void require_flag(const std::string& action, const std::string& flag, const std::string& value);
+
+/// The value of a flag that holds a size, 0 when it is empty. Throws Error{kUsage} for what is no size.
+size_t size_flag(const Flag<std::string>& flag);
+
+/// -batch as a number, 0 when it is not given. Throws Error{kUsage}.
+int64_t batch_flag(const Options& options);
+
+/// -stage without blanks and empty entries.
+std::vector<std::string> stage_flag(const Options& options);
+
+/// The flags of this program with their meaning, for --help.
+std::string describe_flags(const Options& options);
+
+}  // namespace robusta

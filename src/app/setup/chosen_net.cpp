@@ -1,0 +1,37 @@
+// -model comes before -solver; the phase of a solver's train net is TRAIN.
+
+#include "app/setup/chosen_net.h"
+
+#include "base/nearest.h"
+#include "robusta/error.h"
+#include "schema/read_text.h"
+#include "solver/files/net_defs.h"
+
+namespace robusta {
+namespace {
+
+caffe::Phase phase_flag(const std::string& text) {
+  if (text.empty() || text == "TRAIN") return caffe::TRAIN;
+  if (text == "TEST") return caffe::TEST;
+  throw Error(ErrorKind::kUsage, "-phase \"" + text + "\"" + did_you_mean(text, {"TRAIN", "TEST"}),
+              "known: TRAIN, TEST");
+}
+
+}  // namespace
+
+ChosenNet choose_net(const Options& options, const std::string& action) {
+  ChosenNet chosen;
+  chosen.phase = phase_flag(options.phase());
+  chosen.solver.param.set_momentum(0.9f);
+  if (!options.solver().empty()) chosen.solver = read_solver(options.solver());
+  if (!options.model().empty()) {
+    chosen.net = net_in_state(options.model(), chosen.phase, options.level(), stage_flag(options));
+  } else {
+    require_flag(action, "model or -solver", options.solver());
+    chosen.phase = caffe::TRAIN;
+    chosen.net = train_net_of(chosen.solver).definition();
+  }
+  return chosen;
+}
+
+}  // namespace robusta

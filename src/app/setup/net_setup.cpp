@@ -1,0 +1,72 @@
+// The recipe that train, check, test, time and plan share.
+
+#include "app/setup/net_setup.h"
+
+#include <set>
+
+#include "app/setup/memory.h"
+#include "base/nearest.h"
+#include "net/plan/precision.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+std::unique_ptr<RecordingTuner> make_tuner(const Options& options) {
+  if (!options.autotune() || options.deterministic()) return nullptr;
+  const std::string& file = options.tune_cache();
+  return std::make_unique<RecordingTuner>(file.empty() ? default_tuning_cache() : file);
+}
+
+}  // namespace
+
+NetSetup set_up_nets(const Options& options, Ranks& ranks, std::shared_ptr<Device> device) {
+  NetSetup setup;
+  setup.device = std::move(device);
+  ranks.together([&] {
+    setup.memory = memory_options(options, *setup.device, processes_of_host(ranks));
+    setup.tuner = make_tuner(options);
+  });
+  return setup;
+}
+
+NetOptions NetSetup::net_options(const Options& options, caffe::Phase phase) const {
+  NetOptions net;
+  net.phase = phase;
+  net.device = device.get();
+  net.tuner = tuner.get();
+  net.kernels = kernels_flag(options);
+  net.precision = precision_flag(options);
+  net.share_memory = options.share_memory();
+  net.batch = batch_flag(options);
+  net.data = data_settings(options);
+  set_memory(net, memory);
+  return net;
+}
+
+DataSettings data_settings(const Options& options) {
+  DataSettings settings;
+  settings.threads = options.data_threads();
+  settings.shuffle = options.shuffle();
+  return settings;
+}
+
+std::optional<DType> precision_flag(const Options& options) {
+  if (options.precision().empty()) return std::nullopt;
+  return precision_from(options.precision());
+}
+
+std::string kernels_flag(const Options& options) {
+  const std::string& wanted = options.kernels();
+  std::set<std::string> known = {"auto"};
+  for (const std::string& type : layer_types()) {
+    for (const KernelCandidate* candidate : kernel_candidates(type, "cpu")) known.insert(candidate->backend);
+  }
+  if (known.contains(wanted)) return wanted;
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::kUsage, "-kernels \"" + wanted + "\"" + did_you_mean(wanted, {known.begin(), known.end()}),
+              "known: " + list);
+}
+
+}  // namespace robusta

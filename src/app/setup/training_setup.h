@@ -1,0 +1,67 @@
+/// Everything between the command line and the first iteration, step by step, for `train` and `check` alike: what one
+/// refuses, the other does.
+///
+/// The steps are called in the order in which they stand here. All are collective, and throw on all ranks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/flags/options.h"
+#include "app/setup/devices.h"
+#include "app/setup/net_setup.h"
+#include "solver/solver.h"
+
+namespace robusta {
+
+/// What a process has once, whatever the number of its learners.
+struct TrainingRun {
+  Ranks& ranks;
+  const Walltime& walltime;
+  JsonLog& json;
+};
+
+struct TrainingJob {
+  std::string ddl;       ///< options of training over ranks, as of -ddl
+  std::string log_json;  ///< where rank 0 appends its events; "": nowhere
+};
+
+/// Runs `body` on this process's ranks: as many learners as -gpu lists GPUs, one under MPI. Returns the exit code.
+int run_training_job(const Options& options, const TrainingJob& job,
+                     const std::function<int(const TrainingRun&)>& body);
+
+class TrainingSetup {
+ public:
+  /// Looks at the flags alone. `action` is named in errors. Everything referred to outlives the setup.
+  TrainingSetup(const Options& options, const TrainingRun& run, const std::string& action);
+
+  /// Reads the solver and its nets, which have to be the same on all ranks, as do the flags.
+  void read_definition();
+  /// The device, its memory and who times kernels on it.
+  enum class Timing { kAsTheFlagsSay, kNone };
+  void open_device(Timing timing = Timing::kAsTheFlagsSay);
+  /// Decides what to resume from.
+  void choose_snapshot();
+  /// Builds the nets, loads weights or restores.
+  std::unique_ptr<Solver> build_solver();
+
+  /// What signals do, by -sigint_effect and -sighup_effect.
+  Request sigint() const { return sigint_; }
+  Request sighup() const { return sighup_; }
+  /// To be completed before build_solver().
+  SolverOptions& solver_options() { return solver_options_; }
+
+ private:
+  void scale_rate();
+
+  const Options& options_;
+  Ranks& ranks_;
+  Request sigint_, sighup_;
+  DeviceChoice devices_;
+  NetSetup nets_;
+  SolverOptions solver_options_;
+  SolverDef solver_;
+};
+
+}  // namespace robusta
