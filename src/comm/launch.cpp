@@ -1,5 +1,8 @@
+// A table of the variables that launchers set, and what follows from them.
+
 #include "comm/launch.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -24,10 +27,66 @@ constexpr Sign kSigns[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun", true},
     {"PMI_RANK", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
     {"PMI_SIZE", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
+    {"JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK", "jsrun", true},
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "srun --mpi=pmix", true},
 };
 
+/// Launchers of other frameworks, whose processes find each other without MPI. They count where no launcher of MPI is
+/// found: mpirun may run inside what they started.
+constexpr Sign kForeignSigns[] = {
+    {"HOROVOD_SIZE", "HOROVOD_SIZE", "HOROVOD_RANK", "horovodrun", false},
+    {"WORLD_SIZE", "WORLD_SIZE", "RANK", "torchrun, or what sets the variables of torch.distributed,", false},
+    {"DMLC_NUM_WORKER", "DMLC_NUM_WORKER", "DMLC_WORKER_ID", "MXNet's launcher", false},
+};
+
 int number(const char* text) { return text ? std::atoi(text) : 0; }
+
+/// The end of the JSON value that begins at `at` with a bracket; strings may hold brackets.
+size_t end_of_value(const std::string& json, size_t at) {
+  int depth = 0;
+  bool in_string = false;
+  for (; at < json.size(); ++at) {
+    const char c = json[at];
+    if (in_string && c == '\\') {
+      ++at;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '{' || c == '[')) {
+      ++depth;
+    } else if (!in_string && (c == '}' || c == ']') && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return json.size();
+}
+
+/// Strings inside the arrays of {"worker": ["host:port", ...], ...}.
+int addresses_in(const std::string& cluster) {
+  int count = 0, arrays = 0;
+  for (size_t at = 0; at < cluster.size(); ++at) {
+    if (cluster[at] == '[') ++arrays;
+    if (cluster[at] == ']') --arrays;
+    if (cluster[at] != '"') continue;
+    if (arrays > 0) ++count;
+    at = std::min(cluster.find('"', at + 1), cluster.size());
+  }
+  return count;
+}
+
+/// TensorFlow's {"cluster": {"chief": [...], "worker": [...], "ps": [...]}, "task": {"type": ..., "index": ...}}.
+Launch launch_of_tf_config(const std::string& json) {
+  const size_t key = json.find("\"cluster\""), open = key == std::string::npos ? key : json.find('{', key);
+  if (open == std::string::npos) return {};
+  const int ranks = addresses_in(json.substr(open, end_of_value(json, open) - open));
+  const size_t index = json.find("\"index\""), colon = index == std::string::npos ? index : json.find(':', index);
+  const int rank = colon == std::string::npos ? 0 : std::atoi(json.c_str() + colon + 1);
+  return {.variable = "TF_CONFIG",
+          .launcher = "what sets TensorFlow's TF_CONFIG",
+          .value = json,
+          .ranks = ranks,
+          .rank = rank,
+          .can_meet = false};
+}
 
 bool is_step_task(const std::function<const char*(const char*)>& get) {
   return get("SLURM_PROCID") && (get("SLURM_STEP_ID") || get("SLURM_STEPID")) && get("SLURM_STEP_NUM_TASKS");
@@ -46,24 +105,53 @@ int filled_lines(const char* path) {
   return count;
 }
 
+template <size_t kCount>
+Launch find_sign(const Sign (&signs)[kCount], const std::function<const char*(const char*)>& get) {
+  for (const Sign& sign : signs) {
+    const char* value = get(sign.variable);
+    if (!value) continue;
+    return {.variable = sign.variable,
+            .launcher = sign.launcher,
+            .value = value,
+            .ranks = number(get(sign.ranks)),
+            .rank = number(get(sign.rank)),
+            .can_meet = sign.can_meet};
+  }
+  return {};
+}
+
+/// To train alone on purpose.
+std::string without(const Launch& launch) {
+  return str("; to train alone, take the variable away: env -u ", launch.variable, " caffe train ...");
+}
+
 }  // namespace
 
 Launch find_launch(const std::function<const char*(const char*)>& get) {
-  for (const Sign& sign : kSigns) {
-    if (const char* value = get(sign.variable)) {
-      return {sign.variable, sign.launcher, value, number(get(sign.ranks)), number(get(sign.rank)), sign.can_meet};
-    }
-  }
+  if (const Launch launch = find_sign(kSigns, get); !launch.variable.empty()) return launch;
   if (is_step_task(get)) {
     const char* tasks = get("SLURM_STEP_NUM_TASKS");
-    return {"SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix",   tasks,
-            number(tasks),          number(get("SLURM_PROCID")), false};
+    return {.variable = "SLURM_STEP_NUM_TASKS",
+            .launcher = "srun without --mpi=pmix",
+            .value = tasks,
+            .ranks = number(tasks),
+            .rank = number(get("SLURM_PROCID")),
+            .can_meet = false};
   }
   // pbsdsh numbers its tasks from 2 on; the job's script is task 1.
   if (const char* task = get("PBS_TASKNUM"); number(task) > 1) {
-    return {"PBS_TASKNUM", "pbsdsh", task, number(task), number(task) - 1, false};
+    return {.variable = "PBS_TASKNUM",
+            .launcher = "pbsdsh",
+            .value = task,
+            .ranks = number(task),
+            .rank = number(task) - 1,
+            .can_meet = false};
   }
-  return {};
+  if (const char* json = get("TF_CONFIG")) {
+    if (const Launch launch = launch_of_tf_config(json); launch.ranks > 1) return launch;
+  }
+  const Launch foreign = find_sign(kForeignSigns, get);
+  return foreign.ranks > 1 ? foreign : Launch{};
 }
 
 Launch own_launch() {
@@ -81,20 +169,20 @@ Grant find_grant(const std::function<const char*(const char*)>& get) {
 }
 
 void check_launch(const Launch& launch, int world) {
-  if (launch.ranks <= 1 && world <= 1) return;
-  if (launch.ranks == world || (launch.ranks == 0 && launch.can_meet)) return;
-  const std::string announced =
-      str(launch.launcher, " started ", launch.ranks, launch.ranks == 1 ? " process (" : " processes (",
-          launch.variable, "=", launch.value, ")");
+  const int least = std::max(launch.ranks, launch.rank + 1);  // where the number is not told, the rank tells some
+  if (least <= 1 && world <= 1) return;
+  if (launch.ranks == world || (launch.ranks == 0 && launch.can_meet && least <= world)) return;
+  const std::string announced = str(launch.launcher, " started ", least, least == 1 ? " process (" : " processes (",
+                                    launch.variable, "=", launch.value, ")");
   if (world == 0) {
     throw Error(ErrorKind::kCommunication, announced + ", and this build has no MPI: each would train alone",
-                "build with -DROBUSTA_MPI=ON, or start one process");
+                "build with -DROBUSTA_MPI=ON, or start one process" + without(launch));
   }
   if (world == 1) {
     throw Error(ErrorKind::kCommunication, announced + ", and they do not find each other: each would train alone",
-                how_to_start(launch.ranks));
+                how_to_start(least) + without(launch));
   }
-  throw Error(ErrorKind::kCommunication, str(announced, ", but MPI has ", world, " ranks"), how_to_start(launch.ranks));
+  throw Error(ErrorKind::kCommunication, str(announced, ", but MPI has ", world, " ranks"), how_to_start(least));
 }
 
 }  // namespace robusta

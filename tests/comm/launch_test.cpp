@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/str.h"
 #include "support/errors.h"
 #include "support/files.h"
 
@@ -79,10 +80,53 @@ TEST(LaunchTest, ManySinglesAreRefused) {
   EXPECT_TRUE(contains(refused({{"OMPI_COMM_WORLD_SIZE", "4"}}, 3), "but MPI has 3 ranks"));
 }
 
+/// Launchers of other frameworks: without MPI each process would train alone, into the files of all.
+TEST(LaunchTest, ManySinglesOfOtherFrameworksAreRefused) {
+  const auto refused = [](const Environment& environment) {
+    const Error error = error_of([&] { check_launch(launch_of(environment), 1); });
+    EXPECT_EQ(error.kind(), ErrorKind::kCommunication);
+    EXPECT_TRUE(contains(error.cause(), "each would train alone")) << error.cause();
+    EXPECT_TRUE(contains(error.fix(), "mpirun -n ")) << error.fix();
+    return str(error.cause(), " | ", error.fix());
+  };
+  const Environment torch{{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}};
+  EXPECT_TRUE(contains(refused(torch), "torchrun")) << refused(torch);
+  EXPECT_TRUE(contains(refused(torch), "started 4 processes (WORLD_SIZE=4)")) << refused(torch);
+  EXPECT_TRUE(contains(refused(torch), "env -u WORLD_SIZE caffe train")) << refused(torch);
+  EXPECT_EQ(launch_of(torch).rank, 1);
+  EXPECT_TRUE(contains(refused({{"HOROVOD_RANK", "0"}, {"HOROVOD_SIZE", "2"}}), "horovodrun started 2"));
+  EXPECT_TRUE(contains(refused({{"DMLC_NUM_WORKER", "3"}, {"DMLC_WORKER_ID", "0"}}), "DMLC_NUM_WORKER=3"));
+  EXPECT_TRUE(contains(refused({{"JSM_NAMESPACE_SIZE", "6"}, {"JSM_NAMESPACE_RANK", "5"}}), "jsrun started 6"));
+  EXPECT_TRUE(contains(refused({{"PMIX_RANK", "2"}}), "started 3 processes"));
+}
+
+TEST(LaunchTest, TensorFlowsClusterIsCounted) {
+  const Launch launch =
+      launch_of({{"TF_CONFIG", R"({"cluster": {"chief": ["a:2222"], "worker": ["b:2222", "[::1]:2222"], "ps": ["c:1"]},
+                        "task": {"type": "worker", "index": 1}})"}});
+  EXPECT_EQ(launch.variable, "TF_CONFIG");
+  EXPECT_EQ(launch.ranks, 4);
+  EXPECT_EQ(launch.rank, 1);
+  EXPECT_FALSE(launch.can_meet);
+  EXPECT_EQ(error_of([&] { check_launch(launch, 1); }).kind(), ErrorKind::kCommunication);
+  for (const char* one :
+       {"", "{}", "{\"cluster\": {\"worker\": [\"a:1\"]}}", "{\"cluster\"", "{\"cluster\": {\"worker\": [\""}) {
+    EXPECT_EQ(launch_of({{"TF_CONFIG", one}}).variable, "") << one;
+  }
+}
+
+TEST(LaunchTest, OneProcessOfAnotherFrameworkMayTrain) {
+  check_launch(launch_of({{"RANK", "0"}, {"WORLD_SIZE", "1"}}), 1);
+  check_launch(launch_of({{"HOROVOD_RANK", "0"}, {"HOROVOD_SIZE", "1"}}), 1);
+  check_launch(launch_of({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_SIZE", "1"}}), 1);  // mpirun -n 1
+  check_launch(launch_of({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_SIZE", "2"}}), 2);
+}
+
 TEST(LaunchTest, WhatFitsIsTaken) {
   check_launch(launch_of({{"OMPI_COMM_WORLD_SIZE", "4"}}), 4);
   check_launch(launch_of({{"OMPI_COMM_WORLD_SIZE", "1"}}), 0);
   check_launch(launch_of({{"PMIX_RANK", "0"}}), 5);
+  check_launch(launch_of({{"PMIX_RANK", "2"}}), 5);
   check_launch(launch_of(with(kSlurmStep, "SLURM_STEP_NUM_TASKS", "1")), 1);
 }
 
