@@ -1,12 +1,16 @@
+// Protobuf says where it stopped and why; the place in the text tells the messages around it, and so the known names.
+
 #include "schema/text_error.h"
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <vector>
 
 #include "base/nearest.h"
 #include "base/str.h"
 #include "caffe.pb.h"
+#include "schema/known_names.h"
 
 namespace robusta {
 
@@ -100,22 +104,32 @@ std::vector<std::string> value_names(const EnumDescriptor* values) {
   return names;
 }
 
+/// A field at the top that says of which kind the file is. None: it says nothing.
+std::optional<Error> other_kind_of_file(const Descriptor* root, const std::string& field, const std::string& cause) {
+  const bool net = root == caffe::NetParameter::descriptor();
+  const std::string wanted = net ? "a net is wanted here" : "a solver is wanted here";
+  if (caffe::LabelMap::descriptor()->FindFieldByName(field)) {
+    return Error(ErrorKind::kConfig, cause,
+                 "this is a label map, which names classes (item { name, label, display_name }): " + wanted);
+  }
+  const Descriptor* other = net ? caffe::SolverParameter::descriptor() : caffe::NetParameter::descriptor();
+  if (!other->FindFieldByName(field)) return std::nullopt;
+  return Error(ErrorKind::kConfig, cause, str("this is a field of ", net ? "solvers: " : "nets: ", wanted));
+}
+
 Error unknown_field(const Descriptor* root, const Place& place, const std::string& field) {
   const std::string inside = place.path.empty() ? "" : " in " + place.path.back();
   const std::string cause = str("unknown field \"", field, "\"", inside);
   if (place.path.empty()) {
-    const bool net = root == caffe::NetParameter::descriptor();
-    const Descriptor* other = net ? caffe::SolverParameter::descriptor() : caffe::NetParameter::descriptor();
-    if (other->FindFieldByName(field))
-      return Error(ErrorKind::kConfig, cause,
-                   net ? "this is a field of solvers: a net is wanted here"
-                       : "this is a field of nets: a solver is wanted here");
+    if (std::optional<Error> other = other_kind_of_file(root, field, cause)) return *other;
   }
   const Descriptor* message = descend(root, place.path);
+  if (std::optional<Error> known = refuse_known_field(message ? message->name() : "", field)) return *known;
   return Error(ErrorKind::kConfig, cause + (message ? did_you_mean(field, field_names(message)) : ""));
 }
 
 Error unknown_value(const Descriptor* root, const Place& place, const std::string& value, const std::string& name) {
+  if (std::optional<Error> known = refuse_known_value(name, value)) return *known;
   const std::string cause = str("\"", value, "\" is no value of ", name);
   const Descriptor* message = descend(root, place.path);
   const FieldDescriptor* field = message ? message->FindFieldByName(name) : nullptr;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/nearest.h"
+#include "schema/known_names.h"
 
 namespace robusta {
 namespace {
@@ -28,6 +29,9 @@ std::vector<std::string> layer_types() {
 std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
   const auto found = factories().find(param.type());
   if (found != factories().end()) return found->second(param);
+  if (const auto whose = who_knows_layer(param.type())) {
+    throw not_in_this_build("layer type \"" + param.type() + "\"", *whose, "").in_field("type");
+  }
   std::string known;
   for (const std::string& type : layer_types()) known += (known.empty() ? "" : ", ") + type;
   throw Error(ErrorKind::kConfig,
