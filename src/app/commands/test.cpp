@@ -5,6 +5,7 @@
 
 #include "app/commands/commands.h"
 #include "app/setup/devices.h"
+#include "app/setup/ignored.h"
 #include "app/setup/net_setup.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -31,6 +32,7 @@ NetDef read_net(const Options& options, Ranks& ranks) {
   ranks.together([&] { def = net_in_state(options.model(), caffe::TEST, options.level(), stage_flag(options)); });
   check_same_net(ranks, options.model(), def);
   check_same_flags(ranks, flags_of_the_job(options));
+  ranks.root_only([&] { warn_of_ignored_fields_in(options.model()); });
   return def;
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/setup/chosen_net.h"
 
+#include "app/setup/ignored.h"
 #include "base/nearest.h"
 #include "robusta/error.h"
 #include "schema/read_text.h"
@@ -26,10 +27,12 @@ ChosenNet choose_net(const Options& options, const std::string& action) {
   if (!options.solver().empty()) chosen.solver = read_solver(options.solver());
   if (!options.model().empty()) {
     chosen.net = net_in_state(options.model(), chosen.phase, options.level(), stage_flag(options));
+    warn_of_ignored_fields_in(options.model());
   } else {
     require_flag(action, "model or -solver", options.solver());
     chosen.phase = caffe::TRAIN;
     chosen.net = train_net_of(chosen.solver).definition();
+    warn_of_ignored_fields(chosen.solver, false);
   }
   return chosen;
 }

@@ -3,7 +3,8 @@
 #include "app/setup/devices.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdio>
+#include <set>
 #include <string>
 
 #include "base/hash.h"
@@ -35,6 +36,34 @@ std::string gib(size_t bytes) {
 }
 
 void log_gpu(const GpuInfo& gpu) { LOG_INFO << "GPU " << gpu.ordinal << ": " << gpu.name << ", " << gib(gpu.memory); }
+
+/// Of one rank's GPU. Fixed in size, to be gathered.
+struct ChosenGpu {
+  int ordinal = 0;
+  size_t memory = 0;
+  char name[64] = {};
+};
+
+/// The GPU of each rank, in BVLC's words for learners of one process and in IBM's under MPI. Collective.
+void log_gpus(Ranks& ranks, const GpuInfo& gpu) {
+  ChosenGpu mine{.ordinal = gpu.ordinal, .memory = gpu.memory};
+  std::snprintf(mine.name, sizeof mine.name, "%s", gpu.name.c_str());
+  const std::vector<ChosenGpu> all = ranks.gather(mine);
+  std::string list;
+  if (!ranks.in_threads()) LOG_INFO << "[MPI:0   ] spreading GPUs per MPI rank";
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    char label[32];
+    std::snprintf(label, sizeof label, "[MPI:%-4zu]", rank);
+    if (!ranks.in_threads()) LOG_INFO << label << "    use gpu[" << all[rank].ordinal << "]";
+    list += str(list.empty() ? "" : ", ", all[rank].ordinal);
+  }
+  if (ranks.in_threads()) LOG_INFO << "Using GPUs " << list;
+  std::set<std::string> said;
+  for (const ChosenGpu& one : all) {
+    const std::string text = str("GPU ", one.ordinal, ": ", one.name, ", ", gib(one.memory));
+    if (said.insert(text).second) LOG_INFO << text;
+  }
+}
 
 /// The ranks on this one's host, in order, this one among them.
 std::vector<int> ranks_of_host(const Ranks& ranks) {
@@ -113,9 +142,7 @@ std::shared_ptr<Device> DeviceChoice::open_gpu_of_rank(Ranks& ranks, const std::
   ranks.together([&] { device = opened(ordinal); });
   const GpuInfo& gpu = gpus[static_cast<size_t>(ordinal)];
   refuse_sharing(ranks, gpu.pci_id);
-  LOG_INFO << "[MPI:0   ] spreading GPUs per MPI rank";
-  LOG_INFO << "[MPI:0   ]    use gpu[" << ordinal << "]";
-  log_gpu(gpu);
+  log_gpus(ranks, gpu);
   return device;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/setup/ignored.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "comm/launch.h"
@@ -95,6 +96,7 @@ void TrainingSetup::read_definition() {
   });
   check_same_program(ranks_, solver_);
   check_same_flags(ranks_, flags_of_the_job(options_));
+  ranks_.root_only([&] { warn_of_ignored_fields(solver_, true); });
 }
 
 void TrainingSetup::scale_rate() {

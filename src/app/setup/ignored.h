@@ -1,0 +1,17 @@
+/// Warnings of fields that are read and change nothing: once per field and file, when a command begins.
+#pragma once
+
+#include <string>
+
+#include "schema/source.h"
+
+namespace robusta {
+
+/// Of the solver, of its train net and, where it is trained, of its test nets. What cannot be read is passed over:
+/// whoever needs it says so.
+void warn_of_ignored_fields(const SolverDef& solver, bool trained);
+
+/// Of a net, as it is written in its file.
+void warn_of_ignored_fields_in(const std::string& net_file);
+
+}  // namespace robusta

@@ -1,0 +1,189 @@
+// The table, and a walk over what a message sets.
+
+#include "schema/ignored_fields.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+
+namespace robusta {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr std::string_view kAll = "Caffe", kIntel = "Intel", kNvidia = "NVIDIA", kSsd = "Intel, NVIDIA";
+constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "cuDNN's algorithms are timed",
+                           kReadThreads = "-data_threads says how many threads read",
+                           kDataParallel = "all layers are trained data parallel",
+                           kTransform = "transform_param has it in layers of the new form",
+                           kMath = "the GPU's kernels sum in f32",
+                           kOneBlock = "gradients are summed by buckets of -ddl";
+
+constexpr IgnoredField kIgnored[] = {
+    {"BlobProto", "double_diff", kAll, "gradients in files are not read"},
+    {"BlobProto", "raw_diff", kNvidia, "gradients in files are not read"},
+    {"BlobProto", "raw_diff_type", kNvidia, "gradients in files are not read"},
+    {"BatchNormParameter", "engine", kAll, kEngine},
+    {"BatchNormParameter", "use_weight_bias", kIntel, "a Scale layer behind it scales and shifts"},
+    {"BatchNormParameter", "bias_term", kIntel, "a Scale layer behind it scales and shifts"},
+    {"ConcatParameter", "engine", kIntel, kEngine},
+    {"ConcatParameter", "per_fla_fuse", kIntel, "it belongs to Intel's fused inference"},
+    {"ConvolutionParameter", "engine", kAll, kEngine},
+    {"ConvolutionParameter", "force_nd_im2col", kAll, "every kernel takes any number of axes it can"},
+    {"ConvolutionParameter", "conv_algorithm", kIntel, kEngine},
+    {"ConvolutionParameter", "coeff", kIntel, "it belongs to Intel's fused inference"},
+    {"ConvolutionParameter", "negative_slope", kIntel, "it belongs to Intel's fused inference"},
+    {"ConvolutionParameter", "cudnn_convolution_algo_seeker", kNvidia, kDnn},
+    {"ConvolutionParameter", "conv_algos_override", kNvidia, kDnn},
+    {"DataParameter", "force_encoded_color", kAll, "transform_param.force_color does what it says"},
+    {"DataParameter", "cache", kNvidia, "the operating system caches the database"},
+    {"DataParameter", "precache", kNvidia, "the operating system caches the database"},
+    {"DataParameter", "threads", kNvidia, kReadThreads},
+    {"DataParameter", "parser_threads", kNvidia, kReadThreads},
+    {"DataParameter", "crop_size", kAll, kTransform},
+    {"DataParameter", "mean_file", kAll, kTransform},
+    {"DataParameter", "mirror", kAll, kTransform},
+    {"DataParameter", "rand_skip", kAll, "training begins with the first record"},
+    {"DataParameter", "scale", kAll, kTransform},
+    {"DropoutParameter", "engine", kNvidia, kEngine},
+    {"EltwiseParameter", "engine", kIntel, kEngine},
+    {"InnerProductParameter", "engine", kIntel, kEngine},
+    {"InnerProductParameter", "negative_slope", kIntel, "it belongs to Intel's fused inference"},
+    {"LayerParameter", "cudnn_math_override", kNvidia, kMath},
+    {"LayerParameter", "debug", kNvidia, "debug_info of the solver shows every layer"},
+    {"LayerParameter", "forward_math", kNvidia, kMath},
+    {"LayerParameter", "backward_math", kNvidia, kMath},
+    {"LayerParameter", "mn_activation_param", kIntel, kDataParallel},
+    {"LayerParameter", "mn_grad_compress_param", kIntel, "-ddl \"-compress ...\" sums gradients in 16 bits"},
+    {"LayerParameter", "multinode", kIntel, kDataParallel},
+    {"LayerParameter", "quantization_param", kIntel, "no layer is computed in integers"},
+    {"LayerParameter", "spatial_dropout_param", kIntel, "no Caffe reads it: SpatialDropout has dropout_param"},
+    {"LayerParameter", "split_param", kIntel, kEngine},
+    {"LRNParameter", "engine", kAll, kEngine},
+    {"NetParameter", "bn_stats_batch_size", kIntel, "BatchNorm takes its statistics from the batch"},
+    {"NetParameter", "compile_net_state", kIntel, "it is written by Intel's own compiler of nets"},
+    {"NetParameter", "default_backward_math", kNvidia, kMath},
+    {"NetParameter", "default_conv_algos_override", kNvidia, kDnn},
+    {"NetParameter", "default_cudnn_math_override", kNvidia, kMath},
+    {"NetParameter", "default_forward_math", kNvidia, kMath},
+    {"NetParameter", "eltwise_mem_sharing", kNvidia, "the planner shares memory wherever it may (-share_memory)"},
+    {"NetParameter", "engine", kIntel, kEngine},
+    {"NetParameter", "global_grad_scale_adaptive", kNvidia, "the scale of f16 gradients always adapts"},
+    {"NetParameter", "multinode", kIntel, kDataParallel},
+    {"NetParameter", "reduce_buckets", kNvidia, kOneBlock},
+    {"PoolingParameter", "engine", kAll, kEngine},
+    {"PoolingParameter", "torch_pooling", kNvidia, "no Caffe reads it: round_mode: FLOOR does what it says"},
+    {"ReLUParameter", "engine", kAll, kEngine},
+    {"ReLUParameter", "fuse", kIntel, "the planner fuses where it can"},
+    {"SigmoidParameter", "engine", kAll, kEngine},
+    {"SoftmaxParameter", "engine", kAll, kEngine},
+    {"SolverParameter", "ap_version", kNvidia, "detections are not evaluated"},
+    {"SolverParameter", "engine", kIntel, kEngine},
+    {"SolverParameter", "eval_type", kSsd, "detections are not evaluated: tests show the means of the outputs"},
+    {"SolverParameter", "larc_eta", kNvidia, "larc is off"},
+    {"SolverParameter", "larc_policy", kNvidia, "larc is off"},
+    {"SolverParameter", "larc_turbo", kNvidia, "larc is off"},
+    {"SolverParameter", "layer_wise_reduce", kAll, kOneBlock},
+    {"SolverParameter", "show_per_class_result", kSsd, "detections are not evaluated"},
+    {"SolverParameter", "solver_data_type", kNvidia, "weights and histories are always f32"},
+    {"SolverParameter", "store_blobs_in_old_format", kNvidia, "weights are always written as BVLC's Caffe reads them"},
+    {"SplitParameter", "engine", kIntel, kEngine},
+    {"TanHParameter", "engine", kAll, kEngine},
+    {"TransformationParameter", "allow_upscale", kNvidia, "images are resized by resize_param alone"},
+    {"TransformationParameter", "display", kNvidia, "no images are shown"},
+    {"TransformationParameter", "interpolation_algo_down", kNvidia, "images are resized by resize_param alone"},
+    {"TransformationParameter", "interpolation_algo_up", kNvidia, "images are resized by resize_param alone"},
+    {"TransformationParameter", "num_labels", kNvidia, "labels are those of the records"},
+    {"TransformationParameter", "use_gpu_transform", kNvidia, "a GPU always transforms, with the bits of the host"},
+};
+
+/// Whether a field that is set says the same as its absence.
+bool says_default(const Message& message, const FieldDescriptor* field) {
+  const auto* reflection = message.GetReflection();
+  if (field->is_repeated()) return false;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection->GetBool(message, field) == field->default_value_bool();
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return reflection->GetEnum(message, field) == field->default_value_enum();
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection->GetInt32(message, field) == field->default_value_int32();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection->GetUInt32(message, field) == field->default_value_uint32();
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return reflection->GetFloat(message, field) == field->default_value_float();
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection->GetString(message, field) == field->default_value_string();
+    default:
+      return false;
+  }
+}
+
+using Found = std::function<void(const IgnoredField&, const std::string& path)>;
+
+/// Calls `found` for each ignored field that `message` sets, at any depth, with its path as FieldLines has it.
+void walk(const Message& message, const std::string& prefix, const std::string& except, const Found& found) {
+  const auto* reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->name() == except) continue;
+    const std::string path = prefix + field->name();
+    if (const IgnoredField* ignored = find_ignored(message.GetDescriptor()->name(), field->name())) {
+      if (!says_default(message, field)) found(*ignored, path);
+      continue;
+    }
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) walk(reflection->GetMessage(message, field), path + ".", "", found);
+    for (int i = 0; field->is_repeated() && i < reflection->FieldSize(message, field); ++i) {
+      walk(reflection->GetRepeatedMessage(message, field, i), str(path, "[", i, "]."), "", found);
+    }
+  }
+}
+
+void warn(const std::string& where, const IgnoredField& field) {
+  LOG_WARNING << where << ": " << field.field << " (" << field.whose << ") changes nothing here: " << field.why;
+}
+
+}  // namespace
+
+std::span<const IgnoredField> ignored_fields() { return kIgnored; }
+
+const IgnoredField* find_ignored(std::string_view message, std::string_view field) {
+  const auto found = std::find_if(std::begin(kIgnored), std::end(kIgnored), [&](const IgnoredField& row) {
+    return row.message == message && row.field == field;
+  });
+  return found == std::end(kIgnored) ? nullptr : found;
+}
+
+void IgnoredFieldWarnings::look_at(const NetDef& net) {
+  const auto first = [&](const IgnoredField& field) {
+    return warned_.insert(str(net.file, ":", field.message, ".", field.field)).second;
+  };
+  walk(net.param, "", "layer", [&](const IgnoredField& field, const std::string& path) {
+    if (first(field)) warn(net.where(path), field);
+  });
+  for (int i = 0; i < net.param.layer_size(); ++i) {
+    walk(net.param.layer(i), "", "blobs", [&](const IgnoredField& field, const std::string& path) {
+      if (first(field)) warn(net.sources[static_cast<size_t>(i)].where(path), field);
+    });
+  }
+}
+
+/// Nets inside a solver are looked at as nets.
+void IgnoredFieldWarnings::look_at(const SolverDef& solver) {
+  caffe::SolverParameter own = solver.param;
+  own.clear_net_param();
+  own.clear_train_net_param();
+  own.clear_test_net_param();
+  walk(own, "", "", [&](const IgnoredField& field, const std::string& path) {
+    const bool first = warned_.insert(str(solver.file, ":", field.message, ".", field.field)).second;
+    if (first) warn(solver.where(path), field);
+  });
+}
+
+}  // namespace robusta
