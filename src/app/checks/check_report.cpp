@@ -1,3 +1,5 @@
+// A check that fails on one rank fails on all, by Ranks::together, so that every rank goes on with the same next check.
+
 #include "app/checks/check_report.h"
 
 #include <iomanip>

@@ -1,3 +1,5 @@
+// Facts are gathered once and compared on every rank; warnings name hosts and ranks, and what to change.
+
 #include "app/checks/host_facts.h"
 
 #include <omp.h>

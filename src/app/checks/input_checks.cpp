@@ -1,3 +1,5 @@
+// Of each data set the first and the last batch are read, because what is cut off is cut off at its end.
+
 #include "app/checks/input_checks.h"
 
 #include <sys/statvfs.h>

@@ -1,3 +1,5 @@
+// Labels are traced back from losses and accuracies to the Data layers they come from, through Split layers.
+
 #include "app/checks/label_checks.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "robusta/error.h"
 #include "schema/ignored_fields.h"
 #include "schema/read_text.h"
-#include "solver/net_defs.h"
+#include "solver/files/net_defs.h"
 
 namespace robusta {
 namespace {
