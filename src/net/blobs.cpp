@@ -22,6 +22,20 @@ VersionId require(const Graph& graph, const std::string& blob) {
   throw Error(ErrorKind::kUsage, "the net has no blob \"" + blob + "\"" + did_you_mean(blob, names));
 }
 
+/// The value behind a blob that outlives the pass.
+ValueId kept_value(const NetState& net, const std::string& blob) {
+  const ValueId value = net.plan.data[require(net.graph, blob)];
+  if (value && net.plan.values[value].persistent) return value;
+  throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" is not kept after the pass", "build the net with keep_blobs");
+}
+
+/// The same of its gradient; none where backward makes none.
+ValueId kept_diff(const NetState& net, const std::string& blob) {
+  const ValueId value = net.plan.diff[require(net.graph, blob)];
+  if (!value || net.plan.values[value].persistent) return value;
+  throw Error(ErrorKind::kUsage, "the gradient of \"" + blob + "\" is not kept", "build the net with keep_blobs");
+}
+
 }  // namespace
 
 bool Blobs::has(const std::string& blob) const { return bool(net_.graph.find(blob)); }
@@ -41,22 +55,18 @@ float Blobs::loss_weight(const std::string& blob) const {
   return net_.graph.versions[require(net_.graph, blob)].loss_weight;
 }
 
-std::vector<float> Blobs::read(const std::string& blob) const {
-  const ValueId value = net_.plan.data[require(net_.graph, blob)];
-  if (!value || !net_.plan.values[value].persistent) {
-    throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" is not kept after the pass", "build the net with keep_blobs");
-  }
-  return net_.executor->read(value);
-}
+std::vector<float> Blobs::read(const std::string& blob) const { return net_.executor->read(kept_value(net_, blob)); }
 
 std::vector<float> Blobs::read_diff(const std::string& blob) const {
-  const VersionId version = require(net_.graph, blob);
-  const ValueId value = net_.plan.diff[version];
-  if (!value) return std::vector<float>(static_cast<size_t>(net_.graph.versions[version].shape.count()), 0.0f);
-  if (!net_.plan.values[value].persistent) {
-    throw Error(ErrorKind::kUsage, "the gradient of \"" + blob + "\" is not kept", "build the net with keep_blobs");
-  }
-  return net_.executor->read(value);
+  const ValueId value = kept_diff(net_, blob);
+  return value ? net_.executor->read(value) : std::vector<float>(static_cast<size_t>(shape(blob).count()));
+}
+
+Tensor Blobs::memory(const std::string& blob) const { return net_.executor->tensor(kept_value(net_, blob)); }
+
+Tensor Blobs::diff_memory(const std::string& blob) const {
+  const ValueId value = kept_diff(net_, blob);
+  return value ? net_.executor->tensor(value) : Tensor{};
 }
 
 void Blobs::write(const std::string& blob, const std::vector<float>& values) {

@@ -32,6 +32,10 @@ class Blobs {
   std::vector<float> read(const std::string& blob) const;
   /// Gradient; zeros where backward makes none. Readable as values are.
   std::vector<float> read_diff(const std::string& blob) const;
+  /// The memory itself, in the layout and type that its kernels want, until the net is planned again. Readable as
+  /// above; null data where backward makes no gradient.
+  Tensor memory(const std::string& blob) const;
+  Tensor diff_memory(const std::string& blob) const;
   /// Throws Error{kUsage} when the number of values is not the blob's.
   void write(const std::string& blob, const std::vector<float>& values);
   /// REQUIRES: NetOptions::seed_diffs names the blob.

@@ -1,24 +1,32 @@
-// The registry of kernels. Filled by static initialisers of the kernels' files, in any order; read only afterwards, so
-// that threads need no lock.
+// The register of kernels: filled by static initialisers of the kernels' files, in any order, and later by plugins,
+// while other threads may plan nets. Candidates are never removed nor moved: pointers to them hold for good.
 
 #include "layers/kit/kernel.h"
 
 #include <algorithm>
 #include <list>
+#include <mutex>
+#include <shared_mutex>
 
 namespace robusta {
 namespace {
 
-std::list<KernelCandidate>& candidates() {
-  static std::list<KernelCandidate> list;
-  return list;
+struct KernelRegister {
+  std::shared_mutex mutex;
+  std::list<KernelCandidate> candidates;
+};
+
+KernelRegister& kernels() {
+  static KernelRegister made;
+  return made;
 }
 
 /// The candidates on this kind of device whose pattern `takes` them, best first.
 template <typename Takes>
 std::vector<const KernelCandidate*> find(const std::string& device, const Takes& takes) {
+  const std::shared_lock lock(kernels().mutex);
   std::vector<const KernelCandidate*> found;
-  for (const KernelCandidate& candidate : candidates()) {
+  for (const KernelCandidate& candidate : kernels().candidates) {
     if (candidate.device == device && takes(candidate.pattern)) found.push_back(&candidate);
   }
   // Ties are broken by name: the order of static initialisation differs between builds.
@@ -44,7 +52,8 @@ ChainShare KernelRequest::share(size_t place) const {
 }
 
 bool register_kernel(KernelCandidate candidate) {
-  candidates().push_back(std::move(candidate));
+  const std::unique_lock lock(kernels().mutex);
+  kernels().candidates.push_back(std::move(candidate));
   return true;
 }
 
@@ -57,7 +66,9 @@ std::vector<const KernelCandidate*> kernel_candidates(const std::string& type, c
 }
 
 bool begins_chain(LayerChain layers, const std::string& device) {
-  return std::any_of(candidates().begin(), candidates().end(), [&](const KernelCandidate& candidate) {
+  const std::shared_lock lock(kernels().mutex);
+  const std::list<KernelCandidate>& all = kernels().candidates;
+  return std::any_of(all.begin(), all.end(), [&](const KernelCandidate& candidate) {
     return candidate.device == device && candidate.pattern.begins_with(layers);
   });
 }

@@ -132,7 +132,7 @@ class Kernel {
 };
 
 /// Makes a kernel, or returns null and says why not.
-using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelRequest& request, std::string& why_not);
+using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest& request, std::string& why_not)>;
 
 struct KernelCandidate {
   ChainPattern pattern;  ///< a layer type, or a chain (kit/chain.h)
@@ -142,6 +142,7 @@ struct KernelCandidate {
   KernelFactory factory;
 };
 
+/// For good. May be called while other threads plan nets (plugins do).
 bool register_kernel(KernelCandidate candidate);
 /// The candidates for exactly this chain on this kind of device, best first.
 std::vector<const KernelCandidate*> kernel_candidates(LayerChain layers, const std::string& device);

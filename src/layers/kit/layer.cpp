@@ -1,9 +1,11 @@
-// The registry of layer types. Filled by static initialisers of the layers' files; read only afterwards, so that
-// threads need no lock.
+// The register of layer types: filled by static initialisers of the layers' files, in any order, and later by plugins,
+// while other threads may build nets.
 
 #include "layers/kit/layer.h"
 
 #include <map>
+#include <mutex>
+#include <shared_mutex>
 
 #include "base/nearest.h"
 #include "schema/known_names.h"
@@ -11,24 +13,39 @@
 namespace robusta {
 namespace {
 
-std::map<std::string, LayerFactory>& factories() {
-  static std::map<std::string, LayerFactory> layers;
-  return layers;
+struct LayerRegister {
+  std::shared_mutex mutex;
+  std::map<std::string, LayerFactory> factories;
+};
+
+LayerRegister& layers() {
+  static LayerRegister made;
+  return made;
+}
+
+/// Null when nobody has registered the type.
+LayerFactory factory_of(const std::string& type) {
+  const std::shared_lock lock(layers().mutex);
+  const auto found = layers().factories.find(type);
+  return found == layers().factories.end() ? nullptr : found->second;
 }
 
 }  // namespace
 
-bool register_layer(const std::string& type, LayerFactory factory) { return factories().emplace(type, factory).second; }
+bool register_layer(const std::string& type, LayerFactory factory) {
+  const std::unique_lock lock(layers().mutex);
+  return layers().factories.emplace(type, factory).second;
+}
 
 std::vector<std::string> layer_types() {
+  const std::shared_lock lock(layers().mutex);
   std::vector<std::string> types;
-  for (const auto& [type, factory] : factories()) types.push_back(type);
+  for (const auto& [type, factory] : layers().factories) types.push_back(type);
   return types;
 }
 
 std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
-  const auto found = factories().find(param.type());
-  if (found != factories().end()) return found->second(param);
+  if (const LayerFactory factory = factory_of(param.type())) return factory(param);
   if (const auto whose = who_knows_layer(param.type())) {
     throw not_in_this_build("layer type \"" + param.type() + "\"", *whose, "").in_field("type");
   }

@@ -99,6 +99,7 @@ using LayerFactory = std::unique_ptr<Layer> (*)(const caffe::LayerParameter&);
 
 /// All known types, sorted.
 std::vector<std::string> layer_types();
+/// False when the type is known already. May be called while other threads build nets (plugins do).
 bool register_layer(const std::string& type, LayerFactory factory);
 
 /// Throws Error{kConfig} with the nearest known type. The layer's constructor checks what can be checked without

@@ -161,7 +161,10 @@ Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, c
     if (storage == options.dtype) break;
   }
   const Layer& layer = *graph.nodes[node].layer;
-  throw Error(ErrorKind::kInternal, "no kernel for layer type " + layer.type() + " on " + options.device->name());
+  std::string reasons;
+  for (const Declined& declined : unit.declined) reasons += (reasons.empty() ? ": " : "; ") + declined.reason;
+  throw Error(ErrorKind::kUnsupported,
+              "no kernel for layer type " + layer.type() + " on " + options.device->name() + reasons);
 }
 
 }  // namespace robusta
