@@ -1,9 +1,11 @@
 /// Names of the program and of the Caffe it stands for.
 #pragma once
 
+#include "robusta/version.h"
+
 namespace robusta {
 
-inline constexpr const char* kVersion = "0.1.0";
+inline constexpr const char* kVersion = ROBUSTA_VERSION;
 inline constexpr const char* kCaffeVersion = "1.0.0";
 
 }  // namespace robusta

@@ -1,0 +1,111 @@
+/// Nets and training for other languages than C++: handles, numbers and error codes.
+///
+/// Functions return 0, or the number of the kind of error (robusta/error.h: 2 a prototxt, 3 data, 4 weights, 5 memory,
+/// ...); robusta_last_error() then has the text, with file and line, of the calling thread's last error. Arrays are
+/// float32 in C order. Strings are UTF-8 and end with 0; returned ones belong to the library, and hold until the next
+/// call with the same handle. A handle is used by one thread at a time; different ones by different threads.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROBUSTA_C_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// "0.1.0".
+ROBUSTA_C_API const char* robusta_version(void);
+/// Of this thread's last call that failed; "" without any. Holds until this thread's next failure.
+ROBUSTA_C_API const char* robusta_last_error(void);
+
+/// Called for each line of the log, from any thread; severity 0 information, 1 warning, 2 error. Null: none is wanted,
+/// which is how a process begins.
+typedef void (*robusta_log_function)(int severity, const char* text, void* context);
+ROBUSTA_C_API void robusta_set_log(robusta_log_function function, void* context);
+
+/// Loads layers of one's own (robusta/layer.h).
+ROBUSTA_C_API int robusta_load_plugin(const char* path);
+
+typedef struct robusta_net robusta_net;
+
+/// To be set by robusta_net_options_init, and then changed.
+typedef struct robusta_net_options {
+  size_t size;            ///< of this struct, as the program was compiled with it
+  bool train;             ///< phase TRAIN instead of TEST
+  bool backward;          ///< gradients are wanted
+  bool keep_blobs;        ///< every blob may be read after a pass; else inputs and outputs
+  int level;              ///< of the net's state
+  const char* stages;     ///< of the net's state, separated by commas; null: none
+  int gpu;                ///< -1: the processor
+  const char* precision;  ///< "f32", "bf16", "fp16" on a GPU; null: as the net says
+  const char* kernels;    ///< null: the fastest
+  uint64_t seed;
+  int64_t batch;  ///< > 0: in place of that of every source
+} robusta_net_options;
+
+ROBUSTA_C_API void robusta_net_options_init(robusta_net_options* options);
+
+/// A net from a prototxt, or from its text. `options` null: the defaults. To be freed.
+ROBUSTA_C_API int robusta_net_from_file(const char* path, const robusta_net_options* options, robusta_net** net);
+ROBUSTA_C_API int robusta_net_from_text(const char* text, const robusta_net_options* options, robusta_net** net);
+/// Null is allowed. Nets of a solver are freed with it.
+ROBUSTA_C_API void robusta_net_free(robusta_net* net);
+
+ROBUSTA_C_API int robusta_net_load_weights(robusta_net* net, const char* path);
+ROBUSTA_C_API int robusta_net_save_weights(robusta_net* net, const char* path);
+
+/// Names by index; null behind the last.
+ROBUSTA_C_API const char* robusta_net_input(robusta_net* net, int index);
+ROBUSTA_C_API const char* robusta_net_output(robusta_net* net, int index);
+ROBUSTA_C_API const char* robusta_net_blob(robusta_net* net, int index);
+
+/// The extents of a blob, at most `most` of them, slowest first; `axes` becomes their number.
+ROBUSTA_C_API int robusta_net_shape(robusta_net* net, const char* blob, int64_t* extents, int most, int* axes);
+ROBUSTA_C_API int robusta_net_reshape(robusta_net* net, const char* input, const int64_t* extents, int axes);
+
+/// `loss` may be null.
+ROBUSTA_C_API int robusta_net_forward(robusta_net* net, double* loss);
+ROBUSTA_C_API int robusta_net_backward(robusta_net* net);
+
+/// `count` is the number of elements; one that does not fit is an error of kind 1.
+ROBUSTA_C_API int robusta_net_read(robusta_net* net, const char* blob, float* numbers, size_t count);
+ROBUSTA_C_API int robusta_net_read_gradient(robusta_net* net, const char* blob, float* numbers, size_t count);
+ROBUSTA_C_API int robusta_net_write(robusta_net* net, const char* blob, const float* numbers, size_t count);
+
+/// Parameters by layer and index within it. `count`: as above; to learn it, robusta_net_parameter_count.
+ROBUSTA_C_API int robusta_net_parameter_count(robusta_net* net, const char* layer, int index, size_t* count);
+ROBUSTA_C_API int robusta_net_read_parameter(robusta_net* net, const char* layer, int index, float* numbers,
+                                             size_t count);
+ROBUSTA_C_API int robusta_net_write_parameter(robusta_net* net, const char* layer, int index, const float* numbers,
+                                              size_t count);
+ROBUSTA_C_API int robusta_net_read_parameter_gradient(robusta_net* net, const char* layer, int index, float* numbers,
+                                                      size_t count);
+
+typedef struct robusta_solver robusta_solver;
+
+/// A training on the GPU of that number; -1: on the processor. To be freed.
+ROBUSTA_C_API int robusta_solver_from_file(const char* path, int gpu, robusta_solver** solver);
+ROBUSTA_C_API int robusta_solver_from_text(const char* text, int gpu, robusta_solver** solver);
+ROBUSTA_C_API void robusta_solver_free(robusta_solver* solver);
+
+ROBUSTA_C_API int robusta_solver_solve(robusta_solver* solver);
+ROBUSTA_C_API int robusta_solver_step(robusta_solver* solver, int iterations);
+ROBUSTA_C_API int robusta_solver_snapshot(robusta_solver* solver);
+ROBUSTA_C_API int robusta_solver_restore(robusta_solver* solver, const char* state);
+ROBUSTA_C_API int robusta_solver_iteration(robusta_solver* solver);
+/// Belongs to the solver.
+ROBUSTA_C_API robusta_net* robusta_solver_net(robusta_solver* solver);
+
+/// Called after each iteration, on the thread that trains. Null ends that.
+typedef void (*robusta_iteration_function)(int iteration, double loss, double rate, void* context);
+ROBUSTA_C_API void robusta_solver_on_iteration(robusta_solver* solver, robusta_iteration_function function,
+                                               void* context);
+/// From any thread: ends the training after the iteration that is under way.
+ROBUSTA_C_API void robusta_solver_request_stop(robusta_solver* solver);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,158 @@
+/// A net: built from a prototxt, given inputs and weights, run forward and backward.
+///
+///   robusta::Net net = robusta::Net::from_file("deploy.prototxt");
+///   net.load_weights("lenet.caffemodel");
+///   net.write("data", pixels);
+///   net.forward();
+///   std::vector<float> scores = net.read("prob");
+///
+/// Every call may throw robusta::Error (error.h), whose kind, file, line and layer say what is wrong and what to do:
+/// kUsage for a name that the net does not have or numbers that do not fit its shape, kConfig for the prototxt, kData
+/// for its sources, kModel for weights, kMemory, kDevice. A net that threw while it was built does not exist; one that
+/// threw in a pass stays usable.
+///
+/// One thread at a time drives a net; different nets may run in different threads, with different options: nothing is
+/// shared but the machine, unless NetOptions::share_with says so.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "robusta/error.h"
+#include "robusta/tensor.h"
+
+namespace robusta::v1 {
+
+enum class Phase { kTrain, kTest };
+
+class Net;
+
+/// What a program decides beyond the prototxt.
+struct NetOptions {
+  Phase phase = Phase::kTest;
+  int level = 0;                    ///< of the net's state, for the include and exclude rules of layers
+  std::vector<std::string> stages;  ///< the same
+  DType dtype = DType::kF32;        ///< kF64: everything in double precision, by the reference kernels
+  int gpu = -1;                     ///< number of the GPU; -1: the processor
+  std::string precision;            ///< how a GPU stores activations: "f32", "bf16", "fp16"; "": as the net says
+  uint64_t seed = 1;                ///< of fillers, dropout and random crops
+  bool backward = false;            ///< gradients are wanted: plans backward, and memory for it
+  bool keep_blobs = false;          ///< every blob may be read after a pass; false: inputs and outputs, in less memory
+  std::vector<std::string> given_gradients;  ///< outputs whose gradient write_gradient will set before backward
+  int64_t batch = 0;                         ///< > 0: samples per batch, in place of that of every source
+  std::string kernels = "auto";              ///< "auto": the fastest; or one backend: "reference", "onednn", ...
+  bool fuse = true;                          ///< kernels may span several layers
+  bool autotune = false;                     ///< times kernels when planning and takes the fastest
+  const Net* share_with = nullptr;           ///< layers of the same name use that net's parameters; it lives longer
+};
+
+struct LayerInfo {
+  std::string name, type;
+  std::vector<std::string> bottoms, tops;
+  int parameters = 0;
+};
+
+/// A learnable array, or a statistic that its layer keeps.
+struct ParameterInfo {
+  std::string layer;
+  int index = 0;     ///< among those of its layer: 0 are usually the weights, 1 the bias
+  std::string name;  ///< of its ParamSpec, else the index
+  Shape shape;
+  float lr_mult = 1, decay_mult = 1;
+  bool learns = true;
+};
+
+/// Which layers of a weights file found their place.
+struct LoadReport {
+  std::vector<std::string> copied;
+  std::vector<std::string> unused;   ///< in the file, not in the net
+  std::vector<std::string> missing;  ///< in the net, not in the file: they keep what they had
+};
+
+/// Told of a layer, on the thread that runs the pass.
+using LayerCallback = std::function<void(const std::string& layer, bool backward)>;
+
+class ROBUSTA_API Net {
+ public:
+  /// From a prototxt of any of Caffe's generations and forks.
+  static Net from_file(const std::string& path, const NetOptions& options = {});
+  /// From its text; `name` stands for the file in messages.
+  static Net from_text(const std::string& text, const NetOptions& options = {}, const std::string& name = "net");
+  Net(Net&&) noexcept;
+  Net& operator=(Net&&) noexcept;
+  ~Net();
+
+  /// Copies the arrays of the layers with the same name from a .caffemodel.
+  LoadReport load_weights(const std::string& path);
+  /// Writes a .caffemodel, whole or not at all; with the gradients if wanted.
+  void save_weights(const std::string& path, bool with_gradients = false) const;
+
+  std::string name() const;
+  std::vector<LayerInfo> layers() const;
+  std::vector<std::string> blobs() const;
+  std::vector<std::string> inputs() const;   ///< tops of Input layers
+  std::vector<std::string> outputs() const;  ///< blobs that no layer reads, by name
+  bool has_blob(const std::string& blob) const;
+  Shape shape(const std::string& blob) const;
+  /// Samples per batch: the first extent of the first source's first top.
+  int64_t batch() const;
+
+  /// Gives an input another shape. Its content and that of all other blobs is lost; views end.
+  void reshape(const std::string& input, const Shape& shape);
+
+  /// Runs all layers; returns the loss: the sum of weight x value over the tops that have a loss_weight, 0 without
+  /// any. Sources give the batch at position(), which then moves on by batch().
+  double forward();
+  /// Runs all layers back after forward(), once per forward. Gradients of parameters are overwritten, or added to.
+  /// REQUIRES: NetOptions::backward.
+  void backward(bool add_to_gradients = false);
+
+  /// The sample, counted from the first of the source, that the next forward begins with. Same position and seed:
+  /// same batch, same crops, same dropout.
+  uint64_t position() const;
+  void seek(uint64_t sample);
+
+  /// Copies of blobs and their gradients, in C order, as floats whatever the net stores. Readable are inputs,
+  /// outputs, and with keep_blobs all others; the last write of a name counts where layers work in place.
+  std::vector<float> read(const std::string& blob) const;
+  std::vector<float> read_gradient(const std::string& blob) const;
+  /// As many numbers as the blob has.
+  void write(const std::string& blob, std::span<const float> numbers);
+  /// REQUIRES: NetOptions::given_gradients names the blob.
+  void write_gradient(const std::string& blob, std::span<const float> numbers);
+
+  /// The memory of a blob itself, where it lies on the host in C order; an Error of kind kUnsupported says where it
+  /// does not. It holds until the net is reshaped, its sources change their shape, or it ends; read it after a pass
+  /// and write it (inputs alone) before one.
+  TensorView view(const std::string& blob) const;
+  TensorView gradient_view(const std::string& blob) const;
+
+  /// In the order of .caffemodel files; parameters that layers share are there once, with their owner.
+  std::vector<ParameterInfo> parameters() const;
+  std::vector<float> read_parameter(const std::string& layer, int index) const;
+  void write_parameter(const std::string& layer, int index, std::span<const float> numbers);
+  std::vector<float> read_parameter_gradient(const std::string& layer, int index) const;
+  void write_parameter_gradient(const std::string& layer, int index, std::span<const float> numbers);
+  /// The memory of a parameter itself, on the host. From then on the net expects it to change between passes. It
+  /// holds as long as the net.
+  TensorView parameter_view(const std::string& layer, int index);
+  TensorView parameter_gradient_view(const std::string& layer, int index);
+
+  /// Called before (after) each layer of every pass from now on; an empty one ends that. Layers that run fused are
+  /// told of one by one, after the last. `after` needs keep_blobs, and may read blobs.
+  void before_each_layer(LayerCallback callback);
+  void after_each_layer(LayerCallback callback);
+
+  struct Impl;  ///< the library's own
+  explicit Net(std::unique_ptr<Impl> impl);
+
+ private:
+  friend struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace robusta::v1

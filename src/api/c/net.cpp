@@ -1,0 +1,172 @@
+// Nets of the C interface: each function checks its pointers and calls the public C++ interface.
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/c/handles.h"
+#include "base/str.h"
+#include "solver/files/weights.h"
+
+namespace robusta::v1 {
+namespace {
+
+std::string text_or_empty(const char* text) { return text ? text : ""; }
+
+NetOptions options_of(const robusta_net_options* given) {
+  if (!given) return {};
+  // A program of an older header has a shorter struct.
+  robusta_net_options own;
+  robusta_net_options_init(&own);
+  std::memcpy(&own, given, std::min(given->size, sizeof own));
+  NetOptions options;
+  options.phase = own.train ? Phase::kTrain : Phase::kTest;
+  options.backward = own.backward;
+  options.keep_blobs = own.keep_blobs;
+  options.level = own.level;
+  options.stages = split_list(text_or_empty(own.stages));
+  options.gpu = own.gpu;
+  options.precision = text_or_empty(own.precision);
+  options.kernels = own.kernels ? own.kernels : "auto";
+  options.seed = own.seed;
+  options.batch = own.batch;
+  return options;
+}
+
+Net& net_of(robusta_net* handle) { return *required(handle, "net")->net; }
+
+robusta_net* handle_of(Net net) {
+  auto handle = std::make_unique<robusta_net>();
+  handle->owned.emplace(std::move(net));
+  handle->net = &*handle->owned;
+  return handle.release();
+}
+
+const char* name_at(robusta_net* handle, const std::vector<std::string>& names, int index) {
+  if (index < 0 || index >= static_cast<int>(names.size())) return nullptr;
+  handle->name = names[static_cast<size_t>(index)];
+  return handle->name.c_str();
+}
+
+void copy_out(const std::vector<float>& from, float* to, size_t count) {
+  if (from.size() != count) {
+    throw Error(ErrorKind::kUsage, str("there are ", from.size(), " numbers, and room was given for ", count));
+  }
+  if (count > 0) std::copy(from.begin(), from.end(), required(to, "numbers"));
+}
+
+std::span<const float> numbers_in(const float* numbers, size_t count) {
+  return {count > 0 ? required(numbers, "numbers") : numbers, count};
+}
+
+/// Names of a handle; null when anything fails.
+template <typename Names>
+const char* name_of_net(robusta_net* handle, int index, const Names& names) {
+  const char* name = nullptr;
+  guarded([&] { name = name_at(handle, names(net_of(handle)), index); });
+  return name;
+}
+
+}  // namespace
+}  // namespace robusta::v1
+
+using robusta::v1::guarded;
+using robusta::v1::Net;
+using robusta::v1::net_of;
+using robusta::v1::required;
+
+void robusta_net_options_init(robusta_net_options* options) {
+  if (!options) return;
+  *options = {};
+  options->size = sizeof *options;
+  options->gpu = -1;
+  options->seed = 1;
+}
+
+int robusta_net_from_file(const char* path, const robusta_net_options* options, robusta_net** net) {
+  return guarded([&] {
+    *required(net, "net") = nullptr;
+    *net = robusta::v1::handle_of(Net::from_file(required(path, "path"), robusta::v1::options_of(options)));
+  });
+}
+
+int robusta_net_from_text(const char* text, const robusta_net_options* options, robusta_net** net) {
+  return guarded([&] {
+    *required(net, "net") = nullptr;
+    *net = robusta::v1::handle_of(Net::from_text(required(text, "text"), robusta::v1::options_of(options)));
+  });
+}
+
+void robusta_net_free(robusta_net* net) {
+  if (net && net->owned) delete net;
+}
+
+int robusta_net_load_weights(robusta_net* net, const char* path) {
+  return guarded([&] { net_of(net).load_weights(required(path, "path")); });
+}
+int robusta_net_save_weights(robusta_net* net, const char* path) {
+  return guarded([&] { net_of(net).save_weights(required(path, "path")); });
+}
+
+const char* robusta_net_input(robusta_net* net, int index) {
+  return robusta::v1::name_of_net(net, index, [](const Net& own) { return own.inputs(); });
+}
+const char* robusta_net_output(robusta_net* net, int index) {
+  return robusta::v1::name_of_net(net, index, [](const Net& own) { return own.outputs(); });
+}
+const char* robusta_net_blob(robusta_net* net, int index) {
+  return robusta::v1::name_of_net(net, index, [](const Net& own) { return own.blobs(); });
+}
+
+int robusta_net_shape(robusta_net* net, const char* blob, int64_t* extents, int most, int* axes) {
+  return guarded([&] {
+    const robusta::v1::Shape shape = net_of(net).shape(required(blob, "blob"));
+    *required(axes, "axes") = static_cast<int>(shape.size());
+    for (int i = 0; i < std::min(most, *axes); ++i) required(extents, "extents")[i] = shape[static_cast<size_t>(i)];
+  });
+}
+
+int robusta_net_reshape(robusta_net* net, const char* input, const int64_t* extents, int axes) {
+  return guarded([&] {
+    const auto count = axes > 0 ? axes : 0;
+    if (count > 0) required(extents, "extents");
+    net_of(net).reshape(required(input, "input"), {extents, extents + count});
+  });
+}
+
+int robusta_net_forward(robusta_net* net, double* loss) {
+  return guarded([&] {
+    const double own = net_of(net).forward();
+    if (loss) *loss = own;
+  });
+}
+int robusta_net_backward(robusta_net* net) {
+  return guarded([&] { net_of(net).backward(); });
+}
+
+int robusta_net_read(robusta_net* net, const char* blob, float* numbers, size_t count) {
+  return guarded([&] { robusta::v1::copy_out(net_of(net).read(required(blob, "blob")), numbers, count); });
+}
+int robusta_net_read_gradient(robusta_net* net, const char* blob, float* numbers, size_t count) {
+  return guarded([&] { robusta::v1::copy_out(net_of(net).read_gradient(required(blob, "blob")), numbers, count); });
+}
+int robusta_net_write(robusta_net* net, const char* blob, const float* numbers, size_t count) {
+  return guarded([&] { net_of(net).write(required(blob, "blob"), robusta::v1::numbers_in(numbers, count)); });
+}
+
+int robusta_net_parameter_count(robusta_net* net, const char* layer, int index, size_t* count) {
+  return guarded(
+      [&] { *required(count, "count") = net_of(net).read_parameter(required(layer, "layer"), index).size(); });
+}
+int robusta_net_read_parameter(robusta_net* net, const char* layer, int index, float* numbers, size_t count) {
+  return guarded(
+      [&] { robusta::v1::copy_out(net_of(net).read_parameter(required(layer, "layer"), index), numbers, count); });
+}
+int robusta_net_write_parameter(robusta_net* net, const char* layer, int index, const float* numbers, size_t count) {
+  return guarded(
+      [&] { net_of(net).write_parameter(required(layer, "layer"), index, robusta::v1::numbers_in(numbers, count)); });
+}
+int robusta_net_read_parameter_gradient(robusta_net* net, const char* layer, int index, float* numbers, size_t count) {
+  return guarded([&] {
+    robusta::v1::copy_out(net_of(net).read_parameter_gradient(required(layer, "layer"), index), numbers, count);
+  });
+}

@@ -1,0 +1,17 @@
+/// What stands behind a public Communicator.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "robusta/communicator.h"
+
+namespace robusta::v1 {
+
+struct Communicator::Impl {
+  std::unique_ptr<robusta::Communicator> owned = nullptr;  ///< null: a thread's, which run_threads owns
+  robusta::Communicator* ranks = nullptr;
+  bool is_world = false;  ///< MPI ends with it
+};
+
+}  // namespace robusta::v1

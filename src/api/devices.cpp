@@ -1,0 +1,25 @@
+// Every net and solver opens its device for itself: there is no current one of the process.
+
+#include "api/devices.h"
+
+#include "base/str.h"
+#include "device/gpus.h"
+#include "net/plan/precision.h"
+#include "robusta/error.h"
+
+namespace robusta::v1 {
+
+std::shared_ptr<Device> open_device(int gpu) {
+  if (gpu < -1)
+    throw Error(ErrorKind::kUsage, str("gpu is ", gpu), "give the number of a GPU, or -1 for the processor");
+  return gpu < 0 ? nullptr : open_gpu(gpu);
+}
+
+Device* device_or_cpu(const std::shared_ptr<Device>& device) { return device ? device.get() : &cpu_device(); }
+
+std::optional<robusta::DType> parse_precision(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  return precision_from(name);
+}
+
+}  // namespace robusta::v1

@@ -1,0 +1,119 @@
+// A public Net at work: each call is one or two of the engine's.
+
+#include "robusta/net.h"
+
+#include "api/devices.h"
+#include "api/net_impl.h"
+#include "base/nearest.h"
+#include "base/str.h"
+
+namespace robusta::v1 {
+
+Param& Net::Impl::param(const std::string& layer, int index) const {
+  const std::vector<ParamPtr> params = net->layer_params(layer);
+  if (index >= 0 && index < static_cast<int>(params.size())) return *params[static_cast<size_t>(index)];
+  std::vector<std::string> names;
+  for (const ParamPtr& param : net->params()) names.push_back(param->layer);
+  throw Error(ErrorKind::kUsage,
+              params.empty() ? str("there is no layer \"", layer, "\" with parameters", did_you_mean(layer, names))
+                             : str("layer \"", layer, "\" has ", params.size(), " parameters, and none ", index));
+}
+
+void Net::Impl::check_size(const std::string& blob, size_t numbers) const {
+  const robusta::Shape shape = net->blobs().shape(blob);
+  if (static_cast<int64_t>(numbers) == shape.count()) return;
+  throw Error(ErrorKind::kUsage, str(numbers, " numbers for blob \"", blob, "\" of shape ", shape.str()));
+}
+
+void Net::Impl::renew_lent() {
+  for (Param* param : lent) ++param->version;
+}
+
+namespace {
+
+std::string why_no_view(const Tensor& tensor, bool on_host) {
+  if (!tensor.data) return "there is no gradient";
+  return on_host ? "it is stored as " + layout_name(tensor.desc.layout) : "it lies in a GPU's memory";
+}
+
+/// The memory as a view, where the host can read it in C order. `copy` names the calls for elsewhere.
+TensorView view_of(const robusta::Net& net, const Tensor& tensor, const std::string& blob, const char* copy) {
+  const bool on_host = net.options().device->is_host();
+  if (on_host && tensor.data && !tensor.desc.layout) {
+    return plain_view(tensor.data, outside(tensor.desc.dtype), tensor.desc.shape.dims());
+  }
+  throw Error(ErrorKind::kUnsupported, str("blob \"", blob, "\" has no view: ", why_no_view(tensor, on_host)),
+              str("copy it: ", copy));
+}
+
+}  // namespace
+
+std::string Net::name() const { return impl_->net->name(); }
+bool Net::has_blob(const std::string& blob) const { return impl_->net->blobs().has(blob); }
+Shape Net::shape(const std::string& blob) const { return impl_->net->blobs().shape(blob).dims(); }
+int64_t Net::batch() const { return impl_->net->batch(); }
+std::vector<std::string> Net::outputs() const { return impl_->net->blobs().outputs(); }
+uint64_t Net::position() const { return impl_->position; }
+void Net::seek(uint64_t sample) { impl_->position = sample; }
+
+/// A shape that some layer refuses leaves the net as it was.
+void Net::reshape(const std::string& input, const Shape& shape) {
+  const robusta::Shape before = impl_->net->blobs().shape(input);
+  try {
+    impl_->net->reshape_input(input, robusta::Shape(shape));
+  } catch (const Error&) {
+    impl_->net->reshape_input(input, before);
+    throw;
+  }
+}
+
+double Net::forward() {
+  impl_->renew_lent();
+  robusta::Net& net = *impl_->net;
+  const auto batch = static_cast<uint64_t>(net.batch());
+  impl_->pass = {net.options().seed, impl_->position, impl_->position + batch, net.batch()};
+  const double loss = net.forward(impl_->pass);
+  impl_->position += batch;
+  return loss;
+}
+
+void Net::backward(bool add_to_gradients) {
+  if (!impl_->net->options().backward) {
+    throw Error(ErrorKind::kUsage, "the net was built without backward", "set NetOptions::backward");
+  }
+  impl_->net->backward(impl_->pass, add_to_gradients);
+  impl_->net->stream().synchronize();
+}
+
+std::vector<float> Net::read(const std::string& blob) const { return impl_->net->blobs().read(blob); }
+std::vector<float> Net::read_gradient(const std::string& blob) const { return impl_->net->blobs().read_diff(blob); }
+
+void Net::write(const std::string& blob, std::span<const float> numbers) {
+  impl_->net->blobs().write(blob, {numbers.begin(), numbers.end()});
+}
+
+void Net::write_gradient(const std::string& blob, std::span<const float> numbers) {
+  impl_->check_size(blob, numbers.size());
+  impl_->net->blobs().write_diff(blob, {numbers.begin(), numbers.end()});
+}
+
+TensorView Net::view(const std::string& blob) const {
+  return view_of(*impl_->net, impl_->net->blobs().memory(blob), blob, "read, write");
+}
+
+TensorView Net::gradient_view(const std::string& blob) const {
+  return view_of(*impl_->net, impl_->net->blobs().diff_memory(blob), blob, "read_gradient");
+}
+
+void Net::before_each_layer(LayerCallback callback) { impl_->net->diagnostics().set_step_watch(std::move(callback)); }
+
+void Net::after_each_layer(LayerCallback callback) {
+  if (callback && !impl_->net->options().keep_blobs) {
+    throw Error(ErrorKind::kUsage, "after_each_layer needs every blob", "build the net with keep_blobs");
+  }
+  if (!callback) return impl_->net->diagnostics().set_layer_hook(nullptr);
+  impl_->net->diagnostics().set_layer_hook(
+      [callback = std::move(callback)](const Node& node, bool backward) { callback(node.layer->name(), backward); });
+}
+
+}  // namespace robusta::v1

@@ -1,0 +1,33 @@
+/// What stands behind a public Net: an engine's net, its own or a solver's, and where in the data it is.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "net/net.h"
+#include "net/tuning.h"
+#include "robusta/net.h"
+
+namespace robusta::v1 {
+
+struct Net::Impl {
+  std::shared_ptr<Device> device = nullptr;  ///< null: the processor, or somebody else's
+  std::unique_ptr<RecordingTuner> tuner = nullptr;
+  std::unique_ptr<robusta::Net> owned = nullptr;  ///< null: a solver's net
+  robusta::Net* net = nullptr;
+  Pass pass = {};              ///< the last one
+  uint64_t position = 0;       ///< of the next one
+  std::set<Param*> lent = {};  ///< parameters that the program may write to between passes
+
+  static robusta::Net& engine_of(const Net& net) { return *net.impl_->net; }
+
+  /// Throws Error{kUsage} when there is none.
+  Param& param(const std::string& layer, int index) const;
+  /// Throws Error{kUsage} for a name or number of elements that does not fit.
+  void check_size(const std::string& blob, size_t numbers) const;
+  /// Copies that kernels keep of lent parameters are renewed.
+  void renew_lent();
+};
+
+}  // namespace robusta::v1
