@@ -2,7 +2,7 @@
 """Checks who includes whom in src/ and include/.
 
 A folder of src/ may include itself and the folders listed before it in src/CMakeLists.txt, less the pairs forbidden
-below. Public headers stand alone. At no depth do neighbours include each other in a circle: neighbours are the folders
+below. src/layers has floors of its own. Public headers stand alone. At no depth do neighbours include each other in a circle: neighbours are the folders
 and units (a header with its .cpp) that lie in one folder, and a folder includes what any file in it includes. Prints
 one line per violation and exits 1 when there is one.
 """
@@ -20,6 +20,8 @@ FORBIDDEN = {
     ("data", "comm"): "a rank's share of the data is a number handed in",
     ("layers", "comm"): "reductions inside a step are handed in",
 }
+# The floors of src/layers, lowest first: a floor includes none above it, and no layer type another.
+FLOORS = ["kit", "backends", "types"]
 # These link neither the schema nor the generated messages.
 PLAIN = {"base", "device", "memory", "comm", "tensor", "ops"}
 GENERATED = "caffe.pb.h"
@@ -57,6 +59,18 @@ def complaint(folder, name, order):
         return FORBIDDEN[folder, target]
     if order.index(target) > order.index(folder):
         return f"{target} stands above {folder}"
+    return None
+
+
+def floor_complaint(name, target):
+    """Why the file `name` of src/layers may not include `target`; None when it may."""
+    here, there = name.split("/")[1:3], target.split("/")[1:3]
+    if here[0] not in FLOORS or there[0] not in FLOORS:
+        return "src/layers has the floors " + ", ".join(FLOORS)
+    if FLOORS.index(there[0]) > FLOORS.index(here[0]):
+        return f"layers/{there[0]} stands above layers/{here[0]}"
+    if here[0] == there[0] == "types" and here[1] != there[1]:
+        return "what several layer types share lies in layers/kit or layers/backends"
     return None
 
 
@@ -127,6 +141,8 @@ def main():
                 why = None if name.startswith("robusta/") else "public headers include only one another"
             else:
                 why = complaint(where.parts[1], name, order)
+                if not why and where.parts[1] == "layers" and name.startswith("layers/"):
+                    why = floor_complaint(str(where.relative_to("src")), name)
             if why:
                 problems.append(f"{where}:{number}: \"{name}\": {why}")
     sources = [*ROOT.glob("src/**/*.h"), *ROOT.glob("src/**/*.cpp")]

@@ -52,7 +52,7 @@ std::vector<Shape> ConvolutionBase::infer_tops(const std::vector<Shape>& bottoms
   require_divisible(geometry.group, geometry.channels, is_transposed() ? "outputs" : "input channels");
   require_divisible(geometry.group, geometry.num_output, is_transposed() ? "input channels" : "outputs");
   check_extents(geometry.weight_shape());
-  weights_.settle(geometry.weight_shape(), "weights");
+  weights_.fix(geometry.weight_shape(), "weights");
   geometry_ = geometry;
 
   std::vector<int64_t> dims = bottom.slice(0, axis).dims();

@@ -1,4 +1,4 @@
-/// The shape of a parameter: settled the first time a layer sees its inputs, the same ever after.
+/// The shape of a parameter: fixed the first time a layer sees its inputs, the same ever after.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace robusta {
 
 class FixedShape {
  public:
-  /// Throws Error{kConfig} when another shape has been settled. `what` names the parameter: "weights".
-  void settle(const Shape& shape, const std::string& what) {
+  /// Throws Error{kConfig} when another shape has been fixed before. `what` names the parameter: "weights".
+  void fix(const Shape& shape, const std::string& what) {
     if (shape_ && *shape_ != shape) {
       throw Error(ErrorKind::kConfig,
                   ::robusta::str("the input changed size: ", what, " of shape ", shape.str(),

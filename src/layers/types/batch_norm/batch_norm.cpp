@@ -53,7 +53,7 @@ std::vector<Shape> BatchNormLayer::infer_tops(const std::vector<Shape>& bottoms)
   if (bottom.axes() == 0) throw Error(ErrorKind::kConfig, "BatchNorm takes no scalar");
   const bool one_channel = bottom.axes() == 1;
   const int64_t channels = one_channel ? 1 : bottom[1];
-  statistics_.settle({channels}, "statistics");
+  statistics_.fix({channels}, "statistics");
   batch_ = one_channel ? 1 : bottom[0];
   channels_ = channels;
   plane_ = one_channel ? bottom[0] : bottom.count(2);

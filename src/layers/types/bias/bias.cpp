@@ -18,7 +18,7 @@ std::vector<Shape> BiasLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const SpannedAxes span = bias_is_bottom() ? matching_axes(bottom, p.axis(), bottoms[1], "bias_param")
                                             : spanned_axes(bottom, p.axis(), p.num_axes(), "bias_param");
-  if (!bias_is_bottom()) shape_.settle(bottom.slice(span.begin, span.end), "bias");
+  if (!bias_is_bottom()) shape_.fix(bottom.slice(span.begin, span.end), "bias");
   outer_ = bottom.count(0, span.begin);
   count_ = bottom.count(span.begin, span.end);
   inner_ = bottom.count(span.end);

@@ -32,7 +32,7 @@ std::vector<Shape> InnerProductLayer::infer_tops(const std::vector<Shape>& botto
   const int64_t rows = bottom.count(0, axis), inputs = bottom.count(axis);
   const Shape weights = transposed() ? Shape{inputs, outputs()} : Shape{outputs(), inputs};
   check_extents(weights);
-  weights_.settle(weights, "weights");
+  weights_.fix(weights, "weights");
   size_ = {rows, inputs, outputs(), transposed()};
   std::vector<int64_t> dims = bottom.slice(0, axis).dims();
   dims.push_back(outputs());

@@ -4,10 +4,16 @@
 
 #include "layers/backends/formula.h"
 #include "layers/kit/rectifier.h"
-#include "layers/types/relu/relu.h"
+#include "layers/kit/roles.h"
 
 namespace robusta {
 namespace {
+
+class ReluLayer : public ElementwiseLayer, public Rectifier {
+ public:
+  using ElementwiseLayer::ElementwiseLayer;
+  float slope() const override { return param().relu_param().negative_slope(); }
+};
 
 template <typename Math>
 struct Relu {

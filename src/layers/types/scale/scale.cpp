@@ -20,7 +20,7 @@ std::vector<Shape> ScaleLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const SpannedAxes span = scale_is_bottom() ? matching_axes(bottom, p.axis(), bottoms[1], "scale_param")
                                              : spanned_axes(bottom, p.axis(), p.num_axes(), "scale_param");
-  shape_.settle(bottom.slice(span.begin, span.end), has_bias() && scale_is_bottom() ? "bias" : "scale");
+  shape_.fix(bottom.slice(span.begin, span.end), has_bias() && scale_is_bottom() ? "bias" : "scale");
   outer_ = bottom.count(0, span.begin);
   count_ = bottom.count(span.begin, span.end);
   inner_ = bottom.count(span.end);
