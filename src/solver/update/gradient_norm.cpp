@@ -1,5 +1,5 @@
-// Sums in double over blocks of fixed size, whose partial sums are added in their order: the same bits for any number of
-// threads (the pairwise idea of Higham 1993, "The Accuracy of Floating Point Summation", section 2, in two levels).
+// Sums in double over blocks of fixed size, whose partial sums are added in their order: the same bits for any number
+// of threads (the pairwise idea of Higham 1993, "The Accuracy of Floating Point Summation", section 2, in two levels).
 #include "solver/update/gradient_norm.h"
 
 #include <algorithm>

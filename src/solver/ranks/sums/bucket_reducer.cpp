@@ -1,5 +1,5 @@
-// One mutex guards two counters, how many buckets are posted and how many are reduced; the sums themselves run outside of
-// it. An error ends the thread and is rethrown to whoever waits.
+// One mutex guards two counters, how many buckets are posted and how many are reduced; the sums themselves run outside
+// of it. An error ends the thread and is rethrown to whoever waits.
 #include "solver/ranks/sums/bucket_reducer.h"
 
 #include <cassert>
