@@ -7,8 +7,8 @@ namespace robusta {
 namespace {
 
 /// By the number of SolverParameter::SolverType.
-constexpr const char* kTypeNames[] = {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam", "SAG"};
-static_assert(std::size(kTypeNames) == caffe::SolverParameter::SolverType_ARRAYSIZE);
+constexpr const char* kSolverTypes[] = {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam", "SAG"};
+static_assert(std::size(kSolverTypes) == caffe::SolverParameter::SolverType_ARRAYSIZE);
 
 }  // namespace
 
@@ -18,7 +18,7 @@ bool upgrade_solver(SolverDef* solver) {
   if (param.has_type())
     throw Error(ErrorKind::kConfig, "both type and solver_type are given", "keep type")
         .at(solver->where("solver_type"));
-  param.set_type(kTypeNames[param.solver_type()]);
+  param.set_type(kSolverTypes[param.solver_type()]);
   param.clear_solver_type();
   if (const auto line = solver->lines.find("solver_type"); line != solver->lines.end())
     solver->lines.insert_or_assign("type", line->second);

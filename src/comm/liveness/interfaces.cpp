@@ -148,4 +148,12 @@ Address source_address(Address to) {
   return getsockname(probe.get(), generic, &bytes) == 0 ? address.sin_addr.s_addr : 0;
 }
 
+sockaddr_in socket_address(Address address, uint16_t port) {
+  sockaddr_in result{};
+  result.sin_family = AF_INET;
+  result.sin_addr.s_addr = address;
+  result.sin_port = htons(port);
+  return result;
+}
+
 }  // namespace robusta::liveness

@@ -4,6 +4,8 @@
 /// too, and on the loopback for callers of this host.
 #pragma once
 
+#include <netinet/in.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,5 +43,8 @@ std::vector<Address> listening_addresses(const std::vector<NetworkAddress>& own,
 
 /// By the routes of the system.
 Address source_address(Address to);
+
+/// As the calls of the system want it. `address` in network byte order, `port` not.
+sockaddr_in socket_address(Address address, uint16_t port);
 
 }  // namespace robusta::liveness

@@ -24,14 +24,6 @@ constexpr size_t kMostAtOnce = 1 << 18;
 /// A peer that has not taken this much is stopped or cut off.
 constexpr size_t kMuchUnsent = 1 << 16;
 
-sockaddr_in socket_address(Address address, uint16_t port) {
-  sockaddr_in result{};
-  result.sin_family = AF_INET;
-  result.sin_addr.s_addr = address;
-  result.sin_port = htons(port);
-  return result;
-}
-
 /// Verdicts are small and urgent.
 void send_at_once(int fd) {
   const int on = 1;

@@ -17,14 +17,6 @@ namespace {
 
 constexpr int kBacklog = 256;  // calls that the system holds until they are accepted; they cost us no descriptor
 
-sockaddr_in socket_address(Address address, uint16_t port) {
-  sockaddr_in result{};
-  result.sin_family = AF_INET;
-  result.sin_addr.s_addr = address;
-  result.sin_port = htons(port);
-  return result;
-}
-
 /// Listens at `port`, or at one of the system's choice, which it then receives. Not open: errno tells.
 Descriptor listen_at(Address address, uint16_t& port) {
   Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -10,7 +10,7 @@
 namespace robusta {
 namespace {
 
-constexpr int64_t kCopyGrain = 1 << 16;  // bytes for one thread
+constexpr int64_t kPieceGrain = 1 << 16;  // bytes for one thread
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Pieces::Pieces(const TensorDesc& whole, const std::vector<TensorDesc>& pieces, i
 /// move(row, piece) for all rows and pieces.
 template <typename Move>
 void Pieces::for_rows(const Move& move) const {
-  const int64_t grain = kCopyGrain / static_cast<int64_t>(whole_bytes_ + 1) + 1;
+  const int64_t grain = kPieceGrain / static_cast<int64_t>(whole_bytes_ + 1) + 1;
   parallel_for(outer_, grain, [&](int64_t row) {
     for (size_t piece = 0; piece < bytes_.size(); ++piece) move(static_cast<size_t>(row), piece);
   });
