@@ -61,9 +61,9 @@ struct Arity {
 /// A parameter that a layer asks for.
 struct ParameterDecl {
   Shape shape;
-  float constant = 0;      ///< what it holds before training, unless a filler is named
-  std::string filler;      ///< a field with a FillerParameter: "inner_product_param.weight_filler"; "": none
-  bool statistic = false;  ///< kept by the layer, never learned
+  float constant = 0;       ///< what it holds before training, unless a filler is named
+  std::string filler = {};  ///< a field with a FillerParameter: "inner_product_param.weight_filler"; "": none
+  bool statistic = false;   ///< kept by the layer, never learned
 };
 
 /// The memory that a kernel works with, and how freely the planner may lay it out.

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "device/cuda/dnn/dnn_error.h"
+#include "layers/kit/convolution_base.h"
 #include "layers/types/convolution/dnn_choice_cuda.h"
 #include "robusta/error.h"
 #include "support/convolution_cases.h"
@@ -46,7 +47,7 @@ class CudnnPlans : public ::testing::Test {
       return param;
     }());
     layer->infer_tops(what.bottoms);
-    const auto& convolution = static_cast<const ConvolutionLayer&>(*layer);
+    const auto& convolution = static_cast<const ConvolutionBase&>(*layer);
     return {convolution.geometry(), channels_last, convolution.has_bias(), relu};
   }
 
@@ -198,7 +199,7 @@ class CudnnConvolutionTest : public ::testing::Test {
       return param;
     }());
     layer->infer_tops(what.bottoms);
-    return static_cast<int>(static_cast<const ConvolutionLayer&>(*layer).geometry().axes.size());
+    return static_cast<int>(static_cast<const ConvolutionBase&>(*layer).geometry().axes.size());
   }
   KernelOptions how_;
 };

@@ -40,7 +40,7 @@ constexpr long kMostResidentKb = 200 << 10;                 // that one net adds
 constexpr size_t kRunBytes = size_t{1} << 20;               // nets of this size are run, too
 
 /// A net of one layer, given by the layer and the shapes of its bottoms.
-struct Case {
+struct ExtremeCase {
   caffe::LayerParameter layer;
   std::vector<std::vector<int64_t>> bottoms;
   bool gradients = true;
@@ -174,7 +174,7 @@ void fill_in(Message& message, bool all) {
   }
 }
 
-caffe::NetParameter net_of(const Case& what) {
+caffe::NetParameter net_of(const ExtremeCase& what) {
   caffe::NetParameter net;
   caffe::LayerParameter layer = what.layer;
   for (size_t i = 0; i < what.bottoms.size(); ++i) {
@@ -195,7 +195,7 @@ caffe::NetParameter net_of(const Case& what) {
 }
 
 /// Plans the net, with gradients of everything, and runs it once where it is small.
-void try_it(const Case& what) {
+void try_it(const ExtremeCase& what) {
   caffe::NetParameter param = net_of(what);
   param.set_force_backward(what.gradients);
   NetOptions options;
@@ -207,19 +207,19 @@ void try_it(const Case& what) {
     bytes = net.plan().arena_bytes;
     for (const ParamPtr& p : net.params()) bytes += p->desc.bytes();
     for (const Node& node : net.graph().nodes) {
-      for (const int v : node.tops)
-        bytes += static_cast<size_t>(net.graph().versions[static_cast<size_t>(v)].shape.count());
+      for (const VersionId top : node.tops) bytes += static_cast<size_t>(net.graph().versions[top].shape.count());
     }
   }
   if (bytes > kRunBytes) return;
   options.plan_only = false;
   Net net(net_def(param.DebugString()), options);
-  const Pass pass{.seed = 1, .first_sample = 0, .next_sample = net.batch(), .batch = net.batch()};
+  const Pass pass{
+      .seed = 1, .first_sample = 0, .next_sample = static_cast<uint64_t>(net.batch()), .batch = net.batch()};
   net.forward(pass);
   if (what.gradients) net.backward(pass, false);
 }
 
-bool can_be_planned(const Case& what) {
+bool can_be_planned(const ExtremeCase& what) {
   try {
     try_it(what);
     return true;
@@ -229,8 +229,8 @@ bool can_be_planned(const Case& what) {
 }
 
 /// The plainest layer of the type with so many bottoms, the others of shape `second`.
-Case plain_case(const std::string& type, size_t bottoms, const std::vector<int64_t>& second) {
-  Case plain;
+ExtremeCase plain_case(const std::string& type, size_t bottoms, const std::vector<int64_t>& second) {
+  ExtremeCase plain;
   plain.layer.set_name("layer");
   plain.layer.set_type(type);
   plain.layer.add_top("top");
@@ -252,12 +252,12 @@ void fill_in_messages(caffe::LayerParameter& layer, bool all) {
 }
 
 /// What may be needed for a layer of the type to be planned, the simplest first.
-std::vector<Case> candidates_for(const std::string& type) {
-  std::vector<Case> candidates;
+std::vector<ExtremeCase> candidates_for(const std::string& type) {
+  std::vector<ExtremeCase> candidates;
   for (const int filled : {0, 1, 2}) {
     for (const size_t bottoms : {1, 2, 0, 3}) {
       for (const auto& second : {std::vector<int64_t>{2, 3, 8, 8}, {2, 1, 8, 8}, {2}}) {
-        Case candidate = plain_case(type, bottoms, second);
+        ExtremeCase candidate = plain_case(type, bottoms, second);
         if (filled > 0) fill_in_messages(candidate.layer, filled == 2);
         candidates.push_back(candidate);
         candidate.gradients = false;
@@ -271,18 +271,18 @@ std::vector<Case> candidates_for(const std::string& type) {
 }
 
 /// A layer of the type that is planned; the plainest one where none is found.
-Case base_of(const std::string& type) {
-  const std::vector<Case> candidates = candidates_for(type);
+ExtremeCase base_of(const std::string& type) {
+  const std::vector<ExtremeCase> candidates = candidates_for(type);
   const auto planned = std::find_if(candidates.begin(), candidates.end(), can_be_planned);
   return planned == candidates.end() ? candidates[0] : *planned;
 }
 
-std::vector<Case> cases_of(const std::string& type, const Case& base) {
-  std::vector<Case> cases;
+std::vector<ExtremeCase> cases_of(const std::string& type, const ExtremeCase& base) {
+  std::vector<ExtremeCase> cases;
   const std::vector<Place> places = places_of(type);
   for (const Place& place : places) {
     for (const double value : extremes(place.field->cpp_type())) {
-      Case one = base;
+      ExtremeCase one = base;
       place.set_in(one.layer, value);
       one.what = place.name() + ": " + std::to_string(value);
       cases.push_back(std::move(one));
@@ -298,7 +298,7 @@ std::vector<Case> cases_of(const std::string& type, const Case& base) {
       };
       if (places[a].way != places[b].way || !is_size(places[a]) || !is_size(places[b])) continue;
       for (const double value : {16777216.0, 1073741824.0}) {
-        Case two = base;
+        ExtremeCase two = base;
         places[a].set_in(two.layer, value);
         places[b].set_in(two.layer, value);
         two.what = places[a].name() + " and " + places[b].name() + ": " + std::to_string(value);
@@ -310,7 +310,7 @@ std::vector<Case> cases_of(const std::string& type, const Case& base) {
        {int64_t{1} << 20, int64_t{1000000000}, int64_t{2147483647}, int64_t{1} << 40, INT64_MAX}) {
     for (size_t axis = 0; axis < 4 && !base.bottoms.empty(); ++axis) {
       for (const bool small : {false, true}) {
-        Case one = base;
+        ExtremeCase one = base;
         for (auto& bottom : one.bottoms) {
           if (small) std::fill(bottom.begin(), bottom.end(), 1);
           if (axis < bottom.size()) bottom[axis] = extent;
@@ -354,10 +354,10 @@ void set_limits() {
   }
 }
 
-void try_cases(const std::vector<Case>& cases, Progress& progress) {
+void try_cases(const std::vector<ExtremeCase>& cases, Progress& progress) {
   set_limits();
   for (; progress.at < cases.size(); ++progress.at) {
-    const Case& one = cases[progress.at];
+    const ExtremeCase& one = cases[progress.at];
     const double begin = processor_seconds();
     const long resident = resident_kb();
     rlimit time{static_cast<rlim_t>(begin + 2 * kMostSeconds + 2), RLIM_INFINITY};
@@ -385,8 +385,8 @@ void try_cases(const std::vector<Case>& cases, Progress& progress) {
 class ExtremeNumbers : public testing::TestWithParam<std::string> {};
 
 TEST_P(ExtremeNumbers, ArePlannedOrRefused) {
-  const Case base = base_of(GetParam());
-  const std::vector<Case> cases = cases_of(GetParam(), base);
+  const ExtremeCase base = base_of(GetParam());
+  const std::vector<ExtremeCase> cases = cases_of(GetParam(), base);
   void* const shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
   Progress& progress = *static_cast<Progress*>(shared);
@@ -411,7 +411,8 @@ INSTANTIATE_TEST_SUITE_P(Types, ExtremeNumbers, testing::ValuesIn(layer_types())
 /// Else the numbers of a type that nothing can be planned of would be tried in vain.
 TEST(ExtremeNumbersBase, EveryTypeIsPlannedWithOrdinaryNumbers) {
   for (const std::string& type : layer_types()) {
-    if (type != "Data") EXPECT_TRUE(can_be_planned(base_of(type))) << type;
+    if (type == "Data") continue;
+    EXPECT_TRUE(can_be_planned(base_of(type))) << type;
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "device/cuda/cuda_error.h"
-#include "device/cuda/cuda_gpu.h"
+#include "device/cuda/cuda_handle.h"
 #include "device/gpus.h"
 #include "device/nccl/nccl_api.h"
 

@@ -1,6 +1,6 @@
 // Streams are made for a GPU, and libraries started in one of them.
 
-#include "device/cuda/cuda_gpu.h"
+#include "device/cuda/cuda_handle.h"
 
 #include "device/cuda/cuda_stream.h"
 
