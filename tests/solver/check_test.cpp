@@ -80,6 +80,17 @@ TEST(HostFacts, DevicesAreThoseOfTheFolder) {
   EXPECT_TRUE(own_facts(folder.path()).infiniband);
 }
 
+TEST(HostFacts, SearchPathsThatFindTheSameAreEqual) {
+  // Of a rank beside mpirun, of one on another host, and where LD_LIBRARY_PATH was not set before.
+  for (const char* path :
+       {"/usr/lib:/opt/lib", "/usr/lib:/usr/lib:/opt/lib", "/usr/lib:/opt/lib:", "/usr/lib::/opt/lib"}) {
+    EXPECT_EQ(search_path(path), "/usr/lib:/opt/lib");
+  }
+  EXPECT_NE(search_path("/opt/lib:/usr/lib"), "/usr/lib:/opt/lib") << "the order counts";
+  EXPECT_EQ(search_path(":"), "");
+  EXPECT_EQ(search_path("4"), "4") << "OMP_NUM_THREADS";
+}
+
 TEST(HostFacts, OtherVariablesAreNamedWithTheirRanks) {
   auto facts = equal_ranks(4);
   facts[2].variables[1] = 7;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 #include "base/counted.h"
 #include "base/hash.h"
@@ -26,6 +27,17 @@ bool holds_entries(const std::string& folder) {
 
 }  // namespace
 
+std::string search_path(const std::string& value) {
+  std::istringstream folders(value);
+  std::vector<std::string> once;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && std::find(once.begin(), once.end(), folder) == once.end()) once.push_back(folder);
+  }
+  std::string path;
+  for (const std::string& folder : once) path += (path.empty() ? "" : ":") + folder;
+  return path;
+}
+
 HostFacts own_facts(const std::string& infiniband_folder) {
   HostFacts facts;
   facts.cores = own_cores();
@@ -35,7 +47,7 @@ HostFacts own_facts(const std::string& infiniband_folder) {
   if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) facts.memlock = limit.rlim_cur;
   for (size_t i = 0; i < std::size(kWatchedVariables); ++i) {
     const char* value = std::getenv(kWatchedVariables[i]);
-    facts.variables[i] = value ? hash_bytes(value) : 0;
+    facts.variables[i] = value ? hash_bytes(search_path(value)) : 0;
   }
   return facts;
 }

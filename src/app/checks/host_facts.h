@@ -24,6 +24,10 @@ struct HostFacts {
   uint64_t variables[std::size(kWatchedVariables)] = {};  ///< hashes
 };
 
+/// The folders of a search path, each once. Open MPI puts its own in front, once for each daemon on the way to a rank:
+/// such paths find the same.
+std::string search_path(const std::string& value);
+
 HostFacts own_facts(const std::string& infiniband_folder = "/sys/class/infiniband");
 
 struct HostWarning {
