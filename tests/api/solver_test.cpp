@@ -34,7 +34,7 @@ TEST(ApiSolverTest, StepsAddUp) {
   parts.on_iteration([&](const IterationReport& now) {
     EXPECT_EQ(now.iteration, static_cast<int>(losses.size()));
     EXPECT_EQ(now.max_iteration, 6);
-    EXPECT_DOUBLE_EQ(now.rate, 0.02);
+    EXPECT_FLOAT_EQ(static_cast<float>(now.rate), 0.02f);
     losses.push_back(now.loss);
   });
   EXPECT_FALSE(whole.solve().stopped_early);

@@ -74,7 +74,7 @@ class Reader {
 
   PerAxis read(const Field& field, int64_t least) const {
     PerAxis values = field.h || field.w ? pair(field) : list(field);
-    constexpr int64_t kMost = int64_t{1} << 16;  // larger than any image; oneDNN takes long to plan wide ones
+    constexpr int64_t kMost = int64_t{1} << 20;  // longer than any signal or image that fits a batch
     for (int64_t value : values) {
       if (value < least) {
         throw bad_field(field.name, field.name + " is 0", str("give a ", field.name, " of at least 1"));
