@@ -30,20 +30,29 @@ class Sources {
       const bool code = name.ends_with(".cpp") || name.ends_with(".h");
       const bool left_out =
           name.starts_with("ignored_fields") || name.starts_with("known_names") || name.starts_with("upgrade_v");
-      if (code && !left_out) texts_.push_back(read_file(entry.path().string()));
+      if (!code || left_out) continue;
+      (name.starts_with("upgrade") ? upgrades_ : texts_).push_back(read_file(entry.path().string()));
     }
   }
 
   /// Whether a file that knows one of `contexts` names the field: by an accessor, or in quotes.
   bool use(const std::string& field, const std::vector<std::string>& contexts) const {
-    for (const std::string& text : texts_) {
+    return use_in(texts_, field, contexts) || use_in(upgrades_, field, contexts);
+  }
+
+  /// Whether a layer reads its parameters from this field; what moves them from older forms does not count.
+  bool layers_read(const std::string& field) const { return use_in(texts_, field, {"Layer", "KernelRequest"}); }
+
+ private:
+  static bool use_in(const std::vector<std::string>& texts, const std::string& field,
+                     const std::vector<std::string>& contexts) {
+    for (const std::string& text : texts) {
       const auto knows = [&](const std::string& context) { return text.find(context) != std::string::npos; };
       if (std::any_of(contexts.begin(), contexts.end(), knows) && names(text, field)) return true;
     }
     return false;
   }
 
- private:
   static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
   static bool is_accessor(const std::string& text, size_t begin) {
@@ -63,7 +72,7 @@ class Sources {
     return false;
   }
 
-  std::vector<std::string> texts_;
+  std::vector<std::string> texts_, upgrades_;
 };
 
 /// The messages of nets and solvers of the new form, with the fields that hold them.
@@ -90,7 +99,7 @@ class Schema {
   /// `dummy_param` of a layer that this build does not have: such a layer is refused.
   bool belongs_to_absent_layer(const FieldDescriptor* field) const {
     return field->containing_type() == caffe::LayerParameter::descriptor() && field->message_type() &&
-           !sources_.use(field->name(), {"Layer", "KernelRequest"});
+           !sources_.layers_read(field->name());
   }
 
   /// transform_param's parts are refused unless the transformer knows them, and those of plugins are theirs.
