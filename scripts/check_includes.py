@@ -74,9 +74,11 @@ def floor_complaint(name, target):
     return None
 
 
-def header_complaint(path):
-    """What is wrong with the beginning of a header; None when nothing is."""
+def opening_complaint(path):
+    """What is wrong with the beginning of a file; None when nothing is."""
     text = path.read_text()
+    if path.suffix == ".cpp":
+        return None if text.startswith("//") else "a file opens with what it is for, a // comment"
     if not text.startswith("///"):
         return "a header opens with its contract, a /// comment"
     return None if "#pragma once" in text else "no #pragma once"
@@ -131,8 +133,8 @@ def main():
         files += 1
         where = path.relative_to(ROOT)
         public = where.parts[0] == "include"
-        if path.suffix == ".h" and header_complaint(path):
-            problems.append(f"{where}:1: {header_complaint(path)}")
+        if opening_complaint(path):
+            problems.append(f"{where}:1: {opening_complaint(path)}")
         if not public and where.parts[1] not in order:
             problems.append(f"{where}:1: folder {where.parts[1]} is not in src/CMakeLists.txt")
             continue

@@ -1,3 +1,5 @@
+// Units are powers of 1024, with or without the i.
+
 #include "base/bytes.h"
 
 #include <cctype>

@@ -1,3 +1,5 @@
+// The text is composed anew whenever a level adds what it knows, so that what() only returns it.
+
 #include "robusta/error.h"
 
 #include <utility>

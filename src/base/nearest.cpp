@@ -1,3 +1,5 @@
+// The optimal string alignment distance (Damerau 1964, Levenshtein 1966), by dynamic programming over three rows.
+
 #include "base/nearest.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Philox4x32-10 as in Salmon et al. 2011; the constants are those of its published test vectors.
+
 #include "base/philox.h"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// From -mode to a reduction over ranks; which one each dimension uses is the builder's business.
+
 #include "comm/all_reduce.h"
 
 #include "base/str.h"

@@ -1,3 +1,6 @@
+// The grammar of -ddl: words that begin with a dash take one value each, in any order; the last of equal words counts,
+// as in IBM's program.
+
 #include "comm/ddl_options.h"
 
 #include <charconv>

@@ -1,3 +1,5 @@
+// The buffer begins as zeros and its last byte stays one: a name that is cut still ends.
+
 #include "comm/host_name.h"
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// Aligned to pages, as memory is pinned and shared page by page.
+
 #include "comm/page_block.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// IBM's rule is rank = x*Y*Z + y*Z + z; the text is that of Open MPI's rankfiles.
+
 #include "comm/rank_file.h"
 
 #include <unistd.h>

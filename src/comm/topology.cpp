@@ -1,3 +1,6 @@
+// Groups are found from the hosts that ranks run on; where these do not divide by X, IBM's rule for rank files holds
+// and the topology carries a warning.
+
 #include "comm/topology.h"
 
 #include <algorithm>

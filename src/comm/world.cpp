@@ -1,3 +1,5 @@
+// MPI is started only where a launcher's variables say that there are ranks: a program that runs alone needs none.
+
 #include "comm/world.h"
 
 #include "comm/backend.h"

@@ -1,3 +1,6 @@
+// A file is looked at before it is read: what cannot be a message, or is too large for one, is said before memory is
+// taken.
+
 #include "schema/binary_file.h"
 
 #include <fcntl.h>

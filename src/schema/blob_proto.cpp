@@ -1,3 +1,5 @@
+// Old shapes (num, channels, height, width) and new ones, floats, doubles and raw bytes become one array.
+
 #include "schema/blob_proto.h"
 
 #include <bit>

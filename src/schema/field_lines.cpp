@@ -1,3 +1,5 @@
+// One walk over the message and the parse tree together.
+
 #include "schema/field_lines.h"
 
 #include <vector>

@@ -1,3 +1,6 @@
+// Caffe's rules of inclusion: all that a rule gives must hold, and one of several rules suffices. Lines for layers that
+// stay out are Caffe's own, which log parsers know.
+
 #include "schema/filter.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Both placeholders are replaced wherever they stand.
+
 #include "schema/placeholders.h"
 
 namespace robusta {

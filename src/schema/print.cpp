@@ -1,3 +1,5 @@
+// Protobuf's own printer, with the shortest decimal that reads back to the same float.
+
 #include "schema/print.h"
 
 #include <google/protobuf/text_format.h>

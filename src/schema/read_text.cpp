@@ -1,3 +1,6 @@
+// Text is parsed with a tree of places, brought into the newest form, and filled with what Caffe assumes when the file
+// says nothing.
+
 #include "schema/read_text.h"
 
 #include <filesystem>

@@ -1,3 +1,5 @@
+// By protobuf's reflection, so that tables of moved fields are data and need no generated code of either message.
+
 #include "schema/reflect.h"
 
 #include <cassert>

@@ -1,3 +1,5 @@
+// Where a field was not written itself, the line of the message around it is the next best place.
+
 #include "schema/source.h"
 
 namespace robusta {

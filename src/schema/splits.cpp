@@ -1,3 +1,5 @@
+// Names of splits appear in logs and files, so they are built exactly as Caffe builds them.
+
 #include "schema/splits.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// What begins like a NetParameter is told apart before parsing: a model could pass for a state with unknown fields.
+
 #include "schema/state_file.h"
 
 #include "schema/blob_proto.h"

@@ -1,3 +1,5 @@
+// Protobuf's parser reports to an error collector; its first complaint is kept, since the others follow from it.
+
 #include "schema/text_file.h"
 
 #include <cerrno>

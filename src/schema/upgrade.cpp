@@ -1,3 +1,5 @@
+// Order matters: each step expects the form that the one before it leaves.
+
 #include "schema/upgrade.h"
 
 #include "base/str.h"

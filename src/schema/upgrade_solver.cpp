@@ -1,3 +1,5 @@
+// Solvers were named by an enumeration before they were named by strings; both at once contradict each other.
+
 #include <iterator>
 
 #include "robusta/error.h"

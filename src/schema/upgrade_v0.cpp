@@ -1,3 +1,6 @@
+// V0 to V1: flat settings move into the message of their type by a table, and layers that only pad are merged into the
+// convolution or pooling behind them.
+
 #include <algorithm>
 
 #include "base/nearest.h"

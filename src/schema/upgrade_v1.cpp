@@ -1,3 +1,5 @@
+// V1 to V2: enumerated types become names, and parallel lists of parameter settings become one entry each.
+
 #include "base/str.h"
 #include "schema/reflect.h"
 #include "schema/upgrade.h"

@@ -1,3 +1,5 @@
+// Reads by wire numbers and not by generated messages, since the forks use some numbers for different fields.
+
 #include "schema/weights_file.h"
 
 #include <algorithm>

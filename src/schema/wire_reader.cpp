@@ -1,3 +1,6 @@
+// The encoding is that of Protocol Buffers' documentation: a key of field number and wire type, then a varint, a fixed
+// or a length-delimited content.
+
 #include "schema/wire_reader.h"
 
 #include <bit>

@@ -1,3 +1,5 @@
+// Connections are made without blocking: the watch's thread must not wait for one address while others would answer.
+
 #include "comm/liveness/caller.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,5 @@
+// What may hang, the owner's callback, comes after the report and the exit file are out.
+
 #include "comm/liveness/ending.h"
 
 #include <signal.h>

@@ -1,3 +1,6 @@
+// Written beside its place and linked there: of several ranks that end at once the first one's reason stays, and a
+// reader never sees a part of it.
+
 #include "comm/liveness/exit_file.h"
 
 #include <unistd.h>

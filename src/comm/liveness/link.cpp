@@ -1,3 +1,6 @@
+// Frames over TCP: a head of eight bytes, then the body. What cannot be sent at once is kept, within bounds, since the
+// watch's thread must not wait for a peer that has stopped.
+
 #include "comm/liveness/link.h"
 
 #include <arpa/inet.h>

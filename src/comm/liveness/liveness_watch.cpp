@@ -1,3 +1,5 @@
+// The public face of the watch: every call is passed on to the thread, or does nothing in a job of one rank.
+
 #include "comm/liveness/liveness_watch.h"
 
 #include <utility>

@@ -1,3 +1,6 @@
+// The links of one rank to its parent and its children: made at the start, and again when one breaks or falls silent. A
+// caller counts only when its token has been checked.
+
 #include "comm/liveness/mesh.h"
 
 #include <arpa/inet.h>

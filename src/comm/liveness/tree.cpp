@@ -1,3 +1,5 @@
+// A complete k-ary tree over the hosts in the order of their first rank: depth grows with the logarithm of the hosts.
+
 #include "comm/liveness/tree.h"
 
 #include <algorithm>

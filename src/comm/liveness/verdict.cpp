@@ -1,3 +1,5 @@
+// Verdicts are ordered totally, so that all ranks agree on one whatever order they hear of several in.
+
 #include "comm/liveness/verdict.h"
 
 #include <cmath>

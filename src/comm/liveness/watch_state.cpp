@@ -1,3 +1,6 @@
+// Failure detection by heartbeats and time-outs (Chandra and Toueg 1996). A pure state machine: time comes in as an
+// argument, so that every case can be tested.
+
 #include "comm/liveness/watch_state.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One loop: wait for sockets or for the next deadline, feed the state machine, send what it says.
+
 #include "comm/liveness/watch_thread.h"
 
 #include <pthread.h>

@@ -1,3 +1,6 @@
+// Waits poll with MPI_Testall and a Patience, because blocking calls of MPI spin on cores that compute. Counts of MPI-3
+// are ints, so large messages go in pieces.
+
 #include "comm/mpi/mpi_channel.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Collectives of MPI-3 behind the Communicator's interface. Every return code is checked, since MPI's own handler would
+// end the process without a report.
+
 #include "comm/mpi/mpi_communicator.h"
 
 #include <algorithm>

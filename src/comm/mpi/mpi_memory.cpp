@@ -1,3 +1,6 @@
+// One shared window of MPI-3 (MPI_Win_allocate_shared). Room in /dev/shm is agreed upon first: where one rank's part
+// failed, the others of its host would wait for it.
+
 #include "comm/mpi/mpi_memory.h"
 
 #include <sys/statvfs.h>

@@ -1,3 +1,5 @@
+// Loops without branches over arrays that do not overlap, which the compiler turns into vectors.
+
 #include "comm/reduce/arithmetic.h"
 
 #include "base/half.h"

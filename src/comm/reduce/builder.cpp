@@ -1,3 +1,6 @@
+// Which algorithms a group can use follows from where its ranks lie: shared memory within a host, ring and direct
+// exchange anywhere.
+
 #include "comm/reduce/builder.h"
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// A cache and nothing more: whatever goes wrong with the file, the choices are measured again.
+
 #include "comm/reduce/choice_cache.h"
 
 #include <cstdlib>

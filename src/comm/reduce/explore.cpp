@@ -1,3 +1,6 @@
+// A call counts as long as its slowest rank took, because a collective ends with its last member; of several calls the
+// fastest counts, because disturbances only ever add time.
+
 #include "comm/reduce/explore.h"
 
 #include <algorithm>

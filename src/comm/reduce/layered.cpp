@@ -1,3 +1,5 @@
+// BlueConnect (Cho et al. 2019): the piece that leaves dimension k has 1/n_k of what entered it.
+
 #include "comm/reduce/layered.h"
 
 #include <algorithm>

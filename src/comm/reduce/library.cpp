@@ -1,3 +1,6 @@
+// MPI_Allreduce as it is, timed: for comparison, and for networks that sum in their switches. It chooses its own order
+// of sums.
+
 #include "comm/reduce/library.h"
 
 #include <chrono>

@@ -1,3 +1,6 @@
+// A barrier in shared memory: each rank raises a counter of its own and waits for those of all others, so that no cache
+// line is written by two ranks (Mellor-Crummey and Scott 1991).
+
 #include "comm/reduce/meeting.h"
 
 #include "comm/patience.h"

@@ -1,3 +1,5 @@
+// The ring of Patarasuk and Yuan 2009, cut into segments so that adding one overlaps with receiving the next.
+
 #include "comm/reduce/ring_stage.h"
 
 #include <algorithm>

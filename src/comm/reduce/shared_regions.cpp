@@ -1,3 +1,6 @@
+// An address in this rank's region names the same place in a peer's: regions have one size, so the distance from the
+// beginning is all that has to be known.
+
 #include "comm/reduce/shared_regions.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Reduce-scatter and all-gather without copies: a barrier, each member sums its piece from all arenas and writes it to
+// all, a barrier.
+
 #include "comm/reduce/shared_stage.h"
 
 #include <algorithm>

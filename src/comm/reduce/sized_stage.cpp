@@ -1,3 +1,5 @@
+// Choices are ordered by size, and equal on all ranks: else they would wait for messages of another algorithm.
+
 #include "comm/reduce/sized_stage.h"
 
 #include "base/str.h"

@@ -1,3 +1,5 @@
+// One mutex and one condition serve the whole group: it has few ranks, and tests want it simple.
+
 #include "comm/threads/group.h"
 
 #include <cassert>

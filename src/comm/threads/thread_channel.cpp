@@ -1,3 +1,5 @@
+// A rendezvous: the message stays with its sender until the receiver copies it.
+
 #include "comm/threads/thread_channel.h"
 
 #include <cassert>

@@ -1,3 +1,5 @@
+// Collectives are made of the group's board and barrier.
+
 #include "comm/threads/thread_communicator.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A thread for each rank; the first error of a rank ends the waits of the others, and is thrown when all have returned.
+
 #include "comm/thread_ranks.h"
 
 #include <cassert>

@@ -1,3 +1,5 @@
+// libgomp reads its variables once, before main. So they are set, and the program starts itself again.
+
 #include "solver/ranks/omp_environment.h"
 
 #include <unistd.h>
