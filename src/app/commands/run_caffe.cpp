@@ -2,11 +2,13 @@
 
 #include <iostream>
 
+#include "api/plugin/loader.h"
 #include "app/commands/commands.h"
 #include "app/glog_sink.h"
 #include "base/nearest.h"
 #include "base/version.h"
 #include "robusta/error.h"
+#include "solver/files/weights.h"
 
 namespace robusta {
 namespace {
@@ -78,6 +80,7 @@ int run_caffe(int argc, char** argv) {
                 "caffe --help lists those that are");
   }
   refuse_absent_parts(options);
+  load_plugins(split_list(options.plugin()));
   return action.run(options);
 }
 
