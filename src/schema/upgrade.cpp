@@ -66,7 +66,7 @@ void upgrade_transform(NetDef* net, UpgradeNotes* notes) {
     if (layer->type() == V1::IMAGE_DATA) moved |= move_transform_fields("image_data_param", layer, source);
     if (layer->type() == V1::WINDOW_DATA) moved |= move_transform_fields("window_data_param", layer, source);
   }
-  if (moved) notes->done.push_back("moved transformations of data layers to transform_param");
+  if (moved) notes->done.emplace_back("moved transformations of data layers to transform_param");
 }
 
 void upgrade_input(NetDef* net, UpgradeNotes* notes) {
@@ -94,7 +94,7 @@ void upgrade_input(NetDef* net, UpgradeNotes* notes) {
     for (int i = param.layer_size() - 1; i > 0; --i) param.mutable_layer()->SwapElements(i, i - 1);
     const auto line = net->fields.find("input");
     net->sources.insert(net->sources.begin(), LayerSource{net->file, line == net->fields.end() ? 0 : line->second, {}});
-    notes->done.push_back("made an Input layer of the `input` fields");
+    notes->done.emplace_back("made an Input layer of the `input` fields");
   }
   param.clear_input();
   param.clear_input_shape();
@@ -111,7 +111,7 @@ void upgrade_batch_norm(NetDef* net, UpgradeNotes* notes) {
       spec.set_decay_mult(0);
     }
   }
-  if (changed) notes->done.push_back("set lr_mult and decay_mult of BatchNorm's statistics to 0");
+  if (changed) notes->done.emplace_back("set lr_mult and decay_mult of BatchNorm's statistics to 0");
 }
 
 }  // namespace robusta

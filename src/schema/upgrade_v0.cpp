@@ -208,7 +208,7 @@ void upgrade_v0(NetDef* net, UpgradeNotes* notes) {
   for (int i = 0; i < net->param.layers_size(); ++i)
     *upgraded.add_layers() = convert_layer(net->param.layers(i), &net->sources[static_cast<size_t>(i)], notes);
   net->param.Swap(&upgraded);
-  notes->done.push_back("upgraded nested layers (V0) to V1");
+  notes->done.emplace_back("upgraded nested layers (V0) to V1");
 }
 
 }  // namespace robusta

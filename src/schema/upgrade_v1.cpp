@@ -112,7 +112,7 @@ void upgrade_v1(NetDef* net, UpgradeNotes* notes) {
       move_line(&source, str("weight_decay[", i, "]"), str("param[", i, "].decay_mult"));
   }
   param.clear_layers();
-  notes->done.push_back("upgraded `layers` (V1) to `layer`");
+  notes->done.emplace_back("upgraded `layers` (V1) to `layer`");
 }
 
 }  // namespace robusta
