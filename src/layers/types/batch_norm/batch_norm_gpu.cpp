@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "device/gpu/host_values.h"
+#include "layers/kit/booking.h"
 #include "layers/types/batch_norm/batch_norm.h"
 #include "layers/types/batch_norm/norm_chain.h"
 #include "layers/types/batch_norm/norm_steps_gpu.h"
@@ -25,10 +26,9 @@ class BatchNormGpu : public Kernel {
         shift_(chain.shift_param) {
     view_ = book_channel_view(request, {chain.norm->batch(), chain.norm->channels(), chain.norm->plane()}, booking_);
     const bool learns_scale = scale_ >= 0 && request.backward && request.param_grads[static_cast<size_t>(scale_)];
-    booking_.repeatable = true;
     booking_.asks_ranks = sync_;
     booking_.reads_bottoms = {!global_ || learns_scale || slope_ != 1};
-    booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
+    book_in_place(booking_);
     booking_.saved_bytes = kSavedArrays * channels() * sizeof(float);
     booking_.forward_scratch = sums_bytes() + channel_sums_scratch<NormMoments<T>>(view_);
     booking_.backward_scratch = sums_bytes() + channel_sums_scratch<NormGradientSums<T>>(view_);

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/layout.h"
+#include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
 #include "layers/types/batch_norm/batch_norm.h"
 #include "layers/types/batch_norm/channel_blocks.h"
@@ -34,8 +35,7 @@ class BatchNormNative : public Kernel {
     if (chain.relu) slope_ = chain.relu->slope();
     booking_.bottom_layouts = booking_.top_layouts = {request.bottoms[0].layout};
     booking_.reads_bottoms = {true};
-    booking_.repeatable = true;
-    booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
+    book_in_place(booking_);
     booking_.saved_bytes = kSavedArrays * width() * sizeof(float);
     booking_.forward_scratch = booking_.backward_scratch =
         2 * (static_cast<size_t>(batch_) + 1) * width() * sizeof(double);

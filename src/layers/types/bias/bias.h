@@ -4,6 +4,7 @@
 /// parameter, or the second bottom.
 #pragma once
 
+#include "layers/kit/booking.h"
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/layer.h"
 
@@ -26,5 +27,13 @@ class BiasLayer : public Layer {
   int64_t outer_ = 0, count_ = 0, inner_ = 0;
   FixedShape shape_;
 };
+
+/// What every kernel books: the top may overwrite bottom 0, whose gradient is the top's own.
+inline void book_bias(const KernelRequest& request, Booking& booking) {
+  book_reads_nothing(request.bottoms.size(), booking);
+  booking.repeatable = true;
+  booking.forward_aliases = {{0, 0, false}};
+  booking.backward_aliases = {{0, 0, true}};
+}
 
 }  // namespace robusta

@@ -13,12 +13,9 @@ class BiasGpu : public Kernel {
     const auto& layer = request.layer<BiasLayer>();
     view_ = book_channel_view(request, {layer.outer(), layer.count(), layer.inner()}, booking_);
     second_bottom_ = layer.bias_is_bottom();
+    book_bias(request, booking_);
     booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
     booking_.bottom_types[0] = dtype_of<T>();
-    booking_.repeatable = true;
-    booking_.reads_bottoms.assign(request.bottoms.size(), false);
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, true}};
     booking_.backward_scratch = channel_sums_scratch<ChannelDot<T>>(view_);
   }
   std::string describe() const override { return "gpu"; }

@@ -13,10 +13,7 @@ class BiasNative : public Kernel {
     const auto& layer = request.layer<BiasLayer>();
     rows_ = {layer.outer(), layer.count(), layer.inner()};
     second_bottom_ = layer.bias_is_bottom();
-    booking_.reads_bottoms.assign(request.bottoms.size(), false);
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, true}};
+    book_bias(request, booking_);
   }
   std::string describe() const override { return "native"; }
 

@@ -3,6 +3,7 @@
 #include "layers/types/scale/scale.h"
 
 #include "base/parallel.h"
+#include "layers/kit/booking.h"
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/filler.h"
 #include "layers/kit/kernel.h"
@@ -55,9 +56,7 @@ class ScaleReference : public Kernel {
     const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
     booking_.reads_bottoms = {scale_grad};
     if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
+    book_in_place(booking_);
   }
   std::string describe() const override { return "reference"; }
 

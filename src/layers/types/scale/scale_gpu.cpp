@@ -1,6 +1,7 @@
 // Scale on the GPU: channels last where it goes by channel, plain otherwise.
 
 #include "layers/backends/gpu/channels.h"
+#include "layers/kit/booking.h"
 #include "layers/types/scale/scale.h"
 
 namespace robusta {
@@ -17,10 +18,9 @@ class ScaleGpu : public Kernel {
     const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
     booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
     booking_.bottom_types[0] = dtype_of<T>();
-    booking_.repeatable = true;
     booking_.reads_bottoms = {scale_grad};
     if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
-    booking_.forward_aliases = booking_.backward_aliases = {{0, 0, false}};
+    book_in_place(booking_);
     booking_.backward_scratch = channel_sums_scratch<ChannelDot<T>>(view_);
   }
   std::string describe() const override { return "gpu"; }

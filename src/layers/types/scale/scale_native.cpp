@@ -1,5 +1,6 @@
 // Scale on plain f32 arrays.
 
+#include "layers/kit/booking.h"
 #include "layers/kit/channel_rows.h"
 #include "layers/kit/elementwise.h"
 #include "layers/types/scale/scale.h"
@@ -17,9 +18,7 @@ class ScaleNative : public Kernel {
     const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
     booking_.reads_bottoms = {scale_grad};
     if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
-    booking_.repeatable = true;
-    booking_.forward_aliases = {{0, 0, false}};
-    booking_.backward_aliases = {{0, 0, false}};
+    book_in_place(booking_);
   }
   std::string describe() const override { return "native"; }
 
