@@ -3,7 +3,6 @@
 #include "layers/types/scale/scale.h"
 
 #include "base/parallel.h"
-#include "layers/kit/booking.h"
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/filler.h"
 #include "layers/kit/kernel.h"
@@ -52,11 +51,8 @@ class ScaleReference : public Kernel {
     count_ = layer.count();
     inner_ = layer.inner();
     second_bottom_ = layer.scale_is_bottom();
-    bias_ = layer.has_bias() ? (second_bottom_ ? 0 : 1) : -1;
-    const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
-    booking_.reads_bottoms = {scale_grad};
-    if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
-    book_in_place(booking_);
+    bias_ = layer.bias_place();
+    book_scale(request, booking_);
   }
   std::string describe() const override { return "reference"; }
 

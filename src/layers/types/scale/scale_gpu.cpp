@@ -1,7 +1,6 @@
 // Scale on the GPU: channels last where it goes by channel, plain otherwise.
 
 #include "layers/backends/gpu/channels.h"
-#include "layers/kit/booking.h"
 #include "layers/types/scale/scale.h"
 
 namespace robusta {
@@ -14,13 +13,10 @@ class ScaleGpu : public Kernel {
     const auto& layer = request.layer<ScaleLayer>();
     view_ = book_channel_view(request, {layer.outer(), layer.count(), layer.inner()}, booking_);
     second_bottom_ = layer.scale_is_bottom();
-    if (layer.has_bias()) bias_ = second_bottom_ ? 0 : 1;
-    const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
+    bias_ = layer.bias_place();
     booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
     booking_.bottom_types[0] = dtype_of<T>();
-    booking_.reads_bottoms = {scale_grad};
-    if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
-    book_in_place(booking_);
+    book_scale(request, booking_);
     booking_.backward_scratch = channel_sums_scratch<ChannelDot<T>>(view_);
   }
   std::string describe() const override { return "gpu"; }
@@ -56,7 +52,7 @@ class ScaleGpu : public Kernel {
 
   ChannelView view_;
   bool second_bottom_;
-  int bias_ = -1;  // index of the bias among the parameters, -1: none
+  int bias_;  // index of the bias among the parameters, -1: none
 };
 
 std::unique_ptr<Kernel> make_scale_gpu(const KernelRequest& request, std::string& why_not) {

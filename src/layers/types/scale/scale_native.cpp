@@ -1,6 +1,5 @@
 // Scale on plain f32 arrays.
 
-#include "layers/kit/booking.h"
 #include "layers/kit/channel_rows.h"
 #include "layers/kit/elementwise.h"
 #include "layers/types/scale/scale.h"
@@ -14,11 +13,8 @@ class ScaleNative : public Kernel {
     const auto& layer = request.layer<ScaleLayer>();
     rows_ = {layer.outer(), layer.count(), layer.inner()};
     second_bottom_ = layer.scale_is_bottom();
-    if (layer.has_bias()) bias_ = second_bottom_ ? 0 : 1;
-    const bool scale_grad = request.backward && (second_bottom_ ? request.bottom_grads[1] : request.param_grads[0]);
-    booking_.reads_bottoms = {scale_grad};
-    if (second_bottom_) booking_.reads_bottoms.push_back(request.backward && request.bottom_grads[0]);
-    book_in_place(booking_);
+    bias_ = layer.bias_place();
+    book_scale(request, booking_);
   }
   std::string describe() const override { return "native"; }
 
@@ -49,7 +45,7 @@ class ScaleNative : public Kernel {
 
   ChannelRows rows_;
   bool second_bottom_;
-  int bias_ = -1;  // index of the bias among the parameters, -1: none
+  int bias_;  // index of the bias among the parameters, -1: none
 };
 
 std::unique_ptr<Kernel> make_scale_native(const KernelRequest& request, std::string& why_not) {
