@@ -27,7 +27,7 @@ expect_end() {
   check_true "$1: it names rank and host: $(sed -n 's/^caffe: error: //p' "$JOB_LOG")" \
     grep -q "^caffe: error: $2" "$JOB_LOG"
   check_true "$1: and $(sed -n 's/^  last known  //p' "$JOB_LOG")" \
-    grep -Eq '^  last known .*(layer [a-z0-9]+|bucket [0-9]+ of [0-9]+|the update|between iterations),.* iteration [0-9]+$' \
+    grep -Eq '^  last known .*(layer [a-z0-9]+|bucket [0-9]+ of [0-9]+|the update|waiting for data|between iterations),.* iteration [0-9]+$' \
     "$JOB_LOG"
 }
 
