@@ -84,7 +84,7 @@ fetch() {
 # Cores to build with: those this process may use, fewer when memory is short (a compiler may take 1.5 GiB).
 jobs_for_build() {
   local cores gib
-  cores=$(nproc)
+  cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)  # nproc obeys these, which compilers do not read
   gib=$(awk '/MemAvailable/ { print int($2 / 1572864) }' /proc/meminfo)
   [ "$gib" -ge 1 ] || gib=1
   echo $((cores < gib ? cores : gib))
