@@ -58,7 +58,22 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("type: 'SGD' momentum: 0.9 weight_decay: 0.001", "type: 'Nesterov' momentum: 0.9 iter_size: 2",
                     "type: 'AdaGrad'", "type: 'RMSProp' rms_decay: 0.9", "type: 'AdaDelta' momentum: 0.95 delta: 1e-6",
                     "type: 'Adam' momentum: 0.9 clip_gradients: 0.5", "type: 'AdamW' momentum: 0.9 weight_decay: 0.01",
-                    "type: 'SGD' average_loss: 7 test_iter: 3 test_interval: 20"));
+                    "type: 'SGD' average_loss: 7 test_iter: 3 test_interval: 20",
+                    // A test is due before the first iteration after the resume.
+                    "type: 'SGD' momentum: 0.9 test_iter: 3 test_interval: 25",
+                    "type: 'RMSProp' rms_decay: 0.9 test_iter: 3 test_interval: 50",
+                    "type: 'Adam' momentum: 0.9 test_iter: 3 test_interval: 50"));
+
+/// Resumed where nothing is left to do, a training writes the state that it has read.
+TEST(Resume, ASnapshotRightAfterwardsIsTheSame) {
+  const TempDir folder;
+  const std::string settings = prefix_of(folder) + "type: 'Adam' momentum: 0.9";
+  auto first = toy(settings);
+  first->step(5);
+  const std::string state = first->snapshot().state, before = read_file(state);
+  auto second = toy(settings, from(state));
+  EXPECT_EQ(read_file(second->snapshot().state), before);
+}
 
 TEST(Resume, PoliciesWithMemoryGoOn) {
   const TempDir folder;

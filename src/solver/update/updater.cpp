@@ -55,7 +55,7 @@ void Updater::allocate_histories() {
   if (memory_.bytes() > 0) net_.stream().fill_zero(memory_.data(), memory_.bytes());
   size_t at = 0;
   for (const ParamPtr& param : net_.params()) {
-    Slot slot{param, {}, false};
+    Slot slot{.param = param, .history = {}};
     for (size_t kind = 0; kind < kinds; ++kind) {
       slot.history.push_back(static_cast<char*>(memory_.data()) + kind * bytes + at);
     }

@@ -58,7 +58,7 @@ class Updater : public GradientSink {
   struct Slot {
     ParamPtr param;
     std::vector<void*> history;  ///< arrays, as many as the rule wants
-    bool done = false;
+    bool done = true;            ///< updated in the iteration that began last; before the first one nothing is due
   };
 
   void allocate_histories();
