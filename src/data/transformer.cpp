@@ -132,8 +132,10 @@ void Transformer::read_crop(const TransformationParameter& param) {
 }
 
 void Transformer::read_resize(const TransformationParameter& param) {
-  if (!param.has_resize_param()) return;
-  const caffe::ResizeParameter& resize = param.resize_param();
+  if (param.resize_param_size() == 0) return;
+  if (param.resize_param_size() > 1)
+    unsupported("transform_param.resize_param", "a draw from several ways to resize is not done by this build");
+  const caffe::ResizeParameter& resize = param.resize_param(0);
   const std::string path = "transform_param.resize_param.";
   refuse_unknown(resize, known_resize_fields(), path);
   if (resize.resize_mode() != caffe::ResizeParameter::WARP)

@@ -165,6 +165,8 @@ TEST(TransformerTest, SettingsThatCannotBe) {
             (Result{ErrorKind::kUnsupported, "transform_param.resize_param.resize_mode"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 height_scale: 2 }"),
             (Result{ErrorKind::kUnsupported, "transform_param.resize_param.height_scale"}));
+  EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 } resize_param { height: 4 width: 4 }"),
+            (Result{ErrorKind::kUnsupported, "transform_param.resize_param"}));
   EXPECT_EQ(kind_and_field("bgr2rgb: true"), (Result{ErrorKind::kUnsupported, "transform_param.bgr2rgb"}));
   EXPECT_EQ(kind_and_field("img_rand_resize_lower: 256"),
             (Result{ErrorKind::kUnsupported, "transform_param.img_rand_resize_lower"}));

@@ -31,8 +31,8 @@ AssumedExtent assumed_extent(const std::string& source, const caffe::Transformat
     size_by(transform.crop_size(), transform.crop_size(), "the size of the crop");
   else if (transform.crop_h() > 0)
     size_by(transform.crop_h(), transform.crop_w(), "the size of the crop");
-  else if (transform.resize_param().height() > 0)
-    size_by(transform.resize_param().height(), transform.resize_param().width(), "the size of the resize");
+  else if (transform.resize_param_size() > 0 && transform.resize_param(0).height() > 0)
+    size_by(transform.resize_param(0).height(), transform.resize_param(0).width(), "the size of the resize");
   if (transform.mean_value_size() > 1) assumed.extent.channels = transform.mean_value_size();
   if (transform.force_color()) assumed.extent.channels = 3;
   if (transform.force_gray()) assumed.extent.channels = 1;
