@@ -56,6 +56,22 @@ constexpr TypeName kTypeNames[] = {
     {V1::TANH, "TanH"},
     {V1::WINDOW_DATA, "WindowData"},
     {V1::THRESHOLD, "Threshold"},
+    {V1::BN, "BN"},
+    {V1::UPSAMPLE, "Upsample"},
+    {V1::DENSE_IMAGE_DATA, "DenseImageData"},
+    {V1::IMAGE_SEG_DATA, "ImageSegData"},
+    {V1::SEG_ACCURACY, "SegAccuracy"},
+    {V1::INTERP, "Interp"},
+    {V1::PADDING, "Padding"},
+    {V1::CONVOLUTION3D, "Convolution3D"},
+    {V1::POOLING3D, "Pooling3D"},
+    {V1::DECONVOLUTION3D, "Deconvolution3D"},
+    {V1::VIDEO_DATA, "VideoData"},
+    {V1::CROP, "Crop"},
+    {V1::BATCH_NORM, "BatchNorm"},
+    {V1::NORMALIZE, "Normalize"},
+    {V1::ROIPOOLING, "ROIPooling"},
+    {V1::RELU6, "ReLU6"},
 };
 
 }  // namespace
