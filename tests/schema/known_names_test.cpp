@@ -18,21 +18,32 @@ Error of_net(const std::string& text) {
 }
 
 TEST(KnownNames, FieldsOfForksAreAbsent) {
-  const Error error = of_net("layer { name: 'p' pooling_param {\n ceil_mode: false } }");
+  const Error error = of_net("layer { name: 'p' pooling_param {\n blobs_a_min: 1 } }");
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_EQ(std::string(error.what()),
-            "n.prototxt:2: layer \"p\": field \"ceil_mode\" (converters from PyTorch) is not in this build; write "
-            "round_mode: CEIL for ceil_mode: true, round_mode: FLOOR for ceil_mode: false");
-  EXPECT_EQ(of_net("layer { bn_param { } }").kind(), ErrorKind::kUnsupported);
-  EXPECT_EQ(of_net("layer { convolution_param { pad_t: 1 } }").kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(
+      std::string(error.what()),
+      "n.prototxt:2: layer \"p\": field \"blobs_a_min\" (caffe-windows) is not in this build; remove it, if the net "
+      "means the same without it");
+  EXPECT_EQ(of_net("layer { correlation_param { } }").kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(of_net("layer { convolution_param { tf_pad: SAME } }").kind(), ErrorKind::kUnsupported);
   EXPECT_EQ(of_net("layer { pooling_param { hole: 1 } }").kind(), ErrorKind::kConfig) << "another message's";
+  EXPECT_EQ(of_net("layer { pooling_param { blobs_a: 1 } }").kind(), ErrorKind::kConfig) << "a part of a name";
 }
 
 TEST(KnownNames, ValuesOfForksAreAbsent) {
-  EXPECT_EQ(of_net("layer { pooling_param { pool: AVE_EXC_PAD } }").kind(), ErrorKind::kUnsupported);
-  const Error old = of_net("layers { name: 'i' type: INTERP }");
+  EXPECT_EQ(of_net("layer { eltwise_param { operation: STOCHASTIC_SUM } }").kind(), ErrorKind::kUnsupported);
+  const Error old = of_net("layers { name: 'i' type: DENSE_CRF }");
   EXPECT_EQ(old.kind(), ErrorKind::kUnsupported);
-  EXPECT_TRUE(contains(old.what(), "layer type \"INTERP\" (DeepLab) is not in this build")) << old.what();
+  EXPECT_TRUE(contains(old.what(), "layer type \"DENSE_CRF\" (DeepLab) is not in this build")) << old.what();
+  EXPECT_EQ(of_net("layers { name: 'i' type: MIN }").kind(), ErrorKind::kConfig) << "a value of another field";
+}
+
+TEST(KnownNames, OfForksAreAbsentLayers) {
+  EXPECT_EQ(who_knows_layer("BN"), "SegNet, PSPNet, caffe-windows");
+  EXPECT_EQ(who_knows_layer("Truncation"), "caffe-windows");
+  EXPECT_EQ(who_knows_layer("Accum"), "FlowNet 2, Synopsys");
+  EXPECT_FALSE(who_knows_layer("Accum BlackAugmentation"));
+  EXPECT_FALSE(who_knows_layer(""));
 }
 
 TEST(KnownNames, ALabelMapIsNoNet) {
