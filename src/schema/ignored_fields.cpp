@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "schema/reflect.h"
 
 namespace robusta {
 namespace {
 
-using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 constexpr std::string_view kOfCaffe = "Caffe", kOfIntel = "Intel", kOfNvidia = "NVIDIA", kOfBoth = "Intel, NVIDIA";
@@ -101,28 +101,6 @@ constexpr IgnoredField kIgnored[] = {
     {"TransformationParameter", "num_labels", kOfNvidia, "labels are those of the records"},
     {"TransformationParameter", "use_gpu_transform", kOfNvidia, "a GPU always transforms, with the bits of the host"},
 };
-
-/// Whether a field that is set says the same as its absence.
-bool says_default(const Message& message, const FieldDescriptor* field) {
-  const auto* reflection = message.GetReflection();
-  if (field->is_repeated()) return false;
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return reflection->GetBool(message, field) == field->default_value_bool();
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return reflection->GetEnum(message, field) == field->default_value_enum();
-    case FieldDescriptor::CPPTYPE_INT32:
-      return reflection->GetInt32(message, field) == field->default_value_int32();
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return reflection->GetUInt32(message, field) == field->default_value_uint32();
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return reflection->GetFloat(message, field) == field->default_value_float();
-    case FieldDescriptor::CPPTYPE_STRING:
-      return reflection->GetString(message, field) == field->default_value_string();
-    default:
-      return false;
-  }
-}
 
 using Found = std::function<void(const IgnoredField&, const std::string& path)>;
 

@@ -88,4 +88,25 @@ FieldRef mutable_field(Message* root, const std::string& path) {
   return {root, last};
 }
 
+bool says_default(const google::protobuf::Message& message, const FieldDescriptor* field) {
+  const auto* reflection = message.GetReflection();
+  if (field->is_repeated()) return false;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection->GetBool(message, field) == field->default_value_bool();
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return reflection->GetEnum(message, field) == field->default_value_enum();
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection->GetInt32(message, field) == field->default_value_int32();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection->GetUInt32(message, field) == field->default_value_uint32();
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return reflection->GetFloat(message, field) == field->default_value_float();
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection->GetString(message, field) == field->default_value_string();
+    default:
+      return false;
+  }
+}
+
 }  // namespace robusta

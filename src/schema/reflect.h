@@ -1,4 +1,5 @@
-/// Copying single fields between messages of different types, for tables that say where an old field went.
+/// Single fields by their descriptors: copied between messages of different types, for tables that say where an old
+/// field went, and compared with their defaults.
 #pragma once
 
 #include <string>
@@ -11,6 +12,9 @@ using google::protobuf::FieldDescriptor;
 
 /// Whether the field is set or has elements.
 bool has_field(const google::protobuf::Message& message, const FieldDescriptor* field);
+
+/// Whether a field that is set says the same as its absence.
+bool says_default(const google::protobuf::Message& message, const FieldDescriptor* field);
 
 /// Copies the value of `from` to field `to` of `target`: sets it, or appends when `to` is repeated. Enums go by number.
 /// REQUIRES: the same C++ type, and the same message type for messages.

@@ -140,13 +140,15 @@ TEST(PoolingTest, RefusesBadFields) {
   expect_config_error(pooling("kernel_size: 2", {{3, 4}}), "one to three spatial axes");
 }
 
-TEST(PoolingTest, RefusesStochastic) {
-  try {
-    KernelHarness harness(pooling("pool: STOCHASTIC kernel_size: 2"), {});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-    EXPECT_EQ(error.field(), "pooling_param.pool");
+TEST(PoolingTest, RefusesOtherMethods) {
+  for (const std::string method : {"STOCHASTIC", "AVE_EXC_PAD", "AVE_TF"}) {
+    try {
+      KernelHarness harness(pooling("kernel_size: 2 pool: " + method), {});
+      FAIL() << method;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+      EXPECT_EQ(error.field(), "pooling_param.pool");
+    }
   }
 }
 

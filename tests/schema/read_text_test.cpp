@@ -68,7 +68,8 @@ TEST(ReadText, NamesTheFieldAtFault) {
 TEST(ReadText, OffersTheNearestEnumValue) {
   EXPECT_EQ(
       what_of_net("layer { name: 'p' pooling_param {\n pool: MAXX } }"),
-      "n.prototxt:2: layer \"p\": \"MAXX\" is no value of pool (did you mean \"MAX\"?); known: MAX, AVE, STOCHASTIC");
+      "n.prototxt:2: layer \"p\": \"MAXX\" is no value of pool (did you mean \"MAX\"?); known: MAX, AVE, STOCHASTIC, "
+      "AVE_EXC_PAD, AVE_TF");
   EXPECT_EQ(what_of_net("layers { name: 'c' type: CONVOLUTON }"),
             "n.prototxt:1: layer \"c\": \"CONVOLUTON\" is no value of type (did you mean \"CONVOLUTION\"?)");
 }

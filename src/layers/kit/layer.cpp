@@ -8,6 +8,7 @@
 #include <shared_mutex>
 
 #include "base/nearest.h"
+#include "schema/absent_fields.h"
 #include "schema/known_names.h"
 
 namespace robusta {
@@ -45,7 +46,10 @@ std::vector<std::string> layer_types() {
 }
 
 std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
-  if (const LayerFactory factory = factory_of(param.type())) return factory(param);
+  if (const LayerFactory factory = factory_of(param.type())) {
+    refuse_absent_fields(param);
+    return factory(param);
+  }
   if (const auto whose = who_knows_layer(param.type())) {
     throw not_in_this_build("layer type \"" + param.type() + "\"", *whose, "").in_field("type");
   }

@@ -19,8 +19,10 @@ int64_t outputs(const WindowAxis& axis, bool round_up) {
 }  // namespace
 
 PoolingLayer::PoolingLayer(const caffe::LayerParameter& param) : Layer(param) {
-  if (param.pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC) {
-    throw Error(ErrorKind::kUnsupported, "STOCHASTIC pooling is not supported", "use MAX or AVE")
+  const auto method = param.pooling_param().pool();
+  if (method != caffe::PoolingParameter::MAX && method != caffe::PoolingParameter::AVE) {
+    throw Error(ErrorKind::kUnsupported, caffe::PoolingParameter::PoolMethod_Name(method) + " pooling is not supported",
+                "use MAX or AVE")
         .in_field("pooling_param.pool");
   }
 }

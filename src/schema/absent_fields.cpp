@@ -1,0 +1,87 @@
+// The table, and a walk over what a layer sets. From the schemas that proto/caffe.proto names at each field.
+
+#include "schema/absent_fields.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/str.h"
+#include "schema/known_names.h"
+#include "schema/reflect.h"
+
+namespace robusta {
+namespace {
+
+using google::protobuf::Message;
+
+constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet";
+constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
+                           kBothSides = "write pad_h and pad_w, where the two sides are padded alike",
+                           kThird = "write a type of layer that has a third axis", kDilation = "write dilation";
+
+constexpr AbsentField kAbsent[] = {
+    {"ConvolutionParameter", "dilation_h", "yjxiong's Caffe", kDilation},
+    {"ConvolutionParameter", "dilation_w", "yjxiong's Caffe", kDilation},
+    {"ConvolutionParameter", "filter_group", kC3d, kLeaveOut},
+    {"ConvolutionParameter", "hole", kDeepLab, kDilation},
+    {"ConvolutionParameter", "hole_h", kDeepLab, kDilation},
+    {"ConvolutionParameter", "hole_w", kDeepLab, kDilation},
+    {"ConvolutionParameter", "kernel_depth", kC3d, kThird},
+    {"ConvolutionParameter", "pad_b", kSynopsys, kBothSides},
+    {"ConvolutionParameter", "pad_l", kSynopsys, kBothSides},
+    {"ConvolutionParameter", "pad_r", kSynopsys, kBothSides},
+    {"ConvolutionParameter", "pad_t", kSynopsys, kBothSides},
+    {"ConvolutionParameter", "pad_type", kSynopsys, kBothSides},
+    {"ConvolutionParameter", "temporal_pad", kC3d, kThird},
+    {"ConvolutionParameter", "temporal_stride", kC3d, kThird},
+    {"DropoutParameter", "sample_weights_test", kSegNet, kLeaveOut},
+    {"DropoutParameter", "scale_train", "Microsoft's Caffe, py-faster-rcnn", "leave it out: TRAIN scales"},
+    {"InnerProductParameter", "normalize", "caffe-windows", kLeaveOut},
+    {"LayerParameter", "strict_dim", kDeepLab, kLeaveOut},
+    {"LossParameter", "class_weighting", kSegNet, kLeaveOut},
+    {"LossParameter", "weight_by_label_freqs", kSegNet, kLeaveOut},
+    {"PoolingParameter", "ceil_mode", "converters from PyTorch, Synopsys", "write round_mode: FLOOR"},
+    {"PoolingParameter", "dilation", "naibaf7's Caffe", kLeaveOut},
+    {"PoolingParameter", "kernel_depth", kC3d, kThird},
+    {"PoolingParameter", "pad_b", kSynopsys, kBothSides},
+    {"PoolingParameter", "pad_l", kSynopsys, kBothSides},
+    {"PoolingParameter", "pad_r", kSynopsys, kBothSides},
+    {"PoolingParameter", "pad_t", kSynopsys, kBothSides},
+    {"PoolingParameter", "pad_type", kSynopsys, kBothSides},
+    {"PoolingParameter", "temporal_pad", kC3d, kThird},
+    {"PoolingParameter", "temporal_stride", kC3d, kThird},
+    {"ReLUParameter", "relu6", kSynopsys, kLeaveOut},
+};
+
+[[noreturn]] void refuse(const AbsentField& row, const std::string& path) {
+  throw not_in_this_build(str("field \"", row.field, "\""), row.whose, std::string(row.fix)).in_field(path);
+}
+
+void look_into(const Message& message, const std::string& prefix) {
+  const auto* reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> given;
+  reflection->ListFields(message, &given);
+  for (const FieldDescriptor* field : given) {
+    const std::string path = prefix + field->name();
+    const AbsentField* row = find_absent(message.GetDescriptor()->name(), field->name());
+    if (row && !says_default(message, field)) refuse(*row, path);
+    if (row || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || field->is_repeated()) continue;
+    look_into(reflection->GetMessage(message, field), path + ".");
+  }
+}
+
+}  // namespace
+
+std::span<const AbsentField> absent_fields() { return kAbsent; }
+
+const AbsentField* find_absent(std::string_view message, std::string_view field) {
+  const auto found = std::find_if(std::begin(kAbsent), std::end(kAbsent),
+                                  [&](const AbsentField& row) { return row.message == message && row.field == field; });
+  return found == std::end(kAbsent) ? nullptr : found;
+}
+
+void refuse_absent_fields(const caffe::LayerParameter& layer) { look_into(layer, ""); }
+
+}  // namespace robusta

@@ -1,0 +1,74 @@
+// Fields of forks that the schema reads and nothing computes: refused where they say something.
+#include "schema/absent_fields.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/str.h"
+#include "layers/kit/layer.h"
+#include "schema/ignored_fields.h"
+#include "schema/read_text.h"
+#include "support/errors.h"
+
+namespace robusta::test {
+namespace {
+
+using google::protobuf::Descriptor;
+
+TEST(AbsentFields, TheTableNamesFieldsOfTheSchema) {
+  const auto* file = caffe::NetParameter::descriptor()->file();
+  std::set<std::string> seen;
+  for (const AbsentField& row : absent_fields()) {
+    const Descriptor* message = file->FindMessageTypeByName(std::string(row.message));
+    ASSERT_TRUE(message) << row.message;
+    EXPECT_TRUE(message->FindFieldByName(std::string(row.field))) << row.message << "." << row.field;
+    EXPECT_TRUE(seen.insert(str(row.message, ".", row.field)).second) << row.field << " is listed twice";
+    EXPECT_FALSE(find_ignored(row.message, row.field)) << row.field << " is absent and ignored";
+    EXPECT_FALSE(row.whose.empty());
+    EXPECT_FALSE(row.fix.empty());
+  }
+}
+
+TEST(AbsentFields, StopALayerUnlessTheySayTheDefault) {
+  const auto refusal_of = [](const std::string& layer) {
+    const NetDef net = parse_net("layer { name: 'a' " + layer + " }", "n.prototxt");
+    return error_of([&] { refuse_absent_fields(net.param.layer(0)); });
+  };
+  const Error error = refusal_of("convolution_param { hole: 2 }");
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(error.field(), "convolution_param.hole");
+  EXPECT_EQ(error.cause(), "field \"hole\" (DeepLab) is not in this build");
+  EXPECT_EQ(refusal_of("strict_dim: false").field(), "strict_dim");
+  EXPECT_EQ(refusal_of("loss_param { class_weighting: 1 }").field(), "loss_param.class_weighting");
+  const NetDef same = parse_net(
+      "layer { name: 'a' strict_dim: true convolution_param { hole: 1 pad_t: 0 pad: 3 } pooling_param { pool: AVE } }",
+      "n.prototxt");
+  EXPECT_NO_THROW(refuse_absent_fields(same.param.layer(0)));
+}
+
+TEST(AbsentFields, AreAskedForWhenALayerIsMade) {
+  const NetDef net =
+      parse_net("layer { name: 'a' type: 'Dropout' dropout_param { scale_train: false } }", "n.prototxt");
+  const Error error = error_of([&] { make_layer(net.param.layer(0)); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(error.field(), "dropout_param.scale_train");
+}
+
+TEST(AbsentFields, OldLayersOfForksHaveNewNames) {
+  const NetDef net = parse_net(
+      "layers { name: 'a' type: CONVOLUTION3D convolution_param { num_output: 1 kernel_size: 3 kernel_depth: 3 } }\n"
+      "layers { name: 'b' type: BN bn_param { scale_filler { value: 2 } } }\n"
+      "layers { name: 'c' type: INTERP strict_dim: false interp_param { zoom_factor: 8 } }",
+      "n.prototxt");
+  ASSERT_EQ(net.param.layer_size(), 3);
+  EXPECT_EQ(net.param.layer(0).type(), "Convolution3D");
+  EXPECT_EQ(net.param.layer(0).convolution_param().kernel_depth(), 3u);
+  EXPECT_EQ(net.param.layer(1).type(), "BN");
+  EXPECT_EQ(net.param.layer(1).bn_param().scale_filler().value(), 2);
+  EXPECT_EQ(net.param.layer(2).interp_param().zoom_factor(), 8);
+  EXPECT_FALSE(net.param.layer(2).strict_dim());
+}
+
+}  // namespace
+}  // namespace robusta::test
