@@ -3,8 +3,6 @@
 
 #include "schema/binary_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,33 +17,21 @@
 
 namespace robusta {
 
-BinaryFile::BinaryFile(const std::string& path, ErrorKind kind) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (fd_ < 0) throw Error(kind, str("cannot open: ", std::strerror(errno)), "check the path").at(path);
-  try {
-    check(path, kind);
-  } catch (...) {
-    ::close(fd_);
-    throw;
-  }
+BinaryFile::BinaryFile(const std::string& path, ErrorKind kind) : file_(open_input_file(path, kind)) {
+  check(path, kind);
 }
 
-BinaryFile::~BinaryFile() { ::close(fd_); }
-
-void BinaryFile::check(const std::string& path, ErrorKind kind) {
-  struct stat info {};
-  if (::fstat(fd_, &info) != 0) throw Error(kind, str("cannot read: ", std::strerror(errno))).at(path);
-  if (S_ISDIR(info.st_mode)) throw Error(kind, "this is a folder", "name a file").at(path);
-  if (!S_ISREG(info.st_mode)) throw Error(kind, "this is no regular file", "name a file").at(path);
-  if (info.st_size == 0) throw Error(kind, "the file is empty").at(path);
+void BinaryFile::check(const std::string& path, ErrorKind kind) const {
+  const int64_t bytes = file_.info.st_size;
+  if (bytes == 0) throw Error(kind, "the file is empty").at(path);
   constexpr char kHdf5[] = "\x89HDF\r\n\x1a\n";
   char begin[8] = {};
-  if (::pread(fd_, begin, sizeof begin, 0) == sizeof begin && std::memcmp(begin, kHdf5, sizeof begin) == 0)
+  if (::pread(fd(), begin, sizeof begin, 0) == sizeof begin && std::memcmp(begin, kHdf5, sizeof begin) == 0)
     throw Error(ErrorKind::kUnsupported, "this is an HDF5 file; HDF5 is not in this build",
                 "save it with snapshot_format: BINARYPROTO")
         .at(path);
-  if (info.st_size > kLargestMessage)
-    throw Error(kind, str("the file has ", info.st_size, " bytes; a protobuf message has less than 2 GiB")).at(path);
-  size_ = static_cast<int>(info.st_size);
+  if (bytes > kLargestMessage)
+    throw Error(kind, str("the file has ", bytes, " bytes; a protobuf message has less than 2 GiB")).at(path);
 }
 
 void read_binary_proto(const std::string& path, google::protobuf::Message* message, ErrorKind kind) {

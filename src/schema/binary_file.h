@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/input_file.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -17,18 +18,14 @@ class BinaryFile {
  public:
   /// Throws Error{kind} at the path; for an HDF5 file Error{kUnsupported}.
   BinaryFile(const std::string& path, ErrorKind kind);
-  ~BinaryFile();
-  BinaryFile(const BinaryFile&) = delete;
-  BinaryFile& operator=(const BinaryFile&) = delete;
 
-  int fd() const { return fd_; }
-  int size() const { return size_; }
+  int fd() const { return file_.descriptor.get(); }
+  int size() const { return static_cast<int>(file_.info.st_size); }
 
  private:
-  void check(const std::string& path, ErrorKind kind);
+  void check(const std::string& path, ErrorKind kind) const;
 
-  int fd_ = -1;
-  int size_ = 0;
+  InputFile file_;
 };
 
 }  // namespace robusta

@@ -1,9 +1,11 @@
 // The registry of model formats. They register when the program is loaded, in any order.
 #include "solver/files/model_format.h"
 
-#include <fstream>
+#include <unistd.h>
+
 #include <map>
 
+#include "base/input_file.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -43,10 +45,10 @@ const ModelFormat& format_of_solver(const SolverDef& solver) {
 }
 
 const ModelFormat& format_of_file(const std::string& path) {
+  const InputFile file = open_input_file(path, ErrorKind::kModel);
   std::string beginning(ModelFormat::kBeginning, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
-  beginning.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  const ssize_t got = ::pread(file.descriptor.get(), beginning.data(), beginning.size(), 0);
+  beginning.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   for (const auto& [name, format] : formats()) {
     if (format->recognises(beginning)) return *format;
   }
