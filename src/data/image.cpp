@@ -12,8 +12,6 @@
 namespace robusta {
 namespace {
 
-constexpr uint64_t kMostPixels = uint64_t{1} << 27;
-
 struct Signature {
   std::string_view start, name;
 };
@@ -49,7 +47,8 @@ void split_row(const uint8_t* from, int64_t width, uint8_t* to, int64_t plane) {
 
 void check_image_size(uint64_t width, uint64_t height) {
   if (width == 0 || height == 0) throw Error(ErrorKind::kData, "the image is empty", "give it anew");
-  if (width > kMostPixels || height > kMostPixels || width * height > kMostPixels) {
+  constexpr auto kMost = static_cast<uint64_t>(kMostPixels);
+  if (width > kMost || height > kMost || width * height > kMost) {
     throw Error(ErrorKind::kData,
                 str("the image claims ", width, " x ", height, " pixels; at most ", kMostPixels, " are read"),
                 "make it smaller, or give it anew");

@@ -12,6 +12,9 @@
 
 namespace robusta {
 
+/// No larger image is made or read: one of 11,585 x 11,585.
+inline constexpr int64_t kMostPixels = int64_t{1} << 27;
+
 /// Decodes a JPEG or PNG file held in memory. kColor gives 3 channels, kGray 1, kAsStored what the file has: 1 (grey),
 /// 3 or 4 (with transparency, grey too). kColor and kGray turn the image upright as its camera noted (Exif); kAsStored
 /// does not, as with OpenCV. Throws Error{kData}: damaged, cut off, more than 2^27 pixels, 16 bits per channel as

@@ -5,27 +5,14 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <new>
 #include <utility>
+
+#include "data/error_of.h"
 
 namespace robusta {
 namespace {
 
-/// The failure of `body`, in a form that may cross threads.
-template <typename Body>
-std::optional<Error> error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorKind::kMemory, "no memory for the batches that are read ahead",
-                 "lower data_param.prefetch or the batch size");
-  } catch (const std::exception& error) {
-    return Error(ErrorKind::kInternal, error.what());
-  }
-  return std::nullopt;
-}
+constexpr char kLessAhead[] = "lower data_param.prefetch or the batch size";
 
 }  // namespace
 
@@ -110,7 +97,7 @@ void Prefetcher::open(const JobPtr& job, std::unique_lock<std::mutex>& lock) {
   ++job->busy;
   take_spare(job->batch);
   lock.unlock();
-  auto error = error_of([&] { make_room(job->batch); });
+  auto error = error_of([&] { make_room(job->batch); }, kLessAhead);
   lock.lock();
   --job->busy;
   job->stage = Stage::kFilling;
@@ -151,7 +138,7 @@ void Prefetcher::fill_some(const JobPtr& job, std::unique_lock<std::mutex>& lock
   job->claimed = end;
   ++job->busy;
   lock.unlock();
-  auto error = error_of([&] { filler_.fill(job->batch, begin, end); });
+  auto error = error_of([&] { filler_.fill(job->batch, begin, end); }, kLessAhead);
   lock.lock();
   --job->busy;
   // Samples are claimed in order: when one fails, all earlier ones are in somebody's hands, so the first failure wins.

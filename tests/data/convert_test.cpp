@@ -213,6 +213,16 @@ TEST(ConvertImageSetTest, CheckSize) {
   EXPECT_EQ(parse(records(dir / "db")[1].second).data().size(), 3u * 6 * 6);
 }
 
+TEST(ConvertImageSetTest, NoImageIsLargerThanAnyThatCouldBeRead) {
+  TempDir dir;
+  ImageSetOptions options = make_set(dir, {{3, 4, 4}, {3, 4, 4}});
+  options.resize_height = options.resize_width = 2'000'000;
+  const Error error = error_of([&] { convert_image_set(options); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  EXPECT_EQ(error.cause(), "images of 2000000 x 2000000 pixels; at most 134217728");
+  EXPECT_FALSE(fs::exists(dir / "db"));
+}
+
 TEST(ConvertImageSetTest, StoredFiles) {
   TempDir dir;
   ImageSetOptions options = make_set(dir, {{3, 8, 9}, {1, 8, 9}});

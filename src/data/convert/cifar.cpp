@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/input_file.h"
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/files.h"
@@ -18,7 +19,7 @@ constexpr size_t kPixels = kSide * kSide * kColours, kRecord = 1 + kPixels;
 
 /// Records of one file: a byte of label, then the planes.
 void convert_file(const std::string& path, int64_t records, LmdbWriter& writer) {
-  const std::string file = read_whole_file(path);
+  const std::string file = read_input_file(path, ErrorKind::kData);
   const size_t wanted = static_cast<size_t>(records) * kRecord;
   if (file.size() != wanted) {
     throw Error(ErrorKind::kData, str(path, " has ", file.size(), " bytes instead of ", wanted),

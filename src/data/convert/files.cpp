@@ -1,28 +1,10 @@
-// Files and counters that all converters share.
+// Names of records and counters that all converters share.
 
 #include "data/convert/files.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "base/log.h"
-#include "robusta/error.h"
 
 namespace robusta {
-
-std::string read_whole_file(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw Error(ErrorKind::kData, path + " is a folder", "give a file");
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(in), {}};
-  if (!in.good() && !in.eof())
-    throw Error(ErrorKind::kData, "cannot read " + path + ": " + std::strerror(errno), "check the path");
-  return content;
-}
 
 std::string padded(int64_t number, int digits) {
   std::string text = std::to_string(number);

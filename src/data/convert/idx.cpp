@@ -2,6 +2,7 @@
 
 #include "data/convert/idx.h"
 
+#include "base/input_file.h"
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/files.h"
@@ -25,7 +26,7 @@ uint32_t word(const std::string& file, size_t index) {
 
 /// The file without its header of `words` big-endian words, which go to `header`.
 std::string read_checked(const std::string& path, uint32_t magic, size_t words, uint32_t* header) {
-  std::string file = read_whole_file(path);
+  std::string file = read_input_file(path, ErrorKind::kData);
   if (file.starts_with("\x1f\x8b")) fail(path, "is compressed", "unpack it with gunzip first");
   if (file.size() < 4 * words) fail(path, "is cut off");
   for (size_t i = 0; i < words; ++i) header[i] = word(file, i);

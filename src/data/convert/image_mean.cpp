@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "data/convert/files.h"
 #include "data/datum.h"
+#include "data/error_of.h"
 #include "robusta/error.h"
 #include "schema/blob_proto.h"
 
@@ -24,13 +25,15 @@ struct Slot {
 };
 
 void decode(const RecordReader& reader, int64_t index, Slot& slot) {
+  const auto error = error_of(
+      [&] {
+        const DatumView datum = parse_datum(reader.record(index, slot.storage), slot.buffers.floats);
+        slot.pixels = decode_datum(datum, ColorMode::kAsStored, slot.buffers);
+      },
+      "write the database with --resize_height and --resize_width");
   slot.error.reset();
-  try {
-    const DatumView datum = parse_datum(reader.record(index, slot.storage), slot.buffers.floats);
-    slot.pixels = decode_datum(datum, ColorMode::kAsStored, slot.buffers);
-  } catch (const Error& error) {
-    slot.error = Error(error.kind(), "record " + record_name(reader, index) + ": " + error.cause(), error.fix());
-  }
+  if (error)
+    slot.error.emplace(error->kind(), "record " + record_name(reader, index) + ": " + error->cause(), error->fix());
 }
 
 void check(const RecordReader& reader, int64_t index, const Slot& slot, const Extent& extent) {

@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/input_file.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/files.h"
+#include "data/error_of.h"
 #include "data/image.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "robusta/error.h"
@@ -31,28 +33,35 @@ class Converter {
   explicit Converter(const ImageSetOptions& options) : options_(options) {
     encodes_ = options.encoded || !options.encode_type.empty();
     if (!options.encode_type.empty()) parse_image_format(options.encode_type);  // unknown types fail at once
+    if (resizes() && options.resize_height > kMostPixels / options.resize_width) {
+      throw Error(
+          ErrorKind::kUsage,
+          str("images of ", options.resize_width, " x ", options.resize_height, " pixels; at most ", kMostPixels),
+          "give smaller --resize_height and --resize_width");
+    }
   }
 
   Converted convert(const ImageListItem& item) const {
     Converted result;
-    try {
-      const std::string file = read_whole_file(options_.root + item.path);
-      Image image;
-      decode_image(file, options_.gray ? ColorMode::kGray : ColorMode::kColor, image);
-      if (resizes()) {
-        Image small;
-        resize_bilinear(image.pixels(), options_.resize_height, options_.resize_width, small);
-        image = std::move(small);
-      }
-      result.extent = image.extent;
-      result.record = make_record(item, file, image).SerializeAsString();
-    } catch (const Error& error) {
-      result.failure = error.cause();
-    }
+    const auto error = error_of([&] { convert(item, result); }, "give --resize_height and --resize_width");
+    if (error) result.failure = error->cause(), result.record.clear();
     return result;
   }
 
  private:
+  void convert(const ImageListItem& item, Converted& result) const {
+    const std::string file = read_input_file(options_.root + item.path, ErrorKind::kData);
+    Image image;
+    decode_image(file, options_.gray ? ColorMode::kGray : ColorMode::kColor, image);
+    if (resizes()) {
+      Image small;
+      resize_bilinear(image.pixels(), options_.resize_height, options_.resize_width, small);
+      image = std::move(small);
+    }
+    result.extent = image.extent;
+    result.record = make_record(item, file, image).SerializeAsString();
+  }
+
   bool resizes() const { return options_.resize_height > 0 && options_.resize_width > 0; }
 
   caffe::Datum make_record(const ImageListItem& item, const std::string& file, const Image& image) const {
@@ -102,7 +111,7 @@ void check_sizes(const Converted& converted, const ImageListItem& item, Extent& 
 }  // namespace
 
 std::vector<ImageListItem> read_image_list(const std::string& path) {
-  std::istringstream in(read_whole_file(path));
+  std::istringstream in(read_input_file(path, ErrorKind::kData));
   std::vector<ImageListItem> items;
   for (std::string line; std::getline(in, line);) {
     const size_t blank = line.rfind(' ');
