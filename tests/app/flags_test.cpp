@@ -74,6 +74,8 @@ TEST(Flags, AreReadFromAFile) {
   EXPECT_TRUE(contains(refusal({"-flagfile=" + folder / "none"}), "cannot read -flagfile"));
   write_file(folder / "words", "train\n");
   EXPECT_TRUE(contains(refusal({"-flagfile=" + folder / "words"}), "is no flag"));
+  write_file(folder / "itself", "-flagfile=" + folder / "itself");
+  EXPECT_TRUE(contains(refusal({"-flagfile=" + folder / "itself"}), "does one name itself?"));
 }
 
 TEST(Flags, HelpVersionAndWords) {

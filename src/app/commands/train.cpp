@@ -30,8 +30,8 @@ int train(const Options& options, const TrainingRun& run) {
   setup.open_device();
   warn_of_hosts(ranks);
   setup.choose_snapshot();
-  ProgressLine progress;
-  if (ranks.root()) setup.solver_options().progress = &progress;
+  std::optional<ProgressLine> progress;  // one per process: it takes the sink of all threads' lines
+  if (ranks.root()) setup.solver_options().progress = &progress.emplace();
   if (signals) setup.solver_options().poll = [&] { return signals->poll(); };
   const std::unique_ptr<Solver> solver = setup.build_solver();
   LOG_INFO << "Starting Optimization";

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/nearest.h"
+#include "base/str.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -87,6 +88,12 @@ class Reader {
 
   /// One flag with its value per line; # begins a comment.
   void read_file(const std::string& path) {
+    constexpr int kDeepest = 16;
+    if (files_ == kDeepest) {
+      throw Error(ErrorKind::kUsage, str("-flagfile ", path, " lies ", kDeepest, " files deep: does one name itself?"),
+                  "name other files in fewer levels");
+    }
+    ++files_;
     std::ifstream file(path);
     if (!file)
       throw Error(ErrorKind::kUsage, "cannot read -flagfile " + path, "give a file with one -name=value per line");
@@ -99,6 +106,7 @@ class Reader {
       }
       read_flag(FlagWord(word), nullptr);
     }
+    --files_;
   }
 
   Target find(const std::string& name) const {
@@ -139,6 +147,7 @@ class Reader {
   const ForeignFlags* foreign_;
   std::string program_;
   CommandLine line_;
+  int files_ = 0;  ///< flag files that are being read, each named by the one before
 };
 
 }  // namespace
