@@ -1,7 +1,8 @@
 /// Where the lines of the log go.
 ///
 /// The library writes nothing to stderr or stdout by itself: without a sink its lines are dropped. A sink may be called
-/// from several threads at once, and must not log. Errors are thrown (error.h); the log tells the story around them.
+/// from several threads at once, and must not log; what it throws is lost with its line. Errors are thrown (error.h);
+/// the log tells the story around them.
 #pragma once
 
 #include <functional>

@@ -60,10 +60,14 @@ LogMessage::~LogMessage() {
   if (!text_) return;
   const std::string text = text_->str();
   const LogLine line{severity_, file_, line_, text};
-  if (thread_sink) {
-    (*thread_sink)(line);
-  } else if (const auto sink = current_process_sink(); *sink) {
-    (*sink)(line);
+  try {
+    if (thread_sink) {
+      (*thread_sink)(line);
+    } else if (const auto sink = current_process_sink(); *sink) {
+      (*sink)(line);
+    }
+  } catch (...) {
+    // A destructor must not throw, and there is nobody to tell: the line is lost, the work goes on.
   }
 }
 
