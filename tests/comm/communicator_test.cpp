@@ -2,6 +2,8 @@
 #include "comm/communicator.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -191,6 +193,27 @@ TEST(WorldTest, HasTheRanksThatWereStarted) {
   EXPECT_EQ(world().size(), announced ? std::atoi(announced) : 1);
   EXPECT_EQ(world().kind(), announced ? "mpi" : "self");
 }
+
+// The sanitizers themselves take terabytes of address space.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Each thread takes 1 GiB of address space for its stack, of which there are 6: ranks that wait already are let go.
+TEST(ThreadRanksTest, AThreadThatCannotStartIsAnError) {
+  const auto try_it = [] {
+    const rlimit limit{6ull << 30, 6ull << 30};
+    pthread_attr_t large_stack;
+    pthread_attr_init(&large_stack);
+    pthread_attr_setstacksize(&large_stack, 1 << 30);
+    if (::setrlimit(RLIMIT_AS, &limit) != 0 || pthread_setattr_default_np(&large_stack) != 0) std::_Exit(1);
+    try {
+      run_thread_ranks(64, [](Communicator& comm) { comm.barrier(); });
+    } catch (const Error& error) {
+      std::_Exit(error.kind() == ErrorKind::kCommunication && error.cause().starts_with("only ") ? 0 : 2);
+    }
+    std::_Exit(3);
+  };
+  EXPECT_EXIT(try_it(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 // The first error comes out, and nobody is left waiting: in a barrier, for a message, in a group without the failed
 // rank.
