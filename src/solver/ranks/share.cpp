@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "net/run/arrays.h"
 #include "solver/ranks/minority.h"
@@ -74,7 +75,13 @@ AveragedStatistics::AveragedStatistics(Ranks& ranks, Net& net) : net_(net) {
   write(mean);
 }
 
-AveragedStatistics::~AveragedStatistics() { write(own_); }
+AveragedStatistics::~AveragedStatistics() {
+  try {
+    write(own_);
+  } catch (const std::exception& error) {
+    LOG_ERROR << "this rank's statistics are lost: " << error.what();
+  }
+}
 
 void AveragedStatistics::write(const std::vector<double>& values) {
   auto from = values.begin();
