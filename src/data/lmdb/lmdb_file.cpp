@@ -60,7 +60,8 @@ void LmdbFile::fail(const std::string& cause, const std::string& fix) const {
 void LmdbFile::open() {
   std::error_code error;
   const fs::file_status folder = fs::status(folder_, error);
-  if (!fs::exists(folder)) fail("does not exist", kHowToMake);
+  if (folder.type() == fs::file_type::not_found) fail("does not exist", kHowToMake);
+  if (error) fail(str("cannot be read: ", error.message()), "see to the permissions of the folders above it");
   if (!fs::is_directory(folder)) fail("is a file, not a folder", "give the folder that holds data.mdb");
   // O_NONBLOCK: of a FIFO in its place nobody waits for the writer.
   fd_ = ::open((fs::path(folder_) / "data.mdb").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
