@@ -21,8 +21,7 @@ std::vector<Param*> owned_of(const std::vector<Param*>& params, const Graph& gra
 }
 
 void clear(Stream& stream, void* memory, size_t bytes) {
-  const std::vector<char> zeros(bytes, 0);
-  if (bytes > 0) stream.copy_to_device(memory, zeros.data(), bytes);
+  if (bytes > 0) stream.fill_zero(memory, bytes);
   stream.synchronize();
 }
 
