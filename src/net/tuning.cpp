@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/output_place.h"
 #include "base/str.h"
+#include "device/cpu/processor.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -72,13 +73,8 @@ int index_of(const KernelChoices& choices, const std::string& key, const std::ve
 }  // namespace
 
 std::string machine_key() {
-  std::ifstream in("/proc/cpuinfo");
-  std::string model = "cpu";
-  for (std::string line; std::getline(in, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    model = line.substr(line.find(':') + 2);
-    break;
-  }
+  std::string model = processor_model();
+  if (model.empty()) model = "cpu";
   std::replace_if(
       model.begin(), model.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
   return str(model, "/", omp_get_max_threads());

@@ -4,26 +4,18 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
 #include <string>
 
 #include "app/commands/commands.h"
 #include "app/setup/devices.h"
 #include "device/cpu/host_memory.h"
+#include "device/cpu/processor.h"
 #include "device/gpus.h"
 #include "robusta/error.h"
 
 namespace robusta {
 namespace {
-
-std::string processor_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
 
 /// The widest set of vector instructions that the kernels can use here.
 std::string vector_instructions() {
@@ -77,7 +69,8 @@ void print_software() {
 
 void print_processor() {
   const double total = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  std::cout << "CPU: " << processor_model() << '\n'
+  const std::string model = processor_model();
+  std::cout << "CPU: " << (model.empty() ? "unknown" : model) << '\n'
             << "  cores: " << sysconf(_SC_NPROCESSORS_ONLN) << " online, " << allowed_cores() << " for this process, "
             << omp_get_max_threads() << " threads will be used\n"
             << "  vector instructions: " << vector_instructions() << '\n'

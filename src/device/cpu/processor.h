@@ -1,0 +1,11 @@
+/// The processor of this machine, for people and for the keys of records.
+#pragma once
+
+#include <string>
+
+namespace robusta {
+
+/// "AMD EPYC 9B45", as /proc/cpuinfo has it; empty where it does not say.
+std::string processor_model();
+
+}  // namespace robusta
