@@ -170,7 +170,8 @@ TEST(UpdateRule, RefusesWhatItCannotDo) {
   expect_error("type: 'AdaGrad' momentum: 0.9", ErrorKind::kConfig, "s.prototxt:1: momentum 0.9");
   expect_error("type: 'RMSProp' momentum: 0.9", ErrorKind::kConfig, "momentum");
   expect_error("type: 'RMSProp' rms_decay: 1", ErrorKind::kConfig, "rms_decay");
-  expect_error("type: 'SAG'", ErrorKind::kUnsupported, "SAG");
+  expect_error("type: 'SAG'", ErrorKind::kUnsupported,
+               "solver type \"SAG\" (NVIDIA) is not in this build; known: AdaDelta");
 }
 
 /// Weights and histories after one iteration of 70 parameters of many sizes, which lie `apart` elements behind where

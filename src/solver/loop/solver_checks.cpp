@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "robusta/error.h"
+#include "schema/known_names.h"
 #include "solver/update/update_rule.h"
 
 namespace robusta {
@@ -14,9 +14,7 @@ void require(bool holds, const SolverDef& solver, const char* field, int value, 
 }
 
 void refuse_unsupported(const SolverDef& solver, const char* field, bool used, const char* whose) {
-  if (!used) return;
-  throw Error(ErrorKind::kUnsupported, str(field, " (", whose, ") is not in this build"), "remove it")
-      .at(solver.where(field));
+  if (used) throw not_in_this_build(field, whose, "remove it").at(solver.where(field));
 }
 
 }  // namespace

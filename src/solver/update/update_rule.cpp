@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "robusta/error.h"
+#include "schema/known_names.h"
 
 namespace robusta {
 namespace {
@@ -28,9 +29,8 @@ std::map<DeviceAndType, DeviceRule>& device_rules() {
   const std::vector<std::string> known = update_rule_types();
   std::string list;
   for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  if (type == "SAG") {
-    throw Error(ErrorKind::kUnsupported, "solver type \"SAG\" (NVIDIA) is not in this build", "known: " + list)
-        .at(solver.where("type"));
+  if (const auto whose = who_knows_rule(type)) {
+    throw not_in_this_build(str("solver type \"", type, "\""), *whose, "known: " + list).at(solver.where("type"));
   }
   throw Error(ErrorKind::kConfig, str("unknown solver type \"", type, "\"", did_you_mean(type, known)),
               "known: " + list)

@@ -8,26 +8,23 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/nearest.h"
-#include "base/str.h"
 #include "memory/placement.h"
 #include "net/run/arrays.h"
+#include "schema/known_names.h"
 #include "solver/update/gradient_norm.h"
+#include "solver/update/lr_policy.h"
 
 namespace robusta {
 namespace {
 
 bool wants_l1(const SolverDef& solver) {
   const std::string& kind = solver.param.regularization_type();
-  if (kind == "L1") return true;
-  if (kind == "L2") return false;
   if (kind == "WD") {
-    throw Error(ErrorKind::kUnsupported, "regularization_type \"WD\" (NVIDIA) is not in this build", "use \"L2\"")
+    throw not_in_this_build("regularization_type \"WD\"", "NVIDIA", "use \"L2\"")
         .at(solver.where("regularization_type"));
   }
-  throw Error(ErrorKind::kConfig, str("unknown regularization_type \"", kind, "\"", did_you_mean(kind, {"L1", "L2"})),
-              "known: L1, L2")
-      .at(solver.where("regularization_type"));
+  require_known(solver, "regularization_type", kind, {"L1", "L2"});
+  return kind == "L1";
 }
 
 }  // namespace
