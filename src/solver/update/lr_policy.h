@@ -37,8 +37,4 @@ std::vector<std::string> lr_policy_names();
 /// At namespace scope: `static const bool registered = register_lr_policy("fixed", make_fixed);`
 bool register_lr_policy(const std::string& name, LrPolicy (*make)(const SolverDef&));
 
-/// Throws Error{kConfig} at the line of `field`, in which a name that is not known was given.
-void require_known(const SolverDef& solver, const char* field, const std::string& given,
-                   const std::vector<std::string>& known);
-
 }  // namespace robusta

@@ -1,10 +1,13 @@
-/// What several policies require of the solver's file, and what they compute from it.
+/// What several policies require of the solver's file, and what they compute from it; tables of what settings name.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "base/nearest.h"
 #include "base/str.h"
 #include "robusta/error.h"
 #include "schema/source.h"
@@ -15,6 +18,27 @@ namespace robusta {
 [[noreturn]] inline void refuse_setting(const SolverDef& solver, const char* field, const std::string& cause,
                                         const std::string& fix) {
   throw Error(ErrorKind::kConfig, cause, fix).in_field(field).at(solver.where(field));
+}
+
+/// Sorted.
+template <typename T>
+std::vector<std::string> names_of(const std::map<std::string, T>& table) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : table) names.push_back(name);
+  return names;
+}
+
+/// What `name`, the value of `field`, stands for. Throws Error{kConfig} at the line of the field, with the nearest
+/// name, for one that the table does not have.
+template <typename T>
+const T& named(const SolverDef& solver, const char* field, const std::string& name,
+               const std::map<std::string, T>& table) {
+  const auto found = table.find(name);
+  if (found != table.end()) return found->second;
+  std::string known;
+  for (const auto& [each, entry] : table) known += (known.empty() ? "" : ", ") + each;
+  refuse_setting(solver, field, str("unknown ", field, " \"", name, "\"", did_you_mean(name, names_of(table))),
+                 "known: " + known);
 }
 
 inline void require_gamma(const SolverDef& solver) {

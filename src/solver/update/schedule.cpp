@@ -4,15 +4,57 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "solver/update/policy_settings.h"
 
 namespace robusta {
+namespace {
 
-Schedule::Schedule(const SolverDef& solver) : param_(solver.param), policy_(make_lr_policy(solver)) {
-  require_known(solver, "momentum_policy", param_.momentum_policy(), {"fixed", "opt", "poly"});
-  require_known(solver, "weight_decay_policy", param_.weight_decay_policy(), {"fixed", "poly"});
-  if (param_.momentum_policy() == "poly" || param_.weight_decay_policy() == "poly") require_max_iter(solver);
+using Settings = caffe::SolverParameter;
+
+/// From `start` to `end` in max_iter iterations.
+double polynomial(const Settings& p, int64_t t, double start, double end, double power) {
+  return start + (end - start) * std::pow(progress(p, t), power);
+}
+
+double optimal_momentum(const Settings& p, int64_t, double rate) {
+  const double root = 1.0 - 0.5 * std::sqrt(rate);
+  return p.has_max_momentum() ? std::min(root * root, static_cast<double>(p.max_momentum())) : root * root;
+}
+
+const std::map<std::string, ValuePolicy>& momentum_policies() {
+  static const std::map<std::string, ValuePolicy> all = {
+      {"fixed", {[](const Settings& p, int64_t, double) -> double { return p.momentum(); }}},
+      {"opt", {optimal_momentum}},
+      {"poly",
+       {[](const Settings& p, int64_t t, double) {
+          return polynomial(p, t, p.momentum(), p.max_momentum(), p.momentum_power());
+        },
+        true}}};
+  return all;
+}
+
+const std::map<std::string, ValuePolicy>& weight_decay_policies() {
+  static const std::map<std::string, ValuePolicy> all = {
+      {"fixed", {[](const Settings& p, int64_t, double) -> double { return p.weight_decay(); }}},
+      {"poly",
+       {[](const Settings& p, int64_t t, double) {
+          return polynomial(p, t, p.weight_decay(), p.max_weight_decay(), p.weight_decay_power());
+        },
+        true}}};
+  return all;
+}
+
+}  // namespace
+
+Schedule::Schedule(const SolverDef& solver)
+    : param_(solver.param),
+      policy_(make_lr_policy(solver)),
+      momentum_(named(solver, "momentum_policy", param_.momentum_policy(), momentum_policies())),
+      weight_decay_(named(solver, "weight_decay_policy", param_.weight_decay_policy(), weight_decay_policies())) {
+  if (momentum_.needs_max_iter || weight_decay_.needs_max_iter) require_max_iter(solver);
   if (param_.min_lr() > param_.base_lr() && param_.lr_policy() != "multifixed") {
     refuse_setting(solver, "min_lr", str("min_lr ", param_.min_lr(), " is above base_lr ", param_.base_lr()),
                    "lower min_lr");
@@ -35,26 +77,6 @@ double Schedule::rate(int64_t t, double smoothed_loss, PolicyState& state) const
     rate = policy_.rate(t, smoothed_loss, state);
   }
   return param_.has_min_lr() ? std::max(rate, static_cast<double>(param_.min_lr())) : rate;
-}
-
-double Schedule::momentum(int64_t t, double rate) const {
-  const double start = param_.momentum();
-  if (param_.momentum_policy() == "poly") {
-    return start + (param_.max_momentum() - start) *
-                       std::pow(progress(param_, t), static_cast<double>(param_.momentum_power()));
-  }
-  if (param_.momentum_policy() == "opt") {
-    const double root = 1.0 - 0.5 * std::sqrt(rate);
-    return param_.has_max_momentum() ? std::min(root * root, static_cast<double>(param_.max_momentum())) : root * root;
-  }
-  return start;
-}
-
-double Schedule::weight_decay(int64_t t) const {
-  const double start = param_.weight_decay();
-  if (param_.weight_decay_policy() != "poly") return start;
-  return start + (param_.max_weight_decay() - start) *
-                     std::pow(progress(param_, t), static_cast<double>(param_.weight_decay_power()));
 }
 
 }  // namespace robusta

@@ -11,6 +11,12 @@
 
 namespace robusta {
 
+/// Momentum or weight decay of the iteration after `t` finished ones, whose rate is `rate`.
+struct ValuePolicy {
+  double (*value)(const caffe::SolverParameter& settings, int64_t t, double rate);
+  bool needs_max_iter = false;
+};
+
 class Schedule {
  public:
   /// Throws Error{kConfig} at the line of the field: unknown policy (with the nearest name), stepsize 0, ...
@@ -24,14 +30,15 @@ class Schedule {
   bool needs_loss() const { return policy_.needs_loss; }
 
   /// NVIDIA's momentum_policy: fixed, poly or opt.
-  double momentum(int64_t t, double rate) const;
+  double momentum(int64_t t, double rate) const { return momentum_.value(param_, t, rate); }
 
   /// NVIDIA's weight_decay_policy: fixed or poly.
-  double weight_decay(int64_t t) const;
+  double weight_decay(int64_t t) const { return weight_decay_.value(param_, t, 0); }
 
  private:
   caffe::SolverParameter param_;
   LrPolicy policy_;
+  ValuePolicy momentum_, weight_decay_;
 };
 
 }  // namespace robusta

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "robusta/error.h"
 #include "schema/known_names.h"
+#include "solver/update/policy_settings.h"
 
 namespace robusta {
 namespace {
@@ -43,11 +44,7 @@ bool register_update_rule(const std::string& type, RuleFactory make) {
   return factories().emplace(type, std::move(make)).second;
 }
 
-std::vector<std::string> update_rule_types() {
-  std::vector<std::string> types;
-  for (const auto& [type, make] : factories()) types.push_back(type);
-  return types;
-}
+std::vector<std::string> update_rule_types() { return names_of(factories()); }
 
 std::unique_ptr<UpdateRule> make_update_rule(const SolverDef& solver) {
   const auto found = factories().find(solver.param.type());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/log.h"
@@ -12,7 +13,7 @@
 #include "net/run/arrays.h"
 #include "schema/known_names.h"
 #include "solver/update/gradient_norm.h"
-#include "solver/update/lr_policy.h"
+#include "solver/update/policy_settings.h"
 
 namespace robusta {
 namespace {
@@ -23,8 +24,8 @@ bool wants_l1(const SolverDef& solver) {
     throw not_in_this_build("regularization_type \"WD\"", "NVIDIA", "use \"L2\"")
         .at(solver.where("regularization_type"));
   }
-  require_known(solver, "regularization_type", kind, {"L1", "L2"});
-  return kind == "L1";
+  static const std::map<std::string, bool> known = {{"L1", true}, {"L2", false}};
+  return named(solver, "regularization_type", kind, known);
 }
 
 }  // namespace
