@@ -5,8 +5,8 @@
 #include <new>
 
 #include "app/commands/commands.h"
+#include "comm/affinity/omp_environment.h"
 #include "robusta/error.h"
-#include "solver/ranks/omp_environment.h"
 
 namespace {
 
@@ -18,7 +18,7 @@ int report(const char* what, robusta::ErrorKind kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  robusta::settle_omp_environment(argv);
+  robusta::apply_omp_environment(argv);
   try {
     return robusta::run_caffe(argc, argv);
   } catch (const robusta::Error& error) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/affinity/cores.h"
 #include "comm/launch.h"
-#include "solver/ranks/cores.h"
 #include "solver/ranks/ranks.h"
 
 namespace robusta {

@@ -9,8 +9,8 @@
 #include "base/counted.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "solver/ranks/cores.h"
-#include "solver/ranks/omp_environment.h"
+#include "comm/affinity/cores.h"
+#include "comm/affinity/omp_environment.h"
 
 namespace robusta {
 namespace {

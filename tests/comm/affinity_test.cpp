@@ -1,10 +1,10 @@
+// Processors as they are dealt out to ranks, and Intel's OpenMP variables as GNU's.
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "solver/ranks/cores.h"
-#include "solver/ranks/minority.h"
-#include "solver/ranks/omp_environment.h"
+#include "comm/affinity/cores.h"
+#include "comm/affinity/omp_environment.h"
 #include "support/errors.h"
 
 namespace robusta::test {
@@ -89,14 +89,6 @@ TEST(OmpEnvironment, ThreadsOfTooManyRanksSleep) {
   EXPECT_EQ(translate({}, true).set, (Variables{{"OMP_WAIT_POLICY", "passive"}}));
   EXPECT_TRUE(translate({{"OMP_WAIT_POLICY", "active"}}, true).set.empty());
   EXPECT_EQ(translate({{"KMP_BLOCKTIME", "infinite"}}, true).set, (Variables{{"OMP_WAIT_POLICY", "active"}}));
-}
-
-TEST(Minority, NamesThoseThatDifferFromMost) {
-  EXPECT_EQ(minority({7, 7, 9, 7}), "rank 2");
-  EXPECT_EQ(minority({1, 7, 9, 7}), "ranks 0, 2");
-  EXPECT_EQ(minority({4, 5}), "rank 1");
-  EXPECT_EQ(minority(std::vector<uint64_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
-            "ranks 11, 12, 13, 14, 15, 16, 17, 18 and 1 more");
 }
 
 }  // namespace

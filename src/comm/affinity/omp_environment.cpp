@@ -1,6 +1,6 @@
 // libgomp reads its variables once, before main. So they are set, and the program starts itself again.
 
-#include "solver/ranks/omp_environment.h"
+#include "comm/affinity/omp_environment.h"
 
 #include <unistd.h>
 
@@ -8,13 +8,13 @@
 #include <cstdlib>
 
 #include "base/str.h"
-#include "solver/ranks/cores.h"
+#include "comm/affinity/cores.h"
 
 namespace robusta {
 namespace {
 
 constexpr const char* kBriefSpin = "5000";  // looks; 0.1 to 0.25 ms, by processor
-constexpr const char* kDone = "ROBUSTA_OMP_SETTLED";
+constexpr const char* kDone = "ROBUSTA_OMP_TRANSLATED";
 
 bool holds(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
 
@@ -152,7 +152,7 @@ OmpTranslation translate_omp(const std::function<const char*(const char*)>& get,
   return translator.take();
 }
 
-void settle_omp_environment(char** argv) {
+void apply_omp_environment(char** argv) {
   if (std::getenv(kDone)) return;
   const LocalRank local;
   const OmpTranslation translation = translate_omp(get_variable, is_oversubscribed(local));

@@ -1,5 +1,5 @@
 // Linux's affinity masks, read before OpenMP binds its threads or from what OpenMP found, whichever is wider.
-#include "solver/ranks/cores.h"
+#include "comm/affinity/cores.h"
 
 #include <omp.h>
 #include <sched.h>

@@ -23,7 +23,7 @@ struct OmpTranslation {
 OmpTranslation translate_omp(const std::function<const char*(const char*)>& get, bool oversubscribed);
 
 /// Translates this process's environment; starts the program again when there is something to set. Call first in main.
-void settle_omp_environment(char** argv);
+void apply_omp_environment(char** argv);
 
 /// The notes of the translation, for the log.
 std::vector<std::string> omp_notes();
