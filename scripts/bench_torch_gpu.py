@@ -39,17 +39,17 @@ def step(net, batch, steps, precision, mode, device):
         loss_of(images, labels).backward()
         optimizer.step()
 
-    def settle():
+    def synchronize():
         if device != "cpu":
             torch.cuda.synchronize()
 
     for _ in range(5 if device != "cpu" else 1):
         train()
-    settle()
+    synchronize()
     start = time.perf_counter()
     for _ in range(steps):
         train()
-    settle()
+    synchronize()
     return (time.perf_counter() - start) / steps * 1000
 
 

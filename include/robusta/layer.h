@@ -148,7 +148,7 @@ ROBUSTA_API void register_kernel(const std::string& type, const std::string& bac
 /// no plugin or one for another version of these headers, and what its registration throws.
 ROBUSTA_API void load_plugin(const std::string& path);
 
-/// Raised whenever these headers change what a plugin was compiled with.
+/// Incremented whenever these headers change what a plugin was compiled with.
 inline constexpr int kPluginAbi = 1;
 
 }  // namespace robusta::v1

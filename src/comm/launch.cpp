@@ -18,25 +18,24 @@ struct Sign {
   const char* ranks;  ///< the variable that tells their number
   const char* rank;   ///< the one that tells which of them this is
   const char* launcher;
-  bool can_meet;
 };
 
 /// In this order: a launcher that runs inside a Slurm or PBS job inherits what those set. srun's variables are also in
 /// the environment of a batch script, which is one process; a step has SLURM_STEP_NUM_TASKS beside them.
 constexpr Sign kSigns[] = {
-    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun", true},
-    {"PMI_RANK", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
-    {"PMI_SIZE", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)", true},
-    {"JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK", "jsrun", true},
-    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "srun --mpi=pmix", true},
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"},
+    {"PMI_RANK", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)"},
+    {"PMI_SIZE", "PMI_SIZE", "PMI_RANK", "an mpirun or srun of the PMI family (MPICH, Intel MPI)"},
+    {"JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK", "jsrun"},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "srun --mpi=pmix"},
 };
 
 /// Launchers of other frameworks, whose processes find each other without MPI. They count where no launcher of MPI is
 /// found: mpirun may run inside what they started.
 constexpr Sign kForeignSigns[] = {
-    {"HOROVOD_SIZE", "HOROVOD_SIZE", "HOROVOD_RANK", "horovodrun", false},
-    {"WORLD_SIZE", "WORLD_SIZE", "RANK", "torchrun, or what sets the variables of torch.distributed,", false},
-    {"DMLC_NUM_WORKER", "DMLC_NUM_WORKER", "DMLC_WORKER_ID", "MXNet's launcher", false},
+    {"HOROVOD_SIZE", "HOROVOD_SIZE", "HOROVOD_RANK", "horovodrun"},
+    {"WORLD_SIZE", "WORLD_SIZE", "RANK", "torchrun, or what sets the variables of torch.distributed,"},
+    {"DMLC_NUM_WORKER", "DMLC_NUM_WORKER", "DMLC_WORKER_ID", "MXNet's launcher"},
 };
 
 int number(const char* text) { return text ? std::atoi(text) : 0; }
@@ -85,7 +84,7 @@ Launch launch_of_tf_config(const std::string& json) {
           .value = json,
           .ranks = ranks,
           .rank = rank,
-          .can_meet = false};
+          .has_rendezvous = false};
 }
 
 bool is_step_task(const std::function<const char*(const char*)>& get) {
@@ -106,7 +105,7 @@ int filled_lines(const char* path) {
 }
 
 template <size_t kCount>
-Launch find_sign(const Sign (&signs)[kCount], const std::function<const char*(const char*)>& get) {
+Launch find_sign(const Sign (&signs)[kCount], const std::function<const char*(const char*)>& get, bool has_rendezvous) {
   for (const Sign& sign : signs) {
     const char* value = get(sign.variable);
     if (!value) continue;
@@ -115,7 +114,7 @@ Launch find_sign(const Sign (&signs)[kCount], const std::function<const char*(co
             .value = value,
             .ranks = number(get(sign.ranks)),
             .rank = number(get(sign.rank)),
-            .can_meet = sign.can_meet};
+            .has_rendezvous = has_rendezvous};
   }
   return {};
 }
@@ -128,7 +127,7 @@ std::string without(const Launch& launch) {
 }  // namespace
 
 Launch find_launch(const std::function<const char*(const char*)>& get) {
-  if (const Launch launch = find_sign(kSigns, get); !launch.variable.empty()) return launch;
+  if (const Launch launch = find_sign(kSigns, get, true); !launch.variable.empty()) return launch;
   if (is_step_task(get)) {
     const char* tasks = get("SLURM_STEP_NUM_TASKS");
     return {.variable = "SLURM_STEP_NUM_TASKS",
@@ -136,7 +135,7 @@ Launch find_launch(const std::function<const char*(const char*)>& get) {
             .value = tasks,
             .ranks = number(tasks),
             .rank = number(get("SLURM_PROCID")),
-            .can_meet = false};
+            .has_rendezvous = false};
   }
   // pbsdsh numbers its tasks from 2 on; the job's script is task 1.
   if (const char* task = get("PBS_TASKNUM"); number(task) > 1) {
@@ -145,12 +144,12 @@ Launch find_launch(const std::function<const char*(const char*)>& get) {
             .value = task,
             .ranks = number(task),
             .rank = number(task) - 1,
-            .can_meet = false};
+            .has_rendezvous = false};
   }
   if (const char* json = get("TF_CONFIG")) {
     if (const Launch launch = launch_of_tf_config(json); launch.ranks > 1) return launch;
   }
-  const Launch foreign = find_sign(kForeignSigns, get);
+  const Launch foreign = find_sign(kForeignSigns, get, false);
   return foreign.ranks > 1 ? foreign : Launch{};
 }
 
@@ -171,7 +170,7 @@ Grant find_grant(const std::function<const char*(const char*)>& get) {
 void check_launch(const Launch& launch, int world) {
   const int least = std::max(launch.ranks, launch.rank + 1);  // where the number is not told, the rank tells some
   if (least <= 1 && world <= 1) return;
-  if (launch.ranks == world || (launch.ranks == 0 && launch.can_meet && least <= world)) return;
+  if (launch.ranks == world || (launch.ranks == 0 && launch.has_rendezvous && least <= world)) return;
   const std::string announced = str(launch.launcher, " started ", least, least == 1 ? " process (" : " processes (",
                                     launch.variable, "=", launch.value, ")");
   if (world == 0) {

@@ -7,12 +7,12 @@
 namespace robusta {
 
 struct Launch {
-  std::string variable;   ///< that gave it away; empty: started by hand
-  std::string launcher;   ///< "Open MPI's mpirun", for messages
-  std::string value;      ///< of the variable
-  int ranks = 0;          ///< announced; 0: not told
-  int rank = 0;           ///< this one; 0 too where it is not told
-  bool can_meet = false;  ///< the launcher offers what MPI needs to find the other ranks
+  std::string variable;         ///< that gave it away; empty: started by hand
+  std::string launcher;         ///< "Open MPI's mpirun", for messages
+  std::string value;            ///< of the variable
+  int ranks = 0;                ///< announced; 0: not told
+  int rank = 0;                 ///< this one; 0 too where it is not told
+  bool has_rendezvous = false;  ///< the launcher offers what MPI needs to find the other ranks
 };
 
 /// `get` returns the value of a variable, or null, as std::getenv does.

@@ -14,7 +14,7 @@ const WorldBackend*& world_backend() {
 
 std::unique_ptr<Communicator> join_world() {
   const Launch launch = own_launch();
-  if (!launch.can_meet || !world_backend()) {
+  if (!launch.has_rendezvous || !world_backend()) {
     check_launch(launch, world_backend() ? 1 : 0);
     return make_self();
   }

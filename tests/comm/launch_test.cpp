@@ -48,17 +48,17 @@ TEST(LaunchTest, BatchScripts) {
 TEST(LaunchTest, Launchers) {
   const Launch open_mpi = launch_of({{"OMPI_COMM_WORLD_SIZE", "8"}});
   EXPECT_EQ(open_mpi.ranks, 8);
-  EXPECT_TRUE(open_mpi.can_meet);
+  EXPECT_TRUE(open_mpi.has_rendezvous);
   EXPECT_EQ(launch_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}).ranks, 4);
   const Launch pmix = launch_of(with(kSlurmStep, "PMIX_RANK", "3"));
   EXPECT_EQ(pmix.ranks, 8);
-  EXPECT_TRUE(pmix.can_meet);
+  EXPECT_TRUE(pmix.has_rendezvous);
   EXPECT_EQ(pmix.rank, 3);
   EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "5"}}).rank, 5);
   EXPECT_EQ(launch_of(kSlurmStep).rank, 3);
   // mpirun inside a Slurm job starts its daemons by srun, and the ranks inherit their step.
   EXPECT_EQ(launch_of(with(kSlurmStep, "OMPI_COMM_WORLD_SIZE", "16")).ranks, 16);
-  EXPECT_FALSE(launch_of(kSlurmStep).can_meet);
+  EXPECT_FALSE(launch_of(kSlurmStep).has_rendezvous);
 }
 
 TEST(LaunchTest, ManySinglesAreRefused) {
@@ -107,7 +107,7 @@ TEST(LaunchTest, TensorFlowsClusterIsCounted) {
   EXPECT_EQ(launch.variable, "TF_CONFIG");
   EXPECT_EQ(launch.ranks, 4);
   EXPECT_EQ(launch.rank, 1);
-  EXPECT_FALSE(launch.can_meet);
+  EXPECT_FALSE(launch.has_rendezvous);
   EXPECT_EQ(error_of([&] { check_launch(launch, 1); }).kind(), ErrorKind::kCommunication);
   for (const char* one :
        {"", "{}", "{\"cluster\": {\"worker\": [\"a:1\"]}}", "{\"cluster\"", "{\"cluster\": {\"worker\": [\""}) {

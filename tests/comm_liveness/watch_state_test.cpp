@@ -300,7 +300,7 @@ TEST(WatchStateTest, AnAnnouncedErrorEndsAllWithItsCodeAndNoReport) {
   }
 }
 
-TEST(WatchStateTest, OfSeveralErrorsAllSettleOnTheCause) {
+TEST(WatchStateTest, OfSeveralErrorsAllAgreeOnTheCause) {
   SimJob job(13, 3);
   job.run(5);
   job.step = 0.005;

@@ -10,7 +10,7 @@ namespace robusta::liveness {
 
 /// Whether `a` is nearer to the cause than `b`. An error that a rank named comes first, unless it is one of
 /// communication, which others' deaths cause; then what processes were seen to do; then the lower rank. A strict order
-/// up to the rank and the fault, so that all ranks settle on the same verdict in whatever order they hear of several.
+/// up to the rank and the fault, so that all ranks agree on the same verdict in whatever order they hear of several.
 bool is_better(const Verdict& a, const Verdict& b);
 
 /// `rank 5 on node3 (pid 4711) has died`, for logs and the exit file.

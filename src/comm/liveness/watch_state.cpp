@@ -51,7 +51,7 @@ void WatchState::hear(int peer, const Beat& beat, double now) {
   note_heard(link, now);
   link.beat_at = now;
   link.beat = beat;
-  settle_finish(now);
+  detect_termination(now);
 }
 
 void WatchState::hear(int peer, const Verdict& verdict, double now) {
@@ -98,7 +98,7 @@ void WatchState::announce(int code, const std::string& text, double now) {
 void WatchState::finish(double now) {
   finished_ = true;
   moved_at_ = now;
-  settle_finish(now);
+  detect_termination(now);
 }
 
 void WatchState::tick(double now) {
@@ -182,7 +182,7 @@ void WatchState::adopt(const Verdict& verdict, int from, double now) {
   }
 }
 
-void WatchState::settle_finish(double now) {
+void WatchState::detect_termination(double now) {
   if (done_ || verdict_ || !subtree_finished()) return;
   const bool is_root = neighbours_.parent < 0;
   if (is_root || links_.at(neighbours_.parent).beat.finished) {

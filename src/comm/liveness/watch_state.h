@@ -3,8 +3,8 @@
 /// Fed with what is heard from neighbours, with samples of the own training thread and with the time (seconds, any
 /// origin, never going back), it says what to send and when and how this process ends. Neighbours are judged by their
 /// silence, each training thread by the watch of its own process, and a job in which every rank waits by the root, to
-/// which the ages of all ranks rise as one minimum. A verdict floods over all links; when several meet, all ranks
-/// settle on the same one within the grace. One thread drives it.
+/// which the ages of all ranks rise as one minimum. A verdict floods over all links; of several, all ranks agree
+/// on the same one within the grace. One thread drives it.
 #pragma once
 
 #include <map>
@@ -98,7 +98,8 @@ class WatchState {
   /// Takes over a verdict that is better than the one known, and passes it on to all but `from`.
   void adopt(const Verdict& verdict, int from, double now);
   void accuse(Fault fault, const Status& last, double quiet, double now);
-  void settle_finish(double now);
+  /// When all of the subtree has finished: tells the parent, and the children once all ranks have.
+  void detect_termination(double now);
   void send_beats(double now);
   Beat beat_for(int peer, double now) const;
   Status own_status(double now) const;

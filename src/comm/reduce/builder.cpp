@@ -95,7 +95,7 @@ std::vector<Tier> ReduceBuilder::tiers_of(const Topology& topology) {
   share_memory();
   std::vector<Tier> tiers;
   for (const Dimension& dimension : topology.dimensions) {
-    std::shared_ptr<SharedMemory> board = regions_ ? world_.allocate(Meeting::kBytes) : nullptr;
+    std::shared_ptr<SharedMemory> board = regions_ ? world_.allocate(SharedBarrier::kBytes) : nullptr;
     tiers.push_back({title(dimension), {dimension.ranks, dimension.position}, stages_of(dimension, std::move(board))});
   }
   return tiers;

@@ -14,8 +14,8 @@ SharedStage::SharedStage(Communicator& world, Group group, std::shared_ptr<const
                          std::shared_ptr<SharedMemory> board, bool crowded)
     : group_(std::move(group)),
       regions_(std::move(regions)),
-      meeting_(world, group_, std::move(board), crowded),
-      short_bytes_(crowded ? Meeting::kShort : Meeting::kShort / 8) {}
+      barrier_(world, group_, std::move(board), crowded),
+      short_bytes_(crowded ? SharedBarrier::kShort : SharedBarrier::kShort / 8) {}
 
 template <typename Work>
 void SharedStage::for_blocks(const Span& span, const Work& work) const {
@@ -39,7 +39,7 @@ void SharedStage::write_to_all(const Span& block, const std::byte* sums) const {
 
 void SharedStage::reduce_scatter(const Span& span) {
   alignas(64) std::byte sums[kBlock * sizeof(double)];
-  meeting_.meet();
+  barrier_.wait();
   for_blocks(span.piece(group_.position, group_.size()), [&](const Span& block) {
     sum_block(block, sums);
     std::memcpy(block.data, sums, block.bytes());
@@ -52,26 +52,26 @@ void SharedStage::all_gather(const Span& span) {
   for (int distance = 1; distance < group_.size() && mine.count; ++distance) {
     std::memcpy(regions_->counterpart(mine.data, group_.neighbour(distance)), mine.data, mine.bytes());
   }
-  meeting_.meet();
+  barrier_.wait();
 }
 
 void SharedStage::all_reduce(const Span& span) {
   if (span.bytes() <= short_bytes_) return reduce_short(span);
   alignas(64) std::byte sums[kBlock * sizeof(double)];
-  meeting_.meet();
+  barrier_.wait();
   for_blocks(span.piece(group_.position, group_.size()), [&](const Span& block) {
     sum_block(block, sums);
     write_to_all(block, sums);
   });
-  meeting_.meet();
+  barrier_.wait();
 }
 
 void SharedStage::reduce_short(const Span& span) {
   turn_ = 1 - turn_;
-  if (span.count) std::memcpy(meeting_.message(group_.position, turn_), span.data, span.bytes());
-  meeting_.meet();
-  add_into(span, meeting_.message(0, turn_), meeting_.message(1, turn_));
-  for (int member = 2; member < group_.size(); ++member) add(span, meeting_.message(member, turn_));
+  if (span.count) std::memcpy(barrier_.message(group_.position, turn_), span.data, span.bytes());
+  barrier_.wait();
+  add_into(span, barrier_.message(0, turn_), barrier_.message(1, turn_));
+  for (int member = 2; member < group_.size(); ++member) add(span, barrier_.message(member, turn_));
 }
 
 }  // namespace robusta

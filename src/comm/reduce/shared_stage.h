@@ -1,13 +1,13 @@
 /// Sums within a host, in the ranks' own memory: each member reads its piece from all and writes the sum to all.
 ///
 /// So data is read once and written once, and nobody copies. Short messages are copied to a board instead, from which
-/// every member makes all sums itself, in the same order: one meeting less.
+/// every member makes all sums itself, in the same order: one barrier less.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "comm/reduce/meeting.h"
+#include "comm/reduce/shared_barrier.h"
 #include "comm/reduce/shared_regions.h"
 #include "comm/reduce/stage.h"
 
@@ -16,7 +16,7 @@ namespace robusta {
 class SharedStage : public Stage {
  public:
   /// `regions` hold all data that is reduced here, at the same place on every member; they and `board`
-  /// (Meeting::kBytes) reach the group.
+  /// (SharedBarrier::kBytes) reach the group.
   SharedStage(Communicator& world, Group group, std::shared_ptr<const SharedRegions> regions,
               std::shared_ptr<SharedMemory> board, bool crowded);
   std::string name() const override { return "shared memory"; }
@@ -37,7 +37,7 @@ class SharedStage : public Stage {
 
   Group group_;
   std::shared_ptr<const SharedRegions> regions_;
-  Meeting meeting_;
+  SharedBarrier barrier_;
   int turn_ = 0;
   size_t short_bytes_;
 };

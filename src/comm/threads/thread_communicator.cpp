@@ -46,7 +46,7 @@ ThreadCommunicator::ThreadCommunicator(std::shared_ptr<ThreadGroup> group, int r
     : group_(std::move(group)), rank_(rank), exchanges_(group_, rank, 2) {}
 
 template <typename Read>
-void ThreadCommunicator::meet(const void* mine, const Read& read) {
+void ThreadCommunicator::between_barriers(const void* mine, const Read& read) {
   group_->board(rank_) = mine;
   group_->barrier();
   read();
@@ -65,13 +65,13 @@ std::unique_ptr<Channel> ThreadCommunicator::open_channel(int slots, Traffic) {
 }
 
 void ThreadCommunicator::broadcast(void* data, size_t bytes, int root) {
-  meet(data, [&] {
+  between_barriers(data, [&] {
     if (rank_ != root && bytes) std::memcpy(data, group_->board(root), bytes);
   });
 }
 
 void ThreadCommunicator::all_gather(const void* mine, size_t bytes, void* all) {
-  meet(mine, [&] {
+  between_barriers(mine, [&] {
     for (int rank = 0; rank < size() && bytes; ++rank) {
       std::memcpy(static_cast<std::byte*>(all) + static_cast<size_t>(rank) * bytes, group_->board(rank), bytes);
     }
@@ -82,7 +82,7 @@ void ThreadCommunicator::all_reduce(void* data, int64_t count, DType type) {
   dispatch(type, [&](auto t) {
     using T = decltype(t);
     // Each rank sums its own part of the elements, in the order of ranks, and hands it to all.
-    meet(data, [&] {
+    between_barriers(data, [&] {
       const auto of = [&](int rank) { return static_cast<T*>(const_cast<void*>(group_->board(rank))); };
       for (int64_t i = count * rank_ / size(); i < count * (rank_ + 1) / size(); ++i) {
         T sum = of(0)[i];
@@ -110,7 +110,7 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int colour, int key) {
   if (position == 0) shared = std::make_shared<ThreadGroup>(group_->shared_job(), std::move(hosts));
   const auto first = group.front().rank;
   std::shared_ptr<ThreadGroup> found;
-  meet(&shared, [&] { found = *static_cast<const std::shared_ptr<ThreadGroup>*>(group_->board(first)); });
+  between_barriers(&shared, [&] { found = *static_cast<const std::shared_ptr<ThreadGroup>*>(group_->board(first)); });
   return std::make_unique<ThreadCommunicator>(std::move(found), position);
 }
 
@@ -122,7 +122,7 @@ std::shared_ptr<SharedMemory> ThreadCommunicator::allocate(size_t bytes) {
   } catch (...) {
     error = std::current_exception();
   }
-  meet(&block, [&] { found = *static_cast<const std::shared_ptr<std::byte>*>(group_->board(0)); });
+  between_barriers(&block, [&] { found = *static_cast<const std::shared_ptr<std::byte>*>(group_->board(0)); });
   if (error) std::rethrow_exception(error);
   if (!found) throw Error(ErrorKind::kMemory, "the first thread found no memory for all");
   return std::make_shared<ThreadMemory>(bytes, std::move(found), group_->hosts(), rank_);

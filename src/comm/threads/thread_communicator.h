@@ -31,7 +31,7 @@ class ThreadCommunicator : public Communicator {
  private:
   /// Shows `mine` to all, calls read(), and returns when all have read.
   template <typename Read>
-  void meet(const void* mine, const Read& read);
+  void between_barriers(const void* mine, const Read& read);
 
   std::shared_ptr<ThreadGroup> group_;
   int rank_;

@@ -78,7 +78,7 @@ struct Alias {
   bool same_content;  ///< true: both hold the same numbers, so `from` stays valid; false: `from` is overwritten
 };
 
-/// What a kernel settles when it is made.
+/// What a kernel has decided when it is made.
 struct Booking {
   std::vector<Layout> bottom_layouts, top_layouts;  ///< of values and gradients alike; empty: all plain
   std::vector<DType> bottom_types, top_types;       ///< the same; empty: all of the request's dtype()
@@ -119,7 +119,7 @@ class Kernel {
   const Booking& booking() const { return booking_; }
   /// What runs, for `caffe plan`: "reference", "onednn jit_wino_4x3:avx512_core".
   virtual std::string describe() const = 0;
-  /// Writes tops from bottoms. May change statistic parameters (and then raises their version).
+  /// Writes tops from bottoms. May change statistic parameters (and then increments their version).
   virtual void forward(const KernelRun& run) = 0;
   /// Writes the wanted bottom_diffs and the gradients of learning parameters from top_diffs.
   virtual void backward(const KernelRun& run) = 0;

@@ -23,7 +23,7 @@ struct Param {
   float lr_mult = 1, decay_mult = 1;
   bool statistic = false;  ///< kept by its layer (BatchNorm's running sums), never learned
   bool learns = true;      ///< false for statistics and lr_mult 0: no gradient is computed
-  uint64_t version = 1;    ///< raised by whoever changes `data`
+  uint64_t version = 1;    ///< incremented by whoever changes `data`
 
   Tensor tensor() const { return {desc, data}; }
   Tensor gradient() const { return {desc, diff}; }

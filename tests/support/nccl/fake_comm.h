@@ -1,4 +1,4 @@
-/// A communicator of the fake NCCL (fake_nccl.cpp): one rank's side of a meeting of threads or processes of a host.
+/// A communicator of the fake NCCL (fake_nccl.cpp): one rank among threads or processes of a host.
 ///
 /// As with NCCL's communicators that do not block, what is begun is enqueued when it is polled for the second time, so
 /// that an event recorded too early shows. Polled and aborted by one thread at a time; its work runs on streams.
@@ -27,7 +27,7 @@ constexpr int kMostRanks = 16;
 constexpr size_t kChunk = size_t{1} << 16;
 
 /// What the ranks of a communicator share.
-struct Meeting {
+struct Shared {
   std::atomic<int> joined, arrived;
   std::atomic<unsigned> round;
   alignas(64) std::byte slots[kMostRanks][kChunk];
@@ -66,18 +66,18 @@ class Comm {
     const int file = shm_open(name_.c_str(), O_RDWR, 0600);
     // A member that has left took the name along; who comes then waits in vain.
     const int flags = file < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
-    void* const memory = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, flags, file, 0);
+    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, flags, file, 0);
     if (file >= 0) close(file);
     if (memory == MAP_FAILED) std::abort();
-    meeting_ = static_cast<Meeting*>(memory);
+    shared_ = static_cast<Shared*>(memory);
     log_line("connect " + std::to_string(rank) + " of " + std::to_string(ranks));
     static thread_local int connections = 0;
     const bool strikes = connections++ == fault_.call;
     if (strikes && mine("refused")) error_ = kNcclSystemError;
     if (strikes && (mine("unreachable") || mine("refused"))) return;
-    if (meeting_->joined.fetch_add(1) + 1 == ranks) shm_unlink(name_.c_str());
+    if (shared_->joined.fetch_add(1) + 1 == ranks) shm_unlink(name_.c_str());
   }
-  ~Comm() { munmap(meeting_, sizeof(Meeting)); }
+  ~Comm() { munmap(shared_, sizeof(Shared)); }
   Comm(const Comm&) = delete;
 
   int rank() const { return rank_; }
@@ -86,7 +86,7 @@ class Comm {
 
   NcclResult poll() {
     if (error_ != kNcclSuccess) return error_;
-    if (meeting_->joined < ranks_) return kNcclInProgress;
+    if (shared_->joined < ranks_) return kNcclInProgress;
     if (begun_) {
       if (polls_++ == 0) return kNcclInProgress;
       std::exchange(begun_, nullptr)();
@@ -119,19 +119,19 @@ class Comm {
     while (running_ > 0) nap();
   }
 
-  void meet() {
-    const unsigned round = meeting_->round;
-    if (meeting_->arrived.fetch_add(1) + 1 == ranks_) {
-      meeting_->arrived = 0;
-      ++meeting_->round;
+  void barrier() {
+    const unsigned round = shared_->round;
+    if (shared_->arrived.fetch_add(1) + 1 == ranks_) {
+      shared_->arrived = 0;
+      ++shared_->round;
       return;
     }
-    while (meeting_->round == round) {
+    while (shared_->round == round) {
       if (aborted_) throw Aborted{};
       nap();
     }
   }
-  std::byte* slot(int rank) { return meeting_->slots[rank]; }
+  std::byte* slot(int rank) { return shared_->slots[rank]; }
 
  private:
   bool mine(const char* what) const { return fault_.what == what && fault_.rank == rank_; }
@@ -149,7 +149,7 @@ class Comm {
   int ranks_, rank_;
   Fault fault_;
   std::string name_;
-  Meeting* meeting_;
+  Shared* shared_;
   NcclResult error_ = kNcclSuccess;
   bool finalizing_ = false;
   int calls_ = 0, polls_ = 0;

@@ -1,7 +1,7 @@
 // A library with NCCL's functions that works on the sim device: streams are robusta::Stream, memory is the host's.
 //
-// Loaded as the real one is (ROBUSTA_SIM_NCCL). Its ranks are threads or processes of one host, which meet in shared
-// memory; sums are made in the order of ranks.
+// Loaded as the real one is (ROBUSTA_SIM_NCCL). Its ranks are threads or processes of one host, which share memory;
+// sums are made in the order of ranks.
 //
 // ROBUSTA_FAKE_NCCL=WHAT:RANK:NUMBER makes trouble on that rank of a communicator: "unreachable" and "refused" when its
 // thread connects for the NUMBERth time, "error" and "hang" in its collective NUMBER (both from 0).
@@ -43,7 +43,7 @@ void add_slots(Comm& comm, std::byte* to, size_t bytes) {
 void sum(Comm& comm, const std::byte* from, std::byte* to, size_t bytes, NcclType type, int root) {
   in_chunks(bytes, [&](size_t begin, size_t size) {
     std::memcpy(comm.slot(comm.rank()), from + begin, size);
-    comm.meet();
+    comm.barrier();
     if (root >= 0 && root != comm.rank()) {
       std::memset(to + begin, 0xff, size);
     } else if (type == kNcclFloat64) {
@@ -51,16 +51,16 @@ void sum(Comm& comm, const std::byte* from, std::byte* to, size_t bytes, NcclTyp
     } else {
       add_slots<float>(comm, to + begin, size);
     }
-    comm.meet();
+    comm.barrier();
   });
 }
 
 void send(Comm& comm, const std::byte* from, std::byte* to, size_t bytes, int root) {
   in_chunks(bytes, [&](size_t begin, size_t size) {
     if (root == comm.rank()) std::memcpy(comm.slot(root), from + begin, size);
-    comm.meet();
+    comm.barrier();
     if (root != comm.rank() || from != to) std::memcpy(to + begin, comm.slot(root), size);
-    comm.meet();
+    comm.barrier();
   });
 }
 
@@ -82,7 +82,7 @@ NcclResult ncclGetUniqueId(NcclId* id) {
   static std::atomic<int> made = 0;
   std::snprintf(id->bytes, sizeof id->bytes, "/robusta-fake-nccl-%d-%d", getpid(), made++);
   const int file = shm_open(id->bytes, O_CREAT | O_EXCL | O_RDWR, 0600);
-  if (file < 0 || ftruncate(file, sizeof(fake::Meeting)) != 0) return kNcclSystemError;
+  if (file < 0 || ftruncate(file, sizeof(fake::Shared)) != 0) return kNcclSystemError;
   close(file);
   return kNcclSuccess;
 }

@@ -1,7 +1,7 @@
-/// Where ranks of one host meet: a counter for each in shared memory, and short messages beside them.
+/// A barrier for ranks of one host, and short messages beside it: for each rank a counter in shared memory.
 ///
-/// A rank that has come waits until all have; what they wrote before is then visible to all. Each counter has a cache
-/// line of its own and is written by its rank alone.
+/// What ranks wrote before the barrier is visible to all behind it. Each counter has a cache line of its own and is
+/// written by its rank alone.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,14 @@
 
 namespace robusta {
 
-class Meeting {
+class SharedBarrier {
  public:
   /// `memory` has kBytes and reaches the group. `crowded`: there are more ranks than cores, so whoever spins keeps the
   /// awaited one from running.
-  Meeting(Communicator& world, const Group& group, std::shared_ptr<SharedMemory> memory, bool crowded);
+  SharedBarrier(Communicator& world, const Group& group, std::shared_ptr<SharedMemory> memory, bool crowded);
 
-  void arrive();
-  void wait_for(int member);
-  void meet();
+  /// Returns when all members have called it as often as this one.
+  void wait();
 
   /// Bytes of a short message.
   static constexpr size_t kShort = size_t{64} << 10;
@@ -34,6 +33,8 @@ class Meeting {
     std::atomic<uint64_t> arrivals;
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free, "counters are shared between processes");
+
+  std::byte* part(int member) const { return parts_[static_cast<size_t>(member)]; }
 
   Communicator& world_;
   std::shared_ptr<SharedMemory> memory_;
