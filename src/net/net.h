@@ -55,7 +55,7 @@ class Net {
 
   /// The learnable and statistic parameters that this net owns or shares, owners only, in layer order (the order of
   /// snapshots).
-  const std::vector<ParamPtr>& params() const { return state_.graph.params; }
+  const IdVector<ParamId, ParamPtr>& params() const { return state_.graph.params; }
   /// The parameters of one layer in order (shared ones included); empty for an unknown name.
   std::vector<ParamPtr> layer_params(const std::string& layer) const { return state_.graph.layer_params(layer); }
   /// Where they lie, and in which order backward completes their gradients.

@@ -33,7 +33,7 @@ void compare_end(Solver& solver, Case& golden) {
       golden.compare(key, solver.train_net().blobs().read_param(param_of_key(solver.train_net(), key)), kSolverBounds);
     }
     if (key.rfind("history:", 0) == 0) {
-      golden.compare(key, solver.updater().history(std::stoi(key.substr(8))), kSolverBounds);
+      golden.compare(key, solver.updater().history(HistoryId(std::stoi(key.substr(8)))), kSolverBounds);
     }
   }
 }

@@ -56,8 +56,8 @@ double gradients_apart(const std::string& text, DType type, double bound) {
   const float loss = run_once(exact)[0];
   EXPECT_NEAR(run_once(net)[0], loss, bound * loss);
   double most = 0;
-  for (size_t i = 0; i < net.params().size(); ++i) {
-    const Param &param = *net.params()[i], &other = *exact.params()[i];
+  for (const ParamId p : net.params().ids()) {
+    const Param &param = *net.params()[p], &other = *exact.params()[p];
     EXPECT_EQ(param.desc.dtype, DType::kF32);
     if (!param.learns) continue;
     const double apart = distance(net.blobs().read_param_diff(param), exact.blobs().read_param_diff(other));
@@ -156,14 +156,14 @@ TEST(Precision, ALossScaleMultipliesAllGradients) {
     fill_inputs(net, 1);
     const std::vector<float> plain = run_once(net);
     const Pass pass{.seed = 3, .first_sample = 40, .next_sample = 44, .batch = net.batch()};
-    std::vector<std::vector<float>> gradients;
+    IdVector<ParamId, std::vector<float>> gradients;
     for (const ParamPtr& param : net.params()) gradients.push_back(net.blobs().read_param_diff(*param));
     net.set_loss_scale(1024);
     EXPECT_EQ(static_cast<float>(net.forward(pass)), plain[0]);
     net.backward(pass, false);
-    for (size_t i = 0; i < gradients.size(); ++i) {
-      for (float& x : gradients[i]) x *= 1024;
-      EXPECT_EQ(net.blobs().read_param_diff(*net.params()[i]), gradients[i]) << net.params()[i]->layer;
+    for (const ParamId p : gradients.ids()) {
+      for (float& x : gradients[p]) x *= 1024;
+      EXPECT_EQ(net.blobs().read_param_diff(*net.params()[p]), gradients[p]) << net.params()[p]->layer;
     }
   }
 }

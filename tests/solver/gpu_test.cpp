@@ -106,7 +106,7 @@ TEST(Gpu, AnInfiniteLossStopsBeforeTheUpdate) {
   solver->step(4);
   solver->finish_updates();
   Net& net = solver->train_net();
-  Param& weights = *net.params().at(2);
+  Param& weights = *net.params()[ParamId(2)];
   std::vector<float> broken = net.blobs().read_param(weights);
   broken[0] = 1e30f;
   net.blobs().write_param(weights, broken);

@@ -89,9 +89,9 @@ TEST(Solver, ClippingBoundsTheStep) {
   const std::vector<float> before = everything(*solver);
   solver->step(1);
   double square = 0;
-  for (int i = 0; i < solver->updater().histories(); ++i) {
-    const double multiplier = solver->updater().history_param(i).lr_mult;
-    for (const float h : solver->updater().history(i)) square += std::pow(h / multiplier, 2);
+  for (const HistoryId id : solver->updater().history_ids()) {
+    const double multiplier = solver->updater().history_param(id).lr_mult;
+    for (const float h : solver->updater().history(id)) square += std::pow(h / multiplier, 2);
   }
   EXPECT_NEAR(std::sqrt(square), 0.02 * 0.001, 1e-9);  // base_lr x norm
 }
@@ -124,7 +124,7 @@ TEST(Solver, FrozenParametersStayAndHaveHistories) {
   solver.step(5);
   EXPECT_EQ(solver.train_net().blobs().read_param(frozen), before);
   EXPECT_EQ(solver.updater().histories(), 4);
-  EXPECT_EQ(solver.updater().history(0), std::vector<float>(30, 0.0f));
+  EXPECT_EQ(solver.updater().history(HistoryId(0)), std::vector<float>(30, 0.0f));
 }
 
 TEST(Solver, AnInfiniteLossStopsWithTheLayer) {
@@ -144,7 +144,7 @@ TEST(Solver, AnInfiniteLossStopsWithTheLayer) {
 TEST(Solver, WritesNoWeightsThatAreNotFinite) {
   const TempDir folder;
   auto solver = toy("max_iter: 10 snapshot_prefix: '" + (folder / "toy") + "'");
-  Param& param = *solver->train_net().params()[0];
+  Param& param = *solver->train_net().params()[ParamId(0)];
   std::vector<float> values = solver->train_net().blobs().read_param(param);
   values[3] = NAN;
   solver->train_net().blobs().write_param(param, values);
@@ -239,10 +239,10 @@ TEST(Solver, LocalRatesFollowTheNorms) {
                    "lars.prototxt"),
       SolverOptions{.dtype = DType::kF64});
   Net& net = solver->train_net();
-  std::vector<std::vector<float>> before;
+  IdVector<ParamId, std::vector<float>> before;
   for (const ParamPtr& param : net.params()) before.push_back(net.blobs().read_param(*param));
   solver->step(1);
-  for (size_t p = 0; p < before.size(); ++p) {
+  for (const ParamId p : before.ids()) {
     const Param& param = *net.params()[p];
     const std::vector<float> gradient = net.blobs().read_param_diff(param), after = net.blobs().read_param(param);
     double w = 0, g = 0;

@@ -100,8 +100,8 @@ class Flow {
 
 /// A parameter learns where some layer wants its gradient. One lent by another net keeps what that net has decided.
 void mark_learning(Graph& graph) {
-  for (size_t i = 0; i < graph.params.size(); ++i) {
-    if (graph.filled_here[i]) graph.params[i]->learns = false;
+  for (const ParamId p : graph.params.ids()) {
+    if (graph.filled_here[p]) graph.params[p]->learns = false;
   }
   for (const Node& node : graph.nodes) {
     for (size_t i = 0; i < node.params.size(); ++i) {

@@ -44,9 +44,9 @@ struct Graph {
   NetDef def;
   IdVector<NodeId, Node> nodes;
   IdVector<VersionId, BlobVersion> versions;
-  std::vector<ParamPtr> params;                        ///< owners in layer order
-  std::vector<const caffe::FillerParameter*> fillers;  ///< per owner; null: zeros
-  std::vector<bool> filled_here;                       ///< per owner: false if shared from another net
+  IdVector<ParamId, ParamPtr> params;                        ///< owners in layer order
+  IdVector<ParamId, const caffe::FillerParameter*> fillers;  ///< per owner; null: zeros
+  IdVector<ParamId, bool> filled_here;                       ///< per owner: false if shared from another net
 
   /// The visible (last) version of a blob name, if there is one.
   VersionId find(const std::string& blob) const;

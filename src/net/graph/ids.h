@@ -1,4 +1,4 @@
-/// What layers and versions of blobs are called within one net.
+/// What layers, versions of blobs and parameters are called within one net.
 #pragma once
 
 #include "base/id.h"
@@ -9,5 +9,7 @@ namespace robusta {
 using NodeId = Id<struct NodeTag>;
 /// One version of a blob.
 using VersionId = Id<struct VersionTag>;
+/// A parameter, by its place among all that layers own or are lent, in their order. Sharers of a name have one.
+using ParamId = Id<struct ParamTag>;
 
 }  // namespace robusta

@@ -8,8 +8,8 @@ namespace robusta {
 
 size_t fixed_bytes(const Graph& graph, const NetOptions& options) {
   size_t params = 0;
-  for (size_t i = 0; i < graph.params.size(); ++i) {
-    if (graph.filled_here[i]) params += align_up(graph.params[i]->desc.bytes());
+  for (const ParamId p : graph.params.ids()) {
+    if (graph.filled_here[p]) params += align_up(graph.params[p]->desc.bytes());
   }
   if (!options.backward) return params;
   const auto histories = static_cast<size_t>(options.budget ? options.budget->histories : 0);

@@ -19,11 +19,11 @@ void fill_param(const Param& param, const caffe::FillerParameter& filler, uint64
 }  // namespace
 
 void fill_params(const Graph& graph, uint64_t seed, Stream& stream) {
-  for (size_t i = 0; i < graph.params.size(); ++i) {
-    const Param& param = *graph.params[i];
-    if (!graph.filled_here[i] || !graph.fillers[i]) continue;
+  for (const ParamId p : graph.params.ids()) {
+    const Param& param = *graph.params[p];
+    if (!graph.filled_here[p] || !graph.fillers[p]) continue;
     try {
-      fill_param(param, *graph.fillers[i], seed, stream);
+      fill_param(param, *graph.fillers[p], seed, stream);
     } catch (Error& error) {
       for (const Node& node : graph.nodes) {
         if (node.layer->name() == param.layer) rethrow_at(std::move(error), param.layer, node.where);

@@ -13,8 +13,8 @@ namespace {
 std::vector<Param*> owned_of(const std::vector<Param*>& params, const Graph& graph) {
   std::vector<Param*> owned;
   for (Param* param : params) {
-    for (size_t i = 0; i < graph.params.size(); ++i) {
-      if (graph.params[i].get() == param && graph.filled_here[i]) owned.push_back(param);
+    for (const ParamId p : graph.params.ids()) {
+      if (graph.params[p].get() == param && graph.filled_here[p]) owned.push_back(param);
     }
   }
   return owned;

@@ -81,14 +81,14 @@ void restore_weights(const Snapshot& snapshot, Net& net) {
   }
 }
 
-void restore_history(const caffe::BlobProto& saved, int index, Updater& updater) {
-  const Param& param = updater.history_param(index);
+void restore_history(const caffe::BlobProto& saved, HistoryId id, Updater& updater) {
+  const Param& param = updater.history_param(id);
   const BlobData blob = blob_from_proto(saved);
   if (!same_shape(blob, param.desc.shape.dims())) {
-    throw Error(ErrorKind::kModel, str("history ", index, " has shape ", Shape(blob.shape).str(), ", parameter ",
+    throw Error(ErrorKind::kModel, str("history ", id, " has shape ", Shape(blob.shape).str(), ", parameter ",
                                        param.index, " has ", param.desc.shape.str()));
   }
-  updater.set_history(index, blob.data);
+  updater.set_history(id, blob.data);
 }
 
 }  // namespace
@@ -102,11 +102,11 @@ void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
                 "resume with the solver type and the net that the state was written by")
         .at(snapshot.path);
   }
-  for (int i = 0; i < history.size(); ++i) {
+  for (const HistoryId id : updater.history_ids()) {
     try {
-      restore_history(history[i], i, updater);
+      restore_history(history[id.number()], id, updater);
     } catch (Error& error) {
-      throw error.in_layer(updater.history_param(i).layer).at(snapshot.path);
+      throw error.in_layer(updater.history_param(id).layer).at(snapshot.path);
     }
   }
 }

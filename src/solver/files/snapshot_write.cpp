@@ -23,9 +23,9 @@ void require_finite(Net& net) {
   std::vector<Tensor> values;
   for (const ParamPtr& param : net.params()) values.push_back(param->tensor());
   const std::vector<Norms> found = NormReader(*net.options().device, net.stream()).read(values);
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (all_finite(found[i])) continue;
-    const ParamPtr& param = net.params()[i];
+  for (const ParamId p : net.params().ids()) {
+    if (all_finite(found[p.index()])) continue;
+    const ParamPtr& param = net.params()[p];
     throw Error(ErrorKind::kNumeric, str("parameter ", param->index, " is not finite: no snapshot is written"),
                 "go back to an older snapshot and lower base_lr, or set clip_gradients")
         .in_layer(param->layer);

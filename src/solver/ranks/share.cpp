@@ -49,10 +49,10 @@ void share_parameters(Ranks& ranks, Net& net) {
 
 void share_histories(Ranks& ranks, Updater& updater) {
   if (ranks.alone()) return;
-  for (int i = 0; i < updater.histories(); ++i) {
-    std::vector<float> values = updater.history(i);
+  for (const HistoryId id : updater.history_ids()) {
+    std::vector<float> values = updater.history(id);
     ranks.broadcast(values.data(), values.size() * sizeof(float));
-    updater.set_history(i, values);
+    updater.set_history(id, values);
   }
 }
 

@@ -58,8 +58,7 @@ void Updater::allocate_histories() {
       slot.history.push_back(static_cast<char*>(memory_.data()) + kind * bytes + at);
     }
     at += align_up(param->desc.bytes());
-    slot_of_[param.get()] = slots_.size();
-    slots_.push_back(std::move(slot));
+    id_of_[param.get()] = slots_.push_back(std::move(slot));
   }
 }
 
@@ -80,8 +79,8 @@ void Updater::begin(const Iteration& iteration) {
 
 void Updater::ready(Param& param) {
   if (now_.hold || clips()) return;
-  const auto found = slot_of_.find(&param);
-  assert(found != slot_of_.end());
+  const auto found = id_of_.find(&param);
+  assert(found != id_of_.end());
   enlist(slots_[found->second], 1);
   launch();
 }
@@ -160,20 +159,15 @@ double Updater::clip_scale(double square_sum) const {
   return scale;
 }
 
-const Param& Updater::history_param(int index) const {
-  return *slots_[static_cast<size_t>(index) % slots_.size()].param;
+Tensor Updater::history_tensor(HistoryId id) const {
+  const Slot& slot = slot_of(id);
+  return {slot.param->desc, slot.history[id.index() / slots_.size()]};
 }
 
-Tensor Updater::history_tensor(int index) const {
-  const auto i = static_cast<size_t>(index);
-  const Slot& slot = slots_[i % slots_.size()];
-  return {slot.param->desc, slot.history[i / slots_.size()]};
-}
+std::vector<float> Updater::history(HistoryId id) { return read_array(net_.stream(), history_tensor(id)); }
 
-std::vector<float> Updater::history(int index) { return read_array(net_.stream(), history_tensor(index)); }
-
-void Updater::set_history(int index, const std::vector<float>& values) {
-  write_array(net_.stream(), history_tensor(index), values);
+void Updater::set_history(HistoryId id, const std::vector<float>& values) {
+  write_array(net_.stream(), history_tensor(id), values);
 }
 
 }  // namespace robusta

@@ -21,6 +21,10 @@
 
 namespace robusta {
 
+/// An array that the rule keeps of a parameter, by its place in a .solverstate: all parameters' first ones, in their
+/// order, then all second ones.
+using HistoryId = Id<struct HistoryTag>;
+
 class Updater : public GradientSink {
  public:
   /// Histories are zero. Gradients are sums over `ranks`. Throws Error{kConfig} for settings that the rule cannot have,
@@ -47,11 +51,11 @@ class Updater : public GradientSink {
 
   bool clips() const { return clip_ >= 0; }
 
-  /// Histories in the order of a .solverstate: all parameters' first arrays, then all second ones.
   int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
-  std::vector<float> history(int index);
-  void set_history(int index, const std::vector<float>& values);
-  const Param& history_param(int index) const;
+  IdRange<HistoryId> history_ids() const { return {HistoryId(0), HistoryId(histories())}; }
+  std::vector<float> history(HistoryId id);
+  void set_history(HistoryId id, const std::vector<float>& values);
+  const Param& history_param(HistoryId id) const { return *slot_of(id).param; }
   size_t history_bytes() const { return memory_.bytes(); }
 
  private:
@@ -69,7 +73,8 @@ class Updater : public GradientSink {
   double clip_scale(double square_sum) const;
   double loss_scale() const { return now_.loss_scale > 0 ? now_.loss_scale : 1; }
   double rate_of(const Param& param, double gradient_scale);
-  Tensor history_tensor(int index) const;
+  const Slot& slot_of(HistoryId id) const { return slots_[ParamId(id.index() % slots_.size())]; }
+  Tensor history_tensor(HistoryId id) const;
 
   Net& net_;
   Device& device_;
@@ -81,8 +86,8 @@ class Updater : public GradientSink {
   bool l1_;
   std::optional<double> trust_;  ///< LARS' coefficient; none: LARS is off
   DeviceBuffer memory_;
-  std::vector<Slot> slots_;
-  std::unordered_map<const Param*, size_t> slot_of_;
+  IdVector<ParamId, Slot> slots_;
+  std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
   bool skipped_ = false;
   std::vector<UpdateTask> tasks_;  ///< to be launched together

@@ -23,8 +23,8 @@ class BinaryProtoFormat : public ModelFormat {
     write_weights(path, net_to_proto(net, with_diffs));
   }
   void write_state(const std::string& path, caffe::SolverState state, Updater& updater) const override {
-    for (int i = 0; i < updater.histories(); ++i) {
-      blob_to_proto(updater.history_param(i).desc.shape.dims(), updater.history(i).data(), state.add_history());
+    for (const HistoryId id : updater.history_ids()) {
+      blob_to_proto(updater.history_param(id).desc.shape.dims(), updater.history(id).data(), state.add_history());
     }
     robusta::write_state(path, state);
   }
