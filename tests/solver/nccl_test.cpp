@@ -245,13 +245,13 @@ TEST_F(Nccl, AHangEndsWhileTheDriverWaitsForTheGpu) {
     BucketReducer& reducer = solver->ranked_update()->reducer();
     ASSERT_GT(reducer.buckets().size(), 1u);
     reducer.begin();
-    reducer.sums().complete(0);
+    reducer.sums().complete(BucketId(0));
     reducer.post();
-    reducer.wait(1);
-    reducer.sums().deliver(0);
+    reducer.wait(BucketId(0));
+    reducer.sums().deliver(BucketId(0));
     solver->train_net().stream().synchronize();
     const Error error = error_of([&] {
-      for (;;) reducer.reduced();
+      for (;;) reducer.first_open();
     });
     EXPECT_TRUE(contains(error.what(), "NCCL, bucket 1 of ")) << error.what();
     ++failed;

@@ -35,7 +35,7 @@ void RankReports::at_start() {
            << reducer_.sums().describe();
   for (const std::string& note : reducer_.sums().notes()) LOG_INFO << note;
   if (ranks_.options().dbg_level < 1) return;
-  for (size_t b = 0; b < reducer_.buckets().size(); ++b) {
+  for (const BucketId b : reducer_.buckets().ids()) {
     const Bucket& bucket = reducer_.buckets()[b];
     LOG_INFO << "    bucket " << b + 1 << ": " << bucket.count << " elements, " << bucket.params.size() << " parameters"
              << (bucket.params.empty() ? ""

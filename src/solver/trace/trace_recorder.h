@@ -41,10 +41,10 @@ class TraceRecorder {
     driver_.add({begin, begin + static_cast<int64_t>(1e9 * seconds), "", 0, TraceKind::kDataWait});
   }
   /// The gradients of a bucket are complete.
-  void posted(size_t bucket) {
+  void posted(int bucket) {
     end_step();
     const int64_t now = steady_ns();
-    if (driver_.on()) driver_.add({now, now, "", static_cast<int32_t>(bucket), TraceKind::kPosted});
+    if (driver_.on()) driver_.add({now, now, "", bucket, TraceKind::kPosted});
   }
 
   TraceRing& driver() { return driver_; }

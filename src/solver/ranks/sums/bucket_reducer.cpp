@@ -1,5 +1,5 @@
-// One mutex guards two counters, how many buckets are posted and how many are reduced; the sums themselves run outside
-// of it. An error ends the thread and is rethrown to whoever waits.
+// One mutex guards two ids, of the bucket to be posted next and of the one to be reduced next; the sums themselves run
+// outside of it. An error ends the thread and is rethrown to whoever waits.
 #include "solver/ranks/sums/bucket_reducer.h"
 
 #include <cassert>
@@ -29,31 +29,31 @@ BucketReducer::~BucketReducer() {
 
 void BucketReducer::begin() {
   const std::lock_guard lock(mutex_);
-  assert(posted_ == reduced_ || error_);
-  posted_ = reduced_ = 0;
+  assert(next_ == first_open_ || error_);
+  next_ = first_open_ = BucketId(0);
 }
 
 void BucketReducer::post() {
   {
     const std::lock_guard lock(mutex_);
-    assert(posted_ < buckets().size());
-    ++posted_;
+    assert(buckets().contains(next_));
+    ++next_;
   }
   changed_.notify_all();
 }
 
-size_t BucketReducer::reduced() {
+BucketId BucketReducer::first_open() {
   const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(error_);
-  return reduced_;
+  return first_open_;
 }
 
-void BucketReducer::wait(size_t count) {
+void BucketReducer::wait(BucketId bucket) {
   std::unique_lock lock(mutex_);
-  assert(count <= posted_);
-  if (reduced_ < count && !error_) {
+  assert(bucket < next_);
+  if (first_open_ <= bucket && !error_) {
     const auto start = std::chrono::steady_clock::now();
-    changed_.wait(lock, [&] { return reduced_ >= count || error_; });
+    changed_.wait(lock, [&] { return first_open_ > bucket || error_; });
     times_.waiting += seconds_since(start);
   }
   if (error_) std::rethrow_exception(error_);
@@ -81,7 +81,7 @@ void BucketReducer::run() {
 }
 
 void BucketReducer::await_work(std::unique_lock<std::mutex>& lock) {
-  const auto has_work = [this] { return ending_ || reduced_ < posted_; };
+  const auto has_work = [this] { return ending_ || first_open_ < next_; };
   // Nobody but this thread sees sums that will never end; the driver may be waiting for the GPU, which waits for them.
   while (!has_work() && sums_->under_way()) {
     changed_.wait_for(lock, kLookEvery);
@@ -93,17 +93,17 @@ void BucketReducer::await_work(std::unique_lock<std::mutex>& lock) {
 }
 
 void BucketReducer::reduce(std::unique_lock<std::mutex>& lock) {
-  const size_t bucket = reduced_;
+  const BucketId bucket = first_open_;
   TraceRing* const ring = ring_;
   lock.unlock();
   const auto start = std::chrono::steady_clock::now();
   {
-    const TraceSpan span(ring, TraceKind::kReducing, static_cast<int>(bucket));
+    const TraceSpan span(ring, TraceKind::kReducing, bucket.number());
     sums_->sum(bucket);
   }
   lock.lock();
   times_.reducing += seconds_since(start);
-  ++reduced_;
+  ++first_open_;
   changed_.notify_all();
 }
 

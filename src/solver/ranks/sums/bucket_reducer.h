@@ -22,17 +22,17 @@ class BucketReducer {
   /// Leaves buckets that are posted and not begun.
   ~BucketReducer();
 
-  const std::vector<Bucket>& buckets() const { return sums_->buckets(); }
+  const Buckets& buckets() const { return sums_->buckets(); }
   BucketSum& sums() { return *sums_; }
 
   /// A new round: no bucket is posted. REQUIRES: all of the last round are reduced.
   void begin();
   /// The next bucket, in order, has its gradients.
   void post();
-  /// How many of the round are reduced. Rethrows what went wrong.
-  size_t reduced();
-  /// Blocks until the first `count` are.
-  void wait(size_t count);
+  /// The first of the round that is not reduced, behind the last when all are. Rethrows what went wrong.
+  BucketId first_open();
+  /// Blocks until this one is reduced.
+  void wait(BucketId bucket);
 
   /// Seconds since the last call: that the thread reduced, and that wait() waited.
   struct Times {
@@ -52,7 +52,7 @@ class BucketReducer {
   std::unique_ptr<BucketSum> sums_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  size_t posted_ = 0, reduced_ = 0;
+  BucketId next_{0}, first_open_{0};  ///< of the round: to be posted, to be reduced
   bool ending_ = false;
   std::exception_ptr error_;
   Times times_;

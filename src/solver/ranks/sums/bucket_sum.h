@@ -19,17 +19,17 @@ namespace robusta {
 class BucketSum {
  public:
   virtual ~BucketSum() = default;
-  const std::vector<Bucket>& buckets() const { return buckets_; }
+  const Buckets& buckets() const { return buckets_; }
   /// Host memory for the elements behind the last bucket's gradients: the driver writes them before it is complete, and
   /// reads the sums when it is summed.
   virtual void* tail() const = 0;
 
   /// Driver: everything that makes the bucket's gradients is enqueued in the net's stream.
-  virtual void complete(size_t bucket) = 0;
+  virtual void complete(BucketId bucket) = 0;
   /// Reducer: returns when deliver() may be called; for the last bucket, when the tail is there.
-  virtual void sum(size_t bucket) = 0;
+  virtual void sum(BucketId bucket) = 0;
   /// Driver: what is enqueued in the net's stream from now on finds the sums in the place of the gradients.
-  virtual void deliver(size_t bucket) = 0;
+  virtual void deliver(BucketId bucket) = 0;
 
   /// Reducer: sums are under way that nobody waits for; check() is called every few milliseconds then. It throws when
   /// they are known to have failed.
@@ -42,9 +42,9 @@ class BucketSum {
   virtual std::vector<DimensionTime> take_times() = 0;
 
  protected:
-  explicit BucketSum(std::vector<Bucket> buckets) : buckets_(std::move(buckets)) {}
+  explicit BucketSum(Buckets buckets) : buckets_(std::move(buckets)) {}
 
-  std::vector<Bucket> buckets_;
+  Buckets buckets_;
 };
 
 }  // namespace robusta

@@ -17,10 +17,10 @@ size_t bytes_between(const void* begin, const void* end) {
 
 }  // namespace
 
-std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail) {
+Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail) {
   if (params.empty()) return {{tail_data, tail, tail, {}}};
   const size_t element = size_of(params[0]->desc.dtype);
-  std::vector<Bucket> buckets;
+  Buckets buckets;
   for (size_t i = 0; i < params.size(); ++i) {
     const bool full = !buckets.empty() && static_cast<size_t>(buckets.back().count) * element >= bytes;
     if (buckets.empty() || full) buckets.push_back({params[i]->diff, 0, 0, {}});
@@ -34,7 +34,7 @@ std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes
   return buckets;
 }
 
-size_t largest_bytes(const std::vector<Bucket>& buckets, DType type) {
+size_t largest_bytes(const Buckets& buckets, DType type) {
   int64_t most = 0;
   for (const Bucket& bucket : buckets) most = std::max(most, bucket.count);
   return static_cast<size_t>(most) * size_of(type);
@@ -46,7 +46,7 @@ std::span<std::byte> tail_of(const Bucket& bucket, DType type) {
           static_cast<size_t>(bucket.tail) * size_of(type)};
 }
 
-uint64_t hash_of(const std::vector<Bucket>& buckets) {
+uint64_t hash_of(const Buckets& buckets) {
   std::string text;
   for (const Bucket& bucket : buckets) {
     text += str("bucket ", bucket.count, '\n');

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/id.h"
 #include "layers/kit/param.h"
 
 namespace robusta {
@@ -21,17 +22,21 @@ struct Bucket {
   std::vector<Param*> params;
 };
 
+/// Buckets are summed in the order of their ids.
+using BucketId = Id<struct BucketTag>;
+using Buckets = IdVector<BucketId, Bucket>;
+
 /// Closes a bucket when it holds `bytes` or more. `params`: in the order of completion, their gradients one after the
 /// other in memory. The last bucket is followed by `tail` elements, which are reduced with it; without parameters it
 /// holds them alone, at `tail_data`.
-std::vector<Bucket> plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail);
+Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail);
 
 /// Bytes of the largest one.
-size_t largest_bytes(const std::vector<Bucket>& buckets, DType type);
+size_t largest_bytes(const Buckets& buckets, DType type);
 /// The memory of its tail.
 std::span<std::byte> tail_of(const Bucket& bucket, DType type);
 
 /// Of the names and sizes of all buckets, to be compared over ranks.
-uint64_t hash_of(const std::vector<Bucket>& buckets);
+uint64_t hash_of(const Buckets& buckets);
 
 }  // namespace robusta

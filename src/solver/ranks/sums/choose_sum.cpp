@@ -13,7 +13,7 @@ namespace {
 
 class SumChooser {
  public:
-  SumChooser(Ranks& ranks, Net& net, std::vector<Bucket> buckets)
+  SumChooser(Ranks& ranks, Net& net, Buckets buckets)
       : ranks_(ranks), net_(net), buckets_(std::move(buckets)), device_(*net.options().device) {}
 
   std::unique_ptr<BucketSum> choose() {
@@ -58,13 +58,13 @@ class SumChooser {
 
   Ranks& ranks_;
   Net& net_;
-  std::vector<Bucket> buckets_;
+  Buckets buckets_;
   Device& device_;
 };
 
 }  // namespace
 
-std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets) {
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, Buckets buckets) {
   return SumChooser(ranks, net, std::move(buckets)).choose();
 }
 

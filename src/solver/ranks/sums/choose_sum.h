@@ -12,6 +12,6 @@ namespace robusta {
 
 /// What the options and the machine suggest; `buckets` lie in the memory of the net's device. Collective. References
 /// are kept. Throws Error{kUsage|kMemory|kDevice|kCommunication} on all ranks.
-std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, std::vector<Bucket> buckets);
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, Buckets buckets);
 
 }  // namespace robusta

@@ -6,7 +6,7 @@
 
 namespace robusta {
 
-DirectSum::DirectSum(Net& net, std::vector<Bucket> buckets, std::unique_ptr<AllReduce> all_reduce)
+DirectSum::DirectSum(Net& net, Buckets buckets, std::unique_ptr<AllReduce> all_reduce)
     : BucketSum(std::move(buckets)),
       net_(net),
       type_(net.options().dtype),
@@ -17,9 +17,9 @@ DirectSum::DirectSum(Net& net, std::vector<Bucket> buckets, std::unique_ptr<AllR
   std::memset(tail_.get(), 0, tail_of(buckets_.back(), type_).size());
 }
 
-void DirectSum::complete(size_t bucket) { complete_[bucket] = net_.stream().record(); }
+void DirectSum::complete(BucketId bucket) { complete_[bucket] = net_.stream().record(); }
 
-void DirectSum::sum(size_t index) {
+void DirectSum::sum(BucketId index) {
   const Bucket& bucket = buckets_[index];
   const std::span<std::byte> tail = tail_of(bucket, type_);
   if (!tail.empty()) {

@@ -10,13 +10,13 @@ namespace robusta {
 class DirectSum : public BucketSum {
  public:
   /// The net, on a device, is kept by reference. REQUIRES: communicator.sums_memory_of() its kind.
-  DirectSum(Net& net, std::vector<Bucket> buckets, std::unique_ptr<AllReduce> all_reduce);
+  DirectSum(Net& net, Buckets buckets, std::unique_ptr<AllReduce> all_reduce);
 
   void* tail() const override { return tail_.get(); }
-  void complete(size_t bucket) override;
-  void sum(size_t bucket) override;
+  void complete(BucketId bucket) override;
+  void sum(BucketId bucket) override;
   /// Nothing: sum() returns when the sums are there.
-  void deliver(size_t) override {}
+  void deliver(BucketId) override {}
   std::string describe() const override;
   std::vector<std::string> notes() const override { return all_reduce_->notes(); }
   std::vector<DimensionTime> take_times() override { return all_reduce_->take_times(); }
@@ -27,7 +27,7 @@ class DirectSum : public BucketSum {
   std::unique_ptr<AllReduce> all_reduce_;
   std::shared_ptr<void> tail_;
   std::unique_ptr<Stream> stream_;  ///< for the tail
-  std::vector<std::shared_ptr<Event>> complete_;
+  IdVector<BucketId, std::shared_ptr<Event>> complete_;
 };
 
 }  // namespace robusta

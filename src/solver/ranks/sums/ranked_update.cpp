@@ -17,7 +17,7 @@ namespace {
 constexpr double kDefaultBucketMb = 4;
 constexpr int64_t kVotes = sizeof(Votes) / sizeof(double);
 
-std::vector<Bucket> buckets_of(const Ranks& ranks, const Net& net) {
+Buckets buckets_of(const Ranks& ranks, const Net& net) {
   const double mb = ranks.options().bucket_mb > 0 ? ranks.options().bucket_mb : kDefaultBucketMb;
   return plan_buckets(net.param_memory().completion(), static_cast<size_t>(mb * (1 << 20)),
                       net.param_memory().gradient_tail(), kVotes);
@@ -31,8 +31,8 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
       type_(net.options().dtype),
       reducer_(make_bucket_sum(ranks, net, buckets_of(ranks, net))),
       tail_(reducer_.sums().tail()) {
-  const std::vector<Bucket>& buckets = reducer_.buckets();
-  for (size_t b = 0; b < buckets.size(); ++b) {
+  const Buckets& buckets = reducer_.buckets();
+  for (const BucketId b : buckets.ids()) {
     for (const Param* param : buckets[b].params) bucket_of_[param] = b;
   }
   missing_.resize(buckets.size());
@@ -53,8 +53,8 @@ void RankedUpdate::begin(const Votes& mine, bool hold) {
   assert(hold || !updater_.clips());
   hold_ = hold;
   finished_ = false;
-  posted_ = 0;
-  for (size_t b = 0; b < missing_.size(); ++b) {
+  next_ = BucketId(0);
+  for (const BucketId b : missing_.ids()) {
     missing_[b] = reducer_.buckets()[b].params.size();
     updated_[b] = 0;
   }
@@ -64,7 +64,7 @@ void RankedUpdate::begin(const Votes& mine, bool hold) {
 
 void RankedUpdate::ready(Param& param) {
   --missing_[bucket_of_.at(&param)];
-  while (posted_ < missing_.size() && missing_[posted_] == 0) post();
+  while (missing_.contains(next_) && missing_[next_] == 0) post();
   update_reduced();
 }
 
@@ -73,16 +73,16 @@ bool RankedUpdate::urgent(const Param& param) const {
 }
 
 void RankedUpdate::post() {
-  if (recorder_) recorder_->posted(posted_);
-  reducer_.sums().complete(posted_);
+  if (recorder_) recorder_->posted(next_.number());
+  reducer_.sums().complete(next_);
   reducer_.post();
-  ++posted_;
+  ++next_;
 }
 
 Votes RankedUpdate::agree() {
   // A net in which nothing learns has one bucket, of the votes alone.
-  while (posted_ < missing_.size()) post();
-  wait_for(missing_.size());
+  while (missing_.contains(next_)) post();
+  wait_for(last());
   double votes[kVotes];
   dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kVotes, votes); });
   return {votes[0], votes[1], votes[2], votes[3], votes[4]};
@@ -92,16 +92,16 @@ void RankedUpdate::need(Param& param) {
   if (finished_) return;
   const auto found = bucket_of_.find(&param);
   if (found == bucket_of_.end() || updated_[found->second]) return;
-  wait_for(found->second + 1);
+  wait_for(found->second);
   update(found->second);
 }
 
 void RankedUpdate::finish() {
   if (finished_) return;
-  wait_for(missing_.size());
+  wait_for(last());
   {
     const DriverSpan span(recorder_, TraceKind::kUpdate, 0, "the rest");
-    for (size_t b = 0; b < updated_.size(); ++b) {
+    for (const BucketId b : updated_.ids()) {
       if (!updated_[b]) reducer_.sums().deliver(b);
     }
     updater_.finish();
@@ -110,25 +110,25 @@ void RankedUpdate::finish() {
   finished_ = true;
 }
 
-void RankedUpdate::wait_for(size_t buckets) {
-  size_t reduced = reducer_.reduced();
-  if (reduced >= buckets) return;
+void RankedUpdate::wait_for(BucketId bucket) {
+  BucketId open = reducer_.first_open();
+  if (open > bucket) return;
   {
-    const DriverSpan span(recorder_, TraceKind::kBucketWait, static_cast<int>(buckets) - 1);
+    const DriverSpan span(recorder_, TraceKind::kBucketWait, bucket.number());
     // One after the other: each is a sign of progress on a slow network.
-    for (; reduced < buckets; reduced = reducer_.reduced()) {
+    for (; open <= bucket; open = reducer_.first_open()) {
       char what[64];
-      std::snprintf(what, sizeof what, "bucket %zu of %zu", reduced + 1, missing_.size());
+      std::snprintf(what, sizeof what, "bucket %d of %zu", open.number() + 1, missing_.size());
       ranks_.doing(what, Activity::kWaiting);
-      reducer_.wait(reduced + 1);
+      reducer_.wait(open);
     }
   }
   ranks_.doing("the update");
 }
 
-void RankedUpdate::update(size_t bucket) {
+void RankedUpdate::update(BucketId bucket) {
   assert(!hold_);
-  const DriverSpan span(recorder_, TraceKind::kUpdate, static_cast<int>(bucket));
+  const DriverSpan span(recorder_, TraceKind::kUpdate, bucket.number());
   reducer_.sums().deliver(bucket);
   for (Param* param : reducer_.buckets()[bucket].params) updater_.ready(*param);
   updated_[bucket] = 1;
@@ -136,8 +136,7 @@ void RankedUpdate::update(size_t bucket) {
 
 void RankedUpdate::update_reduced() {
   if (hold_) return;
-  const size_t reduced = reducer_.reduced();
-  for (size_t b = 0; b < reduced; ++b) {
+  for (const BucketId b : IdRange(BucketId(0), reducer_.first_open())) {
     if (!updated_[b]) update(b);
   }
 }

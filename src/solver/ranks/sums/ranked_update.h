@@ -43,8 +43,9 @@ class RankedUpdate : public GradientSink, public ParamGate {
 
  private:
   void post();
-  void wait_for(size_t buckets);
-  void update(size_t bucket);
+  BucketId last() const { return missing_.end_id() - 1; }
+  void wait_for(BucketId bucket);
+  void update(BucketId bucket);
   void update_reduced();
 
   Ranks& ranks_;
@@ -52,11 +53,11 @@ class RankedUpdate : public GradientSink, public ParamGate {
   DType type_;
   BucketReducer reducer_;
   void* tail_;  ///< the votes, in host memory
-  std::unordered_map<const Param*, size_t> bucket_of_;
-  std::vector<char> updated_;    ///< per bucket
-  std::vector<size_t> missing_;  ///< per bucket: parameters without a complete gradient
+  std::unordered_map<const Param*, BucketId> bucket_of_;
+  IdVector<BucketId, char> updated_;
+  IdVector<BucketId, size_t> missing_;  ///< parameters without a complete gradient
   TraceRecorder* recorder_ = nullptr;
-  size_t posted_ = 0;
+  BucketId next_{0};  ///< to be posted
   bool hold_ = false, finished_ = true;
 };
 

@@ -3,8 +3,7 @@
 
 namespace robusta {
 
-StagedSum::StagedSum(Net& net, std::vector<Bucket> buckets, std::unique_ptr<AllReduce> all_reduce,
-                     std::vector<std::string> notes)
+StagedSum::StagedSum(Net& net, Buckets buckets, std::unique_ptr<AllReduce> all_reduce, std::vector<std::string> notes)
     : BucketSum(std::move(buckets)),
       net_(net),
       type_(net.options().dtype),
@@ -29,7 +28,7 @@ void StagedSum::move_to_host(char* device, char* host) {
   tail_ = host_of(tail_);
 }
 
-void StagedSum::complete(size_t bucket) {
+void StagedSum::complete(BucketId bucket) {
   if (!stream_) return;
   Range& range = ranges_[bucket];
   stream_->wait(net_.stream().record());
@@ -37,13 +36,13 @@ void StagedSum::complete(size_t bucket) {
   range.copied = stream_->record();
 }
 
-void StagedSum::sum(size_t bucket) {
+void StagedSum::sum(BucketId bucket) {
   if (stream_) ranges_[bucket].copied->wait();
   const Bucket& b = buckets_[bucket];
   all_reduce_->sum(b.data, b.count, type_, b.tail);
 }
 
-void StagedSum::deliver(size_t bucket) {
+void StagedSum::deliver(BucketId bucket) {
   if (stream_) net_.stream().copy_to_device(ranges_[bucket].device, ranges_[bucket].host, ranges_[bucket].bytes);
 }
 

@@ -13,13 +13,12 @@ namespace robusta {
 class StagedSum : public BucketSum {
  public:
   /// Keeps a reference. The net has its gradients in options.gradient_memory. `notes` come before the reduction's own.
-  StagedSum(Net& net, std::vector<Bucket> buckets, std::unique_ptr<AllReduce> all_reduce,
-            std::vector<std::string> notes = {});
+  StagedSum(Net& net, Buckets buckets, std::unique_ptr<AllReduce> all_reduce, std::vector<std::string> notes = {});
 
   void* tail() const override { return tail_; }
-  void complete(size_t bucket) override;
-  void sum(size_t bucket) override;
-  void deliver(size_t bucket) override;
+  void complete(BucketId bucket) override;
+  void sum(BucketId bucket) override;
+  void deliver(BucketId bucket) override;
   std::string describe() const override { return all_reduce_->describe(); }
   std::vector<std::string> notes() const override;
   std::vector<DimensionTime> take_times() override { return all_reduce_->take_times(); }
@@ -39,7 +38,7 @@ class StagedSum : public BucketSum {
   void* tail_;
   std::shared_ptr<void> pinned_;
   std::unique_ptr<Stream> stream_;  ///< null: the net is on the host
-  std::vector<Range> ranges_;
+  IdVector<BucketId, Range> ranges_;
 };
 
 }  // namespace robusta

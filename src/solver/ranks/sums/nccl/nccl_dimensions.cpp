@@ -43,7 +43,7 @@ class OuterAllReduce : public AllReduce {
 /// The candidates: how many of the inner dimensions are NCCL's.
 class Candidates {
  public:
-  Candidates(Ranks& ranks, Net& net, std::vector<Bucket> buckets, const NcclApi& api)
+  Candidates(Ranks& ranks, Net& net, Buckets buckets, const NcclApi& api)
       : ranks_(ranks),
         net_(net),
         buckets_(std::move(buckets)),
@@ -126,8 +126,8 @@ class Candidates {
     for (size_t count = least(); count <= connected_.size(); ++count) {
       const std::unique_ptr<BucketSum> sums = make(count);
       const double seconds = measure(ranks_.gradients(), [&] {
-        for (size_t b = 0; b < buckets_.size(); ++b) sums->complete(b);
-        for (size_t b = 0; b < buckets_.size(); ++b) sums->sum(b);
+        for (const BucketId b : buckets_.ids()) sums->complete(b);
+        for (const BucketId b : buckets_.ids()) sums->sum(b);
       });
       notes_.push_back(str(sums->describe(), ": ", std::round(seconds * 1e6) / 1e3, " ms for all buckets"));
       if (seconds < least_seconds) least_seconds = seconds, fastest = count;
@@ -137,7 +137,7 @@ class Candidates {
 
   Ranks& ranks_;
   Net& net_;
-  std::vector<Bucket> buckets_;
+  Buckets buckets_;
   const NcclApi& api_;
   std::vector<Dimension> dimensions_;
   bool compresses_;
@@ -148,7 +148,7 @@ class Candidates {
 
 }  // namespace
 
-std::unique_ptr<BucketSum> sum_by_nccl(Ranks& ranks, Net& net, std::vector<Bucket> buckets, const NcclApi& api) {
+std::unique_ptr<BucketSum> sum_by_nccl(Ranks& ranks, Net& net, Buckets buckets, const NcclApi& api) {
   const std::vector<std::string>& hosts = ranks.topology().hosts;
   Dimension all{"all", std::vector<int>(hosts.size()), ranks.rank(), false};
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
@@ -160,7 +160,7 @@ std::unique_ptr<BucketSum> sum_by_nccl(Ranks& ranks, Net& net, std::vector<Bucke
                                    std::move(notes));
 }
 
-std::unique_ptr<BucketSum> sum_by_dimension(Ranks& ranks, Net& net, std::vector<Bucket> buckets, const NcclApi& api) {
+std::unique_ptr<BucketSum> sum_by_dimension(Ranks& ranks, Net& net, Buckets buckets, const NcclApi& api) {
   return Candidates(ranks, net, std::move(buckets), api).best();
 }
 

@@ -21,7 +21,7 @@ Span span_of(const Bucket& bucket, DType type) {
 }
 
 /// What is left for `between`, at most.
-size_t staged_bytes(const std::vector<Bucket>& buckets, DType type, const std::vector<NcclDimension>& dimensions) {
+size_t staged_bytes(const Buckets& buckets, DType type, const std::vector<NcclDimension>& dimensions) {
   size_t most = 0;
   for (const Bucket& bucket : buckets) {
     Span span = span_of(bucket, type);
@@ -33,8 +33,8 @@ size_t staged_bytes(const std::vector<Bucket>& buckets, DType type, const std::v
 
 }  // namespace
 
-NcclSum::NcclSum(Net& net, std::vector<Bucket> buckets, std::vector<NcclDimension> dimensions,
-                 std::unique_ptr<AllReduce> between, NcclPatience patience, std::vector<std::string> notes)
+NcclSum::NcclSum(Net& net, Buckets buckets, std::vector<NcclDimension> dimensions, std::unique_ptr<AllReduce> between,
+                 NcclPatience patience, std::vector<std::string> notes)
     : BucketSum(std::move(buckets)),
       net_(net),
       type_(net.options().dtype),
@@ -63,16 +63,16 @@ bool NcclSum::ended() noexcept {
   }
 }
 
-void NcclSum::complete(size_t bucket) { progress_[bucket].complete = net_.stream().record(); }
+void NcclSum::complete(BucketId bucket) { progress_[bucket].complete = net_.stream().record(); }
 
-void NcclSum::deliver(size_t bucket) { net_.stream().wait(progress_[bucket].summed); }
+void NcclSum::deliver(BucketId bucket) { net_.stream().wait(progress_[bucket].summed); }
 
-void NcclSum::sum(size_t bucket) {
+void NcclSum::sum(BucketId bucket) {
   try {
-    if (bucket == 0) enqueued_ = first_open_ = 0;
+    if (bucket == BucketId(0)) next_ = first_open_ = bucket;
     if (!under_way()) moved_ = Clock::now();
     enqueue(bucket);
-    if (bucket + 1 < buckets_.size()) return;
+    if (bucket + 1 < buckets_.end_id()) return;
     wait_for(*progress_[bucket].summed);
     for (const Progress& each : progress_) seconds_ += each.summed->ms_since(*each.begun) / 1000;
   } catch (...) {
@@ -81,7 +81,7 @@ void NcclSum::sum(size_t bucket) {
   }
 }
 
-void NcclSum::enqueue(size_t index) {
+void NcclSum::enqueue(BucketId index) {
   const Bucket& bucket = buckets_[index];
   const Span span = span_of(bucket, type_);
   const std::span<std::byte> tail = tail_of(bucket, type_);
@@ -92,7 +92,7 @@ void NcclSum::enqueue(size_t index) {
   reduce(span, 0);
   if (!tail.empty()) stream_->copy_to_host(tail_.get(), tail.data(), tail.size());
   progress.summed = stream_->record_timed();
-  enqueued_ = index + 1;
+  next_ = index + 1;
   bytes_ += static_cast<double>(span.bytes());
 }
 

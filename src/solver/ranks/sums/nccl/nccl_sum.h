@@ -26,15 +26,15 @@ class NcclSum : public BucketSum {
  public:
   /// `dimensions`: innermost first, at least one. `between`: over the ranks that hold the same part after those; null
   /// when there are none. The net is kept by reference.
-  NcclSum(Net& net, std::vector<Bucket> buckets, std::vector<NcclDimension> dimensions,
-          std::unique_ptr<AllReduce> between, NcclPatience patience, std::vector<std::string> notes);
+  NcclSum(Net& net, Buckets buckets, std::vector<NcclDimension> dimensions, std::unique_ptr<AllReduce> between,
+          NcclPatience patience, std::vector<std::string> notes);
   ~NcclSum() override;
 
   void* tail() const override { return tail_.get(); }
-  void complete(size_t bucket) override;
-  void sum(size_t bucket) override;
-  void deliver(size_t bucket) override;
-  bool under_way() const override { return first_open_ < enqueued_; }
+  void complete(BucketId bucket) override;
+  void sum(BucketId bucket) override;
+  void deliver(BucketId bucket) override;
+  bool under_way() const override { return first_open_ < next_; }
   void check() override;
   std::string describe() const override;
   std::vector<std::string> notes() const override;
@@ -46,7 +46,7 @@ class NcclSum : public BucketSum {
     std::shared_ptr<Event> complete, begun, summed;
   };
 
-  void enqueue(size_t bucket);
+  void enqueue(BucketId bucket);
   void reduce(const Span& span, size_t depth);
   void reduce_between(const Span& span);
   void wait_for(Event& event);
@@ -63,9 +63,9 @@ class NcclSum : public BucketSum {
   std::vector<std::string> notes_;
   std::shared_ptr<void> tail_, staging_;
   std::unique_ptr<Stream> stream_;  ///< goes before the memory that its work may still use
-  std::vector<Progress> progress_;
-  size_t enqueued_ = 0, first_open_ = 0;  ///< buckets of this round; the reducer's
-  Clock::time_point moved_;               ///< when first_open_ last grew, or grew from nothing under way
+  IdVector<BucketId, Progress> progress_;
+  BucketId next_{0}, first_open_{0};  ///< of this round: to be enqueued, to end; the reducer's
+  Clock::time_point moved_;           ///< when first_open_ last grew, or grew from nothing under way
   double seconds_ = 0, bytes_ = 0;
 };
 
