@@ -12,6 +12,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "tensor/dtype.h"
 
@@ -69,6 +71,14 @@ class Communicator {
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   /// `all` receives size() x bytes, in the order of ranks.
   virtual void all_gather(const void* mine, size_t bytes, void* all) = 0;
+  /// The values of all ranks, in their order.
+  template <typename T>
+  std::vector<T> gather(const T& mine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<size_t>(size()));
+    all_gather(&mine, sizeof mine, all.data());
+    return all;
+  }
   /// Sums `count` elements over the ranks in place, by the library's own algorithm.
   virtual void all_reduce(void* data, int64_t count, DType type) = 0;
   /// True when that takes the memory of devices with such kernels (Device::kernel_kind()), too: all but "cuda" work in

@@ -4,7 +4,7 @@
 #include "comm/topology.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -31,9 +31,9 @@ std::vector<std::vector<int>> ranks_by_host(const std::vector<std::string>& host
   return found;
 }
 
-bool on_one_host(const std::vector<int>& ranks, const std::vector<std::string>& hosts) {
-  const auto host = [&](int rank) { return hosts[static_cast<size_t>(rank)]; };
-  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return host(rank) == host(ranks.front()); });
+bool on_one_host(const std::vector<int>& ranks, const Topology& topology) {
+  const std::string& first = topology.host_of(ranks.front());
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return topology.host_of(rank) == first; });
 }
 
 /// IBM's rule: rank x*S + s is member x of group s.
@@ -68,19 +68,17 @@ std::vector<int> dims_of_hosts(const std::vector<std::string>& hosts) {
 /// What is amiss when groups of X ranks by the rule do not lie within hosts. `followed`: the groups follow the hosts.
 std::string mismatch(const Topology& topology, const Groups& rule, bool followed) {
   std::string ranks, places;
-  const auto crossing =
-      std::find_if(rule.begin(), rule.end(), [&](auto& g) { return !on_one_host(g, topology.hosts); });
+  const auto crossing = std::find_if(rule.begin(), rule.end(), [&](auto& g) { return !on_one_host(g, topology); });
   for (const int rank : *crossing) {
     ranks += str(ranks.empty() ? "" : ",", rank);
-    places += str(places.empty() ? "" : ",", topology.hosts[static_cast<size_t>(rank)]);
+    places += str(places.empty() ? "" : ",", topology.host_of(rank));
   }
   std::string text = str("the ranks lie on other hosts than the dims ", dims_text(topology.dims),
                          " say: X should be within a host, and ranks ", ranks, " are on ", places, "; ",
                          followed ? "groups follow the hosts" : "X goes over the network");
   // The file wants whole hosts: with others there is none that fits.
   std::vector<std::string> names;
-  for (const auto& local : ranks_by_host(topology.hosts))
-    names.push_back(topology.hosts[static_cast<size_t>(local[0])]);
+  for (const auto& local : ranks_by_host(topology.hosts)) names.push_back(topology.host_of(local[0]));
   if (names.size() != rule.size()) {
     return str(text, ". It takes ", counted(static_cast<int64_t>(rule.size()), "host"), " of ",
                counted(topology.dims[0], "rank"), " to fit, not ", names.size());
@@ -107,7 +105,7 @@ std::vector<Dimension> dimensions_of(const Topology& topology, const Groups& gro
     found.push_back(std::move(dimension));
   }
   std::erase_if(found, [](const Dimension& dimension) { return dimension.ranks.size() == 1; });
-  for (Dimension& dimension : found) dimension.one_host = on_one_host(dimension.ranks, topology.hosts);
+  for (Dimension& dimension : found) dimension.one_host = on_one_host(dimension.ranks, topology);
   return found;
 }
 
@@ -120,12 +118,12 @@ Topology topology_of(const std::vector<std::string>& hosts, int rank, const DdlO
   topology.hosts = hosts;
   topology.dims = options.dims.empty() ? dims_of_hosts(hosts) : options.dims;
   const Groups rule = groups_by_rule(ranks, topology.dims[0]), real = groups_by_host(hosts, topology.dims[0]);
-  const bool fits = std::all_of(rule.begin(), rule.end(), [&](auto& group) { return on_one_host(group, hosts); });
+  const bool fits = std::all_of(rule.begin(), rule.end(), [&](auto& group) { return on_one_host(group, topology); });
   const bool follow = !fits && !real.empty();
   if (!fits && !options.dims.empty()) topology.warning = mismatch(topology, rule, follow);
   topology.dimensions = dimensions_of(topology, follow ? real : rule, rank);
   for (int other = 0; other < ranks; ++other) {
-    if (hosts[static_cast<size_t>(other)] != hosts[static_cast<size_t>(rank)]) continue;
+    if (topology.host_of(other) != topology.host_of(rank)) continue;
     if (other < rank) ++topology.local_rank;
     if (other != rank) ++topology.local_ranks;
   }
@@ -135,11 +133,10 @@ Topology topology_of(const std::vector<std::string>& hosts, int rank, const DdlO
 Topology find_topology(Communicator& world, const DdlOptions& options) {
   // HOST_NAME_MAX is 64 in Linux; a longer name would only be cut, on all ranks alike.
   constexpr size_t kLongest = 256;
-  std::vector<char> mine(kLongest), all(kLongest * static_cast<size_t>(world.size()));
+  std::array<char, kLongest> mine{};
   world.host().copy(mine.data(), kLongest - 1);
-  world.all_gather(mine.data(), kLongest, all.data());
   std::vector<std::string> hosts;
-  for (int rank = 0; rank < world.size(); ++rank) hosts.emplace_back(all.data() + static_cast<size_t>(rank) * kLongest);
+  for (const auto& host : world.gather(mine)) hosts.emplace_back(host.data());
   return topology_of(hosts, world.rank(), options);
 }
 

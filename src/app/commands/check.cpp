@@ -58,8 +58,8 @@ void check_fabric(Ranks& ranks, CheckReport& report) {
     if (large.slowest > kUneven * large.fastest) {
       report.warn({"  " + dimension.name,
                    str("its groups are uneven: the slowest, with rank ", large.slowest_rank, " on ",
-                       ranks.topology().hosts[static_cast<size_t>(large.slowest_rank)], ", takes ",
-                       large.slowest / large.fastest, " times as long as the fastest"),
+                       ranks.topology().host_of(large.slowest_rank), ", takes ", large.slowest / large.fastest,
+                       " times as long as the fastest"),
                    "look at that host's link, and which network is used (--mca btl_tcp_if_include)"});
     }
   }

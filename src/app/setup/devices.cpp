@@ -67,10 +67,10 @@ void log_gpus(Ranks& ranks, const GpuInfo& gpu) {
 
 /// The ranks on this one's host, in order, this one among them.
 std::vector<int> ranks_of_host(const Ranks& ranks) {
-  const std::vector<std::string>& hosts = ranks.topology().hosts;
+  const Topology& topology = ranks.topology();
   std::vector<int> mine;
   for (int rank = 0; rank < ranks.count(); ++rank) {
-    if (hosts[static_cast<size_t>(rank)] == hosts[static_cast<size_t>(ranks.rank())]) mine.push_back(rank);
+    if (topology.host_of(rank) == topology.host_of(ranks.rank())) mine.push_back(rank);
   }
   return mine;
 }
@@ -168,15 +168,15 @@ int DeviceChoice::choose(Ranks& ranks, const std::vector<GpuInfo>& gpus) const {
 
 /// Two ranks compute on one GPU one after the other: that is rarely meant.
 void DeviceChoice::refuse_sharing(Ranks& ranks, const std::string& pci_id) const {
-  const std::string place = ranks.topology().hosts[static_cast<size_t>(ranks.rank())] + " " + pci_id;
+  const std::string place = ranks.topology().host_of(ranks.rank()) + " " + pci_id;
   const std::vector<uint64_t> places = ranks.gather(hash_bytes(place));
   if (options_.share_gpu()) return;
   ranks.together([&] {
-    for (int rank = 0; rank < ranks.rank(); ++rank) {
-      if (places[static_cast<size_t>(rank)] != places[static_cast<size_t>(ranks.rank())]) continue;
-      throw Error(ErrorKind::kUsage, str("ranks ", rank, " and ", ranks.rank(), " would share GPU ", place),
-                  "start as many ranks per host as it has GPUs, or let them share with -share_gpu");
-    }
+    const auto me = places.begin() + ranks.rank(), other = std::find(places.begin(), me, *me);
+    if (other == me) return;
+    throw Error(ErrorKind::kUsage,
+                str("ranks ", other - places.begin(), " and ", ranks.rank(), " would share GPU ", place),
+                "start as many ranks per host as it has GPUs, or let them share with -share_gpu");
   });
 }
 

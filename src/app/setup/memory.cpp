@@ -110,7 +110,7 @@ MemoryOptions memory_options(const Options& options, Device& device, int process
 int processes_of_host(const Ranks& ranks) {
   if (ranks.alone()) return 1;
   const std::vector<std::string>& hosts = ranks.topology().hosts;
-  return static_cast<int>(std::count(hosts.begin(), hosts.end(), hosts[static_cast<size_t>(ranks.rank())]));
+  return static_cast<int>(std::count(hosts.begin(), hosts.end(), ranks.topology().host_of(ranks.rank())));
 }
 
 }  // namespace robusta

@@ -95,9 +95,7 @@ std::shared_ptr<SharedMemory> MpiCommunicator::allocate(size_t bytes) {
     error = thrown;
   }
   // Nobody reads before everybody has zeroed. A host may be short of memory where the others are not.
-  std::vector<char> failed(static_cast<size_t>(size_));
-  const char mine = error.has_value();
-  all_gather(&mine, sizeof mine, failed.data());
+  const std::vector<char> failed = gather(static_cast<char>(error.has_value()));
   if (error) throw *error;
   const auto first = std::find(failed.begin(), failed.end(), 1);
   if (first == failed.end()) return memory;

@@ -29,10 +29,10 @@ constexpr size_t kStaging = size_t{4} << 20;
 /// All ranks, those of a host side by side: then only two of them send over the network.
 Dimension all_ranks(const Communicator& world, const Topology& topology) {
   std::map<std::string, int> first;
-  for (int rank = 0; rank < world.size(); ++rank) first.try_emplace(topology.hosts[static_cast<size_t>(rank)], rank);
+  for (int rank = 0; rank < world.size(); ++rank) first.try_emplace(topology.host_of(rank), rank);
   Dimension all{"all", {}, 0, first.size() == 1};
   for (int rank = 0; rank < world.size(); ++rank) all.ranks.push_back(rank);
-  const auto host_of = [&](int rank) { return first.at(topology.hosts[static_cast<size_t>(rank)]); };
+  const auto host_of = [&](int rank) { return first.at(topology.host_of(rank)); };
   std::stable_sort(all.ranks.begin(), all.ranks.end(), [&](int a, int b) { return host_of(a) < host_of(b); });
   all.position = static_cast<int>(std::find(all.ranks.begin(), all.ranks.end(), world.rank()) - all.ranks.begin());
   return all;

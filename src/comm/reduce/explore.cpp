@@ -21,8 +21,7 @@ constexpr char kAsBefore[] = "-";  // remembered for sizes that were not tried
 
 /// Of the ranks' values the largest.
 double greatest(Communicator& world, double mine) {
-  std::vector<double> all(static_cast<size_t>(world.size()));
-  world.all_gather(&mine, sizeof mine, all.data());
+  const std::vector<double> all = world.gather(mine);
   return *std::max_element(all.begin(), all.end());
 }
 

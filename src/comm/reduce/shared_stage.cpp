@@ -25,9 +25,7 @@ void SharedStage::for_blocks(const Span& span, const Work& work) const {
 }
 
 void SharedStage::sum_block(const Span& block, std::byte* sums) const {
-  const auto of = [&](int member) {
-    return regions_->counterpart(block.data, group_.ranks[static_cast<size_t>(member)]);
-  };
+  const auto of = [&](int member) { return regions_->counterpart(block.data, group_.rank_of(member)); };
   const Span into{sums, block.count, block.type};
   add_into(into, of(0), of(1));
   for (int member = 2; member < group_.size(); ++member) add(into, of(member));

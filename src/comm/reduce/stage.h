@@ -46,10 +46,10 @@ struct Group {
   int position = 0;
 
   int size() const { return static_cast<int>(ranks.size()); }
-  /// The world's rank of the member `distance` places further on, around the ring.
-  int neighbour(int distance) const {
-    return ranks[static_cast<size_t>(((position + distance) % size() + size()) % size())];
-  }
+  /// The world's rank of a member.
+  int rank_of(int member) const { return ranks[static_cast<size_t>(member)]; }
+  /// That of the member `distance` places further on, around the ring.
+  int neighbour(int distance) const { return rank_of(((position + distance) % size() + size()) % size()); }
 };
 
 class Stage {

@@ -95,8 +95,8 @@ void ThreadCommunicator::all_reduce(void* data, int64_t count, DType type) {
 
 std::unique_ptr<Communicator> ThreadCommunicator::split(int colour, int key) {
   const Membership mine{colour, key, rank_};
-  std::vector<Membership> all(static_cast<size_t>(size())), group;
-  all_gather(&mine, sizeof mine, all.data());
+  const std::vector<Membership> all = gather(mine);
+  std::vector<Membership> group;
   std::copy_if(all.begin(), all.end(), std::back_inserter(group), [&](auto& each) { return each.colour == colour; });
   std::sort(group.begin(), group.end());
   std::vector<std::string> hosts;

@@ -61,14 +61,13 @@ void log_places(const Ranks& ranks, const std::vector<Place>& places) {
   LOG_INFO << ranks.count() << " ranks, " << topology.describe();
   if (!topology.warning.empty()) LOG_WARNING << topology.warning;
   for (const std::string& note : omp_notes()) LOG_INFO << note;
-  for (int rank = 0; rank < ranks.count(); ++rank) {
-    const Place& place = places[static_cast<size_t>(rank)];
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    const Place& place = places[rank];
     if (ranks.count() > kMostLines && place.local_rank > 0) continue;
     char label[32];
-    std::snprintf(label, sizeof label, "[MPI:%-4d]", rank);
-    LOG_INFO << label << "  name = " << topology.hosts[static_cast<size_t>(rank)] << ", local rank " << place.local_rank
-             << " of " << place.local_ranks << ", processors " << place.cores.str() << ", "
-             << counted(place.threads, "thread");
+    std::snprintf(label, sizeof label, "[MPI:%-4zu]", rank);
+    LOG_INFO << label << "  name = " << topology.hosts[rank] << ", local rank " << place.local_rank << " of "
+             << place.local_ranks << ", processors " << place.cores.str() << ", " << counted(place.threads, "thread");
     warn(place, label);
   }
 }

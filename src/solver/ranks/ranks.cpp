@@ -71,9 +71,7 @@ void Ranks::together(const std::function<void()>& work) {
   failed_together_ = true;
   // Only a job that ends pays for asking every rank.
   const Waiting waiting(*this);
-  std::vector<int> failed(static_cast<size_t>(count()));
-  const int mine = error ? 1 : 0;
-  control_->all_gather(&mine, sizeof mine, failed.data());
+  const std::vector<int> failed = control_->gather(error ? 1 : 0);
   const int first = static_cast<int>(std::find(failed.begin(), failed.end(), 1) - failed.begin());
   int code = error ? error->exit_code() : 0;
   std::string text = error ? error->what() : "";
@@ -147,12 +145,6 @@ bool Ranks::agree(uint64_t value) {
     if (sums[2 * i + 1] * count() != sums[2 * i] * sums[2 * i]) return false;
   }
   return true;
-}
-
-void Ranks::gather(const void* mine, size_t bytes, void* all) {
-  if (alone()) return;
-  const Waiting waiting(*this);
-  control_->all_gather(mine, bytes, all);
 }
 
 void Ranks::barrier() {

@@ -101,10 +101,9 @@ class Ranks {
   /// The values of all ranks, in order. O(ranks): not for every iteration.
   template <typename T>
   std::vector<T> gather(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    std::vector<T> values(static_cast<size_t>(count()), value);
-    gather(&value, sizeof value, values.data());
-    return values;
+    if (alone()) return {value};
+    const Waiting waiting(*this);
+    return control_->gather(value);
   }
   void barrier();
   /// For what the calls above cannot say. REQUIRES: not alone.
@@ -117,8 +116,6 @@ class Ranks {
   std::unique_ptr<AllReduce> make_all_reduce(size_t largest_bytes, const DdlOptions& options);
 
  private:
-  void gather(const void* mine, size_t bytes, void* all);
-
   Communicator* world_ = nullptr;
   LivenessWatch* watch_ = nullptr;
   bool failed_together_ = false;

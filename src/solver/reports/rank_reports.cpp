@@ -67,9 +67,7 @@ void RankReports::name_slowest(const std::vector<double>& computing) {
   slowest_name_ = named(slowest_.rank);
 }
 
-std::string RankReports::named(int rank) const {
-  return str(rank, " (", ranks_.topology().hosts[static_cast<size_t>(rank)], ')');
-}
+std::string RankReports::named(int rank) const { return str(rank, " (", ranks_.topology().host_of(rank), ')'); }
 
 void RankReports::dump(int done, const Speed& speed) {
   const std::vector<double> computing = gather_computing(ranks_, speed);

@@ -108,7 +108,7 @@ template <typename Use>
 void Timeline::for_each_piece(const Use& use) const {
   const int rank = ranks_.rank();
   // The names begin the array, so that every other line can begin with a comma.
-  const std::string host = ranks_.alone() ? host_name() : ranks_.topology().hosts[static_cast<size_t>(rank)];
+  const std::string host = ranks_.alone() ? host_name() : ranks_.topology().host_of(rank);
   std::string piece = (rank > 0 ? ",\n" : "") + trace_names(rank, host);
   const int64_t first = first_kept();
   int thread = 0;

@@ -19,7 +19,7 @@ struct Offer {
 };
 
 Offer offer_of(const Ranks& ranks, const Device& device, const NcclApi* api) {
-  const std::string host = ranks.topology().hosts[static_cast<size_t>(ranks.rank())], place = device.place();
+  const std::string host = ranks.topology().host_of(ranks.rank()), place = device.place();
   return {api ? api->version : 0, place.empty() ? 0 : hash_bytes(host + " " + place)};
 }
 
