@@ -66,18 +66,18 @@ TEST(ListeningTest, AChoiceOfInterfacesIsKept) {
 
 TEST(MessagesTest, NumbersThatAreNoPlacesAreRefused) {
   Beat beat;
-  beat.own.rank = beat.straggler.rank = 1;
-  EXPECT_TRUE(is_sane(beat, 1, 4));
+  beat.own.rank = beat.straggler.rank = RankId(1);
+  EXPECT_TRUE(is_sane(beat, RankId(1), 4));
   beat.youngest = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(is_sane(beat, 1, 4));
-  EXPECT_FALSE(is_sane(beat, 2, 4));
+  EXPECT_TRUE(is_sane(beat, RankId(1), 4));
+  EXPECT_FALSE(is_sane(beat, RankId(2), 4));
   const auto spoilt = [&](auto spoil) {
     Beat other = beat;
     spoil(other);
-    return is_sane(other, 1, 4);
+    return is_sane(other, RankId(1), 4);
   };
   for (const int32_t rank : {-1, 4, INT32_MAX, INT32_MIN}) {
-    EXPECT_FALSE(spoilt([&](Beat& b) { b.straggler.rank = rank; })) << rank;
+    EXPECT_FALSE(spoilt([&](Beat& b) { b.straggler.rank = RankId(rank); })) << rank;
   }
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.activity = static_cast<Activity>(4); }));
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.activity = static_cast<Activity>(-1); }));
@@ -86,7 +86,7 @@ TEST(MessagesTest, NumbersThatAreNoPlacesAreRefused) {
 
   Verdict verdict;
   verdict.code = 8;
-  verdict.rank = verdict.judge = verdict.last.rank = 3;
+  verdict.rank = verdict.judge = verdict.last.rank = RankId(3);
   EXPECT_TRUE(is_sane(verdict, 4));
   EXPECT_FALSE(is_sane(verdict, 3));
   const auto wrong = [&](auto spoil) {
@@ -94,8 +94,8 @@ TEST(MessagesTest, NumbersThatAreNoPlacesAreRefused) {
     spoil(other);
     return !is_sane(other, 4);
   };
-  EXPECT_TRUE(wrong([](Verdict& v) { v.rank = 4; }));
-  EXPECT_TRUE(wrong([](Verdict& v) { v.judge = -1; }));
+  EXPECT_TRUE(wrong([](Verdict& v) { v.rank = RankId(4); }));
+  EXPECT_TRUE(wrong([](Verdict& v) { v.judge = RankId::none(); }));
   EXPECT_TRUE(wrong([](Verdict& v) { v.code = 0; }));
   EXPECT_TRUE(wrong([](Verdict& v) { v.code = 256; }));
   EXPECT_TRUE(wrong([](Verdict& v) { v.fault = static_cast<Fault>(9); }));
@@ -110,7 +110,7 @@ struct Door {
               .sin_port = htons(listener.port()),
               .sin_addr = {htonl(INADDR_LOOPBACK)},
               .sin_zero = {}},
-        guests(std::move(listener), {.host = 0, .token = kToken, .ranks = {1}, .addresses = {}}) {}
+        guests(std::move(listener), {.host = RankId(0), .token = kToken, .ranks = {RankId(1)}, .addresses = {}}) {}
 
   /// Serves what comes within `seconds`.
   std::vector<Arrival> serve(double seconds) {
@@ -133,8 +133,8 @@ struct Door {
 /// Says hello with the token, waits for the welcome, and speaks.
 void call(Door& door, Link& link) {
   Hello hello;
-  hello.from = 1;
-  hello.to = 0;
+  hello.from = RankId(1);
+  hello.to = RankId(0);
   hello.token = kToken;
   link.queue(FrameType::kHello, &hello, sizeof hello);
   ASSERT_EQ(link.send(), Link::Outcome::kOpen);
@@ -163,7 +163,7 @@ TEST(GuestsTest, IdleOnesAreFewAndKeepNobodyOut) {
   call(door, link);
   const std::vector<Arrival> arrivals = door.serve(2);
   ASSERT_EQ(arrivals.size(), 1u);
-  EXPECT_EQ(arrivals[0].from, 1);
+  EXPECT_EQ(arrivals[0].from, RankId(1));
   EXPECT_EQ(arrivals[0].frames.size(), 1u);
   for (const int fd : idle) close(fd);
 }
@@ -194,8 +194,8 @@ TEST(GuestsTest, AWrongTokenIsTurnedAwayAtOnce) {
   Door door;
   for (const int wrong : {0, 15}) {
     Hello hello;
-    hello.from = 1;
-    hello.to = 0;
+    hello.from = RankId(1);
+    hello.to = RankId(0);
     hello.token = kToken;
     hello.token[static_cast<size_t>(wrong)] ^= 1;
     Link link(Descriptor(connect_to(door.place, false)));

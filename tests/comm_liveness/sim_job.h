@@ -24,19 +24,19 @@ class SimJob {
   SimJob(int hosts, int per_host, bool linked = true) {
     for (int rank = 0; rank < hosts * per_host; ++rank) names_.push_back("host" + std::to_string(rank / per_host));
     for (int rank = 0; rank < size(); ++rank) {
-      nodes.emplace_back(rank, find_neighbours(names_, rank), timing);
+      nodes.emplace_back(rank, find_neighbours(names_, RankId(rank)), timing);
     }
-    for (Node& node : nodes) node.state.start(now, linked ? node.links : std::vector<int>());
+    for (Node& node : nodes) node.state.start(now, linked ? node.links : std::vector<RankId>());
   }
 
   struct Node {
     Node(int rank, const Neighbours& neighbours, const Timing& timing)
-        : rank(rank), parent(neighbours.parent), links(neighbours.children), state(rank, neighbours, timing) {
-      if (parent >= 0) links.push_back(parent);
+        : rank(rank), links(neighbours.children), state(RankId(rank), neighbours, timing) {
+      if (neighbours.parent) links.push_back(neighbours.parent);
       sample.activity = Activity::kComputing;
     }
-    int rank, parent;
-    std::vector<int> links;
+    int rank;
+    std::vector<RankId> links;
     WatchState state;
     Sample sample;
     bool moves = true;     ///< its training thread goes on
@@ -46,7 +46,7 @@ class SimJob {
   };
 
   int size() const { return static_cast<int>(names_.size()); }
-  int host_of(int rank) const { return std::stoi(names_[static_cast<size_t>(rank)].substr(4)); }
+  int host_of(RankId rank) const { return std::stoi(names_[rank].substr(4)); }
 
   /// Packets to and from the host vanish; TCP delivers them when it is healed.
   void cut(int host) { cut_.insert(host); }
@@ -54,12 +54,13 @@ class SimJob {
 
   /// The process is gone; the kernel of its host tells its neighbours.
   void kill(int rank) {
-    nodes[static_cast<size_t>(rank)].dead = true;
-    for (int peer : nodes[static_cast<size_t>(rank)].links) wire_.push_back({now + 0.001, rank, peer, std::nullopt});
+    Node& node = nodes[static_cast<size_t>(rank)];
+    node.dead = true;
+    for (const RankId peer : node.links) wire_.push_back({now + 0.001, RankId(rank), peer, std::nullopt});
   }
   void crash_host(int host) {
     cut(host);
-    for (Node& node : nodes) node.dead |= host_of(node.rank) == host;
+    for (Node& node : nodes) node.dead |= host_of(RankId(node.rank)) == host;
   }
 
   void run(double seconds) {
@@ -95,7 +96,7 @@ class SimJob {
  private:
   struct Packet {
     double at;
-    int from, to;
+    RankId from, to;
     std::optional<std::variant<Beat, Verdict>> message;  ///< nothing: the connection's end
   };
 
@@ -107,7 +108,7 @@ class SimJob {
   void deliver() {
     std::deque<Packet> kept;
     for (const Packet& packet : std::exchange(wire_, {})) {
-      Node& to = nodes[static_cast<size_t>(packet.to)];
+      Node& to = nodes[packet.to.index()];
       if (to.dead || to.ended_at >= 0) continue;
       if (packet.at > now || to.stopped || crosses_cut(packet)) {
         kept.push_back(packet);
@@ -129,7 +130,7 @@ class SimJob {
       node.state.sample(node.sample, now);
       node.state.tick(now);
       for (const auto& outgoing : node.state.take_outgoing()) {
-        wire_.push_back({now + 0.01, node.rank, outgoing.peer, outgoing.message});
+        wire_.push_back({now + 0.01, RankId(node.rank), outgoing.peer, outgoing.message});
         ++messages;
         ++sent_by[node.rank];
       }
@@ -139,10 +140,10 @@ class SimJob {
 
   void end(Node& node) {
     node.ended_at = now;
-    for (int peer : node.links) wire_.push_back({now + 0.02, node.rank, peer, std::nullopt});
+    for (const RankId peer : node.links) wire_.push_back({now + 0.02, RankId(node.rank), peer, std::nullopt});
   }
 
-  std::vector<std::string> names_;
+  IdVector<RankId, std::string> names_;
   std::set<int> cut_;
   std::deque<Packet> wire_;
 };

@@ -10,36 +10,36 @@ namespace {
 
 using liveness::find_neighbours;
 using liveness::Neighbours;
+using liveness::RankId;
+using Hosts = IdVector<RankId, std::string>;
 
-std::vector<std::string> block_hosts(int hosts, int per_host) {
-  std::vector<std::string> names;
+Hosts block_hosts(int hosts, int per_host) {
+  Hosts names;
   for (int rank = 0; rank < hosts * per_host; ++rank) names.push_back("h" + std::to_string(rank / per_host));
   return names;
 }
 
 /// Every link is known at both ends, and every rank reaches rank 0 within the levels.
-void check_tree(const std::vector<std::string>& hosts) {
-  std::vector<Neighbours> all;
-  const int size = static_cast<int>(hosts.size());
-  for (int rank = 0; rank < size; ++rank) all.push_back(find_neighbours(hosts, rank));
-  const auto of = [&](int rank) -> const Neighbours& { return all[static_cast<size_t>(rank)]; };
+void check_tree(const Hosts& hosts) {
+  IdVector<RankId, Neighbours> all;
+  for (const RankId rank : hosts.ids()) all.push_back(find_neighbours(hosts, rank));
   int deepest = 0;
-  for (int rank = 0; rank < size; ++rank) {
-    int steps = 1, at = rank;
-    for (; of(at).parent >= 0; at = of(at).parent) ++steps;
-    EXPECT_EQ(at, 0);
+  for (const RankId rank : hosts.ids()) {
+    int steps = 1;
+    RankId at = rank;
+    for (; all[at].parent; at = all[at].parent) ++steps;
+    EXPECT_EQ(at, RankId(0));
     deepest = std::max(deepest, steps);
-    for (int child : of(rank).children) EXPECT_EQ(of(child).parent, rank);
-    for (int leaf : of(rank).leaves) EXPECT_TRUE(of(leaf).children.empty());
-    const int parent = of(rank).parent;
-    if (parent < 0) continue;
-    const auto& siblings = of(parent).children;
+    for (const RankId child : all[rank].children) EXPECT_EQ(all[child].parent, rank);
+    for (const RankId leaf : all[rank].leaves) EXPECT_TRUE(all[leaf].children.empty());
+    const RankId parent = all[rank].parent;
+    if (!parent) continue;
+    const auto& siblings = all[parent].children;
     EXPECT_EQ(std::count(siblings.begin(), siblings.end(), rank), 1);
-    const auto& remote = of(rank).remote;
-    EXPECT_EQ(std::count(remote.begin(), remote.end(), parent) == 1,
-              hosts[static_cast<size_t>(rank)] != hosts[static_cast<size_t>(parent)]);
+    const auto& remote = all[rank].remote;
+    EXPECT_EQ(std::count(remote.begin(), remote.end(), parent) == 1, hosts[rank] != hosts[parent]);
   }
-  EXPECT_EQ(of(0).levels, deepest);
+  EXPECT_EQ(all[RankId(0)].levels, deepest);
 }
 
 TEST(LivenessTreeTest, EveryRankIsLinkedToTheRoot) {
@@ -56,16 +56,16 @@ TEST(LivenessTreeTest, RanksDealtOutOverHosts) { check_tree({"a", "b", "c", "a",
 TEST(LivenessTreeTest, LinksStayFewInALargeJob) {
   const auto hosts = block_hosts(1024, 4);
   for (int rank : {0, 1, 4, 400, 4092, 4095}) {
-    const Neighbours links = find_neighbours(hosts, rank);
+    const Neighbours links = find_neighbours(hosts, RankId(rank));
     EXPECT_LE(links.children.size(), 3u + 8u);
     EXPECT_LE(links.levels, 6);
   }
 }
 
 TEST(LivenessTreeTest, HeirIsOnAnotherHostWhereThereIsOne) {
-  EXPECT_EQ(find_neighbours({"a", "a", "b", "b"}, 3).heir, 2);
-  EXPECT_EQ(find_neighbours({"a", "a"}, 0).heir, 1);
-  EXPECT_EQ(find_neighbours({"a"}, 0).heir, -1);
+  EXPECT_EQ(find_neighbours({"a", "a", "b", "b"}, RankId(3)).heir, RankId(2));
+  EXPECT_EQ(find_neighbours({"a", "a"}, RankId(0)).heir, RankId(1));
+  EXPECT_EQ(find_neighbours({"a"}, RankId(0)).heir, RankId::none());
 }
 
 }  // namespace

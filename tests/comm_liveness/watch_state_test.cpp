@@ -18,7 +18,7 @@ void expect_ended(const SimJob& job, double since, double seconds, Fault fault, 
   for (const auto& node : job.nodes) {
     if (node.dead || node.stopped || !node.state.verdict()) continue;
     EXPECT_EQ(node.state.verdict()->fault, fault) << node.rank;
-    EXPECT_EQ(node.state.verdict()->rank, rank) << node.rank;
+    EXPECT_EQ(node.state.verdict()->rank, RankId(rank)) << node.rank;
   }
 }
 
@@ -64,7 +64,7 @@ TEST(WatchStateTest, EveryCutHostEndsBothSidesInTime) {
     // Rank 0 reports, and so does the host next to it when they have lost each other: neither can know of the other.
     EXPECT_EQ(reporters, host <= 1 ? (std::vector<int>{0, 3}) : std::vector<int>{0});
     if (host > 0) {
-      EXPECT_EQ(job.nodes[0].state.verdict()->rank, 3 * host);
+      EXPECT_EQ(job.nodes[0].state.verdict()->rank, RankId(3 * host));
     }
     EXPECT_LE(job.reporters(Say::kLine).size(), static_cast<size_t>(kArity));
     EXPECT_EQ(job.nodes[static_cast<size_t>(3 * host)].state.verdict()->alone != 0, host <= 2)
@@ -312,7 +312,7 @@ TEST(WatchStateTest, OfSeveralErrorsAllAgreeOnTheCause) {
   job.run(3);
   for (const auto& node : job.nodes) {
     EXPECT_EQ(node.state.verdict()->code, 3) << node.rank;
-    EXPECT_EQ(node.state.verdict()->rank, 20) << node.rank;
+    EXPECT_EQ(node.state.verdict()->rank, RankId(20)) << node.rank;
   }
 }
 
@@ -330,7 +330,7 @@ TEST(WatchStateTest, TheRootKnowsWhoIsFurthestBehind) {
   for (auto& node : job.nodes) node.sample.iteration = 100 + node.rank % 7 + (node.rank == 41 ? -50 : 0);
   job.run(5);
   const Status last = job.nodes[0].state.straggler(job.now);
-  EXPECT_EQ(last.rank, 41);
+  EXPECT_EQ(last.rank, RankId(41));
   EXPECT_EQ(last.iteration, 100 + 41 % 7 - 50);
 }
 

@@ -25,11 +25,11 @@ void print(const std::string& text) {
 }
 
 /// A stopped process cannot end itself, and some launchers leave it behind.
-void kill_stopped(const Verdict& verdict, const Roster& roster, int mine) {
-  const Contact& me = roster[static_cast<size_t>(mine)];
-  const Contact& it = roster[static_cast<size_t>(verdict.rank)];
+void kill_stopped(const Verdict& verdict, const Roster& roster, RankId mine) {
+  const Contact& me = roster[mine];
+  const Contact& it = roster[verdict.rank];
   // A host is judged from elsewhere too, when it is cut off; then its ranks are well, and end by themselves.
-  const Contact& judge = roster[static_cast<size_t>(verdict.judge)];
+  const Contact& judge = roster[verdict.judge];
   const bool on_this_host = std::string(it.host) == me.host && std::string(judge.host) == me.host && it.pid != me.pid;
   if (verdict.fault != Fault::kSilent || !on_this_host) return;
   // Containers may share a host name and not the numbers of processes.
@@ -38,11 +38,11 @@ void kill_stopped(const Verdict& verdict, const Roster& roster, int mine) {
 
 }  // namespace
 
-Failure describe(const Verdict& verdict, const Roster& roster, int mine) {
-  const Contact& who = roster[static_cast<size_t>(verdict.rank)];
+Failure describe(const Verdict& verdict, const Roster& roster, RankId mine) {
+  const Contact& who = roster[verdict.rank];
   Failure failure;
   failure.code = verdict.code;
-  failure.rank = verdict.rank;
+  failure.rank = verdict.rank.number();
   failure.own = verdict.fault == Fault::kEnded && verdict.rank == mine;
   failure.host = who.host;
   failure.pid = who.pid;
@@ -52,7 +52,7 @@ Failure describe(const Verdict& verdict, const Roster& roster, int mine) {
   return failure;
 }
 
-LastWords::LastWords(const Verdict& verdict, Say say, const Roster& roster, int mine,
+LastWords::LastWords(const Verdict& verdict, Say say, const Roster& roster, RankId mine,
                      std::function<void(const Failure&)> on_failure) {
   std::promise<void> promise;
   done_ = promise.get_future();

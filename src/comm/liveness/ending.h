@@ -12,14 +12,14 @@
 
 namespace robusta::liveness {
 
-Failure describe(const Verdict& verdict, const Roster& roster, int mine);
+Failure describe(const Verdict& verdict, const Roster& roster, RankId mine);
 
 /// Runs on a thread of its own, which is left behind when it hangs: a full pipe or a lock that the training thread
 /// holds must not keep the process from ending.
 class LastWords {
  public:
   /// Kills the stopped rank if it is on this host, writes the exit file, prints what `say` asks for, calls the owner.
-  LastWords(const Verdict& verdict, Say say, const Roster& roster, int mine,
+  LastWords(const Verdict& verdict, Say say, const Roster& roster, RankId mine,
             std::function<void(const Failure&)> on_failure);
   bool spoken() const;
 

@@ -66,10 +66,10 @@ void Guests::accept(double now) {
 
 bool Guests::make_room(Address address) {
   if (guests_.size() < most_) return true;
-  const auto is_stranger = [this](const Guest& guest) { return guest.from < 0 && !is_known(guest.address); };
+  const auto is_stranger = [this](const Guest& guest) { return !guest.from && !is_known(guest.address); };
   auto oldest = std::find_if(guests_.begin(), guests_.end(), is_stranger);
   if (oldest == guests_.end() && is_known(address)) {
-    oldest = std::find_if(guests_.begin(), guests_.end(), [](const Guest& guest) { return guest.from < 0; });
+    oldest = std::find_if(guests_.begin(), guests_.end(), [](const Guest& guest) { return !guest.from; });
   }
   if (oldest == guests_.end()) return false;
   guests_.erase(oldest);
@@ -78,7 +78,7 @@ bool Guests::make_room(Address address) {
 
 Guests::Stay Guests::hear(Guest& guest, double now) {
   frames_.clear();
-  if (guest.from >= 0) {
+  if (guest.from) {
     outcome_ = guest.link.receive(frames_);
     if (!frames_.empty()) return Stay::kArrived;
     return outcome_ == Link::Outcome::kOpen ? Stay::kYes : Stay::kNo;

@@ -19,15 +19,15 @@ namespace robusta::liveness {
 
 /// Who may call, and where from.
 struct Invited {
-  int host = -1;  ///< the rank that listens
+  RankId host;  ///< the rank that listens
   Token token{};
-  std::set<int> ranks;
+  std::set<RankId> ranks;
   std::set<Address> addresses;  ///< of their hosts
 };
 
 /// A rank that has proved to be one, with what it said first.
 struct Arrival {
-  int from;
+  RankId from;
   Link link;
   std::vector<Frame> frames;
   Link::Outcome outcome;
@@ -48,7 +48,7 @@ class Guests {
     Link link;
     Address address;
     double since;
-    int from = -1;  ///< the rank that its hello named
+    RankId from = {};  ///< the rank that its hello named
   };
   enum class Stay { kYes, kNo, kArrived };
 

@@ -29,7 +29,7 @@ bool unpack(const Frame& frame, T& to) {
 /// Opens a talk: who calls whom, in which job.
 struct Hello {
   uint32_t magic = 0x52425354;
-  int32_t from = -1, to = -1;
+  RankId from, to;
   Token token{};
 };
 

@@ -52,7 +52,7 @@ bool LivenessWatch::peer_failed() const { return thread_ && thread_->failed.load
 LivenessWatch::Straggler LivenessWatch::straggler() const {
   if (!thread_) return {};
   const liveness::Status status = thread_->straggler();
-  return {status.rank, status.iteration, status.age, status.doing};
+  return {status.rank.number(), status.iteration, status.age, status.doing};
 }
 
 }  // namespace robusta

@@ -16,14 +16,14 @@ namespace {
 
 constexpr size_t kMaxRetired = 4;
 
-Invited invited(int rank, const Neighbours& neighbours, const Roster& roster) {
+Invited invited(RankId rank, const Neighbours& neighbours, const Roster& roster) {
   Invited result;
   result.host = rank;
-  result.token = roster[0].token;
+  result.token = roster[RankId(0)].token;
   result.ranks = {neighbours.children.begin(), neighbours.children.end()};
   result.addresses = {htonl(INADDR_LOOPBACK)};
-  for (const int child : neighbours.children) {
-    for (const NetworkAddress& its : addresses_of(roster[static_cast<size_t>(child)])) {
+  for (const RankId child : neighbours.children) {
+    for (const NetworkAddress& its : addresses_of(roster[child])) {
       result.addresses.insert(its.address);
     }
   }
@@ -32,7 +32,7 @@ Invited invited(int rank, const Neighbours& neighbours, const Roster& roster) {
 
 }  // namespace
 
-Mesh::Mesh(int rank, const Neighbours& neighbours, const Roster& roster, std::optional<Listener> listener,
+Mesh::Mesh(RankId rank, const Neighbours& neighbours, const Roster& roster, std::optional<Listener> listener,
            const Timing& timing)
     : rank_(rank),
       parent_(neighbours.parent),
@@ -40,15 +40,15 @@ Mesh::Mesh(int rank, const Neighbours& neighbours, const Roster& roster, std::op
       guests_(std::move(listener), invited(rank, neighbours, roster)),
       timeout_(timing.timeout),
       patience_(std::min(10.0, std::max(3 * timing.beat, timing.timeout / 6))) {
-  for (int child : neighbours.children) peers_[child];
-  if (parent_ < 0) return;
+  for (const RankId child : neighbours.children) peers_[child];
+  if (!parent_) return;
   peers_[parent_];
   Hello hello;
   hello.from = rank;
   hello.to = parent_;
-  hello.token = roster[0].token;
+  hello.token = roster[RankId(0)].token;
   const bool same_host = std::count(neighbours.remote.begin(), neighbours.remote.end(), parent_) == 0;
-  caller_.emplace(roster[static_cast<size_t>(parent_)], hello, same_host);
+  caller_.emplace(roster[parent_], hello, same_host);
 }
 
 void Mesh::wait(double now, double seconds, int wake) {
@@ -71,10 +71,10 @@ void Mesh::wait(double now, double seconds, int wake) {
 void Mesh::receive(WatchState& state, double now) {
   for (auto& [rank, peer] : peers_) serve_peer(rank, peer, state, now);
   for (Arrival& arrival : guests_.serve(now)) take_in(std::move(arrival), state, now);
-  if (parent_ >= 0) serve_parent(state, now);
+  if (parent_) serve_parent(state, now);
 }
 
-void Mesh::serve_peer(int rank, Peer& peer, WatchState& state, double now) {
+void Mesh::serve_peer(RankId rank, Peer& peer, WatchState& state, double now) {
   if (!peer.link || !std::exchange(peer.readable, false)) return;
   std::vector<Frame> frames;
   const Link::Outcome outcome = peer.link->receive(frames);
@@ -109,7 +109,7 @@ void Mesh::take_in(Arrival arrival, WatchState& state, double now) {
   if (arrival.outcome == Link::Outcome::kOver) end(arrival.from, state, now);
 }
 
-void Mesh::set_up(int rank, Link link, WatchState& state, double now) {
+void Mesh::set_up(RankId rank, Link link, WatchState& state, double now) {
   Peer& peer = peers_[rank];
   if (peer.over) return;
   link.keep_trying(2 * timeout_ + 60);
@@ -119,7 +119,7 @@ void Mesh::set_up(int rank, Link link, WatchState& state, double now) {
   peer.link->send();
 }
 
-void Mesh::hear(int rank, const Frame& frame, WatchState& state, double now) {
+void Mesh::hear(RankId rank, const Frame& frame, WatchState& state, double now) {
   Beat beat;
   Verdict verdict;
   const bool is_beat = frame.type == FrameType::kBeat && unpack(frame, beat) && is_sane(beat, rank, ranks_);
@@ -131,7 +131,7 @@ void Mesh::hear(int rank, const Frame& frame, WatchState& state, double now) {
   if (is_verdict) state.hear(rank, verdict, now);
 }
 
-void Mesh::end(int rank, WatchState& state, double now) {
+void Mesh::end(RankId rank, WatchState& state, double now) {
   peers_[rank].over = true;
   peers_[rank].link.reset();
   state.hear_end(rank, now);
@@ -154,8 +154,8 @@ void Mesh::queue(Link& link, const std::variant<Beat, Verdict>& message) {
     link.queue(FrameType::kVerdict, verdict, sizeof *verdict);
 }
 
-std::vector<int> Mesh::up() const {
-  std::vector<int> result;
+std::vector<RankId> Mesh::up() const {
+  std::vector<RankId> result;
   for (const auto& [rank, peer] : peers_) {
     if (peer.link) result.push_back(rank);
   }

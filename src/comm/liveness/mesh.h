@@ -23,7 +23,7 @@ namespace robusta::liveness {
 class Mesh {
  public:
   /// `listener`: for the children, where there are any.
-  Mesh(int rank, const Neighbours& neighbours, const Roster& roster, std::optional<Listener> listener,
+  Mesh(RankId rank, const Neighbours& neighbours, const Roster& roster, std::optional<Listener> listener,
        const Timing& timing);
 
   /// Sleeps until something arrives, `wake` becomes readable, or the time is over.
@@ -33,8 +33,8 @@ class Mesh {
   /// Sends what `state` has to say.
   void send(WatchState& state);
 
-  bool is_up(int peer) const { return peers_.at(peer).link.has_value(); }
-  std::vector<int> up() const;
+  bool is_up(RankId peer) const { return peers_.at(peer).link.has_value(); }
+  std::vector<RankId> up() const;
   /// Why the parent cannot be reached.
   std::string why_down() const { return caller_ ? caller_->why() : ""; }
 
@@ -51,18 +51,19 @@ class Mesh {
     bool over = false;
   };
   void serve_parent(WatchState& state, double now);
-  void serve_peer(int rank, Peer& peer, WatchState& state, double now);
+  void serve_peer(RankId rank, Peer& peer, WatchState& state, double now);
   void take_in(Arrival arrival, WatchState& state, double now);
-  void set_up(int rank, Link link, WatchState& state, double now);
-  void hear(int rank, const Frame& frame, WatchState& state, double now);
-  void end(int rank, WatchState& state, double now);
+  void set_up(RankId rank, Link link, WatchState& state, double now);
+  void hear(RankId rank, const Frame& frame, WatchState& state, double now);
+  void end(RankId rank, WatchState& state, double now);
   static void queue(Link& link, const std::variant<Beat, Verdict>& message);
 
-  int rank_, parent_, ranks_;
+  RankId rank_, parent_;
+  int ranks_;
   Guests guests_;
   double timeout_;
   double patience_;  ///< seconds of silence after which the parent is called anew
-  std::map<int, Peer> peers_;
+  std::map<RankId, Peer> peers_;
   std::optional<Caller> caller_;
   std::optional<Address> parent_address_;  ///< over which the parent was last reached
   std::vector<Link> retired_;  ///< replaced links to the parent, which closes them when it has taken the new one

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostCode = 255;  // of an exit code
 
-bool is_rank(int32_t rank, int ranks) { return rank >= 0 && rank < ranks; }
+bool is_rank(RankId rank, int ranks) { return rank && rank < RankId(ranks); }
 
 template <size_t bytes>
 bool ends(const char (&text)[bytes]) {
@@ -27,7 +27,7 @@ bool is_sane(const Status& status, int ranks) {
 
 }  // namespace
 
-bool is_sane(const Beat& beat, int sender, int ranks) {
+bool is_sane(const Beat& beat, RankId sender, int ranks) {
   return beat.own.rank == sender && is_sane(beat.own, ranks) && is_sane(beat.straggler, ranks) &&
          is_time(beat.youngest);
 }

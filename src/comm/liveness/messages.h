@@ -10,6 +10,8 @@
 #include <string>
 #include <type_traits>
 
+#include "comm/liveness/rank_id.h"
+
 namespace robusta::liveness {
 
 /// What a training thread says about itself.
@@ -31,7 +33,7 @@ void copy_text(char (&to)[bytes], const std::string& from) {
 }
 
 struct Status {
-  int32_t rank = -1;
+  RankId rank;
   Activity activity = Activity::kPausing;
   int64_t iteration = -1;  ///< -1: before the first
   double age = 0;          ///< seconds since the training thread last moved
@@ -57,10 +59,10 @@ enum class Fault : int32_t {
 /// Why the job ends.
 struct Verdict {
   Fault fault = Fault::kDied;
-  int32_t code = 0;    ///< exit code of every rank
-  int32_t rank = -1;   ///< the rank at fault; for a deadlock the one furthest behind
-  int32_t judge = -1;  ///< the rank that found it
-  int32_t alone = 0;   ///< the judge heard from no other host either: it may be the one that is cut off
+  int32_t code = 0;   ///< exit code of every rank
+  RankId rank;        ///< the rank at fault; for a deadlock the one furthest behind
+  RankId judge;       ///< the rank that found it
+  int32_t alone = 0;  ///< the judge heard from no other host either: it may be the one that is cut off
   int32_t padding = 0;
   int64_t last_sign = 0;  ///< when the rank last gave a sign of life, by the judge's clock (seconds since 1970)
   double quiet = 0;       ///< seconds from then to the verdict
@@ -70,7 +72,7 @@ struct Verdict {
 
 /// Whether what arrived can be meant: numbers of ranks of a job of `ranks`, known kinds, texts that end, times that are
 /// numbers. A beat has to be of its sender.
-bool is_sane(const Beat& beat, int sender, int ranks);
+bool is_sane(const Beat& beat, RankId sender, int ranks);
 bool is_sane(const Verdict& verdict, int ranks);
 
 static_assert(std::is_trivially_copyable_v<Beat> && std::is_trivially_copyable_v<Verdict>);

@@ -60,14 +60,13 @@ Contact own_contact(const Communicator& world) {
 }
 
 Roster gather_roster(Communicator& world, const Contact& mine) {
-  Roster roster(static_cast<size_t>(world.size()));
-  world.all_gather(&mine, sizeof mine, roster.data());
+  Roster roster;
+  for (const Contact& contact : world.gather(mine)) roster.push_back(contact);
   return roster;
 }
 
-std::vector<std::string> host_names(const Roster& roster) {
-  std::vector<std::string> names;
-  names.reserve(roster.size());
+IdVector<RankId, std::string> host_names(const Roster& roster) {
+  IdVector<RankId, std::string> names;
   for (const Contact& contact : roster) names.emplace_back(contact.host);
   return names;
 }

@@ -8,6 +8,7 @@
 
 #include "comm/communicator.h"
 #include "comm/liveness/interfaces.h"
+#include "comm/liveness/rank_id.h"
 
 namespace robusta::liveness {
 
@@ -30,7 +31,7 @@ struct Contact {
   Token token{};
 };
 
-using Roster = std::vector<Contact>;
+using Roster = IdVector<RankId, Contact>;
 
 /// What others have to know of this process; the token is rank 0's.
 Contact own_contact(const Communicator& world);
@@ -40,7 +41,7 @@ std::vector<NetworkAddress> addresses_of(const Contact& contact);
 /// Collective: tells all ranks of this one. O(ranks) memory.
 Roster gather_roster(Communicator& world, const Contact& mine);
 
-std::vector<std::string> host_names(const Roster& roster);
+IdVector<RankId, std::string> host_names(const Roster& roster);
 
 /// Start time of a process on this host, 0 when there is no such process.
 uint64_t process_start(int pid);

@@ -10,19 +10,19 @@ namespace {
 
 /// The hosts in order of appearance, each with its ranks.
 struct Hosts {
-  explicit Hosts(const std::vector<std::string>& names) : of_rank(names.size()) {
+  explicit Hosts(const IdVector<RankId, std::string>& names) : of_rank(names.size()) {
     std::unordered_map<std::string, size_t> seen;
-    for (size_t rank = 0; rank < names.size(); ++rank) {
+    for (const RankId rank : names.ids()) {
       const auto [place, is_new] = seen.try_emplace(names[rank], ranks.size());
       if (is_new) ranks.emplace_back();
       of_rank[rank] = place->second;
-      ranks[place->second].push_back(static_cast<int>(rank));
+      ranks[place->second].push_back(rank);
     }
   }
 
   size_t first_child(size_t host) const { return std::min(host * kArity + 1, ranks.size()); }
   size_t end_child(size_t host) const { return std::min(host * kArity + 1 + kArity, ranks.size()); }
-  int leader(size_t host) const { return ranks[host][0]; }
+  RankId leader(size_t host) const { return ranks[host][0]; }
   bool is_leaf(size_t host) const { return ranks[host].size() == 1 && first_child(host) == end_child(host); }
 
   int levels() const {
@@ -33,20 +33,20 @@ struct Hosts {
     return deepest + (crowded ? 1 : 0);
   }
 
-  int heir() const {
+  RankId heir() const {
     if (ranks.size() > 1) return leader(1);
-    return ranks[0].size() > 1 ? ranks[0][1] : -1;
+    return ranks[0].size() > 1 ? ranks[0][1] : RankId::none();
   }
 
-  std::vector<std::vector<int>> ranks;
-  std::vector<size_t> of_rank;
+  std::vector<std::vector<RankId>> ranks;
+  IdVector<RankId, size_t> of_rank;
 };
 
 }  // namespace
 
-Neighbours find_neighbours(const std::vector<std::string>& names, int rank) {
+Neighbours find_neighbours(const IdVector<RankId, std::string>& names, RankId rank) {
   const Hosts hosts(names);
-  const size_t host = hosts.of_rank[static_cast<size_t>(rank)];
+  const size_t host = hosts.of_rank[rank];
   Neighbours result;
   result.levels = hosts.levels();
   result.heir = hosts.heir();

@@ -8,21 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "comm/liveness/rank_id.h"
+
 namespace robusta::liveness {
 
 inline constexpr int kArity = 8;
 
 /// The links of one rank.
 struct Neighbours {
-  int parent = -1;            ///< -1: the root, rank 0
-  std::vector<int> children;  ///< in the order of ranks
-  std::vector<int> remote;    ///< those of parent and children that lie on other hosts
-  std::vector<int> leaves;    ///< those of the children that have no children
-  int levels = 1;             ///< of the whole tree, the root included
-  int heir = -1;              ///< the rank that reports when rank 0 is the one at fault; -1: a job of one rank
+  RankId parent;                 ///< none: the root, rank 0
+  std::vector<RankId> children;  ///< in the order of ranks
+  std::vector<RankId> remote;    ///< those of parent and children that lie on other hosts
+  std::vector<RankId> leaves;    ///< those of the children that have no children
+  int levels = 1;                ///< of the whole tree, the root included
+  RankId heir;                   ///< the rank that reports when rank 0 is the one at fault; none: a job of one rank
 };
 
 /// `hosts` names the host of each rank.
-Neighbours find_neighbours(const std::vector<std::string>& hosts, int rank);
+Neighbours find_neighbours(const IdVector<RankId, std::string>& hosts, RankId rank);
 
 }  // namespace robusta::liveness

@@ -45,11 +45,9 @@ std::string wall_time(int64_t seconds_since_1970) {
   return text;
 }
 
-const Contact& contact(const Roster& roster, int rank) { return roster.at(static_cast<size_t>(rank)); }
-
 /// "rank 5 on node3 (pid 4711)"
-std::string name(const Roster& roster, int rank) {
-  const Contact& who = contact(roster, rank);
+std::string name(const Roster& roster, RankId rank) {
+  const Contact& who = roster[rank];
   return str("rank ", rank, " on ", who.host, " (pid ", who.pid, ")");
 }
 
@@ -82,11 +80,10 @@ std::string doing(const Status& last) {
 std::string ranks_of_host(const Roster& roster, const std::string& host) {
   std::string text;
   int count = 0;
-  const int size = static_cast<int>(roster.size());
-  for (int first = 0; first < size; ++first) {
-    if (contact(roster, first).host != host) continue;
-    int last = first;
-    while (last + 1 < size && contact(roster, last + 1).host == host) ++last;
+  for (RankId first(0); first < roster.end_id(); ++first) {
+    if (roster[first].host != host) continue;
+    RankId last = first;
+    while (roster.contains(last + 1) && roster[last + 1].host == host) ++last;
     text += (text.empty() ? "" : ", ") + (first == last ? str(first) : str(first, "-", last));
     count += last - first + 1;
     first = last;
@@ -122,21 +119,21 @@ std::string one_line(const Verdict& verdict, const Roster& roster) {
 }
 
 std::string report(const Verdict& verdict, const Roster& roster) {
-  const std::string host = contact(roster, verdict.rank).host;
+  const std::string host = roster[verdict.rank].host;
   std::string text = str(program(), ": error: ", one_line(verdict, roster), "\n");
   text += str("  last known  ", doing(verdict.last), "\n");
   text += str("  last sign   ", wall_time(verdict.last_sign), ", ", seconds(verdict.quiet), " before this report\n");
   text += str("  its host    ", host, " has ", ranks_of_host(roster, host), "\n");
   text += str("  found by    ", name(roster, verdict.judge), "\n");
   if (verdict.alone) {
-    text += str("  but         all other hosts fell silent together: rather ", contact(roster, verdict.judge).host,
-                " is cut off\n");
+    text +=
+        str("  but         all other hosts fell silent together: rather ", roster[verdict.judge].host, " is cut off\n");
   }
   text += str("  to do       ", advice(verdict, host), "; go on from the last snapshot with -snapshot auto\n");
   return text + str("All ", roster.size(), " ranks end with code ", verdict.code, ".\n");
 }
 
-std::string short_line(const Verdict& verdict, const Roster& roster, int mine) {
+std::string short_line(const Verdict& verdict, const Roster& roster, RankId mine) {
   return str(program(), ": error: ", name(roster, mine), " ends with code ", verdict.code,
              ", because it has lost the way to rank 0: ", one_line(verdict, roster),
              verdict.alone ? "; all other hosts fell silent together, so this one is cut off\n" : "\n");

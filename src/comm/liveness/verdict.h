@@ -20,6 +20,6 @@ std::string one_line(const Verdict& verdict, const Roster& roster);
 std::string report(const Verdict& verdict, const Roster& roster);
 
 /// For a rank that `mine` says has lost its way to rank 0.
-std::string short_line(const Verdict& verdict, const Roster& roster, int mine);
+std::string short_line(const Verdict& verdict, const Roster& roster, RankId mine);
 
 }  // namespace robusta::liveness

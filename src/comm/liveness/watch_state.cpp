@@ -26,27 +26,27 @@ bool is_behind(const Status& a, const Status& b) {
   return key(a) < key(b);
 }
 
-bool contains(const std::vector<int>& ranks, int rank) {
+bool contains(const std::vector<RankId>& ranks, RankId rank) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
 }  // namespace
 
-WatchState::WatchState(int rank, Neighbours neighbours, const Timing& timing)
+WatchState::WatchState(RankId rank, Neighbours neighbours, const Timing& timing)
     : rank_(rank), neighbours_(std::move(neighbours)), timing_(timing) {
-  if (neighbours_.parent >= 0) links_[neighbours_.parent];
-  for (int child : neighbours_.children) links_[child];
+  if (neighbours_.parent) links_[neighbours_.parent];
+  for (const RankId child : neighbours_.children) links_[child];
   for (auto& [peer, link] : links_) link.beat.own.rank = link.beat.straggler.rank = peer;
   own_.limit = kNever;
 }
 
-void WatchState::start(double now, const std::vector<int>& connected) {
+void WatchState::start(double now, const std::vector<RankId>& connected) {
   started_ = true;
   last_tick_ = next_beat_ = moved_at_ = now;
   for (auto& [peer, link] : links_) link.heard_at = contains(connected, peer) ? now : now + timing_.connect;
 }
 
-void WatchState::hear(int peer, const Beat& beat, double now) {
+void WatchState::hear(RankId peer, const Beat& beat, double now) {
   Link& link = links_.at(peer);
   note_heard(link, now);
   link.beat_at = now;
@@ -54,7 +54,7 @@ void WatchState::hear(int peer, const Beat& beat, double now) {
   detect_termination(now);
 }
 
-void WatchState::hear(int peer, const Verdict& verdict, double now) {
+void WatchState::hear(RankId peer, const Verdict& verdict, double now) {
   note_heard(links_.at(peer), now);
   adopt(verdict, peer, now);
 }
@@ -65,7 +65,7 @@ void WatchState::note_heard(Link& link, double now) {
   link.heard_at = now;
 }
 
-void WatchState::hear_end(int peer, double now) {
+void WatchState::hear_end(RankId peer, double now) {
   Link& link = links_.at(peer);
   if (link.ended) return;
   link.ended = true;
@@ -92,7 +92,7 @@ void WatchState::announce(int code, const std::string& text, double now) {
   verdict.last_sign = std::time(nullptr);
   verdict.last = own_status(now);
   copy_text(verdict.text, text);
-  adopt(verdict, -1, now);
+  adopt(verdict, RankId::none(), now);
 }
 
 void WatchState::finish(double now) {
@@ -133,12 +133,12 @@ void WatchState::judge_neighbours(double now) {
     const double quiet = now - link.heard_at;
     if (link.ended || quiet <= timing_.timeout) continue;
     // Whoever hears nobody has lost the way to rank 0, whichever link ran out first.
-    accuse_silent(neighbours_.parent >= 0 && is_alone(now) ? neighbours_.parent : peer, now);
+    accuse_silent(neighbours_.parent && is_alone(now) ? neighbours_.parent : peer, now);
     return;
   }
 }
 
-void WatchState::accuse_silent(int peer, double now) {
+void WatchState::accuse_silent(RankId peer, double now) {
   const Link& link = links_.at(peer);
   Status last = link.beat.own;
   last.age += link.beat_at < 0 ? 0 : now - link.beat_at;
@@ -153,7 +153,7 @@ void WatchState::judge_self(double now) {
 }
 
 void WatchState::judge_all(double now) {
-  if (neighbours_.parent >= 0) return;
+  if (neighbours_.parent) return;
   // A rank that moved just now is known here only after its beat has climbed the tree.
   const double still = youngest(now);
   if (still == kNever || still <= timing_.timeout + (neighbours_.levels + 1) * timing_.beat) return;
@@ -170,10 +170,10 @@ void WatchState::accuse(Fault fault, const Status& last, double quiet, double no
   verdict.last_sign = std::time(nullptr) - static_cast<int64_t>(quiet);
   verdict.quiet = quiet;
   verdict.last = last;
-  adopt(verdict, -1, now);
+  adopt(verdict, RankId::none(), now);
 }
 
-void WatchState::adopt(const Verdict& verdict, int from, double now) {
+void WatchState::adopt(const Verdict& verdict, RankId from, double now) {
   if (ceased_ || done_ || ends(now) || (verdict_ && !is_better(verdict, *verdict_))) return;
   if (!verdict_) ends_at_ = now + timing_.grace;
   verdict_ = verdict;
@@ -184,10 +184,10 @@ void WatchState::adopt(const Verdict& verdict, int from, double now) {
 
 void WatchState::detect_termination(double now) {
   if (done_ || verdict_ || !subtree_finished()) return;
-  const bool is_root = neighbours_.parent < 0;
+  const bool is_root = !neighbours_.parent;
   if (is_root || links_.at(neighbours_.parent).beat.finished) {
     done_ = true;
-    for (int child : neighbours_.children) outgoing_.push_back({child, beat_for(child, now)});
+    for (const RankId child : neighbours_.children) outgoing_.push_back({child, beat_for(child, now)});
   } else if (!subtree_told_) {
     subtree_told_ = true;
     outgoing_.push_back({neighbours_.parent, beat_for(neighbours_.parent, now)});
@@ -200,7 +200,7 @@ void WatchState::send_beats(double now) {
   }
 }
 
-Beat WatchState::beat_for(int peer, double now) const {
+Beat WatchState::beat_for(RankId peer, double now) const {
   Beat beat;
   beat.own = own_status(now);
   beat.straggler = straggler(now);
@@ -221,7 +221,7 @@ Status WatchState::own_status(double now) const {
 
 Status WatchState::straggler(double now) const {
   Status last = own_status(now);
-  for (int child : neighbours_.children) {
+  for (const RankId child : neighbours_.children) {
     const Link& link = links_.at(child);
     if (link.beat_at < 0) continue;
     Status other = link.beat.straggler;
@@ -235,7 +235,7 @@ double WatchState::youngest(double now) const {
   const double still = now - moved_at_;
   const bool excused = own_.activity == Activity::kPausing && still <= own_.limit;
   double result = finished_ ? kNever : excused ? 0 : still;
-  for (int child : neighbours_.children) {
+  for (const RankId child : neighbours_.children) {
     const Link& link = links_.at(child);
     result = std::min(result, link.beat_at < 0 ? 0 : link.beat.youngest + (now - link.beat_at));
   }
@@ -244,28 +244,28 @@ double WatchState::youngest(double now) const {
 
 bool WatchState::subtree_finished() const {
   return finished_ && std::all_of(neighbours_.children.begin(), neighbours_.children.end(),
-                                  [&](int child) { return links_.at(child).beat.finished != 0; });
+                                  [&](RankId child) { return links_.at(child).beat.finished != 0; });
 }
 
 /// Whether several other hosts fell silent together: then it is rather this one that is cut off.
 bool WatchState::is_alone(double now) const {
-  const auto is_quiet = [&](int peer) { return now - links_.at(peer).heard_at > timing_.timeout / 2; };
+  const auto is_quiet = [&](RankId peer) { return now - links_.at(peer).heard_at > timing_.timeout / 2; };
   return neighbours_.remote.size() > 1 && std::all_of(neighbours_.remote.begin(), neighbours_.remote.end(), is_quiet);
 }
 
 Say WatchState::say() const {
   if (!verdict_ || verdict_->fault == Fault::kEnded) return Say::kNothing;
-  if (rank_ == 0) return Say::kReport;
+  if (rank_ == RankId(0)) return Say::kReport;
   // Whoever lost its parent cannot count on rank 0 being told, or telling.
   if (verdict_->rank != neighbours_.parent || verdict_->judge != rank_) return Say::kNothing;
-  if (neighbours_.parent == 0 && rank_ == neighbours_.heir) return Say::kReport;
+  if (neighbours_.parent == RankId(0) && rank_ == neighbours_.heir) return Say::kReport;
   const bool other_host = contains(neighbours_.remote, neighbours_.parent);
   return verdict_->fault == Fault::kSilent && other_host ? Say::kLine : Say::kNothing;
 }
 
 std::vector<WatchState::Outgoing> WatchState::take_outgoing() { return std::exchange(outgoing_, {}); }
 
-std::vector<WatchState::Outgoing> WatchState::greeting(int peer, double now) const {
+std::vector<WatchState::Outgoing> WatchState::greeting(RankId peer, double now) const {
   std::vector<Outgoing> result;
   result.push_back({peer, beat_for(peer, now)});
   if (verdict_) result.push_back({peer, *verdict_});

@@ -39,18 +39,18 @@ enum class Say { kNothing, kLine, kReport };
 
 class WatchState {
  public:
-  WatchState(int rank, Neighbours neighbours, const Timing& timing);
+  WatchState(RankId rank, Neighbours neighbours, const Timing& timing);
 
   /// Judging begins; before it only a death is noticed. `connected` are the neighbours whose links are up.
-  void start(double now, const std::vector<int>& connected);
+  void start(double now, const std::vector<RankId>& connected);
   /// Judges nobody any more, and holds an end of a neighbour for no fault.
   void cease() { ceased_ = true; }
 
   /// A neighbour spoke.
-  void hear(int peer, const Beat& beat, double now);
-  void hear(int peer, const Verdict& verdict, double now);
+  void hear(RankId peer, const Beat& beat, double now);
+  void hear(RankId peer, const Verdict& verdict, double now);
   /// A neighbour's process closed the connection.
-  void hear_end(int peer, double now);
+  void hear_end(RankId peer, double now);
 
   void sample(const Sample& sample, double now);
   /// This rank ends by an error.
@@ -61,13 +61,13 @@ class WatchState {
   void tick(double now);
 
   struct Outgoing {
-    int peer;
+    RankId peer;
     std::variant<Beat, Verdict> message;
   };
   /// What is to be sent since the last call.
   std::vector<Outgoing> take_outgoing();
   /// What a neighbour whose link came up anew needs to know.
-  std::vector<Outgoing> greeting(int peer, double now) const;
+  std::vector<Outgoing> greeting(RankId peer, double now) const;
 
   double next_beat() const { return next_beat_; }
   const std::optional<Verdict>& verdict() const { return verdict_; }
@@ -92,25 +92,25 @@ class WatchState {
   void note_heard(Link& link, double now);
   void forgive_gap(double now);
   void judge_neighbours(double now);
-  void accuse_silent(int peer, double now);
+  void accuse_silent(RankId peer, double now);
   void judge_self(double now);
   void judge_all(double now);
   /// Takes over a verdict that is better than the one known, and passes it on to all but `from`.
-  void adopt(const Verdict& verdict, int from, double now);
+  void adopt(const Verdict& verdict, RankId from, double now);
   void accuse(Fault fault, const Status& last, double quiet, double now);
   /// When all of the subtree has finished: tells the parent, and the children once all ranks have.
   void detect_termination(double now);
   void send_beats(double now);
-  Beat beat_for(int peer, double now) const;
+  Beat beat_for(RankId peer, double now) const;
   Status own_status(double now) const;
   double youngest(double now) const;
   bool subtree_finished() const;
   bool is_alone(double now) const;
 
-  int rank_;
+  RankId rank_;
   Neighbours neighbours_;
   Timing timing_;
-  std::map<int, Link> links_;
+  std::map<RankId, Link> links_;
   std::vector<Outgoing> outgoing_;
   std::optional<Verdict> verdict_;
   Sample own_;

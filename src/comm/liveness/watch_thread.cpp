@@ -46,17 +46,17 @@ void check_listening(const Roster& roster) {
 }
 
 /// Where the children of this rank call.
-std::vector<Address> places_to_listen(const Neighbours& neighbours, const Roster& roster, int rank) {
+std::vector<Address> places_to_listen(const Neighbours& neighbours, const Roster& roster, RankId rank) {
   std::vector<std::vector<NetworkAddress>> callers;
-  for (const int child : neighbours.remote) {
-    if (child != neighbours.parent) callers.push_back(addresses_of(roster[static_cast<size_t>(child)]));
+  for (const RankId child : neighbours.remote) {
+    if (child != neighbours.parent) callers.push_back(addresses_of(roster[child]));
   }
   const bool callers_here = callers.size() < neighbours.children.size();
-  return listening_addresses(addresses_of(roster[static_cast<size_t>(rank)]), callers, callers_here, source_address);
+  return listening_addresses(addresses_of(roster[rank]), callers, callers_here, source_address);
 }
 
 /// Listens for the children, and enters in `mine` where.
-std::optional<Listener> listen_for(const Neighbours& neighbours, const Roster& roster, int rank, Contact& mine) {
+std::optional<Listener> listen_for(const Neighbours& neighbours, const Roster& roster, RankId rank, Contact& mine) {
   if (neighbours.children.empty()) return std::nullopt;
   const std::vector<Address> places = places_to_listen(neighbours, roster, rank);
   Listener listener(places);
@@ -124,23 +124,21 @@ void WatchThread::stop_thread() {
 
 /// Every rank reaches its parent, or all throw what the first that did not has to say.
 void WatchThread::connect(Communicator& world) {
-  const int parent = find_neighbours(host_names(roster_), rank_).parent;
+  const RankId parent = find_neighbours(host_names(roster_), rank_).parent;
   std::string why;
   {
     std::unique_lock lock(mutex_);
     const auto limit = std::chrono::duration<double>(options_.connect_s);
-    const bool reached = changed_.wait_for(lock, limit, [&] { return parent < 0 || mesh_->is_up(parent); });
+    const bool reached = changed_.wait_for(lock, limit, [&] { return !parent || mesh_->is_up(parent); });
     if (!reached) {
-      const Contact& me = roster_[static_cast<size_t>(rank_)];
-      const Contact& it = roster_[static_cast<size_t>(parent)];
+      const Contact& me = roster_[rank_];
+      const Contact& it = roster_[parent];
       why = str("rank ", rank_, " on ", me.host, " cannot reach rank ", parent, " on ", it.host, " within ",
                 options_.connect_s, " s (", mesh_->why_down(), ")");
     }
     state_->start(now_s(), mesh_->up());
   }
-  char failed = !why.empty();
-  std::vector<char> all(roster_.size());
-  world.all_gather(&failed, 1, all.data());
+  const std::vector<char> all = world.gather(static_cast<char>(!why.empty()));
   const auto first = std::find(all.begin(), all.end(), 1);
   if (first == all.end()) return;
   cease();
@@ -226,7 +224,7 @@ Failure WatchThread::announce_end(int code, const std::string& text) {
   // All ranks had finished, and none is left to be told.
   Failure failure;
   failure.code = code;
-  failure.rank = rank_;
+  failure.rank = rank_.number();
   failure.own = true;
   failure.line = text;
   return failure;

@@ -43,7 +43,7 @@ class WatchThread {
   void wake() const;
   double seconds_to_wait(double now) const;
 
-  int rank_;
+  RankId rank_;
   LivenessOptions options_;
   Timing timing_;
   Roster roster_;
