@@ -21,7 +21,7 @@ void read_ends(Ranks& ranks, const Net& net, uint64_t seed, int64_t batches) {
   const uint64_t rounds = std::max<uint64_t>(1, (static_cast<uint64_t>(batches) + count - 1) / count);
   const uint64_t first = static_cast<uint64_t>(ranks.rank()) * batch, last = first + (rounds - 1) * count * batch;
   for (const uint64_t position : {first, last}) {
-    const Pass pass{seed, position, last, net.batch(), nullptr};
+    const Pass pass{.seed = seed, .first_sample = position, .next_sample = last, .batch = net.batch()};
     for (const Node& node : net.graph().nodes) {
       if (!node.source) continue;
       try {

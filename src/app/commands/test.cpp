@@ -109,7 +109,10 @@ std::vector<double> score(Ranks& ranks, Net& net, int iterations) {
     if (mine < end) {
       ranks.doing("waiting for data", round == 0 ? Activity::kPausing : Activity::kComputing);
       const uint64_t first = static_cast<uint64_t>(mine) * batch;
-      const Pass pass{net.options().seed, first, first + static_cast<uint64_t>(ranks.count()) * batch, net.batch()};
+      const Pass pass{.seed = net.options().seed,
+                      .first_sample = first,
+                      .next_sample = first + static_cast<uint64_t>(ranks.count()) * batch,
+                      .batch = net.batch()};
       const double loss = net.forward(pass);
       own = flatten(loss, read_outputs(net));
     }

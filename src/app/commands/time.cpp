@@ -43,12 +43,12 @@ struct Times {
 Pass pass_number(const Net& net, int number) {
   const auto batch = static_cast<uint64_t>(net.batch());
   const uint64_t first = static_cast<uint64_t>(number) * batch;
-  return {net.options().seed, first, first + batch, net.batch()};
+  return {.seed = net.options().seed, .first_sample = first, .next_sample = first + batch, .batch = net.batch()};
 }
 
 /// At a learning rate of 0: it costs the same, and the net stays as it is.
 void run_update(Updater& updater) {
-  updater.begin({0, 0, 0.9, 0, true});
+  updater.begin({.momentum = 0.9, .hold = true});
   updater.finish();
 }
 

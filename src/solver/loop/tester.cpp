@@ -53,7 +53,12 @@ bool Tester::sum_batches(size_t index, double& loss, std::vector<OutputBlob>& su
   const int batches = training_.param().test_iter(static_cast<int>(index)), step = ranks.count();
   const auto batch = static_cast<uint64_t>(net.batch());
   const auto first_of = [&](int i) { return i < batches ? static_cast<uint64_t>(i) * batch : 0; };
-  const auto pass_of = [&](int i) { return Pass{training_.state.seed, first_of(i), first_of(i + step), net.batch()}; };
+  const auto pass_of = [&](int i) {
+    return Pass{.seed = training_.state.seed,
+                .first_sample = first_of(i),
+                .next_sample = first_of(i + step),
+                .batch = net.batch()};
+  };
   for (int i = ranks.rank(); i < batches; i += step) {
     if (ranks.alone() && interrupted()) return false;
     ranks.doing("waiting for the data of a test");

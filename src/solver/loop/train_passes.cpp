@@ -12,7 +12,11 @@ Pass TrainPasses::pass(int sub_iteration) const {
   const auto batch = static_cast<uint64_t>(training_.net.batch()), ranks = static_cast<uint64_t>(all.count());
   const uint64_t part = static_cast<uint64_t>(sub_iteration) * ranks + static_cast<uint64_t>(all.rank());
   const uint64_t first = training_.state.samples_seen + part * batch;
-  return {training_.state.seed, first, first + ranks * batch, training_.net.batch(), all.step_reduce()};
+  return {.seed = training_.state.seed,
+          .first_sample = first,
+          .next_sample = first + ranks * batch,
+          .batch = training_.net.batch(),
+          .ranks = all.step_reduce()};
 }
 
 double TrainPasses::forward(const Pass& pass, ParamGate* gate) {

@@ -31,8 +31,12 @@ struct Speed {
   }
   /// From `before`, an earlier value of the same sum, until now.
   Speed since(const Speed& before) const {
-    return {seconds - before.seconds, iterations - before.iterations, samples - before.samples,
-            waited - before.waited,   exposed - before.exposed,       reducing - before.reducing};
+    return {.seconds = seconds - before.seconds,
+            .iterations = iterations - before.iterations,
+            .samples = samples - before.samples,
+            .waited = waited - before.waited,
+            .exposed = exposed - before.exposed,
+            .reducing = reducing - before.reducing};
   }
 };
 
@@ -46,7 +50,12 @@ class SpeedMeter {
   /// Its gradients are there, after so many seconds of reductions. Returns the seconds since begin.
   double end(int64_t samples, double waited, double exposed = 0, double reducing = 0) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    const Speed iteration{seconds, 1, samples, waited - waited_at_start_, exposed, reducing};
+    const Speed iteration{.seconds = seconds,
+                          .iterations = 1,
+                          .samples = samples,
+                          .waited = waited - waited_at_start_,
+                          .exposed = exposed,
+                          .reducing = reducing};
     since_take_ += iteration;
     total_ += iteration;
     return seconds;

@@ -25,7 +25,8 @@ class TraceRecorder {
   void begin_step(const std::string& layer, bool backward) {
     end_step();
     if (!driver_.on()) return;
-    step_ = {steady_ns(), 0, layer.c_str(), 0, backward ? TraceKind::kBackward : TraceKind::kForward};
+    step_ = {
+        .begin = steady_ns(), .name = layer.c_str(), .kind = backward ? TraceKind::kBackward : TraceKind::kForward};
     in_step_ = true;
   }
   void end_step() {
@@ -38,13 +39,14 @@ class TraceRecorder {
   void waited_for_data(int64_t begin, double seconds) {
     constexpr double kShortest = 1e-6;  // else there was no wait, only a look
     if (!driver_.on() || seconds < kShortest) return;
-    driver_.add({begin, begin + static_cast<int64_t>(1e9 * seconds), "", 0, TraceKind::kDataWait});
+    const int64_t end = begin + static_cast<int64_t>(1e9 * seconds);
+    driver_.add({.begin = begin, .end = end, .kind = TraceKind::kDataWait});
   }
   /// The gradients of a bucket are complete.
   void posted(int bucket) {
     end_step();
     const int64_t now = steady_ns();
-    if (driver_.on()) driver_.add({now, now, "", bucket, TraceKind::kPosted});
+    if (driver_.on()) driver_.add({.begin = now, .end = now, .number = bucket, .kind = TraceKind::kPosted});
   }
 
   TraceRing& driver() { return driver_; }

@@ -64,7 +64,7 @@ class TraceSpan {
  public:
   TraceSpan(TraceRing* ring, TraceKind kind, int number, const char* name = "")
       : ring_(ring && ring->on() ? ring : nullptr) {
-    if (ring_) event_ = {steady_ns(), 0, name, number, kind};
+    if (ring_) event_ = {.begin = steady_ns(), .name = name, .number = number, .kind = kind};
   }
   ~TraceSpan() {
     if (!ring_) return;

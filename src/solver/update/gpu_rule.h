@@ -48,13 +48,13 @@ template <template <typename> class Element>
 UpdateEach<Element> update_each(const UpdateTask& task, const caffe::SolverParameter& settings) {
   using Each = UpdateEach<Element>;
   assert(task.dtype == DType::kF32);
-  Each each{Element<float>(task, settings),
-            DecayedGradient<float>(task, Element<float>::kTraits),
-            static_cast<const float*>(task.gradient),
-            static_cast<float*>(task.weights),
-            {},
-            task.count,
-            0};
+  Each each{.element = Element<float>(task, settings),
+            .decayed = DecayedGradient<float>(task, Element<float>::kTraits),
+            .gradient = static_cast<const float*>(task.gradient),
+            .w = static_cast<float*>(task.weights),
+            .h = {},
+            .count = task.count,
+            .in_packs = 0};
   bool packs = on_packs(each.gradient, each.w);
   for (int i = 0; i < Each::kHistories; ++i) {
     each.h[i] = static_cast<float*>(task.history[static_cast<size_t>(i)]);

@@ -85,7 +85,7 @@ Votes RankedUpdate::agree() {
   wait_for(last());
   double votes[kVotes];
   dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kVotes, votes); });
-  return {votes[0], votes[1], votes[2], votes[3], votes[4]};
+  return {.loss = votes[0], .not_finite = votes[1], .stop = votes[2], .snapshot = votes[3], .out_of_time = votes[4]};
 }
 
 void RankedUpdate::need(Param& param) {
