@@ -62,7 +62,7 @@ NetDef filter_net(const NetDef& net, const caffe::NetState& state) {
   *kept.param.mutable_state() = state;
   for (int i = 0; i < net.param.layer_size(); ++i) {
     const caffe::LayerParameter& layer = net.param.layer(i);
-    const LayerSource& source = net.sources[static_cast<size_t>(i)];
+    const LayerSource& source = net.source_of(i);
     if (layer.include_size() > 0 && layer.exclude_size() > 0)
       throw Error(ErrorKind::kConfig, "both include and exclude rules", "use rules of one kind")
           .in_field("exclude")

@@ -148,7 +148,7 @@ void IgnoredFieldWarnings::look_at(const NetDef& net) {
   });
   for (int i = 0; i < net.param.layer_size(); ++i) {
     walk(net.param.layer(i), "", "blobs", [&](const IgnoredField& field, const std::string& path) {
-      if (first(field)) warn(net.sources[static_cast<size_t>(i)].where(path), field);
+      if (first(field)) warn(net.source_of(i).where(path), field);
     });
   }
 }

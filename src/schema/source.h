@@ -38,6 +38,8 @@ struct NetDef {
   FieldLines fields;  ///< of the net itself: "name", "input", "force_backward", ...
 
   std::string where(std::string_view field = "") const { return where_in(file, 0, fields, field); }
+  LayerSource& source_of(int layer) { return sources[static_cast<size_t>(layer)]; }
+  const LayerSource& source_of(int layer) const { return sources[static_cast<size_t>(layer)]; }
 };
 
 struct SolverDef {

@@ -50,7 +50,7 @@ class Splitter {
     throw Error(ErrorKind::kConfig, cause, fix)
         .in_field(field)
         .in_layer(layer(i).name())
-        .at(net_.sources[static_cast<size_t>(i)].where(field));
+        .at(net_.source_of(i).where(field));
   }
 
   bool in_place(int i, int top) const {
@@ -97,7 +97,7 @@ class Splitter {
         fail(i, field, str("the layers form a cycle: ", cycle), "a layer reads only blobs made above it");
       fail(i, field,
            str("bottom \"", blob, "\" is made only later, by layer \"", layer(k).name(), "\" (",
-               net_.sources[static_cast<size_t>(k)].where(), ")"),
+               net_.source_of(k).where(), ")"),
            "move that layer up");
     }
     fail(i, field, str("unknown bottom blob \"", blob, "\"", did_you_mean(blob, {tops.begin(), tops.end()})),
@@ -143,7 +143,7 @@ class Splitter {
   void emit(int i, NetDef* out) {
     caffe::LayerParameter* copy = out->param.add_layer();
     *copy = layer(i);
-    out->sources.push_back(net_.sources[static_cast<size_t>(i)]);
+    out->sources.push_back(net_.source_of(i));
     for (int j = 0; j < copy->bottom_size(); ++j) {
       const TopId maker = source_.at({i, j});
       TopUse& use = uses_.at(maker);
@@ -169,7 +169,7 @@ class Splitter {
       split->add_top(str(split_name(id), "_", k));
       if (use.loss_weight != 0) split->add_loss_weight(k == 0 ? use.loss_weight : 0);
     }
-    const LayerSource& maker = net_.sources[static_cast<size_t>(id.layer)];
+    const LayerSource& maker = net_.source_of(id.layer);
     out->sources.push_back({maker.file, maker.line, {}});
   }
 

@@ -61,7 +61,7 @@ void upgrade_transform(NetDef* net, UpgradeNotes* notes) {
   bool moved = false;
   for (int i = 0; i < net->param.layers_size(); ++i) {
     V1* layer = net->param.mutable_layers(i);
-    LayerSource* source = &net->sources[static_cast<size_t>(i)];
+    LayerSource* source = &net->source_of(i);
     if (layer->type() == V1::DATA) moved |= move_transform_fields("data_param", layer, source);
     if (layer->type() == V1::IMAGE_DATA) moved |= move_transform_fields("image_data_param", layer, source);
     if (layer->type() == V1::WINDOW_DATA) moved |= move_transform_fields("window_data_param", layer, source);

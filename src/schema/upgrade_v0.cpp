@@ -138,7 +138,7 @@ void fold_padding(NetDef* net) {
     const auto fail = [&](const std::string& cause) {
       throw Error(ErrorKind::kConfig, cause, "give the convolution or pooling a `pad` of its own")
           .in_layer(name_of(padding))
-          .at(net->sources[static_cast<size_t>(i)].where());
+          .at(net->source_of(i).where());
     };
     if (padding.bottom_size() != 1 || padding.top_size() != 1) fail("a padding layer has one bottom and one top");
     bool used = false;
@@ -206,7 +206,7 @@ void upgrade_v0(NetDef* net, UpgradeNotes* notes) {
   upgraded.mutable_input_dim()->CopyFrom(net->param.input_dim());
   if (net->param.has_force_backward()) upgraded.set_force_backward(net->param.force_backward());
   for (int i = 0; i < net->param.layers_size(); ++i)
-    *upgraded.add_layers() = convert_layer(net->param.layers(i), &net->sources[static_cast<size_t>(i)], notes);
+    *upgraded.add_layers() = convert_layer(net->param.layers(i), &net->source_of(i), notes);
   net->param.Swap(&upgraded);
   notes->done.emplace_back("upgraded nested layers (V0) to V1");
 }

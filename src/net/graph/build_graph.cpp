@@ -46,7 +46,7 @@ class Builder {
     if (!param.has_phase()) param.set_phase(graph_.def.param.state().phase());
     LOG_INFO << "Creating Layer " << param.name();
     Node& node = graph_.nodes.emplace_back();
-    node.where = graph_.def.sources[static_cast<size_t>(index)];
+    node.where = graph_.def.source_of(index);
     node.layer = make_layer(param);
     node.layer->name_automatic_tops();
     *param.mutable_top() = node.layer->param().top();
@@ -157,7 +157,7 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
     try {
       builder.add_layer(i);
     } catch (Error& error) {
-      rethrow_at(std::move(error), graph.def.param.layer(i).name(), graph.def.sources[static_cast<size_t>(i)]);
+      rethrow_at(std::move(error), graph.def.param.layer(i).name(), graph.def.source_of(i));
     }
   }
   mark_gradients(graph, options);
