@@ -19,14 +19,14 @@ DirectSum::DirectSum(Net& net, Buckets buckets, std::unique_ptr<AllReduce> all_r
 
 void DirectSum::complete(BucketId bucket) { complete_[bucket] = net_.stream().record(); }
 
-void DirectSum::sum(BucketId index) {
-  const Bucket& bucket = buckets_[index];
+void DirectSum::sum(BucketId id) {
+  const Bucket& bucket = buckets_[id];
   const std::span<std::byte> tail = tail_of(bucket, type_);
   if (!tail.empty()) {
     stream_->copy_to_device(tail.data(), tail_.get(), tail.size());
     stream_->record()->wait();
   }
-  complete_[index]->wait();
+  complete_[id]->wait();
   net_.options().device->make_current();
   all_reduce_->sum(bucket.data, bucket.count, type_, bucket.tail);
   if (tail.empty()) return;

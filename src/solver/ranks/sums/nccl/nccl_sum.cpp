@@ -81,18 +81,18 @@ void NcclSum::sum(BucketId bucket) {
   }
 }
 
-void NcclSum::enqueue(BucketId index) {
-  const Bucket& bucket = buckets_[index];
+void NcclSum::enqueue(BucketId id) {
+  const Bucket& bucket = buckets_[id];
   const Span span = span_of(bucket, type_);
   const std::span<std::byte> tail = tail_of(bucket, type_);
-  Progress& progress = progress_[index];
+  Progress& progress = progress_[id];
   stream_->wait(progress.complete);
   progress.begun = stream_->record_timed();
   if (!tail.empty()) stream_->copy_to_device(tail.data(), tail_.get(), tail.size());
   reduce(span, 0);
   if (!tail.empty()) stream_->copy_to_host(tail_.get(), tail.data(), tail.size());
   progress.summed = stream_->record_timed();
-  next_ = index + 1;
+  next_ = id + 1;
   bytes_ += static_cast<double>(span.bytes());
 }
 
