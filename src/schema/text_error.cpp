@@ -14,7 +14,7 @@
 
 namespace robusta {
 
-using google::protobuf::Descriptor;
+using MessageType = google::protobuf::Descriptor;
 using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -83,7 +83,7 @@ std::string quoted(const std::string& said, int n) {
   return close == std::string::npos ? "" : said.substr(open + 1, close - open - 1);
 }
 
-const Descriptor* descend(const Descriptor* root, const std::vector<std::string>& path) {
+const MessageType* descend(const MessageType* root, const std::vector<std::string>& path) {
   for (const std::string& name : path) {
     const FieldDescriptor* field = root->FindFieldByName(name);
     if (!field || !field->message_type()) return nullptr;
@@ -92,7 +92,7 @@ const Descriptor* descend(const Descriptor* root, const std::vector<std::string>
   return root;
 }
 
-std::vector<std::string> field_names(const Descriptor* message) {
+std::vector<std::string> field_names(const MessageType* message) {
   std::vector<std::string> names;
   for (int i = 0; i < message->field_count(); ++i) names.push_back(message->field(i)->name());
   return names;
@@ -105,33 +105,33 @@ std::vector<std::string> value_names(const EnumDescriptor* values) {
 }
 
 /// A field at the top that says of which kind the file is. None: it says nothing.
-std::optional<Error> other_kind_of_file(const Descriptor* root, const std::string& field, const std::string& cause) {
+std::optional<Error> other_kind_of_file(const MessageType* root, const std::string& field, const std::string& cause) {
   const bool net = root == caffe::NetParameter::descriptor();
   const std::string wanted = net ? "a net is wanted here" : "a solver is wanted here";
   if (caffe::LabelMap::descriptor()->FindFieldByName(field)) {
     return Error(ErrorKind::kConfig, cause,
                  "this is a label map, which names classes (item { name, label, display_name }): " + wanted);
   }
-  const Descriptor* other = net ? caffe::SolverParameter::descriptor() : caffe::NetParameter::descriptor();
+  const MessageType* other = net ? caffe::SolverParameter::descriptor() : caffe::NetParameter::descriptor();
   if (!other->FindFieldByName(field)) return std::nullopt;
   return Error(ErrorKind::kConfig, cause, str("this is a field of ", net ? "solvers: " : "nets: ", wanted));
 }
 
-Error unknown_field(const Descriptor* root, const Place& place, const std::string& field) {
+Error unknown_field(const MessageType* root, const Place& place, const std::string& field) {
   const std::string inside = place.path.empty() ? "" : " in " + place.path.back();
   const std::string cause = str("unknown field \"", field, "\"", inside);
   if (place.path.empty()) {
     if (std::optional<Error> other = other_kind_of_file(root, field, cause)) return *other;
   }
-  const Descriptor* message = descend(root, place.path);
+  const MessageType* message = descend(root, place.path);
   if (std::optional<Error> known = refuse_known_field(message ? message->name() : "", field)) return *known;
   return Error(ErrorKind::kConfig, cause + (message ? did_you_mean(field, field_names(message)) : ""));
 }
 
-Error unknown_value(const Descriptor* root, const Place& place, const std::string& value, const std::string& name) {
+Error unknown_value(const MessageType* root, const Place& place, const std::string& value, const std::string& name) {
   if (std::optional<Error> known = refuse_known_value(name, value)) return *known;
   const std::string cause = str("\"", value, "\" is no value of ", name);
-  const Descriptor* message = descend(root, place.path);
+  const MessageType* message = descend(root, place.path);
   const FieldDescriptor* field = message ? message->FindFieldByName(name) : nullptr;
   if (!field || !field->enum_type()) return Error(ErrorKind::kConfig, cause);
   const std::vector<std::string> known = value_names(field->enum_type());
@@ -177,7 +177,7 @@ Error explain_parse_error(const Message& partial, const std::string& text, const
     if (begin != std::string::npos) at = begin;
   }
   const Place place = place_at(text, at);
-  const Descriptor* root = partial.GetDescriptor();
+  const MessageType* root = partial.GetDescriptor();
   const bool no_value = said.rfind("Unknown enumeration value of ", 0) == 0;
   Error error = no_field   ? unknown_field(root, place, culprit)
                 : no_value ? unknown_value(root, place, quoted(said, 0), quoted(said, 1))
