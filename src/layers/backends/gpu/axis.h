@@ -2,9 +2,6 @@
 /// For files named *_gpu.cpp.
 #pragma once
 
-#include <cfloat>
-#include <cmath>
-
 #include "device/gpu/divisor.h"
 #include "device/gpu/reduce.h"
 #include "layers/kit/axis_view.h"
@@ -50,33 +47,6 @@ void reduce_classes(Stream* stream, const AxisView& view, const Body& body) {
     reduce_rows(stream, view.positions(), view.classes, body);
   }
 }
-
-/// Of the scores of one position: the largest, and the sum of e^(score - largest).
-struct SoftmaxSum {
-  float largest, sum;
-  ROBUSTA_GPU float probability(float score) const { return ::expf(score - largest) / sum; }
-};
-
-/// Finds them in one pass (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"). A NaN or positive
-/// infinity makes the sum a NaN.
-template <typename T>
-struct SoftmaxSums {
-  using Sum = SoftmaxSum;
-  ClassIndex index;
-  const T* scores;
-  SoftmaxSum* sums;
-  ROBUSTA_GPU Sum zero() const { return {-FLT_MAX, 0}; }
-  ROBUSTA_GPU Sum term(int64_t position, int64_t c) const {
-    const float score = static_cast<float>(scores[index.element(position, c)]);
-    if (score <= FLT_MAX) return {score, 1};
-    return {-FLT_MAX, score - score};
-  }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const {
-    if (a.largest < b.largest) return {b.largest, b.sum + a.sum * ::expf(a.largest - b.largest)};
-    return {a.largest, a.sum + b.sum * ::expf(b.largest - a.largest)};
-  }
-  ROBUSTA_GPU void store(int64_t position, Sum sum) const { sums[position] = sum; }
-};
 
 }  // namespace ROBUSTA_GPU_TARGET
 }  // namespace robusta

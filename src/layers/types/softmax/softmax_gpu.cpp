@@ -1,41 +1,22 @@
 // Softmax on the GPU: first the largest score and the sum of exponentials of each position, in one pass over the
-// scores, then all elements. Backward has the same two steps, with the sums of p * dy.
+// scores, then all elements (backends/gpu/softmax.h). Backward, dx = y * (dy - sum of y * dy), has the same two steps.
 
-#include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/elementwise.h"
+#include "layers/backends/gpu/softmax.h"
 #include "layers/types/softmax/softmax.h"
 
 namespace robusta {
 namespace {
 
-/// p of each element, of the sums of its position.
-template <typename T>
-struct SoftmaxEach {
-  ClassIndex index;
-  const SoftmaxSum* sums;
-  const T* x;
-  T* y;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    int64_t position = i;
-    index.take_class(position);
-    y[i] = static_cast<T>(sums[position].probability(static_cast<float>(x[i])));
-  }
-};
-
 /// The sums of y * dy over the classes.
 template <typename T>
-struct SoftmaxDots {
-  using Sum = float;
+struct SoftmaxDots : ClassSums {
   ClassIndex index;
   const T *y, *dy;
-  float* dots;
-  ROBUSTA_GPU Sum zero() const { return 0; }
   ROBUSTA_GPU Sum term(int64_t position, int64_t c) const {
     const int64_t i = index.element(position, c);
     return static_cast<float>(y[i]) * static_cast<float>(dy[i]);
   }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
-  ROBUSTA_GPU void store(int64_t position, Sum sum) const { dots[position] = sum; }
 };
 
 /// dx = y * (dy - sum y * dy)
@@ -66,7 +47,7 @@ class SoftmaxGpu : public SoftmaxKernel {
     const T* x = run.bottoms[0].as<T>();
     auto* sums = static_cast<SoftmaxSum*>(run.scratch);
     reduce_classes(run.stream, view_, SoftmaxSums<T>{index, x, sums});
-    for_each(run.stream, count_, SoftmaxEach<T>{index, sums, x, run.tops[0].as<T>()});
+    for_each(run.stream, count_, SoftmaxProbability<T, T>{index, x, sums, run.tops[0].as<T>()});
   }
 
   void backward(const KernelRun& run) override {
@@ -74,7 +55,7 @@ class SoftmaxGpu : public SoftmaxKernel {
     const ClassIndex index(view_);
     const T *y = run.tops[0].as<T>(), *dy = run.top_diffs[0].as<T>();
     auto* dots = static_cast<float*>(run.scratch);
-    reduce_classes(run.stream, view_, SoftmaxDots<T>{index, y, dy, dots});
+    reduce_classes(run.stream, view_, SoftmaxDots<T>{{dots}, index, y, dy});
     for_each(run.stream, count_, SoftmaxSlopeEach<T>{index, dots, y, dy, run.bottom_diffs[0].as<T>()});
   }
 

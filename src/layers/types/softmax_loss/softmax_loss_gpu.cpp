@@ -4,9 +4,9 @@
 // largest score and the sum of each position. So a pass reads the scores twice and writes nothing of their size but the
 // gradient.
 
-#include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/loss.h"
+#include "layers/backends/gpu/softmax.h"
 #include "layers/types/softmax_loss/softmax_loss.h"
 
 namespace robusta {
@@ -34,36 +34,17 @@ struct SoftmaxLosses : JoinLosses {
   }
 };
 
-/// The second top.
-template <typename T>
-struct SoftmaxLossProbability {
-  ClassIndex index;
-  const T* scores;
-  const SoftmaxSum* sums;
-  float* p;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    int64_t position = i;
-    index.take_class(position);
-    p[i] = sums[position].probability(static_cast<float>(scores[i]));
-  }
-};
-
 /// The sums of p * dp over the classes.
 template <typename T>
-struct SoftmaxLossDots {
-  using Sum = float;
+struct SoftmaxLossDots : ClassSums {
   ClassIndex index;
   const T* scores;
   const float* dp;
-  const SoftmaxSum* sums;
-  float* dots;
-  ROBUSTA_GPU Sum zero() const { return 0; }
+  const SoftmaxSum* of_scores;
   ROBUSTA_GPU Sum term(int64_t position, int64_t c) const {
     const int64_t i = index.element(position, c);
-    return sums[position].probability(static_cast<float>(scores[i])) * dp[i];
+    return of_scores[position].probability(static_cast<float>(scores[i])) * dp[i];
   }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
-  ROBUSTA_GPU void store(int64_t position, Sum sum) const { dots[position] = sum; }
 };
 
 /// scale * (p * mass - target), as in softmax_loss_kernel.cpp, and p * (dp - dot) where the probabilities have a
@@ -111,7 +92,7 @@ class SoftmaxLossGpu : public Kernel {
                SoftmaxLosses<T>{{}, index, labels_.reader(run.bottoms[1].as<float>()), scores, sums(run), end});
     division_.agree(run, end);
     if (!two_tops_) return;
-    for_each(run.stream, count_, SoftmaxLossProbability<T>{index, scores, sums(run), run.tops[1].as<float>()});
+    for_each(run.stream, count_, SoftmaxProbability<T, float>{index, scores, sums(run), run.tops[1].as<float>()});
   }
 
   void check(const Pass& pass) override { labels_.check(pass); }
@@ -122,7 +103,7 @@ class SoftmaxLossGpu : public Kernel {
     const T* scores = run.bottoms[0].as<T>();
     const float* dp = two_tops_ ? run.top_diffs[1].as<float>() : nullptr;
     auto* dots = static_cast<float*>(run.scratch);
-    if (dp) reduce_classes(run.stream, view_, SoftmaxLossDots<T>{index, scores, dp, sums(run), dots});
+    if (dp) reduce_classes(run.stream, view_, SoftmaxLossDots<T>{{dots}, index, scores, dp, sums(run)});
     // Smoothing spreads over all scores of an item, not only over those of a position: see softmax_loss_kernel.cpp.
     const auto of_item = static_cast<float>(view_.classes * view_.inner);
     const float smoothing = layer_.label_smoothing(), other = smoothing / of_item;
