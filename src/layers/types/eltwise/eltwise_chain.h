@@ -29,7 +29,4 @@ struct EltwiseChain {
   }
 };
 
-/// Books what the kernels of a sum have in common. Returns the number of stored elements of each bottom.
-int64_t book_eltwise_sum(const KernelRequest& request, const EltwiseChain& chain, Booking& booking);
-
 }  // namespace robusta

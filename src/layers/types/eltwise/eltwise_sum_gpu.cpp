@@ -3,8 +3,8 @@
 #include "device/gpu/copy.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/weighted_sum.h"
-#include "layers/types/eltwise/eltwise_chain.h"
 #include "layers/types/eltwise/eltwise_gpu.h"
+#include "layers/types/eltwise/eltwise_sum.h"
 
 namespace robusta {
 namespace {
@@ -31,18 +31,12 @@ struct EltwiseGate {
 };
 
 template <typename T>
-class EltwiseSumGpu : public Kernel {
+class EltwiseSumGpu : public EltwiseSumKernel<GpuSumTerm<T>> {
+  using Base = EltwiseSumKernel<GpuSumTerm<T>>;
+  using Base::count_, Base::fused_, Base::plain_, Base::slope_, Base::terms_;
+
  public:
-  explicit EltwiseSumGpu(const KernelRequest& request) {
-    const EltwiseChain chain(request);
-    fused_ = bool{chain.relu};
-    plain_ = chain.eltwise->plain_sum();
-    if (fused_) slope_ = chain.relu->slope();
-    for (size_t b = 0; b < request.bottoms.size(); ++b) {
-      terms_.push_back({nullptr, chain.eltwise->coeff(static_cast<int>(b))});
-    }
-    count_ = book_eltwise_sum(request, chain, booking_);
-  }
+  using Base::Base;
   std::string describe() const override { return "gpu"; }
 
   void forward(const KernelRun& run) override {
@@ -52,6 +46,7 @@ class EltwiseSumGpu : public Kernel {
 
   void backward(const KernelRun& run) override {
     const T* first = nullptr;  // with factors of 1: the gradient that the others only copy
+    // With other factors bottom 0 comes last: its gradient may take the place of dy.
     for (size_t b = terms_.size(); b-- > 0;) {
       T* dx = run.bottom_diffs[b].as<T>();
       if (!dx) continue;
@@ -70,11 +65,6 @@ class EltwiseSumGpu : public Kernel {
     if (!fused_ && dx == dy && weight == 1) return;
     for_each_pack(run.stream, count_, EltwiseGate<T>{fused_ ? run.tops[0].as<T>() : nullptr, dy, slope_, weight, dx});
   }
-
-  bool fused_, plain_;
-  float slope_ = 1;
-  std::vector<GpuSumTerm<T>> terms_;  // data is set by each run; here because a run allocates nothing
-  int64_t count_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include "layers/kit/blocks.h"
 #include "layers/kit/weighted_sum.h"
-#include "layers/types/eltwise/eltwise_chain.h"
 #include "layers/types/eltwise/eltwise_native.h"
+#include "layers/types/eltwise/eltwise_sum.h"
 
 namespace robusta {
 namespace {
@@ -21,18 +21,9 @@ ROBUSTA_SIMD void gate(const float* y, const float* dy, float slope, float weigh
   for (int64_t i = 0; i < count; ++i) dx[i] = weight * (y[i] > 0 ? dy[i] : slope * dy[i]);
 }
 
-class SumKernel : public Kernel {
+class SumKernel : public EltwiseSumKernel<SumTerm> {
  public:
-  explicit SumKernel(const KernelRequest& request) {
-    const EltwiseChain chain(request);
-    fused_ = bool{chain.relu};
-    plain_ = chain.eltwise->plain_sum();
-    if (fused_) slope_ = chain.relu->slope();
-    for (size_t b = 0; b < request.bottoms.size(); ++b) {
-      terms_.push_back({nullptr, chain.eltwise->coeff(static_cast<int>(b))});
-    }
-    count_ = book_eltwise_sum(request, chain, booking_);
-  }
+  using EltwiseSumKernel::EltwiseSumKernel;
   std::string describe() const override { return "native"; }
 
   void forward(const KernelRun& run) override {
@@ -73,6 +64,7 @@ class SumKernel : public Kernel {
   void backward_weighted(const KernelRun& run) const {
     const float* dy = run.top_diffs[0].as<float>();
     parallel_blocks(count_, [&, dy](int64_t at, int64_t n) {
+      // Bottom 0 comes last: its gradient may take the place of dy.
       for (size_t b = terms_.size(); b-- > 0;) {
         float* dx = run.bottom_diffs[b].as<float>();
         if (dx) pass_down(run, terms_[b].weight, dy, dx, at, n);
@@ -87,11 +79,6 @@ class SumKernel : public Kernel {
       scale(dy + at, weight, dx + at, n);
     }
   }
-
-  bool fused_, plain_;
-  float slope_ = 0;
-  std::vector<SumTerm> terms_;  // data is set by each run; here because a run allocates nothing
-  int64_t count_;
 };
 
 }  // namespace

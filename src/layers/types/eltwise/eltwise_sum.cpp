@@ -1,6 +1,6 @@
 // What kernels of an Eltwise sum book, on any device.
 
-#include "layers/types/eltwise/eltwise_chain.h"
+#include "layers/types/eltwise/eltwise_sum.h"
 
 #include "layers/kit/elementwise.h"
 
