@@ -1,0 +1,58 @@
+// AVE pooling of a row.
+
+#include "base/simd.h"
+#include "layers/kit/vector_types.h"
+#include "layers/types/pooling/native_lanes.h"
+#include "layers/types/pooling/native_rows.h"
+
+namespace robusta {
+namespace {
+
+template <int N>
+ROBUSTA_SIMD void average_lanes(const PoolLines& lines, int64_t row, const float* x, float* y) {
+  const PoolLine::Range rows = lines.rows.inputs[static_cast<size_t>(row)];
+  const PoolLine::Range* inputs = lines.columns.inputs.data();
+  const float height = lines.rows.length[static_cast<size_t>(row)], *length = lines.columns.length.data();
+  const int64_t width = lines.columns.window.in, inner = lines.inner;
+  for (int64_t o = 0; o < lines.columns.window.out; ++o) {
+    const PoolLine::Range columns = inputs[o];
+    Floats<N> sum = {};
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      for (int64_t j = columns.begin; j < columns.end; ++j) {
+        sum += floats_at<N>(x + (i * width + j) * inner);
+      }
+    }
+    floats_at<N>(y + o * inner) = sum / (height * length[o]);
+  }
+}
+
+template <int N>
+ROBUSTA_SIMD void average_lanes_gradient(const PoolLines& lines, int64_t row, const float* dy, float* dx) {
+  const PoolLine::Range rows = lines.rows.outputs[static_cast<size_t>(row)];
+  const PoolLine::Range* outputs = lines.columns.outputs.data();
+  const int64_t width = lines.columns.window.out, inner = lines.inner;
+  const float *height = lines.rows.length.data(), *length = lines.columns.length.data();
+  for (int64_t i = 0; i < lines.columns.window.in; ++i) {
+    const PoolLine::Range columns = outputs[i];
+    Floats<N> sum = {};
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      for (int64_t c = columns.begin; c < columns.end; ++c) {
+        sum += floats_at<N>(dy + (r * width + c) * inner) / (height[r] * length[c]);
+      }
+    }
+    floats_at<N>(dx + i * inner) = sum;
+  }
+}
+
+}  // namespace
+
+void average_pool_row(const PoolLines& lines, int64_t row, const float* x, float* y) {
+  for_pool_lanes(lines.inner, [&](auto lanes, int64_t lane) { average_lanes<lanes>(lines, row, x + lane, y + lane); });
+}
+
+void average_pool_row_gradient(const PoolLines& lines, int64_t row, const float* dy, float* dx) {
+  for_pool_lanes(lines.inner,
+                 [&](auto lanes, int64_t lane) { average_lanes_gradient<lanes>(lines, row, dy + lane, dx + lane); });
+}
+
+}  // namespace robusta

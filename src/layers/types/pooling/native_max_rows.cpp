@@ -1,0 +1,119 @@
+// MAX pooling of a row: forward keeps one byte per output, the tap that was largest, and backward reads no pixels.
+
+#include <cfloat>
+
+#include "base/simd.h"
+#include "layers/kit/vector_types.h"
+#include "layers/types/pooling/native_lanes.h"
+#include "layers/types/pooling/native_rows.h"
+
+namespace robusta {
+namespace {
+
+/// The taps of N lanes as N bytes. Bytes of one lane each would be widened lane by lane; so lanes 0..3 are the lowest
+/// bytes of the four words, lanes 4..7 the next ones, and so on: shifts and masks. (Vectors go by reference, because
+/// how they are passed depends on the instruction set.)
+template <int N>
+struct TapBytes;
+
+template <>
+struct TapBytes<16> {
+  typedef int32_t Words4 __attribute__((vector_size(16), aligned(1), may_alias));
+  typedef int32_t Words8 __attribute__((vector_size(32)));
+  __attribute__((always_inline)) static void load(const uint8_t* from, Ints<16>& taps) {
+    const Words4 four = *reinterpret_cast<const Words4*>(from);
+    // In two steps: for one step GCC 12 stores the vector and loads it again.
+    const Words8 eight = __builtin_shufflevector(four, four, 0, 1, 2, 3, 4, 5, 6, 7);
+    taps = __builtin_shufflevector(eight, eight, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    taps = (taps >> Ints<16>{0, 0, 0, 0, 8, 8, 8, 8, 16, 16, 16, 16, 24, 24, 24, 24}) & 255;
+  }
+  __attribute__((always_inline)) static void store(const Ints<16>& taps, uint8_t* to) {
+    *reinterpret_cast<Words4*>(to) = __builtin_shufflevector(taps, taps, 0, 1, 2, 3) |
+                                     __builtin_shufflevector(taps, taps, 4, 5, 6, 7) << 8 |
+                                     __builtin_shufflevector(taps, taps, 8, 9, 10, 11) << 16 |
+                                     __builtin_shufflevector(taps, taps, 12, 13, 14, 15) << 24;
+  }
+};
+
+template <>
+struct TapBytes<4> {
+  __attribute__((always_inline)) static void load(const uint8_t* from, Ints<4>& taps) {
+    taps = Ints<4>{from[0], from[1], from[2], from[3]};
+  }
+  __attribute__((always_inline)) static void store(const Ints<4>& taps, uint8_t* to) {
+    for (int lane = 0; lane < 4; ++lane) to[lane] = static_cast<uint8_t>(taps[lane]);
+  }
+};
+
+template <>
+struct TapBytes<1> {
+  __attribute__((always_inline)) static void load(const uint8_t* from, Ints<1>& taps) { taps = Ints<1>{*from}; }
+  __attribute__((always_inline)) static void store(const Ints<1>& taps, uint8_t* to) {
+    *to = static_cast<uint8_t>(taps[0]);
+  }
+};
+
+/// N lanes of one row of outputs. `x`: the image; `y`, `taps`: the row. `taps` may be null.
+template <int N>
+ROBUSTA_SIMD void max_lanes(const PoolLines& lines, int64_t row, const float* x, float* y, uint8_t* taps) {
+  const PoolLine::Range rows = lines.rows.inputs[static_cast<size_t>(row)];
+  const PoolLine::Range* inputs = lines.columns.inputs.data();
+  const int64_t top = lines.rows.first_of(row), width = lines.columns.window.in, inner = lines.inner;
+  const int64_t kernel = lines.columns.window.kernel;
+  for (int64_t o = 0; o < lines.columns.window.out; ++o) {
+    const PoolLine::Range columns = inputs[o];
+    const int64_t left = lines.columns.first_of(o);
+    Floats<N> best = Floats<N>{} - FLT_MAX;
+    Ints<N> best_tap = Ints<N>{} + kNoPoolTap;
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      for (int64_t j = columns.begin; j < columns.end; ++j) {
+        const Floats<N> value = floats_at<N>(x + (i * width + j) * inner);
+        const Ints<N> tap = Ints<N>{} + static_cast<int32_t>((i - top) * kernel + (j - left));
+        best_tap = value > best ? tap : best_tap;
+        best = value > best ? value : best;
+      }
+    }
+    floats_at<N>(y + o * inner) = best;
+    if (taps) TapBytes<N>::store(best_tap, taps + o * inner);
+  }
+}
+
+/// N lanes of one row of the bottom's gradient.
+template <int N>
+ROBUSTA_SIMD void max_lanes_gradient(const PoolLines& lines, int64_t row, const float* dy, const uint8_t* taps,
+                                     float* dx) {
+  const PoolLine::Range rows = lines.rows.outputs[static_cast<size_t>(row)];
+  const PoolLine::Range* outputs = lines.columns.outputs.data();
+  const int64_t width = lines.columns.window.out, inner = lines.inner, kernel = lines.columns.window.kernel;
+  for (int64_t i = 0; i < lines.columns.window.in; ++i) {
+    const PoolLine::Range columns = outputs[i];
+    Floats<N> sum = {};
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      const int64_t row_tap = (row - lines.rows.first_of(r)) * kernel;
+      for (int64_t c = columns.begin; c < columns.end; ++c) {
+        const int64_t at = (r * width + c) * inner;
+        const Ints<N> tap = Ints<N>{} + static_cast<int32_t>(row_tap + i - lines.columns.first_of(c));
+        Ints<N> chosen;
+        TapBytes<N>::load(taps + at, chosen);
+        sum += chosen == tap ? floats_at<N>(dy + at) : Floats<N>{};
+      }
+    }
+    floats_at<N>(dx + i * inner) = sum;
+  }
+}
+
+}  // namespace
+
+void max_pool_row(const PoolLines& lines, int64_t row, const float* x, float* y, uint8_t* taps) {
+  for_pool_lanes(lines.inner, [&](auto lanes, int64_t lane) {
+    max_lanes<lanes>(lines, row, x + lane, y + lane, taps ? taps + lane : nullptr);
+  });
+}
+
+void max_pool_row_gradient(const PoolLines& lines, int64_t row, const float* dy, const uint8_t* taps, float* dx) {
+  for_pool_lanes(lines.inner, [&](auto lanes, int64_t lane) {
+    max_lanes_gradient<lanes>(lines, row, dy + lane, taps + lane, dx + lane);
+  });
+}
+
+}  // namespace robusta

@@ -1,0 +1,50 @@
+/// Rows of pooling in f32 on the CPU: the loops of the native kernel, over one or two spatial axes (a lacking one is
+/// one row high).
+///
+/// A row is [columns, inner]: `inner` floats stand between a pixel and the next one, the channels that are stored side
+/// by side. Each function writes one whole row, 16, 4 and then single channels at a time. Where MAX is concerned, a tap
+/// is a pixel's number within its window, padding included.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/window.h"
+
+namespace robusta {
+
+/// One spatial axis, with what its windows see, and by which windows each input is seen, looked up: the divisions would
+/// cost more than the pooling.
+struct PoolLine {
+  struct Range {
+    int64_t begin, end;
+  };
+  WindowAxis window;
+  std::vector<Range> inputs;   ///< of each output
+  std::vector<Range> outputs;  ///< of each input
+  std::vector<float> length;   ///< of each output's window, clipped to the image with or without its padding
+
+  PoolLine(const WindowAxis& window, bool counts_padding);
+  /// The place of the first tap, padding included.
+  int64_t first_of(int64_t o) const { return o * window.stride - window.pad; }
+};
+
+struct PoolLines {
+  PoolLine rows, columns;
+  int64_t inner = 1;  ///< floats from one pixel to the next
+};
+
+/// A tap that no pixel has: none of the window is above -FLT_MAX.
+inline constexpr int kNoPoolTap = 255;
+
+/// Row `row` of the top of one image: the largest of each window, and its tap, the first of equal ones. `x` is the
+/// image, `y` and `taps` the row. `taps` may be null. REQUIRES: all taps are less than kNoPoolTap.
+void max_pool_row(const PoolLines& lines, int64_t row, const float* x, float* y, uint8_t* taps);
+/// Row `row` of the bottom's gradient: the sum of dy over the windows that took this pixel. `dy`, `taps`: the image.
+void max_pool_row_gradient(const PoolLines& lines, int64_t row, const float* dy, const uint8_t* taps, float* dx);
+/// Row `row` of the top: the sum of each window over its area.
+void average_pool_row(const PoolLines& lines, int64_t row, const float* x, float* y);
+/// Row `row` of the bottom's gradient: the sum of dy over area of the windows that see this pixel.
+void average_pool_row_gradient(const PoolLines& lines, int64_t row, const float* dy, float* dx);
+
+}  // namespace robusta
