@@ -7,8 +7,9 @@
 #include "device/gpu/host_values.h"
 #include "layers/kit/booking.h"
 #include "layers/types/batch_norm/batch_norm.h"
+#include "layers/types/batch_norm/norm_backward_gpu.h"
 #include "layers/types/batch_norm/norm_chain.h"
-#include "layers/types/batch_norm/norm_steps_gpu.h"
+#include "layers/types/batch_norm/norm_forward_gpu.h"
 
 namespace robusta {
 namespace {

@@ -1,0 +1,115 @@
+/// BatchNorm backward on the GPU: two sums of each channel; then all elements. For files named *_gpu.cpp.
+///
+/// With h = (x - mean) * inverse and g the gradient before the ReLU,
+///
+///   dx = factor * (g - sum(g) / m - h * sum(g h) / m),
+///
+/// since the batch's mean and variance depend on x, too (Ioffe and Szegedy 2015, "Batch Normalization", section 3).
+#pragma once
+
+#include "layers/types/batch_norm/norm_arrays_gpu.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// dx = factor * (g - constant - (x - mean) * linear)
+struct NormCoefficients {
+  float *constant, *linear;
+  const float* inverse;
+  double elements;  ///< m
+  ROBUSTA_GPU void set(int64_t c, double sum, double sum_by_value) const {
+    constant[c] = static_cast<float>(sum / elements);
+    linear[c] = static_cast<float>(sum_by_value / elements * inverse[c]);
+  }
+};
+
+/// From all sum(g), then all sum(g h).
+struct NormCoefficientsFromSums {
+  NormCoefficients to;
+  const double* sums;
+  int64_t channels;
+  ROBUSTA_GPU void operator()(int64_t c) const { to.set(c, sums[c], sums[channels + c]); }
+};
+
+/// sum(g) and sum(g h) of each channel, which are also the gradients of shift and scale where those are not null. x may
+/// be null: then there is no ReLU, and the second sum is zero.
+template <typename T>
+struct NormGradientSums {
+  static constexpr int kSums = 2, kWidth = kPackWidth<T>;
+  NormArrays norm;
+  const T *x, *dy;
+  float *scale_gradient, *shift_gradient;
+  bool add_to_scale, add_to_shift;
+  NormCoefficients coefficients;
+  double* sums;  ///< null: nobody else's count, and the coefficients are set at once
+  int64_t channels;
+  bool in_packs() const { return norm.in_packs() && on_packs(x, dy); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU NormPack<N> known(Channels<N, kAcross> at) const {
+    return norm.of(at);
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t i, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
+    const Pack<float, N> slopes = load_pack<N>(dy + i);
+    if (!x) {
+      for (int k = 0; k < N; ++k) to.at[0][k] += slopes.at[k];
+      return;
+    }
+    const Pack<float, N> values = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) {
+      const float g = slopes.at[k] * known.gain(known.value(values.at[k], k));
+      to.at[0][k] += g;
+      to.at[1][k] += g * (values.at[k] - known.mean.at[k]);
+    }
+  }
+  ROBUSTA_GPU void store(int64_t c, const double (&sum)[2]) const {
+    const double by_value = sum[1] * norm.inverse[c];
+    if (shift_gradient) hand_over(sum[0], add_to_shift, shift_gradient[c]);
+    if (scale_gradient) hand_over(by_value, add_to_scale, scale_gradient[c]);
+    if (sums) {
+      sums[c] = sum[0];
+      sums[channels + c] = by_value;
+    } else {
+      coefficients.set(c, sum[0], by_value);
+    }
+  }
+};
+
+/// x may be null when there is no ReLU either. dx may be dy.
+template <typename T>
+struct NormPropagate {
+  static constexpr int kWidth = kPackWidth<T>;
+  NormArrays norm;
+  const float *constants, *linears;  ///< null with stored statistics
+  const T *x, *dy;
+  T* dx;
+  bool in_packs() const { return norm.in_packs() && on_packs(constants, linears) && on_packs(x, dy, dx); }
+  template <int N>
+  struct Known {
+    NormPack<N> norm;
+    Pack<float, N> constant, linear;
+  };
+  template <int N, bool kAcross>
+  ROBUSTA_GPU Known<N> known(Channels<N, kAcross> channels) const {
+    Known<N> known{norm.of(channels), {}, {}};
+    if (constants) known.constant = channels.of(constants), known.linear = channels.of(linears);
+    return known;
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const Known<N>& known) const {
+    const NormPack<N>& at = known.norm;
+    Pack<float, N> g = load_pack<N>(dy + i);
+    if (x) {
+      const Pack<float, N> values = load_pack<N>(x + i);
+      for (int k = 0; k < N; ++k) {
+        g.at[k] *= at.gain(at.value(values.at[k], k));
+        g.at[k] -= known.constant.at[k] + (values.at[k] - at.mean.at[k]) * known.linear.at[k];
+      }
+    }
+    for (int k = 0; k < N; ++k) g.at[k] *= at.factor.at[k];
+    store_pack(g, dx + i);
+  }
+};
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta

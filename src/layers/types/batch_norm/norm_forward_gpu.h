@@ -1,0 +1,121 @@
+/// BatchNorm forward on the GPU: mean and variance of each channel, of the batch or stored; then all elements
+/// (norm_arrays_gpu.h). For files named *_gpu.cpp.
+#pragma once
+
+#include <cmath>
+
+#include "layers/types/batch_norm/norm_arrays_gpu.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// Fills the arrays of a channel from its statistics. `scale` and `shift` may be null.
+struct NormSettings {
+  NormArrays to;
+  const float *scale, *shift;
+  double eps;
+  ROBUSTA_GPU void set(int64_t c, double mean, double variance) const {
+    const double inverse = 1 / ::sqrt(variance + eps);
+    to.mean[c] = static_cast<float>(mean);
+    to.inverse[c] = static_cast<float>(inverse);
+    to.factor[c] = static_cast<float>(inverse * (scale ? scale[c] : 1.0f));
+    to.shift[c] = shift ? shift[c] : 0.0f;
+  }
+};
+
+/// The stored statistics, which the batch's are added to.
+struct NormStatistics {
+  float *means, *variances, *batches;
+  double fraction, unbiased;
+  ROBUSTA_GPU void add(int64_t c, double mean, double variance) const {
+    means[c] = static_cast<float>(means[c] * fraction + mean);
+    variances[c] = static_cast<float>(variances[c] * fraction + variance * unbiased);
+    if (c == 0) *batches = static_cast<float>(*batches * fraction + 1);
+  }
+};
+
+/// From the stored statistics.
+struct NormFromStored {
+  NormSettings settings;
+  NormStatistics stored;
+  ROBUSTA_GPU void operator()(int64_t c) const {
+    const double norm = *stored.batches == 0 ? 0 : 1 / static_cast<double>(*stored.batches);
+    settings.set(c, stored.means[c] * norm, stored.variances[c] * norm);
+  }
+};
+
+/// From the batch's: all means, then all variances.
+struct NormFromBatch {
+  NormSettings settings;
+  NormStatistics stored;
+  const double* moments;
+  int64_t channels;
+  ROBUSTA_GPU void operator()(int64_t c) const {
+    stored.add(c, moments[c], moments[channels + c]);
+    settings.set(c, moments[c], moments[channels + c]);
+  }
+};
+
+/// Mean and variance of each channel, in one pass: E (x - o)^2 - (E (x - o))^2 is the variance for any origin o. With
+/// the channel's first element for o the squares do not swamp it where the mean is large (Chan, Golub and LeVeque 1983,
+/// "Algorithms for Computing the Sample Variance").
+template <typename T>
+struct NormMoments {
+  static constexpr int kSums = 2, kWidth = kPackWidth<T>;
+  const T* x;
+  ChannelView view;
+  NormSettings settings;
+  NormStatistics stored;
+  double* moments;  ///< null: nobody else's count, and the channel is finished at once
+  bool in_packs() const { return on_packs(x); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU Pack<float, N> known(Channels<N, kAcross> channels) const {
+    return channels.of(x, view.inner);
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t i, const Pack<float, N>& first, ChannelTerms<2, N>& to) const {
+    const Pack<float, N> values = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) {
+      const float difference = values.at[k] - first.at[k];
+      to.at[0][k] += difference;
+      to.at[1][k] += difference * difference;
+    }
+  }
+  ROBUSTA_GPU void store(int64_t c, const double (&sums)[2]) const {
+    const auto elements = static_cast<double>(view.outer * view.inner);
+    const double difference = sums[0] / elements, square = sums[1] / elements - difference * difference;
+    const double mean = static_cast<float>(x[c * view.inner]) + difference, variance = square > 0 ? square : 0;
+    if (moments) {
+      moments[c] = mean;
+      moments[view.count + c] = variance;
+    } else {
+      stored.add(c, mean, variance);
+      settings.set(c, mean, variance);
+    }
+  }
+};
+
+template <typename T>
+struct NormEach {
+  static constexpr int kWidth = kPackWidth<T>;
+  NormArrays norm;
+  const T* x;
+  T* y;
+  bool in_packs() const { return norm.in_packs() && on_packs(x, y); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU NormPack<N> known(Channels<N, kAcross> channels) const {
+    return norm.of(channels);
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const NormPack<N>& known) const {
+    Pack<float, N> values = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) {
+      const float value = known.value(values.at[k], k);
+      values.at[k] = value * known.gain(value);
+    }
+    store_pack(values, y + i);
+  }
+};
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
