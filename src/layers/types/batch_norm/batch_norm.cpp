@@ -81,6 +81,8 @@ void share_moments(StepReduce* ranks, std::span<double> moments) {
   if (!ranks) return;
   const size_t channels = moments.size() / 2;
   const std::span<double> mean = moments.first(channels), variance = moments.last(channels);
+  // Batches of one size: the mean of their means is the mean, but variances do not add up that way where means differ.
+  // Means of squares do, and E x^2 = variance + mean^2. The difference that undoes it may be rounded to below zero.
   for (size_t c = 0; c < channels; ++c) variance[c] += mean[c] * mean[c];
   ranks->sum(moments);
   for (double& moment : moments) moment /= ranks->ranks();

@@ -1,4 +1,8 @@
-// BatchNorm in f32 on blocked channels, alone or with the Scale and ReLU after it.
+// BatchNorm in f32 on blocked channels, alone or with the Scale and ReLU after it. With inverse = 1 / sqrt(variance +
+// eps), h = (x - mean) * inverse, factor = inverse * scale, and g for the gradient before the ReLU,
+//
+//   y = relu((x - mean) * factor + shift)
+//   dx = factor * (g - sum(g) / m - h * sum(g h) / m).
 //
 // Memory traffic is all that counts: forward reads x twice and writes y, backward reads x and dy twice and writes dx.
 // The ReLU costs nothing more, since its mask is computed from x again. Sums over the batch are made per sample and
@@ -174,6 +178,8 @@ class BatchNormNative : public Kernel {
 
   void use_batch_moments(const KernelRun& run, const Sums& sums, const Saved& saved, const float* x) const {
     float *means = values(run, 0), *variances = values(run, 1), *batches = values(run, 2);
+    // The sums are of differences from an origin o: the variance is E (x - o)^2 - (E (x - o))^2 for any, and little
+    // cancels where o is near the mean (Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance").
     double* const moments = sums.first(batch_);  // means, then variances, in the place of the sums
     for (int64_t c = 0; c < channels_; ++c) {
       const double own = count(nullptr), offset = sums.first(batch_)[c] / own;

@@ -107,6 +107,7 @@ class BatchNormReference : public Kernel {
     }
   }
 
+  /// In two passes: sums of squares about the mean lose nothing where the mean is large.
   Moments batch_moments(const T* x, int64_t c) const {
     const double m = static_cast<double>(batch_ * plane_);
     double sum = 0, squares = 0;

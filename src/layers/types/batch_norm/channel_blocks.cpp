@@ -16,7 +16,7 @@ __attribute__((always_inline)) inline void add_lanes(const Floats<N>& from, doub
   for (int lane = 0; lane < N; ++lane) to[lane] += from[lane];
 }
 
-/// The gradient before the ReLU.
+/// The gradient before the ReLU, whose argument is computed as normalise_run does it: forward keeps no mask.
 template <int N>
 __attribute__((always_inline)) inline void mask(const Floats<N>& centred, const Floats<N>& factor,
                                                 const Floats<N>& shift, float slope, const Floats<N>& dy,

@@ -1,4 +1,5 @@
-// Bias: shapes, and the reference kernel.
+// Bias: shapes, and the reference kernel: y = x + bias, dx = dy, and db = the sum of dy over all that shares an element
+// of the bias, carried in double.
 
 #include "layers/types/bias/bias.h"
 

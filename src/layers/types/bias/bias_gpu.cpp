@@ -1,4 +1,5 @@
-// Bias on the GPU: channels last where it goes by channel, plain otherwise.
+// Bias on the GPU: channels last where it goes by channel, plain otherwise. dx is dy, and lies in the same memory as a
+// rule: then nothing is copied.
 
 #include "layers/backends/gpu/channels.h"
 #include "layers/types/bias/bias.h"

@@ -1,4 +1,4 @@
-// Bias on plain f32 arrays.
+// Bias on plain f32 arrays. dx is dy, and lies in the same memory as a rule: then nothing is copied.
 
 #include "layers/kit/channel_rows.h"
 #include "layers/kit/elementwise.h"

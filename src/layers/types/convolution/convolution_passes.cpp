@@ -84,6 +84,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   }
   const auto others = static_cast<std::ptrdiff_t>(passes.size());
   onednn::add_primitive_passes(direction, problem, dnnl::algorithm::convolution_direct, passes);
+  // The first is taken where nothing is timed: the direct kernel, unless Winograd's is known to pay.
   if (!winograd_pays(problem.geometry)) std::rotate(passes.begin(), passes.begin() + others, passes.end());
   return passes;
 }

@@ -1,4 +1,5 @@
-// Eltwise on the GPU, for any layout: products and maxima. Sums are in eltwise_sum_gpu.cpp.
+// Eltwise on the GPU, for any layout: products and maxima, whose gradients are in eltwise_reference.cpp. Sums are in
+// eltwise_sum_gpu.cpp.
 
 #include "layers/types/eltwise/eltwise_gpu.h"
 

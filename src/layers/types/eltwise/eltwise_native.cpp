@@ -1,4 +1,5 @@
-// Eltwise for any layout: products and maxima.
+// Eltwise for any layout: products and maxima, whose gradients are in eltwise_reference.cpp, in blocks that stay in the
+// first-level cache from one bottom to the next.
 
 #include "layers/types/eltwise/eltwise_native.h"
 

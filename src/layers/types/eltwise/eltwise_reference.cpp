@@ -1,4 +1,8 @@
 // Eltwise: reference kernel.
+//
+//   SUM   y = sum of c_b x_b     dx_b = c_b dy
+//   PROD  y = product of x_b     dx_b = dy * (product of the others), or dy * (y / x_b), no number where x_b = 0
+//   MAX   y = largest x_b        dx_b = dy where x_b is it, else 0
 
 #include "layers/kit/elementwise.h"
 #include "layers/types/eltwise/eltwise.h"

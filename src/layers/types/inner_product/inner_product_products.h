@@ -1,5 +1,5 @@
-/// The three matrix products of InnerProduct on the CPU, for plain arrays of T: what the reference and the native
-/// kernel share. They differ in how forward multiplies few rows, and in the bias.
+/// The three matrix products of InnerProduct on the CPU, y = x W^T, dx = dy W and dW = dy^T x, for plain arrays of T:
+/// what the reference and the native kernel share. They differ in how forward multiplies few rows, and in the bias.
 #pragma once
 
 #include "layers/kit/kernel.h"

@@ -1,4 +1,5 @@
-// InnerProduct: the reference kernel. Sums of the bias's gradient are in double.
+// InnerProduct: the reference kernel: y = x W^T + b, dx = dy W, dW = dy^T x, and db = the sum of dy over the rows,
+// carried in double.
 
 #include <algorithm>
 

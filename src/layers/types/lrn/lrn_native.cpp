@@ -1,7 +1,8 @@
 // LRN across channels in f32 on blocked channels (nChw16c and its like), for beta 0.75.
 //
 // A few pixels at a time are laid out channel after channel with zeros at both ends, so that the window sums are loads
-// at neighbouring addresses. Backward computes the brackets again: reading them back would cost more.
+// at neighbouring addresses. Backward computes the brackets again: reading them back would cost more. The formulas are
+// those of lrn.h and lrn.cpp.
 
 #include <bit>
 #include <cstdint>
@@ -34,7 +35,8 @@ struct Pixels {
   int64_t count, blocks, stride;
 };
 
-/// s^-1/2 from the exponent's half and three steps of Newton's method: exact to the last bit or two.
+/// s^-1/2 from the exponent's half, by the constant that is known from Quake III (Lomont 2003, "Fast inverse square
+/// root"), and three steps of Newton's method: exact to the last bit or two.
 /// REQUIRES: normal positive numbers.
 template <int N>
 __attribute__((always_inline)) inline void inverse_root(const Floats<N>& s, Floats<N>& root) {
@@ -54,6 +56,7 @@ __attribute__((always_inline)) inline void powers(const Floats<N>& s, Floats<N>&
   inverse = half * half;
 }
 
+/// Anew for each channel: a running sum would carry its rounding errors along all channels.
 template <int N>
 __attribute__((always_inline)) inline void window_sum(const float* centre, int64_t size, Floats<N>& sum) {
   const float* first = centre - size / 2;

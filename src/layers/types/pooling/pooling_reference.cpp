@@ -1,4 +1,9 @@
 // The reference kernel of Pooling: one loop per axis, missing axes counted as one place wide.
+//
+//   MAX  y = the largest x of the window     dx = the sum of dy over the windows whose first largest x this is
+//   AVE  y = the sum of the window / area    dx = the sum of dy / area over the windows that hold this x
+//
+// Backward goes window by window and adds to what it sees, where the fast kernels go pixel by pixel and gather.
 
 #include <algorithm>
 #include <cfloat>

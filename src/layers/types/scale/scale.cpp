@@ -1,4 +1,5 @@
-// Scale: shapes, and the reference kernel.
+// Scale: shapes, and the reference kernel: y = x * scale + bias, dx = dy * scale; the gradients of scale and bias are
+// the sums of x * dy and of dy over all that shares an element of them, carried in double.
 
 #include "layers/types/scale/scale.h"
 

@@ -54,6 +54,7 @@ class SigmoidCrossEntropyLossReference : public Kernel {
     const T* target = run.bottoms[1].as<T>();
     T* dx = run.bottom_diffs[0].as<T>();
     const T scale = static_cast<T>(run.top_diffs[0].as<T>()[0] / divisor_);
+    // Where e^-x overflows to infinity, p is 0, as it should be.
     parallel_for(count_, 1 << 12, [=, this](int64_t i) {
       dx[i] = ignored(target[i]) ? T{0} : scale * (1 / (1 + std::exp(-x[i])) - target[i]);
     });
