@@ -54,7 +54,7 @@ std::vector<std::string> Net::blobs() const {
 std::vector<std::string> Net::inputs() const {
   std::vector<std::string> names;
   for (const Node& node : impl_->net->graph().nodes) {
-    if (node.layer->type() != "Input") continue;
+    if (!node.source || !node.source->is_input()) continue;
     for (const VersionId top : node.tops) names.push_back(impl_->net->graph().versions[top].name);
   }
   return names;

@@ -15,7 +15,7 @@ NetDef net_def(const std::string& text, caffe::Phase phase) {
 
 void fill_inputs(Net& net, uint64_t seed, int classes) {
   for (const Node& node : net.graph().nodes) {
-    if (node.layer->type() != "Input") continue;
+    if (!node.source || !node.source->is_input()) continue;
     for (const std::string& blob : node.layer->param().top()) {
       PhiloxStream random(random_key(seed, blob, "test"));
       std::vector<float> values(static_cast<size_t>(net.blobs().shape(blob).count()));

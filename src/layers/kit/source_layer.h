@@ -65,7 +65,9 @@ class SourceLayer : public Layer {
   virtual double seconds_waited() const { return 0; }
   /// Replaces the number of samples per batch (`-batch`).
   virtual void set_batch(int64_t batch) = 0;
-  /// Gives a top another shape (Input only). False: this source decides by itself.
+  /// True when whoever runs the net writes the tops: they are its inputs (Input).
+  virtual bool is_input() const { return false; }
+  /// Gives a top another shape. False: this source decides by itself, as all but inputs do.
   virtual bool reshape_top(int top, const Shape& shape) { return false; }
   /// Records of the source, over all ranks; 0: it has no end.
   virtual int64_t records() const { return 0; }

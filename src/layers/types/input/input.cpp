@@ -18,6 +18,7 @@ class InputLayer : public SourceLayer {
     for (const Tensor& top : tops) std::memset(top.data, 0, top.desc.bytes());
   }
   bool constant() const override { return true; }
+  bool is_input() const override { return true; }
   void set_batch(int64_t batch) override {
     for (Shape& shape : shapes_) {
       if (shape.axes() > 0) shape[0] = batch;
