@@ -52,11 +52,9 @@ std::vector<std::string> Net::blobs() const {
 }
 
 std::vector<std::string> Net::inputs() const {
+  const Graph& graph = impl_->net->graph();
   std::vector<std::string> names;
-  for (const Node& node : impl_->net->graph().nodes) {
-    if (!node.source || !node.source->is_input()) continue;
-    for (const VersionId top : node.tops) names.push_back(impl_->net->graph().versions[top].name);
-  }
+  for (const VersionId input : graph.inputs()) names.push_back(graph.versions[input].name);
   return names;
 }
 

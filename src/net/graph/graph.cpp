@@ -19,6 +19,21 @@ VersionId Graph::find(const std::string& blob) const {
   return VersionId::none();
 }
 
+std::vector<VersionId> Graph::inputs() const {
+  std::vector<VersionId> found;
+  for (const Node& node : nodes) {
+    if (node.source && node.source->is_input()) found.insert(found.end(), node.tops.begin(), node.tops.end());
+  }
+  return found;
+}
+
+VersionId Graph::find_input(const std::string& blob) const {
+  for (const VersionId input : inputs()) {
+    if (versions[input].name == blob) return input;
+  }
+  return VersionId::none();
+}
+
 int64_t Graph::batch() const {
   for (const Node& node : nodes) {
     if (!node.source || node.tops.empty()) continue;

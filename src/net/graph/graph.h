@@ -50,6 +50,10 @@ struct Graph {
 
   /// The visible (last) version of a blob name, if there is one.
   VersionId find(const std::string& blob) const;
+  /// What whoever runs the net writes, in the order of the layers.
+  std::vector<VersionId> inputs() const;
+  /// The input of that name, if there is one: the first version, where layers work on it in place.
+  VersionId find_input(const std::string& blob) const;
   /// Samples per batch: dim 0 of the first source's first top (1 without sources).
   int64_t batch() const;
   /// The parameters of one layer in order (shared ones included); empty for an unknown name.
