@@ -13,13 +13,20 @@ namespace robusta {
 class Arena {
  public:
   explicit Arena(Device& device) : device_(device) {}
-  /// Makes the arena at least this large. What it held is lost, and its address may change.
+  /// Makes the arena at least this large. What it held is lost, and its address may change. Throws Error{kMemory}; it
+  /// then has the size that it had, or none.
   void reserve(size_t bytes) {
-    if (bytes <= buffer_.bytes()) return;
+    const size_t before = buffer_.bytes();
+    if (bytes <= before) return;
     for (const auto& copy : under_way_) copy->wait();
     under_way_.clear();
     buffer_.reset();
-    buffer_ = DeviceBuffer(device_, bytes);
+    try {
+      buffer_ = DeviceBuffer(device_, bytes);
+    } catch (...) {
+      buffer_ = DeviceBuffer(device_, before);
+      throw;
+    }
   }
   void* data() const { return buffer_.data(); }
   size_t bytes() const { return buffer_.bytes(); }

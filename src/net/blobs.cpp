@@ -55,18 +55,18 @@ float Blobs::loss_weight(const std::string& blob) const {
   return net_.graph.versions[require(net_.graph, blob)].loss_weight;
 }
 
-std::vector<float> Blobs::read(const std::string& blob) const { return net_.executor->read(kept_value(net_, blob)); }
+std::vector<float> Blobs::read(const std::string& blob) const { return net_.running().read(kept_value(net_, blob)); }
 
 std::vector<float> Blobs::read_diff(const std::string& blob) const {
   const ValueId value = kept_diff(net_, blob);
-  return value ? net_.executor->read(value) : std::vector<float>(static_cast<size_t>(shape(blob).count()));
+  return value ? net_.running().read(value) : std::vector<float>(static_cast<size_t>(shape(blob).count()));
 }
 
-Tensor Blobs::memory(const std::string& blob) const { return net_.executor->tensor(kept_value(net_, blob)); }
+Tensor Blobs::memory(const std::string& blob) const { return net_.running().tensor(kept_value(net_, blob)); }
 
 Tensor Blobs::diff_memory(const std::string& blob) const {
   const ValueId value = kept_diff(net_, blob);
-  return value ? net_.executor->tensor(value) : Tensor{};
+  return value ? net_.running().tensor(value) : Tensor{};
 }
 
 void Blobs::write(const std::string& blob, const std::vector<float>& values) {
@@ -75,13 +75,13 @@ void Blobs::write(const std::string& blob, const std::vector<float>& values) {
   if (static_cast<int64_t>(values.size()) != shape.count()) {
     throw Error(ErrorKind::kUsage, str(values.size(), " numbers for blob \"", blob, "\" of shape ", shape.str()));
   }
-  net_.executor->write(net_.plan.data[version], values);
+  net_.running().write(net_.plan.data[version], values);
 }
 
 void Blobs::write_diff(const std::string& blob, const std::vector<float>& values) {
   const ValueId value = net_.plan.diff[require(net_.graph, blob)];
   if (!value) throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" has no gradient to set");
-  net_.executor->write(value, values);
+  net_.running().write(value, values);
 }
 
 std::vector<float> Blobs::read_param(const Param& param) const { return read_array(*net_.stream, param.tensor()); }

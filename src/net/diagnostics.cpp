@@ -53,19 +53,19 @@ std::vector<std::string> Diagnostics::sample_keys(const Pass& pass, int most) co
 
 double Diagnostics::mean_abs(VersionId version, bool diff) const {
   const ValueId value = (diff ? net_.plan.diff : net_.plan.data)[version];
-  return !value ? -1 : mean_of_abs(net_.executor->read(value));
+  return !value ? -1 : mean_of_abs(net_.running().read(value));
 }
 
 double Diagnostics::mean_abs(const Param& param, bool diff) const {
   return mean_of_abs(read_array(*net_.stream, diff ? param.gradient() : param.tensor()));
 }
 
-std::vector<float> Diagnostics::read_value(ValueId value) const { return net_.executor->read(value); }
+std::vector<float> Diagnostics::read_value(ValueId value) const { return net_.running().read(value); }
 
 void Diagnostics::set_profiling(bool on) {
   profiles_ = on;
-  net_.executor->reset_times();
-  net_.executor->set_profiling(on);
+  net_.running().reset_times();
+  net_.running().set_profiling(on);
 }
 
 std::vector<LayerTime> Diagnostics::layer_times() const {
@@ -75,7 +75,7 @@ std::vector<LayerTime> Diagnostics::layer_times() const {
   for (const StepId s : plan.steps.ids()) {
     const Step& step = plan.steps[s];
     LayerTime& time = times[plan.units[step.unit].nodes[0]];
-    (step.in_backward ? time.backward_ms : time.forward_ms) += net_.executor->step_ms()[s];
+    (step.in_backward ? time.backward_ms : time.forward_ms) += net_.running().step_ms()[s];
   }
   return {times.begin(), times.end()};
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net/blobs.h"
@@ -50,8 +51,11 @@ class Net {
   /// Multiplies the gradient that each loss begins with, hence all gradients, from the next backward on. Waits for what
   /// is enqueued where the scale is new.
   void set_loss_scale(double scale);
-  /// Gives an Input blob another shape and plans again. Throws Error{kUsage} for other blobs.
-  void reshape_input(const std::string& blob, const Shape& shape);
+  /// Gives inputs other shapes, all at once, and plans again. Throws Error{kUsage} for other blobs. Where it throws -
+  /// shapes that a layer refuses, too little memory - shapes, plan and parameters stay as they were; what inputs hold
+  /// is lost where there was memory for the plan, but not for running it.
+  void reshape_inputs(const std::vector<std::pair<std::string, Shape>>& inputs);
+  void reshape_input(const std::string& blob, const Shape& shape) { reshape_inputs({{blob, shape}}); }
 
   /// The learnable and statistic parameters that this net owns or shares, owners only, in layer order (the order of
   /// snapshots).
@@ -69,8 +73,15 @@ class Net {
 
  private:
   void prepare_sources(const Pass& pass);
+  VersionId require_input(const std::string& blob) const;
+  void set_top_shape(VersionId input, const Shape& shape);
+  /// Plans again where a source's tops have changed their shape.
+  bool adopt_shapes();
+  void plan_new_shapes();
   void replan();
-  void take_from_budget();
+  void adopt(Plan plan);
+  void require_room(const Plan& plan) const;
+  void charge_budget(size_t bytes);
   void make_executor();
 
   NetState state_;

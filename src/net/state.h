@@ -6,6 +6,7 @@
 #include "net/graph/graph.h"
 #include "net/options.h"
 #include "net/plan/plan.h"
+#include "robusta/error.h"
 
 namespace robusta {
 
@@ -16,7 +17,16 @@ struct NetState {
   Graph graph;
   Plan plan;
   std::shared_ptr<Stream> stream;
-  std::unique_ptr<Executor> executor;  ///< null in nets that are only planned; another after each planning
+  /// Another after each planning. Null in nets that are only planned, and after a planning that has left no memory even
+  /// for what was before; the next pass tries again.
+  std::unique_ptr<Executor> executor;
+
+  /// Throws Error{kMemory} where there is none.
+  Executor& running() const {
+    if (executor) return *executor;
+    throw Error(ErrorKind::kMemory, "the net has no memory since it was planned again: what it held is lost",
+                "free memory, write its inputs and run a pass");
+  }
 };
 
 }  // namespace robusta

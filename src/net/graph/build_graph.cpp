@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "net/graph/gradient_flow.h"
 #include "net/graph/param_table.h"
+#include "net/graph/shapes.h"
 
 namespace robusta {
 namespace {
@@ -100,9 +101,7 @@ class Builder {
   }
 
   void infer(const Node& node) {
-    std::vector<Shape> bottoms;
-    for (const VersionId v : node.bottoms) bottoms.push_back(graph_.versions[v].shape);
-    tops_ = node.layer->infer_tops(bottoms);
+    tops_ = node.layer->infer_tops(bottom_shapes(graph_, node));
     for (const Shape& shape : tops_) check_extents(shape);
   }
 
@@ -168,22 +167,6 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
   }
   LOG_INFO << "Network initialization done.";
   return graph;
-}
-
-void infer_shapes(Graph& graph) {
-  for (Node& node : graph.nodes) {
-    try {
-      std::vector<Shape> bottoms;
-      for (const VersionId v : node.bottoms) bottoms.push_back(graph.versions[v].shape);
-      const std::vector<Shape> tops = node.layer->infer_tops(bottoms);
-      for (size_t t = 0; t < tops.size(); ++t) {
-        check_extents(tops[t]);
-        graph.versions[node.tops[t]].shape = tops[t];
-      }
-    } catch (Error& error) {
-      rethrow_at(std::move(error), node.layer->name(), node.where);
-    }
-  }
 }
 
 }  // namespace robusta

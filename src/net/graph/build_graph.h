@@ -10,7 +10,4 @@ namespace robusta {
 /// null. Logs what Caffe logs. Throws Error{kConfig|kData} with layer, file and line.
 Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender);
 
-/// Asks every layer for its shapes again (sources may have new ones). Parameters must keep theirs.
-void infer_shapes(Graph& graph);
-
 }  // namespace robusta

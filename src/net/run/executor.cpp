@@ -58,6 +58,7 @@ void Executor::send_batch(const Pass& pass) {
 }
 
 void Executor::forward(const Pass& pass, ParamGate* gate, bool batch_sent) {
+  arena_.reserve(plan_.arena_bytes);  // a net that shares it may have lost it
   if (bound_arena_ != arena_.data()) {
     stream_.synchronize();
     bind();
