@@ -127,7 +127,7 @@ class ROBUSTA_API Net {
 
   /// The memory of a blob itself, where it lies on the host in C order; an Error of kind kUnsupported says where it
   /// does not. It holds until the net is reshaped, its sources change their shape, or it ends; read it after a pass
-  /// and write it (inputs alone) before one.
+  /// and write it (inputs alone) before one. An input that layers work on in place has none.
   TensorView view(const std::string& blob) const;
   TensorView gradient_view(const std::string& blob) const;
 

@@ -25,6 +25,13 @@ void Net::Impl::check_size(const std::string& blob, size_t numbers) const {
   throw Error(ErrorKind::kUsage, str(numbers, " numbers for blob \"", blob, "\" of shape ", shape.str()));
 }
 
+void Net::Impl::require_one_memory(const std::string& blob) const {
+  const VersionId input = net->graph().find_input(blob);
+  if (!input || input == net->graph().find(blob)) return;
+  throw Error(ErrorKind::kUnsupported, str("input \"", blob, "\" has no view: layers work on it in place"),
+              "copy it: read, write");
+}
+
 void Net::Impl::renew_lent() {
   for (Param* param : lent) ++param->version;
 }
@@ -98,6 +105,7 @@ void Net::write_gradient(const std::string& blob, std::span<const float> numbers
 }
 
 TensorView Net::view(const std::string& blob) const {
+  impl_->require_one_memory(blob);
   return view_of(*impl_->net, impl_->net->blobs().memory(blob), blob, "read, write");
 }
 

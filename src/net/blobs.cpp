@@ -70,12 +70,17 @@ Tensor Blobs::diff_memory(const std::string& blob) const {
 }
 
 void Blobs::write(const std::string& blob, const std::vector<float>& values) {
-  const VersionId version = require(net_.graph, blob);
+  const VersionId last = require(net_.graph, blob), input = net_.graph.find_input(blob);
+  const VersionId version = input ? input : last;
   const Shape& shape = net_.graph.versions[version].shape;
   if (static_cast<int64_t>(values.size()) != shape.count()) {
     throw Error(ErrorKind::kUsage, str(values.size(), " numbers for blob \"", blob, "\" of shape ", shape.str()));
   }
   net_.running().write(net_.plan.data[version], values);
+  // Until the next pass the blob is what was written, for whoever reads it.
+  const ValueId visible = net_.plan.data[last];
+  const bool kept = visible && net_.plan.values[visible].persistent;
+  if (last != version && kept && net_.graph.versions[last].shape == shape) net_.running().write(visible, values);
 }
 
 void Blobs::write_diff(const std::string& blob, const std::vector<float>& values) {

@@ -13,8 +13,9 @@ namespace robusta {
 
 struct NetState;
 
-/// Names are those of the prototxt; where several layers write one name in place, the last write counts. An unknown
-/// name throws Error{kUsage} with the nearest one.
+/// Names are those of the prototxt; where several layers write one name in place, the last write is read, and what is
+/// written to an input is what the first of these layers finds. An unknown name throws Error{kUsage} with the nearest
+/// one.
 class Blobs {
  public:
   /// Of a net, which holds this.
