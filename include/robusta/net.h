@@ -76,6 +76,12 @@ struct LoadReport {
 /// Told of a layer, on the thread that runs the pass.
 using LayerCallback = std::function<void(const std::string& layer, bool backward)>;
 
+/// An input, and the shape that it is to have.
+struct InputShape {
+  std::string input;
+  Shape shape;
+};
+
 class ROBUSTA_API Net {
  public:
   /// From a prototxt of any of Caffe's generations and forks.
@@ -101,8 +107,12 @@ class ROBUSTA_API Net {
   /// Samples per batch: the first extent of the first source's first top.
   int64_t batch() const;
 
-  /// Gives an input another shape. Its content and that of all other blobs is lost; views end.
+  /// Gives an input another shape. Its content and that of all other blobs is lost; views end. Where it throws the
+  /// shapes stay, and, unless it was for memory (kMemory), what the inputs hold.
   void reshape(const std::string& input, const Shape& shape);
+  /// The same of several at once, whose shapes have to fit together:
+  /// net.reshape({{"data", {8, 3, 32, 32}}, {"label", {8}}}).
+  void reshape(const std::vector<InputShape>& inputs);
 
   /// Runs all layers; returns the loss: the sum of weight x value over the tops that have a loss_weight, 0 without
   /// any. Sources give the batch at position(), which then moves on by batch().

@@ -63,15 +63,12 @@ std::vector<std::string> Net::outputs() const { return impl_->net->blobs().outpu
 uint64_t Net::position() const { return impl_->position; }
 void Net::seek(uint64_t sample) { impl_->position = sample; }
 
-/// A shape that some layer refuses leaves the net as it was.
-void Net::reshape(const std::string& input, const Shape& shape) {
-  const robusta::Shape before = impl_->net->blobs().shape(input);
-  try {
-    impl_->net->reshape_input(input, robusta::Shape(shape));
-  } catch (const Error&) {
-    impl_->net->reshape_input(input, before);
-    throw;
-  }
+void Net::reshape(const std::string& input, const Shape& shape) { reshape(std::vector<InputShape>{{input, shape}}); }
+
+void Net::reshape(const std::vector<InputShape>& inputs) {
+  std::vector<std::pair<std::string, robusta::Shape>> own;
+  for (const InputShape& input : inputs) own.emplace_back(input.input, input.shape);
+  impl_->net->reshape_inputs(own);
 }
 
 double Net::forward() {
