@@ -130,9 +130,10 @@ class ROBUSTA_API Net {
   /// outputs, and with keep_blobs all others; the last write of a name counts where layers work in place.
   std::vector<float> read(const std::string& blob) const;
   std::vector<float> read_gradient(const std::string& blob) const;
-  /// As many numbers as the blob has.
+  /// As many numbers as the blob has. An input keeps them, also where layers work on it in place: each pass begins with
+  /// what was written. REQUIRES: it is an input, or NetOptions::keep_blobs; others a pass writes before it reads them.
   void write(const std::string& blob, std::span<const float> numbers);
-  /// REQUIRES: NetOptions::given_gradients names the blob.
+  /// REQUIRES: NetOptions::given_gradients names the blob, or NetOptions::keep_blobs.
   void write_gradient(const std::string& blob, std::span<const float> numbers);
 
   /// The memory of a blob itself, where it lies on the host in C order; an Error of kind kUnsupported says where it

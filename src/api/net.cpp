@@ -2,6 +2,8 @@
 
 #include "robusta/net.h"
 
+#include <algorithm>
+
 #include "api/devices.h"
 #include "api/net_impl.h"
 #include "base/nearest.h"
@@ -23,6 +25,24 @@ void Net::Impl::check_size(const std::string& blob, size_t numbers) const {
   const robusta::Shape shape = net->blobs().shape(blob);
   if (static_cast<int64_t>(numbers) == shape.count()) return;
   throw Error(ErrorKind::kUsage, str(numbers, " numbers for blob \"", blob, "\" of shape ", shape.str()));
+}
+
+void Net::Impl::require_writable(const std::string& blob) const {
+  const Graph& graph = net->graph();
+  net->blobs().shape(blob);  // names the nearest blob where there is none
+  if (graph.find_input(blob) || net->options().keep_blobs) return;
+  std::string inputs;
+  for (const VersionId input : graph.inputs()) inputs += (inputs.empty() ? "" : ", ") + graph.versions[input].name;
+  throw Error(ErrorKind::kUsage, str("blob \"", blob, "\" is no input: a pass writes it before it is read"),
+              inputs.empty() ? "the net has no inputs" : "the inputs are " + inputs);
+}
+
+void Net::Impl::require_given_gradient(const std::string& blob) const {
+  net->blobs().shape(blob);
+  const std::vector<std::string>& given = net->options().seed_diffs;
+  if (std::ranges::count(given, blob) > 0 || net->options().keep_blobs) return;
+  throw Error(ErrorKind::kUsage, str("the gradient of \"", blob, "\" is not one that the program gives"),
+              "name the blob in NetOptions::given_gradients");
 }
 
 void Net::Impl::require_one_memory(const std::string& blob) const {
@@ -93,10 +113,12 @@ std::vector<float> Net::read(const std::string& blob) const { return impl_->net-
 std::vector<float> Net::read_gradient(const std::string& blob) const { return impl_->net->blobs().read_diff(blob); }
 
 void Net::write(const std::string& blob, std::span<const float> numbers) {
+  impl_->require_writable(blob);
   impl_->net->blobs().write(blob, {numbers.begin(), numbers.end()});
 }
 
 void Net::write_gradient(const std::string& blob, std::span<const float> numbers) {
+  impl_->require_given_gradient(blob);
   impl_->check_size(blob, numbers.size());
   impl_->net->blobs().write_diff(blob, {numbers.begin(), numbers.end()});
 }

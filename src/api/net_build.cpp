@@ -48,6 +48,7 @@ Net build(const NetDef& def, const NetOptions& options) {
   if (options.autotune) impl->tuner = std::make_unique<RecordingTuner>("");
   impl->owned = std::make_unique<robusta::Net>(in_state(def, options), inside(options, device, impl->tuner.get()));
   impl->net = impl->owned.get();
+  for (const std::string& blob : options.given_gradients) impl->net->blobs().shape(blob);  // throws where there is none
   return Net(std::move(impl));
 }
 

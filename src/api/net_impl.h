@@ -26,6 +26,10 @@ struct Net::Impl {
   Param& param(const std::string& layer, int index) const;
   /// Throws Error{kUsage} for a name or number of elements that does not fit.
   void check_size(const std::string& blob, size_t numbers) const;
+  /// Throws Error{kUsage} for a blob that a pass writes before anybody reads what the program has written.
+  void require_writable(const std::string& blob) const;
+  /// The same of gradients.
+  void require_given_gradient(const std::string& blob) const;
   /// Throws Error{kUnsupported} where what is written and what is read of a blob lie in two places.
   void require_one_memory(const std::string& blob) const;
   /// Copies that kernels keep of lent parameters are renewed.

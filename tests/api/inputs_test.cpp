@@ -14,6 +14,13 @@ layer { name: "twice" type: "Power" bottom: "data" top: "data" power_param { sca
 layer { name: "next" type: "Power" bottom: "data" top: "y" power_param { shift: 1 } }
 )";
 
+const std::string kLine =
+    R"(layer { name: "in" type: "Input" top: "x" top: "target" input_param { shape { dim: 2 dim: 3 } shape { dim: 2 dim: 2 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y"
+  inner_product_param { num_output: 2 weight_filler { type: "gaussian" } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "y" bottom: "target" top: "loss" }
+)";
+
 using Numbers = std::vector<float>;
 
 TEST(ApiInputsTest, ALayerInPlaceReadsWhatWasWritten) {
@@ -53,6 +60,46 @@ TEST(ApiInputsTest, AnInputThatALayerWorksOnInPlaceHasNoView) {
   Net net = Net::from_text(kInPlace, options);
   EXPECT_EQ(error_of([&] { net.view("data"); }).kind(), ErrorKind::kUnsupported);
   EXPECT_EQ(net.view("y").shape, Shape{3});
+}
+
+TEST(ApiInputsTest, WritingToABlobThatIsNoInputIsRefused) {
+  Net net = Net::from_text(kLine);
+  const Error error = error_of([&] { net.write("y", Numbers(4)); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  EXPECT_TRUE(contains(error.what(), "x, target"));
+  EXPECT_EQ(error_of([&] { net.write("loss", Numbers(1)); }).kind(), ErrorKind::kUsage);
+  EXPECT_TRUE(contains(error_of([&] { net.write("tarjet", Numbers(4)); }).what(), "did you mean \"target\""));
+  Net filled = Net::from_text(
+      "layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param { shape { dim: 3 } } }"
+      "layer { name: 'p' type: 'Power' bottom: 'x' top: 'y' }");
+  EXPECT_EQ(error_of([&] { filled.write("x", Numbers(3)); }).kind(), ErrorKind::kUsage) << "the layer's own";
+}
+
+TEST(ApiInputsTest, GivenGradientsAreBlobsOfTheNet) {
+  NetOptions options;
+  options.backward = true;
+  options.given_gradients = {"lss"};
+  const Error error = error_of([&] { Net::from_text(kLine, options); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  EXPECT_TRUE(contains(error.what(), "did you mean \"loss\""));
+}
+
+TEST(ApiInputsTest, OnlyGivenGradientsAreWritten) {
+  const std::string text = R"(force_backward: true
+layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+layer { name: "a" type: "Power" bottom: "x" top: "y" power_param { scale: 3 } }
+layer { name: "b" type: "Power" bottom: "y" top: "z" power_param { scale: 5 } })";
+  NetOptions options;
+  options.backward = true;
+  options.given_gradients = {"z"};
+  Net net = Net::from_text(text, options);
+  net.write("x", Numbers{1, 1});
+  net.forward();
+  net.write_gradient("z", Numbers{1, 2});
+  EXPECT_EQ(error_of([&] { net.write_gradient("y", Numbers{7, 7}); }).kind(), ErrorKind::kUsage);
+  EXPECT_EQ(error_of([&] { net.write_gradient("z", Numbers{7}); }).kind(), ErrorKind::kUsage);
+  net.backward();
+  EXPECT_EQ(net.read_gradient("z"), (Numbers{1, 2}));
 }
 
 }  // namespace
