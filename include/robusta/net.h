@@ -47,7 +47,9 @@ struct NetOptions {
   std::string kernels = "auto";              ///< "auto": the fastest; or one backend: "reference", "onednn", ...
   bool fuse = true;                          ///< kernels may span several layers
   bool autotune = false;                     ///< times kernels when planning and takes the fastest
-  const Net* share_with = nullptr;           ///< layers of the same name use that net's parameters; it lives longer
+  /// Layers of the same name use that net's parameters and gradients. It lives longer, has the same dtype, and backward
+  /// where this one has it.
+  const Net* share_with = nullptr;
 };
 
 struct LayerInfo {

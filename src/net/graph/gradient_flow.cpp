@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "net/graph/learning.h"
 
 namespace robusta {
 namespace {
@@ -98,18 +99,6 @@ class Flow {
   bool forced_;
 };
 
-/// A parameter learns where some layer wants its gradient. One lent by another net keeps what that net has decided.
-void mark_learning(Graph& graph) {
-  for (const ParamId p : graph.params.ids()) {
-    if (graph.filled_here[p]) graph.params[p]->learns = false;
-  }
-  for (const Node& node : graph.nodes) {
-    for (size_t i = 0; i < node.params.size(); ++i) {
-      if (node.param_grads[i]) node.params[i]->learns = true;
-    }
-  }
-}
-
 }  // namespace
 
 void mark_gradients(Graph& graph, const NetOptions& options) {
@@ -134,7 +123,7 @@ void mark_gradients(Graph& graph, const NetOptions& options) {
                  node.layer->name(), node.where);
     }
   }
-  mark_learning(graph);
+  mark_learning(graph, options.backward);
 }
 
 }  // namespace robusta

@@ -94,6 +94,12 @@ ParamPtr ParamTable::lent(const Node& node, const std::vector<ParamDecl>& decls,
                     " in the train net"),
                 "give the layers of the same name the same sizes, or another name");
   }
+  if (theirs[i]->desc.dtype != options_.dtype) {
+    throw Error(ErrorKind::kUsage,
+                str("parameter ", i, " is to be shared: its elements are ", name_of(theirs[i]->desc.dtype),
+                    " there, and this net's ", name_of(options_.dtype)),
+                "build both nets with one dtype");
+  }
   return theirs[i];
 }
 
