@@ -52,10 +52,6 @@ void Net::Impl::require_one_memory(const std::string& blob) const {
               "copy it: read, write");
 }
 
-void Net::Impl::renew_lent() {
-  for (Param* param : lent) ++param->version;
-}
-
 namespace {
 
 std::string why_no_view(const Tensor& tensor, bool on_host) {
@@ -92,7 +88,6 @@ void Net::reshape(const std::vector<InputShape>& inputs) {
 }
 
 double Net::forward() {
-  impl_->renew_lent();
   robusta::Net& net = *impl_->net;
   const auto batch = static_cast<uint64_t>(net.batch());
   impl_->pass = {net.options().seed, impl_->position, impl_->position + batch, net.batch()};

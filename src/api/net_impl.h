@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 
 #include "net/net.h"
@@ -16,9 +15,8 @@ struct Net::Impl {
   std::unique_ptr<RecordingTuner> tuner = nullptr;
   std::unique_ptr<robusta::Net> owned = nullptr;  ///< null: a solver's net
   robusta::Net* net = nullptr;
-  Pass pass = {};              ///< the last one
-  uint64_t position = 0;       ///< of the next one
-  std::set<Param*> lent = {};  ///< parameters that the program may write to between passes
+  Pass pass = {};         ///< the last one
+  uint64_t position = 0;  ///< of the next one
 
   static robusta::Net& engine_of(const Net& net) { return *net.impl_->net; }
 
@@ -32,8 +30,6 @@ struct Net::Impl {
   void require_given_gradient(const std::string& blob) const;
   /// Throws Error{kUnsupported} where what is written and what is read of a blob lie in two places.
   void require_one_memory(const std::string& blob) const;
-  /// Copies that kernels keep of lent parameters are renewed.
-  void renew_lent();
 };
 
 }  // namespace robusta::v1

@@ -98,7 +98,7 @@ void Net::write_parameter_gradient(const std::string& layer, int index, std::spa
 TensorView Net::parameter_view(const std::string& layer, int index) {
   Param& param = impl_->param(layer, index);
   const TensorView view = host_view(*impl_->net, param, param.data);
-  impl_->lent.insert(&param);
+  param.exposed = true;
   return view;
 }
 

@@ -38,6 +38,13 @@ void Net::prefetch(const Pass& next) {
   }
 }
 
+/// Copies that kernels keep of parameters are renewed where a program may have changed these.
+void Net::renew_exposed() {
+  for (const ParamPtr& param : state_.graph.params) {
+    if (param->exposed) ++param->version;
+  }
+}
+
 double Net::forward(const Pass& pass, ParamGate* gate) {
   start_forward(pass, gate);
   return finish_forward();
@@ -51,6 +58,7 @@ void Net::start_forward(const Pass& pass, ParamGate* gate) {
   if (!prepared) prepare_sources(pass);
   adopt_shapes();
   if (!state_.executor) make_executor();
+  renew_exposed();
   state_.executor->forward(pass, gate, prepared && ahead->sent);
 }
 

@@ -73,6 +73,7 @@ class Net {
 
  private:
   void prepare_sources(const Pass& pass);
+  void renew_exposed();
   VersionId require_input(const std::string& blob) const;
   void set_top_shape(VersionId input, const Shape& shape);
   /// Plans again where a source's tops have changed their shape.

@@ -67,5 +67,23 @@ TEST(ApiSharingTest, AnotherElementTypeIsRefused) {
   EXPECT_TRUE(contains(error.what(), "f32"));
 }
 
+/// oneDNN's kernels keep a copy of their weights in an order of their own.
+TEST(ApiSharingTest, WritingThroughAViewReachesTheKernelsOfAllNets) {
+  const std::string text =
+      R"(layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 1 dim: 8 dim: 9 dim: 9 } } }
+layer { name: "conv" type: "Convolution" bottom: "x" top: "y"
+  convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: "gaussian" } } })";
+  Net lender = Net::from_text(text);
+  Net net = net_of(text, false, &lender);
+  net.write("x", std::vector<float>(648, 1));
+  const TensorView weights = lender.parameter_view("conv", 0);
+  net.forward();
+  std::vector<float> doubled = net.read("y");
+  for (float& y : doubled) y *= 2;
+  for (float& w : weights.elements<float>()) w *= 2;
+  net.forward();
+  EXPECT_EQ(net.read("y"), doubled);
+}
+
 }  // namespace
 }  // namespace robusta::test

@@ -24,6 +24,7 @@ struct Param {
   bool statistic = false;  ///< kept by its layer (BatchNorm's running sums), never learned
   bool learns = true;      ///< false for statistics and lr_mult 0: no gradient is computed
   uint64_t version = 1;    ///< incremented by whoever changes `data`
+  bool exposed = false;    ///< a program has the address of `data` and may change it between passes
 
   Tensor tensor() const { return {desc, data}; }
   Tensor gradient() const { return {desc, diff}; }
