@@ -36,7 +36,7 @@ struct NetOptions {
   Phase phase = Phase::kTest;
   int level = 0;                    ///< of the net's state, for the include and exclude rules of layers
   std::vector<std::string> stages;  ///< the same
-  DType dtype = DType::kF32;        ///< kF64: everything in double precision, by the reference kernels
+  DType dtype = DType::kF32;        ///< or kF64: everything in double precision, by the reference kernels
   int gpu = -1;                     ///< number of the GPU; -1: the processor
   std::string precision;            ///< how a GPU stores activations: "f32", "bf16", "fp16"; "": as the net says
   uint64_t seed = 1;                ///< of fillers, dropout and random crops

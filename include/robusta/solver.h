@@ -23,7 +23,7 @@ namespace robusta::v1 {
 
 /// What a program decides beyond the solver's file.
 struct SolverOptions {
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;             ///< or kF64
   int gpu = -1;                          ///< number of the GPU; -1: the processor, whatever solver_mode says
   std::string precision;                 ///< as in NetOptions
   std::string kernels = "auto";          ///< as in NetOptions

@@ -17,6 +17,12 @@ std::shared_ptr<Device> open_device(int gpu) {
 
 Device* device_or_cpu(const std::shared_ptr<Device>& device) { return device ? device.get() : &cpu_device(); }
 
+robusta::DType computing_type(DType type) {
+  if (type == DType::kF32 || type == DType::kF64) return inside(type);
+  throw Error(ErrorKind::kUsage, "dtype is neither kF32 nor kF64",
+              "for activations of 16 bits on a GPU set precision to \"bf16\" or \"fp16\"");
+}
+
 std::optional<robusta::DType> parse_precision(const std::string& name) {
   if (name.empty()) return std::nullopt;
   return precision_from(name);

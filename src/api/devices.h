@@ -17,6 +17,9 @@ std::shared_ptr<Device> open_device(int gpu);
 /// `device`, or the processor where it is null.
 Device* device_or_cpu(const std::shared_ptr<Device>& device);
 
+/// What nets and solvers compute in. Throws Error{kUsage} for what is neither f32 nor f64.
+robusta::DType computing_type(DType type);
+
 /// "": none. Throws Error{kUsage}.
 std::optional<robusta::DType> parse_precision(const std::string& name);
 

@@ -25,7 +25,7 @@ NetDef in_state(const NetDef& def, const NetOptions& options) {
 robusta::NetOptions inside(const NetOptions& options, Device* device, Tuner* tuner) {
   robusta::NetOptions own;
   own.phase = options.phase == Phase::kTrain ? caffe::TRAIN : caffe::TEST;
-  own.dtype = v1::inside(options.dtype);
+  own.dtype = computing_type(options.dtype);
   own.precision = parse_precision(options.precision);
   own.device = device;
   own.seed = options.seed;

@@ -69,7 +69,7 @@ Solver::Impl::Impl(SolverDef solver, const SolverOptions& wanted) : def(std::mov
 
 void Solver::Impl::build(const std::string& from) {
   robusta::SolverOptions own;
-  own.dtype = inside(options.dtype);
+  own.dtype = computing_type(options.dtype);
   own.precision = parse_precision(options.precision);
   own.device = device_or_cpu(device);
   own.kernels = options.kernels;

@@ -1,0 +1,35 @@
+// What nets and solvers refuse of their options, and of the order of calls.
+
+#include <gtest/gtest.h>
+
+#include "robusta/net.h"
+#include "robusta/solver.h"
+#include "support/errors.h"
+
+namespace robusta::test {
+namespace {
+
+const std::string kNet = R"(
+layer { name: "in" type: "Input" top: "x" top: "label" input_param { shape { dim: 2 dim: 3 } shape { dim: 2 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y"
+  inner_product_param { num_output: 3 weight_filler { type: "gaussian" } } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "y" bottom: "label" top: "loss" }
+)";
+
+const std::string kSolver = "base_lr: 0.1 lr_policy: 'fixed' max_iter: 1 net_param { " + kNet + "}";
+
+TEST(ApiOptionsTest, ATypeOf16BitsIsNoTypeToComputeIn) {
+  for (const DType type : {DType::kBF16, DType::kF16, static_cast<DType>(17)}) {
+    NetOptions options;
+    options.dtype = type;
+    const Error error = error_of([&] { Net::from_text(kNet, options); });
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_TRUE(contains(error.fix(), "precision"));
+    SolverOptions training;
+    training.dtype = type;
+    EXPECT_EQ(error_of([&] { Solver::from_text(kSolver, training); }).kind(), ErrorKind::kUsage);
+  }
+}
+
+}  // namespace
+}  // namespace robusta::test
