@@ -8,6 +8,7 @@
 #include "net/graph/build_graph.h"
 #include "net/graph/shapes.h"
 #include "net/net.h"
+#include "net/plan/kernel_choice.h"
 #include "net/plan/precision.h"
 #include "net/planner/budget.h"
 #include "net/planner/out_of_memory.h"
@@ -26,6 +27,7 @@ const Graph* lender_of(const NetOptions& options) {
 NetState planned(NetDef def, NetOptions options) {
   NetState state;
   state.options = std::move(options);
+  check_kernels(state.options);
   state.graph = build_graph(std::move(def), state.options, lender_of(state.options));
   if (!state.options.share_params) explain_precision(state.graph, state.options);
   state.plan = make_plan(state.graph, state.options);

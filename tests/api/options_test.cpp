@@ -31,5 +31,19 @@ TEST(ApiOptionsTest, ATypeOf16BitsIsNoTypeToComputeIn) {
   }
 }
 
+TEST(ApiOptionsTest, KernelsHaveAKnownName) {
+  NetOptions options;
+  options.kernels = "onednnn";
+  const Error error = error_of([&] { Net::from_text(kNet, options); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  EXPECT_TRUE(contains(error.what(), "did you mean \"onednn\"?"));
+  EXPECT_TRUE(contains(error.what(), "auto, "));
+  SolverOptions training;
+  training.kernels = "onednnn";
+  EXPECT_EQ(error_of([&] { Solver::from_text(kSolver, training); }).kind(), ErrorKind::kUsage);
+  options.kernels = "reference";
+  EXPECT_NO_THROW(Net::from_text(kNet, options));
+}
+
 }  // namespace
 }  // namespace robusta::test

@@ -2,12 +2,8 @@
 
 #include "app/setup/net_setup.h"
 
-#include <set>
-
 #include "app/setup/memory.h"
-#include "base/nearest.h"
 #include "net/plan/precision.h"
-#include "robusta/error.h"
 
 namespace robusta {
 namespace {
@@ -35,7 +31,7 @@ NetOptions NetSetup::net_options(const Options& options, caffe::Phase phase) con
   net.phase = phase;
   net.device = device.get();
   net.tuner = tuner.get();
-  net.kernels = kernels_flag(options);
+  net.kernels = options.kernels();
   net.precision = precision_flag(options);
   net.share_memory = options.share_memory();
   net.batch = batch_flag(options);
@@ -54,19 +50,6 @@ DataSettings data_settings(const Options& options) {
 std::optional<DType> precision_flag(const Options& options) {
   if (options.precision().empty()) return std::nullopt;
   return precision_from(options.precision());
-}
-
-std::string kernels_flag(const Options& options) {
-  const std::string& wanted = options.kernels();
-  std::set<std::string> known = {"auto"};
-  for (const std::string& type : layer_types()) {
-    for (const KernelCandidate* candidate : kernel_candidates(type, "cpu")) known.insert(candidate->backend);
-  }
-  if (known.contains(wanted)) return wanted;
-  std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  throw Error(ErrorKind::kUsage, "-kernels \"" + wanted + "\"" + did_you_mean(wanted, {known.begin(), known.end()}),
-              "known: " + list);
 }
 
 }  // namespace robusta

@@ -34,7 +34,4 @@ DataSettings data_settings(const Options& options);
 /// -precision; none where it is not given. Throws Error{kUsage}.
 std::optional<DType> precision_flag(const Options& options);
 
-/// -kernels. Throws Error{kUsage} for an unknown backend.
-std::string kernels_flag(const Options& options);
-
 }  // namespace robusta

@@ -71,7 +71,7 @@ TrainingSetup::TrainingSetup(const Options& options, const TrainingRun& run, con
     sighup_ = parse_effect("sighup_effect", options_.sighup_effect());
     rate_factor(options_.lr_scaling(), 1);
     SolverOptions& solver = solver_options_;
-    solver.kernels = kernels_flag(options_);
+    solver.kernels = options_.kernels();
     solver.precision = precision_flag(options_);
     solver.share_memory = options_.share_memory();
     solver.ranks = &ranks_;

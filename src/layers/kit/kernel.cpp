@@ -65,6 +65,15 @@ std::vector<const KernelCandidate*> kernel_candidates(const std::string& type, c
   return find(device, [&](const ChainPattern& pattern) { return pattern.takes(type); });
 }
 
+std::set<std::string> kernel_backends(const std::string& device) {
+  const std::shared_lock lock(kernels().mutex);
+  std::set<std::string> names;
+  for (const KernelCandidate& candidate : kernels().candidates) {
+    if (candidate.device == device) names.insert(candidate.backend);
+  }
+  return names;
+}
+
 bool begins_chain(LayerChain layers, const std::string& device) {
   const std::shared_lock lock(kernels().mutex);
   const std::list<KernelCandidate>& all = kernels().candidates;

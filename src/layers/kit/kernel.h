@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -148,6 +149,8 @@ bool register_kernel(KernelCandidate candidate);
 std::vector<const KernelCandidate*> kernel_candidates(LayerChain layers, const std::string& device);
 /// The same for a layer of this type alone.
 std::vector<const KernelCandidate*> kernel_candidates(const std::string& type, const std::string& device);
+/// The backends that have any kernel for this kind of device.
+std::set<std::string> kernel_backends(const std::string& device);
 /// True when some candidate might take these layers, or a longer chain that begins with them.
 bool begins_chain(LayerChain layers, const std::string& device);
 

@@ -6,7 +6,10 @@
 #include "net/plan/kernel_choice.h"
 
 #include <algorithm>
+#include <set>
 
+#include "base/nearest.h"
+#include "base/str.h"
 #include "net/plan/precision.h"
 #include "robusta/error.h"
 
@@ -148,6 +151,19 @@ bool try_chain(const Graph& graph, const NetOptions& options, const NodeChain& c
 }
 
 }  // namespace
+
+void check_kernels(const NetOptions& options) {
+  const std::string& wanted = options.kernels;
+  std::set<std::string> known = kernel_backends("cpu");
+  known.merge(kernel_backends(options.device->kernel_kind()));
+  known.insert("auto");
+  if (known.contains(wanted)) return;
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::kUsage,
+              str("no kernels are called \"", wanted, "\"", did_you_mean(wanted, {known.begin(), known.end()})),
+              "known: " + list);
+}
 
 Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, const FormOf& form_of) {
   Unit unit;

@@ -9,6 +9,10 @@
 
 namespace robusta {
 
+/// Throws Error{kUsage} with the nearest name where NetOptions::kernels is neither "auto" nor a backend of the
+/// options' device or of the processor.
+void check_kernels(const NetOptions& options);
+
 /// How a version of a blob lies; null while nothing has computed it.
 using FormOf = std::function<const TensorDesc*(VersionId)>;
 
