@@ -119,8 +119,8 @@ class ROBUSTA_API Net {
   /// Runs all layers; returns the loss: the sum of weight x value over the tops that have a loss_weight, 0 without
   /// any. Sources give the batch at position(), which then moves on by batch().
   double forward();
-  /// Runs all layers back after forward(), once per forward. Gradients of parameters are overwritten, or added to.
-  /// REQUIRES: NetOptions::backward.
+  /// Runs all layers back after forward(), once per forward, or as often as wanted with keep_blobs: an Error of kind
+  /// kUsage without it. Gradients of parameters are overwritten, or added to. REQUIRES: NetOptions::backward.
   void backward(bool add_to_gradients = false);
 
   /// The sample, counted from the first of the source, that the next forward begins with. Same position and seed:

@@ -100,6 +100,10 @@ void Net::backward(bool add_to_gradients) {
   if (!impl_->net->options().backward) {
     throw Error(ErrorKind::kUsage, "the net was built without backward", "set NetOptions::backward");
   }
+  if (!impl_->net->has_run_forward()) {
+    throw Error(ErrorKind::kUsage, "backward has no forward pass to follow",
+                "call forward first, or set NetOptions::keep_blobs to run backward again");
+  }
   impl_->net->backward(impl_->pass, add_to_gradients);
   impl_->net->stream().synchronize();
 }

@@ -52,6 +52,7 @@ double Net::forward(const Pass& pass, ParamGate* gate) {
 
 void Net::start_forward(const Pass& pass, ParamGate* gate) {
   assert(!state_.options.plan_only && "the net was only planned");
+  has_run_forward_ = false;
   const auto ahead = std::exchange(prefetched_, std::nullopt);
   const bool prepared =
       ahead && ahead->seed == pass.seed && ahead->first_sample == pass.first_sample && ahead->batch == pass.batch;
@@ -60,6 +61,7 @@ void Net::start_forward(const Pass& pass, ParamGate* gate) {
   if (!state_.executor) make_executor();
   renew_exposed();
   state_.executor->forward(pass, gate, prepared && ahead->sent);
+  has_run_forward_ = true;
 }
 
 bool Net::adopt_shapes() {
@@ -69,10 +71,16 @@ bool Net::adopt_shapes() {
   return true;
 }
 
-double Net::finish_forward() { return state_.running().finish_forward(); }
+double Net::finish_forward() {
+  const bool ran = std::exchange(has_run_forward_, false);
+  const double loss = state_.running().finish_forward();
+  has_run_forward_ = ran;
+  return loss;
+}
 
 void Net::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   assert(state_.options.backward);
+  has_run_forward_ = has_run_forward_ && state_.options.keep_blobs;
   state_.running().backward(pass, accumulate, sink);
 }
 

@@ -51,6 +51,8 @@ class Net {
   /// Multiplies the gradient that each loss begins with, hence all gradients, from the next backward on. Waits for what
   /// is enqueued where the scale is new.
   void set_loss_scale(double scale);
+  /// Whether backward may follow: a forward pass has run whose values are there.
+  bool has_run_forward() const { return has_run_forward_; }
   /// Gives inputs other shapes, all at once, and plans again. Throws Error{kUsage} for other blobs. Where it throws -
   /// shapes that a layer refuses, too little memory - shapes, plan and parameters stay as they were; what inputs hold
   /// is lost where there was memory for the plan, but not for running it.
@@ -99,6 +101,7 @@ class Net {
   };
   std::optional<Prefetched> prefetched_;
   bool shapes_changed_ = false;  ///< those of a source's tops, since the net was planned
+  bool has_run_forward_ = false;
 };
 
 }  // namespace robusta

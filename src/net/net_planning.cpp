@@ -88,6 +88,7 @@ void Net::replan() {
 
 /// The executor goes before the next one is made, which may want its memory.
 void Net::adopt(Plan plan) {
+  has_run_forward_ = false;
   state_.executor.reset();
   std::swap(state_.plan, plan);
   try {

@@ -45,5 +45,40 @@ TEST(ApiOptionsTest, KernelsHaveAKnownName) {
   EXPECT_NO_THROW(Net::from_text(kNet, options));
 }
 
+Net trained_net(bool keep_blobs) {
+  NetOptions options;
+  options.backward = true;
+  options.keep_blobs = keep_blobs;
+  Net net = Net::from_text(kNet, options);
+  net.write("x", std::vector<float>{1, 2, 3, 4, 5, 6});
+  net.write("label", std::vector<float>{0, 2});
+  return net;
+}
+
+TEST(ApiOptionsTest, BackwardFollowsForward) {
+  Net net = trained_net(false);
+  EXPECT_EQ(error_of([&] { net.backward(); }).kind(), ErrorKind::kUsage);
+  net.forward();
+  net.backward();
+  EXPECT_EQ(error_of([&] { net.backward(); }).kind(), ErrorKind::kUsage) << "once per forward";
+  net.forward();
+  net.reshape("x", {2, 3});
+  EXPECT_EQ(error_of([&] { net.backward(); }).kind(), ErrorKind::kUsage) << "the values are lost";
+  net.forward();
+  net.write("label", std::vector<float>{0, 9});
+  EXPECT_EQ(error_of([&] { net.forward(); }).kind(), ErrorKind::kData);
+  EXPECT_EQ(error_of([&] { net.backward(); }).kind(), ErrorKind::kUsage) << "of a pass that failed";
+}
+
+TEST(ApiOptionsTest, BackwardMayRunAgainWhereBlobsAreKept) {
+  Net net = trained_net(true);
+  EXPECT_EQ(error_of([&] { net.backward(); }).kind(), ErrorKind::kUsage);
+  net.forward();
+  net.backward();
+  const std::vector<float> once = net.read_parameter_gradient("ip", 0);
+  net.backward();
+  EXPECT_EQ(net.read_parameter_gradient("ip", 0), once);
+}
+
 }  // namespace
 }  // namespace robusta::test
