@@ -31,7 +31,8 @@ ROBUSTA_C_API int robusta_load_plugin(const char* path);
 
 typedef struct robusta_net robusta_net;
 
-/// To be set by robusta_net_options_init, and then changed.
+/// To be set by robusta_net_options_init, and then changed. A later version has more members at the end, none of them
+/// within the size of this one.
 typedef struct robusta_net_options {
   size_t size;            ///< of this struct, as the program was compiled with it
   bool train;             ///< phase TRAIN instead of TEST
@@ -46,7 +47,13 @@ typedef struct robusta_net_options {
   int64_t batch;  ///< > 0: in place of that of every source
 } robusta_net_options;
 
-ROBUSTA_C_API void robusta_net_options_init(robusta_net_options* options);
+/// Writes the defaults; `size` is that of the struct as the caller knows it, and nothing behind it is touched. An error
+/// of kind 1, and options that every call refuses, where it is larger than the library's: that is older than the
+/// caller.
+ROBUSTA_C_API int robusta_net_options_init_sized(robusta_net_options* options, size_t size);
+static inline int robusta_net_options_init(robusta_net_options* options) {
+  return robusta_net_options_init_sized(options, sizeof *options);
+}
 
 /// A net from a prototxt, or from its text. `options` null: the defaults. To be freed.
 ROBUSTA_C_API int robusta_net_from_file(const char* path, const robusta_net_options* options, robusta_net** net);
@@ -65,6 +72,9 @@ ROBUSTA_C_API const char* robusta_net_blob(robusta_net* net, int index);
 /// The extents of a blob, at most `most` of them, slowest first; `axes` becomes their number.
 ROBUSTA_C_API int robusta_net_shape(robusta_net* net, const char* blob, int64_t* extents, int most, int* axes);
 ROBUSTA_C_API int robusta_net_reshape(robusta_net* net, const char* input, const int64_t* extents, int axes);
+/// The same of `count` inputs at once, whose shapes have to fit together: names, the extents of each, their numbers.
+ROBUSTA_C_API int robusta_net_reshape_inputs(robusta_net* net, int count, const char* const* inputs,
+                                             const int64_t* const* extents, const int* axes);
 
 /// `loss` may be null.
 ROBUSTA_C_API int robusta_net_forward(robusta_net* net, double* loss);

@@ -27,7 +27,7 @@ int main(void) {
   robusta_net_options options;
   robusta_net* net = NULL;
 
-  robusta_net_options_init(&options);
+  CHECK(robusta_net_options_init(&options));
   options.backward = true;
   CHECK(robusta_net_from_text(kNet, &options, &net));
   CHECK(robusta_net_write(net, "x", x, 2));

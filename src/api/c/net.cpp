@@ -12,12 +12,27 @@ namespace {
 
 std::string text_or_empty(const char* text) { return text ? text : ""; }
 
+/// That of an older header is smaller.
+void require_known(size_t size) {
+  if (size >= sizeof(size_t) && size <= sizeof(robusta_net_options)) return;
+  throw Error(ErrorKind::kUsage,
+              str("options of ", size, " bytes, and this library knows ", sizeof(robusta_net_options)),
+              "set them by robusta_net_options_init, and run with a library that is not older than the program");
+}
+
+robusta_net_options default_options(size_t size) {
+  robusta_net_options options = {};
+  options.size = size;
+  options.gpu = -1;
+  options.seed = 1;
+  return options;
+}
+
 NetOptions options_of(const robusta_net_options* given) {
   if (!given) return {};
-  // A program of an older header has a shorter struct.
-  robusta_net_options own;
-  robusta_net_options_init(&own);
-  std::memcpy(&own, given, std::min(given->size, sizeof own));
+  require_known(given->size);
+  robusta_net_options own = default_options(sizeof own);
+  std::memcpy(&own, given, given->size);
   NetOptions options;
   options.phase = own.train ? Phase::kTrain : Phase::kTest;
   options.backward = own.backward;
@@ -54,6 +69,11 @@ void copy_out(const std::vector<float>& from, float* to, size_t count) {
   if (count > 0) std::copy(from.begin(), from.end(), required(to, "numbers"));
 }
 
+Shape shape_in(const int64_t* extents, int axes) {
+  if (axes > 0) required(extents, "extents");
+  return {extents, extents + std::max(axes, 0)};
+}
+
 std::span<const float> numbers_in(const float* numbers, size_t count) {
   return {count > 0 ? required(numbers, "numbers") : numbers, count};
 }
@@ -74,12 +94,13 @@ using robusta::v1::Net;
 using robusta::v1::net_of;
 using robusta::v1::required;
 
-void robusta_net_options_init(robusta_net_options* options) {
-  if (!options) return;
-  *options = {};
-  options->size = sizeof *options;
-  options->gpu = -1;
-  options->seed = 1;
+int robusta_net_options_init_sized(robusta_net_options* options, size_t size) {
+  return guarded([&] {
+    std::memset(required(options, "options"), 0, std::min(size, sizeof *options));
+    robusta::v1::require_known(size);
+    const robusta_net_options defaults = robusta::v1::default_options(size);
+    std::memcpy(options, &defaults, size);
+  });
 }
 
 int robusta_net_from_file(const char* path, const robusta_net_options* options, robusta_net** net) {
@@ -126,10 +147,18 @@ int robusta_net_shape(robusta_net* net, const char* blob, int64_t* extents, int 
 }
 
 int robusta_net_reshape(robusta_net* net, const char* input, const int64_t* extents, int axes) {
+  return guarded([&] { net_of(net).reshape(required(input, "input"), robusta::v1::shape_in(extents, axes)); });
+}
+
+int robusta_net_reshape_inputs(robusta_net* net, int count, const char* const* inputs, const int64_t* const* extents,
+                               const int* axes) {
   return guarded([&] {
-    const auto count = axes > 0 ? axes : 0;
-    if (count > 0) required(extents, "extents");
-    net_of(net).reshape(required(input, "input"), {extents, extents + count});
+    std::vector<robusta::v1::InputShape> shapes;
+    for (int i = 0; i < count; ++i) {
+      shapes.push_back({required(required(inputs, "inputs")[i], "input"),
+                        robusta::v1::shape_in(required(extents, "extents")[i], required(axes, "axes")[i])});
+    }
+    net_of(net).reshape(shapes);
   });
 }
 
