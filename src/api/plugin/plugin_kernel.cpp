@@ -2,10 +2,15 @@
 
 #include "api/plugin/plugin_kernel.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "api/plugin/border.h"
 
 namespace robusta::v1 {
 namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 43;  // as much as the largest array has (check_extents)
 
 std::vector<TensorView> views_of(const std::vector<TensorDesc>& descs, robusta::DType type) {
   std::vector<TensorView> views;
@@ -33,15 +38,20 @@ PluginKernel::PluginKernel(const robusta::KernelRequest& request, std::shared_pt
     parameters_.push_back(plain_view(nullptr, static_cast<DType>(param.dtype), param.shape.dims()));
   }
   parameter_gradients_ = parameters_;
-  book(kernel_->needs(), request);
+  book(in_plugin([&] { return kernel_->needs(); }), request);
 }
 
 void PluginKernel::book(const Needs& needs, const robusta::KernelRequest& request) {
+  if (needs.saved_bytes > kMostBytes || needs.scratch_bytes > kMostBytes) {
+    throw plugin_error(str("it needs ", std::max(needs.saved_bytes, needs.scratch_bytes), " bytes"));
+  }
   booking_.reads_bottoms.assign(request.bottoms.size(), needs.backward_reads_bottoms);
   booking_.reads_tops.assign(request.tops.size(), needs.backward_reads_tops);
   booking_.saved_bytes = needs.saved_bytes;
   booking_.forward_scratch = booking_.backward_scratch = needs.scratch_bytes;
   if (!needs.in_place) return;
+  if (request.bottoms.empty() || request.tops.empty())
+    throw plugin_error("it works in place, and has no bottom or no top");
   booking_.forward_aliases = {{0, 0, false}};
   booking_.backward_aliases = {{0, 0, false}};
 }
@@ -69,11 +79,13 @@ KernelCall PluginKernel::call(const KernelRun& run) {
           .stream = run.stream ? run.stream->native() : nullptr};
 }
 
-void PluginKernel::forward(const KernelRun& run) { kernel_->forward(call(run)); }
+void PluginKernel::forward(const KernelRun& run) {
+  in_plugin([&] { kernel_->forward(call(run)); });
+}
 
 void PluginKernel::backward(const KernelRun& run) {
   clear_gradients(run);
-  kernel_->backward(call(run));
+  in_plugin([&] { kernel_->backward(call(run)); });
 }
 
 /// So that the plugin always adds.

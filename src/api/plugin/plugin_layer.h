@@ -17,9 +17,9 @@ class PluginLayer : public robusta::Layer {
   robusta::Arity arity() const override;
   std::vector<robusta::Shape> infer_tops(const std::vector<robusta::Shape>& bottoms) override;
   std::vector<ParamDecl> params() const override;
-  bool is_loss() const override { return layer_->is_loss(); }
-  bool allows_gradient(int bottom) const override { return layer_->allows_gradient(bottom); }
-  bool has_backward() const override { return layer_->has_backward(); }
+  bool is_loss() const override;
+  bool allows_gradient(int bottom) const override;
+  bool has_backward() const override;
 
   /// The plugin's own object.
   v1::Layer& own() const { return *layer_; }

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "api/plugin/border.h"
 #include "api/plugin/plugin_kernel.h"
 #include "api/plugin/plugin_layer.h"
 #include "base/str.h"
@@ -42,7 +43,7 @@ std::unique_ptr<robusta::Layer> make_plugin_layer(const caffe::LayerParameter& p
 std::unique_ptr<robusta::Kernel> make_layers_own_kernel(const robusta::KernelRequest& request, std::string& why_not) {
   Layer& layer = request.layer<PluginLayer>().own();
   const std::string device = request.device ? request.device->kernel_kind() : "cpu";
-  if (!layer.runs_on(device, static_cast<DType>(request.dtype()))) {
+  if (!in_plugin([&] { return layer.runs_on(device, static_cast<DType>(request.dtype())); })) {
     why_not = str("the plugin's layer does not run on ", device, " in ", name_of(request.dtype()));
     return nullptr;
   }
@@ -62,14 +63,14 @@ std::unique_ptr<robusta::Kernel> make_foreign_kernel(const KernelFactory& factor
   const LayerSpec::Impl fields(request.layers[0]->param());
   const std::vector<Shape> bottoms = shapes_of(request.bottoms), tops = shapes_of(request.tops);
   const std::vector<Shape> parameters = shapes_of(request.params);
-  std::shared_ptr<Kernel> own = factory({.spec = LayerSpec(fields),
-                                         .device = device,
-                                         .dtype = static_cast<DType>(request.dtype()),
-                                         .bottoms = bottoms,
-                                         .tops = tops,
-                                         .parameters = parameters,
-                                         .backward = request.backward},
-                                        why_not);
+  const KernelRequest asked{.spec = LayerSpec(fields),
+                            .device = device,
+                            .dtype = static_cast<DType>(request.dtype()),
+                            .bottoms = bottoms,
+                            .tops = tops,
+                            .parameters = parameters,
+                            .backward = request.backward};
+  std::shared_ptr<Kernel> own = in_plugin([&] { return factory(asked, why_not); });
   return own ? std::make_unique<PluginKernel>(request, std::move(own), backend) : nullptr;
 }
 

@@ -99,6 +99,13 @@ class Flow {
   bool forced_;
 };
 
+void require_backward(const Node& node) {
+  const bool asked = std::find(node.bottom_grads.begin(), node.bottom_grads.end(), true) != node.bottom_grads.end();
+  if (!node.backward || !asked || node.layer->has_backward()) return;
+  throw Error(ErrorKind::kConfig, "layers of type " + node.layer->type() + " have no backward pass",
+              "set propagate_down: false, or leave out force_backward");
+}
+
 }  // namespace
 
 void mark_gradients(Graph& graph, const NetOptions& options) {
@@ -113,14 +120,13 @@ void mark_gradients(Graph& graph, const NetOptions& options) {
   VersionFlags under_loss(graph.versions.size(), false), blocked(graph.versions.size(), false);
   for (const NodeId n : graph.nodes.ids().reversed()) {
     Node& node = graph.nodes[n];
-    flow.forced() ? flow.leave_out(under_loss, node) : flow.mark_downward(under_loss, blocked, node);
-    LOG_INFO << node.layer->name() << (node.backward ? " needs" : " does not need") << " backward computation.";
-    if (!node.backward) node.param_grads.assign(node.params.size(), false);
-    const bool asked = std::find(node.bottom_grads.begin(), node.bottom_grads.end(), true) != node.bottom_grads.end();
-    if (options.backward && node.backward && asked && !node.layer->has_backward()) {
-      rethrow_at(Error(ErrorKind::kConfig, "layers of type " + node.layer->type() + " have no backward pass",
-                       "set propagate_down: false, or leave out force_backward"),
-                 node.layer->name(), node.where);
+    try {
+      flow.forced() ? flow.leave_out(under_loss, node) : flow.mark_downward(under_loss, blocked, node);
+      LOG_INFO << node.layer->name() << (node.backward ? " needs" : " does not need") << " backward computation.";
+      if (!node.backward) node.param_grads.assign(node.params.size(), false);
+      if (options.backward) require_backward(node);
+    } catch (Error& error) {
+      rethrow_at(std::move(error), node.layer->name(), node.where);
     }
   }
   mark_learning(graph, options.backward);
