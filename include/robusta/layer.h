@@ -91,7 +91,8 @@ struct KernelCall {
   void* stream = nullptr;  ///< on a GPU: the cudaStream_t that all work is enqueued in; else null
 };
 
-/// Computes. One at a time of a net's kernels runs, and allocates nothing.
+/// Computes. One at a time of a net's kernels runs, and allocates nothing. On a GPU, too, each pass makes its calls:
+/// they are no part of a recorded graph.
 class ROBUSTA_API Kernel {
  public:
   virtual ~Kernel();

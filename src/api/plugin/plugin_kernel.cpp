@@ -49,6 +49,7 @@ void PluginKernel::book(const Needs& needs, const robusta::KernelRequest& reques
   booking_.reads_tops.assign(request.tops.size(), needs.backward_reads_tops);
   booking_.saved_bytes = needs.saved_bytes;
   booking_.forward_scratch = booking_.backward_scratch = needs.scratch_bytes;
+  booking_.host_work = true;  // the plugin may look at the pass, or count its runs
   if (!needs.in_place) return;
   if (request.bottoms.empty() || request.tops.empty())
     throw plugin_error("it works in place, and has no bottom or no top");

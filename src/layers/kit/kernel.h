@@ -92,6 +92,7 @@ struct Booking {
   bool takes_missing_top_diffs = false;  ///< true: a top gradient may be null, meaning zero; else the net fills zeros
   bool asks_ranks = false;               ///< may call Pass::ranks: its work then waits for the host
   bool reads_position = false;           ///< a GPU's kernel reads KernelRun::first_sample
+  bool host_work = false;                ///< on a GPU: does work of the host in every run, so is never recorded
   bool repeatable = false;               ///< cheap, and forward may run once more in a pass (KernelRun::again)
 };
 

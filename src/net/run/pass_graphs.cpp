@@ -34,8 +34,9 @@ PassGraphs::PassGraphs(const Plan& plan, const Device& device) : plan_(plan) {
 
 bool PassGraphs::recordable(const Step& step, const Pass& pass) const {
   if (step.kind == StepKind::kSource || is_copy(step.kind)) return false;
-  const Unit& unit = plan_.units[step.unit];
-  return step.reorder || !(pass.ranks && unit.kernel->booking().asks_ranks);
+  if (step.reorder) return true;
+  const Booking& booking = plan_.units[step.unit].kernel->booking();
+  return !booking.host_work && !(pass.ranks && booking.asks_ranks);
 }
 
 StepId PassGraphs::end_of_segment(StepId begin, StepId end, const Pass& pass, const GradientSink* sink) const {
