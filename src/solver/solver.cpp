@@ -2,6 +2,9 @@
 // Learning", section 3.3), with tests and snapshots between iterations in Caffe's order.
 #include "solver/solver.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "base/log.h"
 #include "solver/loop/loss_scaling.h"
 #include "solver/ranks/share.h"
@@ -20,7 +23,8 @@ TrainingResult Solver::solve() {
 }
 
 void Solver::step(int iterations) {
-  const int end = state_.iter + iterations;
+  const auto end =
+      static_cast<int>(std::min<int64_t>(int64_t{state_.iter} + iterations, std::numeric_limits<int>::max()));
   while (state_.iter < end && !stop_->stopping()) {
     if (timeline_) timeline_->at_iteration(state_.iter);
     if (tester_->due() && (state_.iter > 0 || def_.param.test_initialization())) test_all();
