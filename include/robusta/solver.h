@@ -82,7 +82,9 @@ class ROBUSTA_API Solver {
 
   /// Writes PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate now.
   SnapshotFiles snapshot();
-  /// Goes on from a .solverstate. The nets are built anew: views of them end, the Net objects stay.
+  /// Goes on from a .solverstate. The nets are built anew: views of them end, the Net objects stay. Until the new ones
+  /// are there the old ones live on, so that a restore that throws changes nothing: there has to be memory for both, or
+  /// the program ends this solver and begins another one with SolverOptions::snapshot.
   void restore(const std::string& state);
 
   /// Iterations that are done.

@@ -79,8 +79,16 @@ void Solver::Impl::build(const std::string& from) {
   own.weights = options.weights;
   own.snapshot = from;
   own.poll = [this] { return poll(); };
-  stop = snapshot = false;
-  std::unique_ptr<robusta::Solver> made = together([&] { return std::make_unique<robusta::Solver>(def, own); });
+  // What is asked for meanwhile is meant for the new one.
+  const bool stopped = stop.exchange(false), wanted = snapshot.exchange(false);
+  std::unique_ptr<robusta::Solver> made;
+  try {
+    made = together([&] { return std::make_unique<robusta::Solver>(def, own); });
+  } catch (...) {
+    stop = stop || stopped;
+    snapshot = snapshot || wanted;
+    throw;
+  }
   std::vector<Net> wrapped;
   wrapped.push_back(net_of(made->train_net()));
   for (const auto& test_net : made->test_nets()) wrapped.push_back(net_of(*test_net));

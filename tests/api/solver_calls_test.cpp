@@ -34,5 +34,19 @@ TEST(ApiSolverCallsTest, StepsDoNotOverflow) {
   EXPECT_EQ(solver.iteration(), 5) << "asked for after the fourth, it ends with the next";
 }
 
+TEST(ApiSolverCallsTest, ARestoreThatFailsForgetsNoRequest) {
+  const TempDir folder;
+  Solver solver = Solver::from_text(toy(folder / "s"));
+  solver.step(2);
+  const SnapshotFiles files = solver.snapshot();
+  solver.request_stop();
+  EXPECT_EQ(error_of([&] { solver.restore(folder / "none.solverstate"); }).kind(), ErrorKind::kModel);
+  solver.step(5);
+  EXPECT_EQ(solver.iteration(), 3) << "the request ends it after one";
+  solver.restore(files.state);
+  solver.step(5);
+  EXPECT_EQ(solver.iteration(), 7) << "a restored solver begins anew";
+}
+
 }  // namespace
 }  // namespace robusta::test
