@@ -40,6 +40,7 @@ Votes Solver::train_iteration() {
   ranks_.progress(state_.iter);
   const DriverSpan span(training_->recorder, TraceKind::kIteration, state_.iter);
 
+  passes_->begin_iteration();
   reporter_->begin_iteration();
   const Votes votes = strategy_->run(iteration);
   if (iteration.debug) log_param_norms(*train_net_);
@@ -89,6 +90,7 @@ void Solver::finish_training() {
 
 /// Caffe shows the loss after the last update by one more forward pass.
 void Solver::show_last_loss() {
+  passes_->begin_iteration();
   const double loss = passes_->forward(passes_->pass(0), ranked_.get());
   double sums[] = {loss, passes_->not_finite() ? 1.0 : 0.0};
   ranks_.sum(sums);

@@ -48,5 +48,22 @@ TEST(ApiSolverCallsTest, ARestoreThatFailsForgetsNoRequest) {
   EXPECT_EQ(solver.iteration(), 7) << "a restored solver begins anew";
 }
 
+TEST(ApiSolverCallsTest, ALossThatIsNotFiniteIsForgottenWithItsIteration) {
+  const TempDir folder;
+  Solver solver = Solver::from_text(toy(folder / "s"));
+  solver.step(1);
+  const std::vector<float> good = solver.net().read_parameter("ip", 0);
+  const std::vector<float> bad(good.size(), std::numeric_limits<float>::infinity());
+  for (const char* iteration : {"iteration 1", "iteration 3"}) {
+    solver.net().write_parameter("ip", 0, bad);
+    const Error error = error_of([&] { solver.step(1); });
+    EXPECT_EQ(error.kind(), ErrorKind::kNumeric);
+    EXPECT_TRUE(contains(error.what(), iteration));
+    solver.net().write_parameter("ip", 0, good);
+    solver.step(2);
+  }
+  EXPECT_EQ(solver.iteration(), 5);
+}
+
 }  // namespace
 }  // namespace robusta::test

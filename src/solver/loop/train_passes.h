@@ -16,6 +16,9 @@ class TrainPasses {
   /// References are kept.
   TrainPasses(Training& training, const OnForward& on_forward) : training_(training), on_forward_(on_forward) {}
 
+  /// What the last iteration has found is forgotten: whoever drives the solver may go on after an error.
+  void begin_iteration() { not_finite_.reset(); }
+
   /// The pass of a sub-iteration of the running iteration. Every sub-iteration takes the next global batch, and each
   /// rank its part of it; those of an iteration and of all iterations follow each other without a gap.
   Pass pass(int sub_iteration) const;
