@@ -19,6 +19,9 @@ constexpr char kLessAhead[] = "lower data_param.prefetch or the batch size";
 Prefetcher::Prefetcher(const BatchFiller& filler, int depth, int threads, Device& device)
     : filler_(filler), depth_(static_cast<size_t>(depth)), thread_count_(threads), device_(device) {
   assert(depth >= 1 && threads >= 1);
+  constexpr size_t kNotInQueue = 3;
+  queue_.reserve(depth_);
+  spare_.reserve(depth_ + kNotInQueue);
 }
 
 Prefetcher::~Prefetcher() {
@@ -37,17 +40,23 @@ void Prefetcher::start_workers() {
 Batch& Prefetcher::take(const BatchPlan& plan, uint64_t next_first) {
   start_workers();
   std::unique_lock lock(mutex_);
-  if (current_) spare_.push_back(std::move(current_->batch));
-  current_ = nullptr;
+  if (current_) give_back();
   const uint64_t batch = static_cast<uint64_t>(plan.size);
   const uint64_t stride = next_first > plan.first ? next_first - plan.first : batch;
   if (queue_.empty() || queue_.front()->batch.plan != plan) expect(plan, stride);
   current_ = queue_.front();
   wait_for(current_, lock);
-  queue_.pop_front();
+  queue_.erase(queue_.begin());
   expect({plan.seed, next_first, plan.size}, stride);
   if (current_->error) throw *current_->error;
   return current_->batch;
+}
+
+/// No worker refers to the job: it was done, and they let go of a job before they leave the lock.
+void Prefetcher::give_back() {
+  spare_.push_back(std::move(current_->batch));
+  *current_ = Job{};
+  idle_ = std::move(current_);
 }
 
 /// Makes the queue hold the `depth_` batches first, first + stride, ...; keeps the part of it that is so already.
@@ -57,7 +66,7 @@ void Prefetcher::expect(const BatchPlan& first, uint64_t stride) {
   for (; right < queue_.size() && queue_[right]->batch.plan == plan; ++right) plan.first += stride;
   queue_.resize(right);
   for (; queue_.size() < depth_; plan.first += stride) {
-    queue_.push_back(std::make_shared<Job>());
+    queue_.push_back(idle_ ? std::move(idle_) : std::make_shared<Job>());
     queue_.back()->batch.plan = plan;
   }
   work_.notify_all();
@@ -114,7 +123,7 @@ void Prefetcher::take_spare(Batch& batch) {
   const BatchPlan plan = batch.plan;
   batch = std::move(spare_.front());
   batch.plan = plan;
-  spare_.pop_front();
+  spare_.erase(spare_.begin());
 }
 
 /// Memory for the batch, which nobody reads any more.

@@ -4,12 +4,11 @@
 /// batches first. Which those are is foretold from the last two positions; when another one is asked for (a resume,
 /// another test pass) what was made is dropped. Number and timing of the threads change no result. Memory: depth + 3
 /// batches at most, and one per worker for a moment after a drop; it is the device's host memory, since the net reads
-/// batches where they lie. The workers start with the first batch; the destructor waits only for the few samples in
-/// their hands.
+/// batches where they lie. Taking one batch after the other allocates nothing on the caller's thread. The workers start
+/// with the first batch; the destructor waits only for the few samples in their hands.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,6 +53,7 @@ class Prefetcher {
   using JobPtr = std::shared_ptr<Job>;
 
   void start_workers();
+  void give_back();
   void work();
   JobPtr find_work() const;
   void open(const JobPtr& job, std::unique_lock<std::mutex>& lock);
@@ -73,11 +73,13 @@ class Prefetcher {
   std::mutex mutex_;
   std::condition_variable work_;   // something to claim, or the end
   std::condition_variable ready_;  // a job is done
-  std::deque<JobPtr> queue_;       // in the order in which they will be taken
-  std::deque<Batch> spare_;        // whose memory is used again, the one given back first in front
+  // Vectors, though they lose elements in front: these keep their memory, and hold few.
+  std::vector<JobPtr> queue_;  // in the order in which they will be taken
+  std::vector<Batch> spare_;   // whose memory is used again, the one given back first in front
   bool stopping_ = false;
 
   JobPtr current_;             // taken, the consumer's
+  JobPtr idle_;                // the one before, for the next plan; null: none, the consumer's
   double seconds_waited_ = 0;  // the consumer's
 };
 

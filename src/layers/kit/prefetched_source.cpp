@@ -29,6 +29,11 @@ class RecordLabels : public LabelledRecords {
   const RecordBatches& batches_;
 };
 
+/// Whether the top holds items of this shape, however many.
+bool is_batch_of(const Shape& top, const Shape& item) {
+  return std::ranges::equal(std::span(top.dims()).subspan(1), item.dims());
+}
+
 void copy_top(const float* in, const Tensor& to) {
   constexpr int64_t kGrain = 1 << 16;
   dispatch(to.desc.dtype, [&](auto t) {
@@ -131,10 +136,15 @@ bool PrefetchedSource::prepare(const Pass& pass) {
   ready_ = nullptr;
   ready_ = &prefetcher_->take({pass.seed, own_position(pass.first_sample, pass), settings_.batch},
                               own_position(pass.next_sample, pass));
-  std::vector<Shape> items;
-  for (const Shape& top : ready_->layout.tops()) items.push_back(top.slice(1, top.axes()));
-  std::swap(items, items_);
-  return items != items_;
+  return take_over_items(ready_->layout.tops());
+}
+
+/// Returns whether an item changes its shape. Where none does, as in most passes, nothing is allocated.
+bool PrefetchedSource::take_over_items(const std::vector<Shape>& tops) {
+  if (std::ranges::equal(tops, items_, is_batch_of)) return false;
+  items_.clear();
+  for (const Shape& top : tops) items_.push_back(top.slice(1, top.axes()));
+  return true;
 }
 
 /// Caffe's own line, when the last record is used up.

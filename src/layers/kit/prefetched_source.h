@@ -71,6 +71,7 @@ class PrefetchedSource : public SourceLayer {
   void stand_in(const std::string& source);
   uint64_t own_position(uint64_t position, const Pass& pass) const;
   void report_wraps(const Pass& pass) const;
+  bool take_over_items(const std::vector<Shape>& tops);
 
   ReadingSettings settings_;
   uint64_t ranks_ = 1;        // that have a source of their own each
