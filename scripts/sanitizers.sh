@@ -1,0 +1,63 @@
+# Sourced after lib.sh by .ci/run and nightly.sh: which tests run under sanitizers when, and how they are built.
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # what is set here is for those who source this
+
+# asan: AddressSanitizer with UndefinedBehaviorSanitizer; tsan: ThreadSanitizer.
+declare -A sanitizers=([asan]="address,undefined" [tsan]="thread")
+# Folders of tests/ that CI runs under them, but for the tests below. The rest is for nightly.sh.
+declare -A sanitized_folders=(
+  [asan]="base schema device memory tensor comm comm_liveness ops data layers net solver api digits"
+  [tsan]="base device comm comm_liveness data net solver api"
+)
+# Only speed and exactness matter in these, or they are small ones once more in large; scripts/test.sh runs them in full.
+too_slow_for_sanitizers='Golden|Accuracy.*Mnist|Exhaustive|LmsModels.*(resnet|googlenet)'
+
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+export LSAN_OPTIONS=suppressions=$ROOT/tests/lsan.supp:print_suppressions=0
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=suppressions=$ROOT/tests/tsan.supp:halt_on_error=1:print_suppressions=0
+
+# folders_with_tests: those of tests/ that become a program.
+folders_with_tests() {
+  local folder
+  for folder in "$ROOT"/tests/*/; do
+    ! compgen -G "$folder*_test.cpp" > /dev/null || basename "$folder"
+  done
+}
+
+# folders_left_out KIND: those of them that CI does not run under it.
+folders_left_out() {
+  local folder
+  for folder in $(folders_with_tests); do
+    [[ " ${sanitized_folders[$1]} " == *" $folder "* ]] || echo "$folder"
+  done
+}
+
+# joined SEPARATOR WORD...
+joined() {
+  local IFS=$1
+  shift
+  echo "$*"
+}
+
+# tests_left_out KIND: a pattern of the tests that CI does not run under it.
+tests_left_out() {
+  local all others pattern
+  mapfile -t all < <(folders_with_tests)
+  mapfile -t others < <(folders_left_out "$1")
+  pattern="^($(joined '|' "${all[@]}"))\..*($too_slow_for_sanitizers)|^golden$"
+  [ ${#others[@]} -eq 0 ] || pattern+="|^($(joined '|' "${others[@]}"))\."
+  echo "$pattern"
+}
+
+# build_sanitized KIND FOLDER...: in build-KIND/, the test programs of these folders, and all tools.
+build_sanitized() {
+  local kind=$1 folder tool targets=(make_digits fake_nccl)
+  shift
+  # -O1 halves the time of compilation and keeps the stack traces readable.
+  configure "build-$kind" -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF \
+    -DROBUSTA_SANITIZE="${sanitizers[$kind]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1
+  for folder in "$@"; do targets+=("${folder}_test"); done
+  for tool in "$ROOT"/tools/*.cpp; do targets+=("$(basename "$tool" .cpp)"); done
+  build "build-$kind" "${targets[@]}"
+}
