@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# What takes too long, or wants too quiet a machine, to be done for every change: accuracy, speed, several hosts, a fresh
+# Debian, all tests under sanitizers.
+#
+#   scripts/nightly.sh [--table FILE] [PART...]
+#
+# Without a PART all of them, one after the other. A part that fails stops none of the others; one that this machine has
+# no means for is skipped. The results are a table in Markdown: the end of the output, or rows added to FILE
+# (docs/nightly.md is one). The exit code is 0 when no part failed.
+#
+#   ROBUSTA_BUILD        folder of a build to measure (default: build/, which is brought up to date first)
+#   ROBUSTA_SHARED_DIR   folder with recorded material (default ../shared)
+#   CLUSTER_SH           script that makes hosts (bench_hosts.sh); default: that of the recorded material
+#
+# Parts:
+set -euo pipefail
+# shellcheck disable=SC1091  # lib.sh and sanitizers.sh are here
+. "$(dirname "$0")/lib.sh"
+script=$(realpath "$0") table='' work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export ROBUSTA_SHARED_DIR=${ROBUSTA_SHARED_DIR:-$(dirname "$ROOT")/shared}
+# What the caller names is named from where the caller stands.
+[ -z "${ROBUSTA_BUILD:-}" ] || ROBUSTA_BUILD=$(realpath -m "$ROBUSTA_BUILD")
+
+# --- parts: one function each, its description beside its name ------------------------------------------------------
+#
+# A part runs in a subshell of its own with set -e. `caffe` is the program, "$out" a file to keep output in. It ends with
+# `result TEXT`, its cell of the table, or with `skip WHY`; a status other than 0 is a failure.
+
+result() { printf 'result: %s\n' "$*"; }
+skip() {
+  printf 'SKIPPED: %s\n' "$*"
+  exit 77
+}
+
+# measured COMMAND...: runs it, and keeps its output in "$out", too.
+measured() { "$@" | tee "$out"; }
+
+part_accuracy() { # LeNet on real digits, five seeds, after 1,000 and 4,000 iterations
+  local digits=$ROBUSTA_SHARED_DIR/data/mnist-t10k
+  [ -f "$digits/t10k-images-idx3-ubyte.gz" ] || skip "there are no digits in $digits"
+  measured scripts/accuracy_lenet.py "$digits" --caffe "$caffe"
+  result "$(sed -n 's/^mean after \([0-9]*\) iterations: /after \1 iterations /p' "$out" | paste -sd, | sed 's/,/, /g')"
+}
+
+part_bench_cpu() { # five networks against the machine's peak, and PyTorch where it is installed
+  measured scripts/bench_cpu.py --caffe "$caffe"
+  result "$(awk '/ [0-9]+ \/ [0-9]+$/ { printf "%s%s %s img/s (%s of the peak)", gap, $1, $3, $5; gap = ", " }' "$out")"
+}
+
+part_startup() { # from the start of `caffe train` on LeNet to iteration 0, 20 times
+  measured scripts/bench_startup.py --caffe "$caffe"
+  result "$(tail -n 1 "$out")"
+}
+
+part_busy() { # LeNet beside one busy loop per core, as a ratio to the idle machine
+  measured scripts/bench_busy.py --caffe "$caffe"
+  result "$(tail -n 1 "$out")"
+}
+
+part_scaling() { # the scaling model beside trainings on 2 hosts
+  hosts 2
+  measured scripts/check_scaling.sh
+  result "predicted steps off by $(awk '/%$/ { printf "%s%s at %s Mbit/s", gap, $5, $2; gap = ", " }' "$out")"
+}
+
+part_allreduce() { # sums over ranks beside MPI's, within a host and on 4
+  local status=0
+  hosts 4
+  measured scripts/bench_allreduce.sh || status=$?
+  result "$(grep -c '^met: ' "$out" || true) goals met, $(grep -c '^MISSED: ' "$out" || true) missed"
+  return $status
+}
+
+part_overlap() { # how much of the communication of 2 hosts training hides
+  hosts 2
+  measured scripts/bench_overlap.sh
+  result "$(sed -n 's/^an iteration: .*; //p' "$out")"
+}
+
+part_deb() { # the Debian package in a fresh Debian, with what it depends on
+  measured env ROBUSTA_CHROOT=yes ROBUSTA_BUILD_DIR="$ROBUSTA_BUILD" bash tests/install/deb_test.sh
+  result "$(tail -n 1 "$out")"
+}
+
+part_asan() { # the tests that CI leaves out, with AddressSanitizer and UndefinedBehaviorSanitizer
+  left_out_tests asan
+}
+
+part_tsan() { # the tests that CI leaves out, with ThreadSanitizer
+  OMP_NUM_THREADS=1 left_out_tests tsan # as in .ci/run
+}
+
+# --- what parts share -----------------------------------------------------------------------------------------------
+
+# hosts NUMBER: those that are up stay; where none are, so many until the part ends.
+hosts() {
+  export CLUSTER_SH=${CLUSTER_SH:-$ROBUSTA_SHARED_DIR/cluster/cluster.sh}
+  [ -x "$CLUSTER_SH" ] || skip "there is no script that makes hosts: $CLUSTER_SH"
+  ! "$CLUSTER_SH" exec node1 true > /dev/null 2>&1 || return 0
+  trap '"$CLUSTER_SH" down > /dev/null 2>&1' EXIT
+  "$CLUSTER_SH" up "$1" > "$out" 2>&1 || skip "no hosts: $(tail -n 1 "$out")"
+}
+
+left_out_tests() {
+  local folders
+  # shellcheck disable=SC1091
+  . scripts/sanitizers.sh
+  mapfile -t folders < <(folders_with_tests)
+  build_sanitized "$1" "${folders[@]}"
+  build "build-$1" golden_test
+  run_tests "build-$1" --timeout 3600 -R "$(tests_left_out "$1")"
+  result "$TESTS_PASSED passed, $TESTS_FAILED failed, $TESTS_SKIPPED skipped"
+  report_tests
+}
+
+# --- running them ---------------------------------------------------------------------------------------------------
+
+# parts: each as its name and its description.
+parts() { sed -n 's/^part_\([a-z_]*\)() { # \(.*\)/\1 \2/p' "$script"; }
+
+usage() {
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$script"
+  echo
+  parts | while read -r name what; do printf '  %-12s %s\n' "$name" "$what"; done
+}
+
+processor() { sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo | grep . || uname -m; }
+
+# commit: what was measured; + for changes that are not committed.
+commit() {
+  local name
+  name=$(git rev-parse --short HEAD 2> /dev/null) || { echo unknown && return; }
+  [ -z "$(git status --porcelain --untracked-files=no)" ] || name+=+
+  echo "$name"
+}
+
+# cells TEXT...: a row of a table.
+cells() {
+  printf '|'
+  printf ' %s |' "${@//|/\\|}"
+  echo
+}
+
+programs() {
+  if [ -z "${ROBUSTA_BUILD:-}" ]; then
+    phase "build in build/"
+    [ -f build/CMakeCache.txt ] || configure build -DCMAKE_BUILD_TYPE=Release -DROBUSTA_TESTS=OFF -DROBUSTA_UNITY=ON
+    build build
+  fi
+  export ROBUSTA_BUILD=${ROBUSTA_BUILD:-$ROOT/build}
+  caffe=$(tool caffe)
+}
+
+failed=()
+run_part() {
+  local name=$1 status start outcome
+  phase "$name"
+  start=$SECONDS out=$work/out
+  set +e # else its failure would end this script
+  (
+    set -e
+    "part_$name"
+  ) 2>&1 | tee "$work/log"
+  status=${PIPESTATUS[0]}
+  set -e
+  outcome=$(sed -n 's/^result: //p' "$work/log" | tail -n 1)
+  case $status in
+    0) ;;
+    77) outcome="skipped: $(sed -n 's/^SKIPPED: //p' "$work/log" | tail -n 1)" ;;
+    *) outcome="FAILED${outcome:+: $outcome}" failed+=("$name") ;;
+  esac
+  end_phase
+  cells "$(date +%F)" "$cpu" "$commit" "$name" "$outcome" $((SECONDS - start)) >> "$table"
+}
+
+chosen=() known=" $(parts | cut -d' ' -f1 | tr '\n' ' ')"
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help) usage && exit 0 ;;
+    --table)
+      [ $# -gt 1 ] || fail "--table wants a file"
+      table=$(realpath -m "$2") && shift
+      ;;
+    -*) fail "unknown option $1; see scripts/nightly.sh --help" ;;
+    *)
+      [[ $known == *" $1 "* ]] || fail "unknown part $1 (known:${known% })"
+      chosen+=("$1")
+      ;;
+  esac
+  shift
+done
+[ ${#chosen[@]} -gt 0 ] || read -r -a chosen <<< "$known"
+cd "$ROOT"
+
+shown=
+[ -n "$table" ] || table=$work/table shown=yes
+: >> "$table" || fail "cannot write the table into $table"
+cpu=$(processor) commit=$(commit)
+if ! grep -q '^| date |' "$table"; then
+  cells date processor commit part result seconds >> "$table"
+  cells --- --- --- --- --- --- >> "$table"
+fi
+[[ ${chosen[*]} =~ ^((asan|tsan)\ ?)+$ ]] || programs
+for part in "${chosen[@]}"; do run_part "$part"; done
+
+[ -z "$shown" ] || { echo && cat "$table"; }
+[ ${#failed[@]} -eq 0 ] || fail "failed: ${failed[*]}"
