@@ -35,8 +35,7 @@ struct VectorMath {
     const T square = base * base;
     return exponent == 2 ? square : exponent == 1 ? base : 1.0f;
   }
-  /// Both values are computed, since a branch would keep the compiler from using vectors.
-  static T select(bool condition, T then, T otherwise) { return condition ? then : otherwise; }
+  static T select(bool condition, T then, T otherwise) { return vec::select(condition, then, otherwise); }
 };
 
 }  // namespace robusta

@@ -9,7 +9,28 @@
 
 namespace robusta::vec {
 
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// condition ? then : otherwise, of values that are both computed: by masks, since the compiler turns the conditional
+/// expression into a branch around arithmetic that might trap, and a loop with a branch does not become vectors. Nor
+/// does one with && or ||.
+inline float select(bool condition, float then, float otherwise) {
+  const uint32_t mask = -static_cast<uint32_t>(condition);
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(then) & mask) | (std::bit_cast<uint32_t>(otherwise) & ~mask));
+}
 namespace detail {
+
+/// ln 2 in two pieces; small integers times the first one are exact.
+inline constexpr float kLn2 = 0x1.62e4p-1f, kLn2Rest = 1.42860677e-6f;
+
+/// Adding it leaves a number, rounded to an integer, in the low bits of the significand: 1.5 * 2^23.
+inline constexpr float kToInteger = 12582912.0f;
+
+/// 2^k of k + kToInteger. REQUIRES: -126 <= k <= 127.
+inline float power_of_two(float shifted) {
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(shifted) << 23) + (127u << 23));
+}
 
 /// e^x = power * (1 + rest) with power = 2^k and |x - k ln 2| <= ln(2)/2. REQUIRES: -87.3 <= x <= 88.3.
 struct ExpParts {
@@ -17,19 +38,16 @@ struct ExpParts {
 };
 
 inline ExpParts exp_parts(float x) {
-  // Adding 1.5 * 2^23 leaves k, rounded, in the low bits of the significand.
-  const float shifted = x * 1.44269504f + 12582912.0f;
-  const float k = shifted - 12582912.0f;
-  // ln 2 in two pieces; k times the first one is exact.
-  const float r = (x - k * 0x1.62e4p-1f) - k * 1.42860677e-6f;
+  const float shifted = x * 1.44269504f + kToInteger;
+  const float k = shifted - kToInteger;
+  const float r = (x - k * kLn2) - k * kLn2Rest;
   float series = 1.0f / 5040;
   series = series * r + 1.0f / 720;
   series = series * r + 1.0f / 120;
   series = series * r + 1.0f / 24;
   series = series * r + 1.0f / 6;
   series = series * r + 0.5f;
-  const uint32_t bits = (std::bit_cast<uint32_t>(shifted) << 23) + (127u << 23);
-  return {std::bit_cast<float>(bits), r + r * r * series};
+  return {power_of_two(shifted), r + r * r * series};
 }
 
 }  // namespace detail
@@ -37,22 +55,19 @@ inline ExpParts exp_parts(float x) {
 /// e^x; infinite from 88.37 on (the float range would end at 88.72), 0 below the smallest normal float.
 inline float exp(float x) {
   const auto [power, rest] = detail::exp_parts(x);
-  float y = power + power * rest;
-  y = x > 88.37f ? std::numeric_limits<float>::infinity() : y;
-  return x < -87.336f ? 0.0f : y;
+  const float y = select(x > 88.37f, kInfinity, power + power * rest);
+  return select(x < -87.336f, 0.0f, y);
 }
 
 /// e^x - 1 without cancellation near 0; infinite from 88.37 on.
 inline float expm1(float x) {
   const auto [power, rest] = detail::exp_parts(x);
-  float y = power * rest + (power - 1.0f);
-  y = x > 88.37f ? std::numeric_limits<float>::infinity() : y;
-  return x < -20.0f ? -1.0f : y;
+  const float y = select(x > 88.37f, kInfinity, power * rest + (power - 1.0f));
+  return select(x < -20.0f, -1.0f, y);
 }
 
 inline float tanh(float x) {
-  float t = x > 10.0f ? 10.0f : x;
-  t = t < -10.0f ? -10.0f : t;
+  const float t = select(x > 10.0f, 10.0f, select(x < -10.0f, -10.0f, x));
   const float e = expm1(2.0f * t);
   return e / (e + 2.0f);
 }

@@ -15,7 +15,9 @@ struct Elu {
         from_top(lambda > 0 && scale >= 0) {}
   SlopeFrom slope_from() const { return from_top ? SlopeFrom::kTop : SlopeFrom::kBottom; }
   ROBUSTA_GPU T value(T x) const { return Math::select(x > 0, lambda * x, scale * Math::expm1(x)); }
-  ROBUSTA_GPU T slope(T s) const { return Math::select(s > 0, lambda, from_top ? s + scale : scale * Math::exp(s)); }
+  ROBUSTA_GPU T slope(T s) const {
+    return Math::select(s > 0, lambda, Math::select(from_top, s + scale, scale * Math::exp(s)));
+  }
 
   T lambda, scale;
   bool from_top;  ///< y > 0 exactly where x > 0: backward can do with y
