@@ -17,6 +17,8 @@ struct ExactMath {
   static T abs(T x) { return std::abs(x); }
   static T exp(T x) { return std::exp(x); }
   static T expm1(T x) { return std::expm1(x); }
+  static T log(T x) { return std::log(x); }
+  static T log1p(T x) { return std::log1p(x); }
   static T tanh(T x) { return std::tanh(x); }
   static T sigmoid(T x) { return T{0.5} * std::tanh(T{0.5} * x) + T{0.5}; }
   static T pow(T base, T exponent) { return std::pow(base, exponent); }
@@ -28,13 +30,11 @@ struct VectorMath {
   static T abs(T x) { return std::abs(x); }
   static T exp(T x) { return vec::exp(x); }
   static T expm1(T x) { return vec::expm1(x); }
+  static T log(T x) { return vec::log(x); }
+  static T log1p(T x) { return vec::log1p(x); }
   static T tanh(T x) { return vec::tanh(x); }
   static T sigmoid(T x) { return vec::sigmoid(x); }
-  /// Exponents 0, 1 and 2.
-  static T pow(T base, T exponent) {
-    const T square = base * base;
-    return exponent == 2 ? square : exponent == 1 ? base : 1.0f;
-  }
+  static T pow(T base, T exponent) { return vec::pow(base, exponent); }
   static T select(bool condition, T then, T otherwise) { return vec::select(condition, then, otherwise); }
 };
 

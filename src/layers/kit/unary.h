@@ -9,14 +9,14 @@
 ///     SlopeFrom slope_from() const;                           // what the derivative is computed from
 ///     ROBUSTA_GPU T value(T x) const;                         // f(x)
 ///     ROBUSTA_GPU T slope(T s) const;                         // the derivative, from x or y; any s when constant
-///     bool vectorises() const;                                // optional: false where VectorMath will not do
+///     template <typename Body>                                // optional: calls body(f) with an f that does the same
+///     void with_branchless(const Body& body) const;           // without branches on fields, for vectorised loops
 ///   };
 #pragma once
 
-#include <type_traits>
-
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
+#include "layers/kit/make_formula.h"
 #include "layers/kit/math.h"
 
 namespace robusta {
@@ -41,15 +41,6 @@ inline const void* slope_argument(SlopeFrom from, const KernelRun& run) {
 inline void book_unary(SlopeFrom from, Booking& booking) {
   book_reads(from == SlopeFrom::kBottom, from == SlopeFrom::kTop, booking);
   book_in_place(booking);
-}
-
-template <typename Formula>
-Formula make_formula(const KernelRequest& request) {
-  if constexpr (std::is_constructible_v<Formula, const caffe::LayerParameter&>) {
-    return Formula(request.layers[0]->param());
-  } else {
-    return Formula();
-  }
 }
 
 /// Whether the padding of blocked layouts, which is zero, stays zero in both directions.
@@ -101,13 +92,22 @@ ROBUSTA_SIMD void map_slopes(Formula f, const float* s, const float* dy, float* 
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] * f.slope(s[i]);
 }
 
+template <typename Formula, typename Body>
+void with_branchless(const Formula& f, const Body& body) {
+  if constexpr (requires { f.with_branchless(body); }) {
+    f.with_branchless(body);
+  } else {
+    body(f);
+  }
+}
+
 }  // namespace detail
 
 /// f32 in any layout, with vectorised loops. `Formula`: over VectorMath.
 template <typename Formula>
 class UnaryNative : public Kernel {
  public:
-  UnaryNative(const KernelRequest& request, const Formula& f) : f_(f) {
+  explicit UnaryNative(const KernelRequest& request) : f_(make_formula<Formula>(request)) {
     count_ = book_shared_layout(request, keeps_zero(f_), booking_);
     book_unary(f_.slope_from(), booking_);
   }
@@ -116,8 +116,9 @@ class UnaryNative : public Kernel {
   void forward(const KernelRun& run) override {
     const float* x = run.bottoms[0].as<float>();
     float* y = run.tops[0].as<float>();
-    parallel_ranges(count_, kElementwiseGrain, [=, this](int64_t begin, int64_t end) {
-      detail::map_values(f_, x + begin, y + begin, end - begin);
+    detail::with_branchless(f_, [=, this](const auto& f) {
+      parallel_ranges(count_, kElementwiseGrain,
+                      [=](int64_t begin, int64_t end) { detail::map_values(f, x + begin, y + begin, end - begin); });
     });
   }
 
@@ -126,8 +127,10 @@ class UnaryNative : public Kernel {
     const float* s = static_cast<const float*>(slope_argument(f_.slope_from(), run));
     const float* dy = run.top_diffs[0].as<float>();
     float* dx = run.bottom_diffs[0].as<float>();
-    parallel_ranges(count_, kElementwiseGrain, [=, this](int64_t begin, int64_t end) {
-      detail::map_slopes(f_, s + begin, dy + begin, dx + begin, end - begin);
+    detail::with_branchless(f_, [=, this](const auto& f) {
+      parallel_ranges(count_, kElementwiseGrain, [=](int64_t begin, int64_t end) {
+        detail::map_slopes(f, s + begin, dy + begin, dx + begin, end - begin);
+      });
     });
   }
 
@@ -147,16 +150,8 @@ std::unique_ptr<Kernel> make_unary_reference(const KernelRequest& request, std::
 
 template <template <typename> class Formula>
 std::unique_ptr<Kernel> make_unary_native(const KernelRequest& request, std::string& why_not) {
-  using F = Formula<VectorMath>;
   if (!is_f32(request, why_not)) return nullptr;
-  const F f = make_formula<F>(request);
-  if constexpr (requires { f.vectorises(); }) {
-    if (!f.vectorises()) {
-      why_not = "needs functions that have no vectorised form";
-      return nullptr;
-    }
-  }
-  return std::make_unique<UnaryNative<F>>(request, f);
+  return std::make_unique<UnaryNative<Formula<VectorMath>>>(request);
 }
 
 }  // namespace robusta
