@@ -50,6 +50,8 @@ const Function kFunctions[] = {
     {"type: 'Power' power_param { power: 0 scale: 2 shift: 1 }", false},
     {"type: 'Power' power_param { power: -1.5 scale: 0.5 shift: 6 }", false},
     {"type: 'Power' power_param { power: 0.25 scale: -0.5 shift: 6 }", false},
+    {"type: 'BNLL'", false},
+    {"type: 'BNLL'", false, 20},
 };
 
 TEST(ActivationsTest, Gradients) {
@@ -95,7 +97,7 @@ TEST(ActivationsTest, NativeDeclinesDoubles) {
 TEST(ActivationsTest, FastKernelsKeepExtremesAndNaN) {
   const double inf = INFINITY, nan = NAN;
   const Array x{-inf, -1e30, -100, -1e-20, 0, 1e-20, 100, 1e30, inf, nan};
-  for (const char* type : {"type: 'Sigmoid'", "type: 'TanH'", "type: 'ELU'", "type: 'ReLU'",
+  for (const char* type : {"type: 'Sigmoid'", "type: 'TanH'", "type: 'ELU'", "type: 'ReLU'", "type: 'BNLL'",
                            "type: 'Power' power_param { power: -3 }", "type: 'Power' power_param { power: 0.5 }"}) {
     const KernelCase what{{type}, {{static_cast<int64_t>(x.size())}}};
     KernelHarness reference(what, {.backward = false});
