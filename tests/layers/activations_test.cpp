@@ -58,6 +58,8 @@ const Function kFunctions[] = {
     {"type: 'Exp' exp_param { base: 3 scale: -0.5 shift: 1.5 }", false},
     {"type: 'Log' log_param { shift: 6 }", false},
     {"type: 'Log' log_param { base: 10 scale: 0.5 shift: 6 }", false},
+    {"type: 'Swish'"},
+    {"type: 'Swish' swish_param { beta: -0.5 }", true, 5},
 };
 
 TEST(ActivationsTest, Gradients) {
@@ -103,9 +105,10 @@ TEST(ActivationsTest, NativeDeclinesDoubles) {
 TEST(ActivationsTest, FastKernelsKeepExtremesAndNaN) {
   const double inf = INFINITY, nan = NAN;
   const Array x{-inf, -1e30, -100, -1e-20, 0, 1e-20, 100, 1e30, inf, nan};
-  for (const char* type : {"type: 'Sigmoid'", "type: 'TanH'", "type: 'ELU'", "type: 'ReLU'", "type: 'BNLL'",
-                           "type: 'Exp'", "type: 'Log'", "type: 'Clip' clip_param { min: -1 max: 1e20 }",
-                           "type: 'Power' power_param { power: -3 }", "type: 'Power' power_param { power: 0.5 }"}) {
+  for (const char* type :
+       {"type: 'Sigmoid'", "type: 'TanH'", "type: 'ELU'", "type: 'ReLU'", "type: 'BNLL'", "type: 'Exp'", "type: 'Log'",
+        "type: 'Swish'", "type: 'Clip' clip_param { min: -1 max: 1e20 }", "type: 'Power' power_param { power: -3 }",
+        "type: 'Power' power_param { power: 0.5 }"}) {
     const KernelCase what{{type}, {{static_cast<int64_t>(x.size())}}};
     KernelHarness reference(what, {.backward = false});
     reference.forward({x});
