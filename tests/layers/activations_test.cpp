@@ -61,6 +61,7 @@ const Function kFunctions[] = {
     {"type: 'Swish'"},
     {"type: 'Swish' swish_param { beta: -0.5 }", true, 5},
     {"type: 'ReLU6'", true, 5},
+    {"type: 'HardSwish'", true, 3},
 };
 
 TEST(ActivationsTest, Gradients) {
@@ -108,8 +109,8 @@ TEST(ActivationsTest, FastKernelsKeepExtremesAndNaN) {
   const Array x{-inf, -1e30, -100, -1e-20, 0, 1e-20, 100, 1e30, inf, nan};
   for (const char* type :
        {"type: 'Sigmoid'", "type: 'TanH'", "type: 'ELU'", "type: 'ReLU'", "type: 'BNLL'", "type: 'Exp'", "type: 'Log'",
-        "type: 'Swish'", "type: 'ReLU6'", "type: 'Clip' clip_param { min: -1 max: 1e20 }", "type: 'Threshold'",
-        "type: 'Power' power_param { power: -3 }", "type: 'Power' power_param { power: 0.5 }"}) {
+        "type: 'Swish'", "type: 'ReLU6'", "type: 'HardSwish'", "type: 'Clip' clip_param { min: -1 max: 1e20 }",
+        "type: 'Threshold'", "type: 'Power' power_param { power: -3 }", "type: 'Power' power_param { power: 0.5 }"}) {
     const KernelCase what{{type}, {{static_cast<int64_t>(x.size())}}};
     KernelHarness reference(what, {.backward = false});
     reference.forward({x});
