@@ -165,6 +165,7 @@ void fill_in(Message& message, bool all) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->name() == "num_output" || field->name() == "kernel_size") set(message, field, 3);
     if (field->name() == "slice_point" && all) set(message, field, 1);
+    if (field->name() == "min" || field->name() == "max") set(message, field, field->name() == "max");
     if (field->name() == "shape" && field->message_type()) {
       Message* shape = field->is_repeated() ? r.AddMessage(&message, field) : r.MutableMessage(&message, field);
       for (const int64_t dim : {2, 3, 8, 8}) {
@@ -228,16 +229,29 @@ bool can_be_planned(const ExtremeCase& what) {
   }
 }
 
-/// The plainest layer of the type with so many bottoms, the others of shape `second`.
-ExtremeCase plain_case(const std::string& type, size_t bottoms, const std::vector<int64_t>& second) {
+/// The plainest layer of the type with these bottoms.
+ExtremeCase plain_case(const std::string& type, const std::vector<std::vector<int64_t>>& bottoms) {
   ExtremeCase plain;
   plain.layer.set_name("layer");
   plain.layer.set_type(type);
   plain.layer.add_top("top");
-  for (size_t i = 0; i < bottoms; ++i) {
-    plain.bottoms.push_back(i == 0 ? std::vector<int64_t>{2, 3, 8, 8} : second);
-  }
+  plain.bottoms = bottoms;
   return plain;
+}
+
+/// The shapes of bottoms that are tried, of few first.
+std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
+  const std::vector<int64_t> first{2, 3, 8, 8}, labels{2, 1, 8, 8}, numbers{2}, square{3, 3};
+  return {{first},
+          {first, first},
+          {first, labels},
+          {first, numbers},
+          {},
+          {first, first, first},
+          {first, labels, labels},
+          {first, numbers, numbers},
+          {first, first, numbers},
+          {first, labels, square}};
 }
 
 /// Fills in the messages that the type's name speaks of. `all`: two tops, too.
@@ -255,16 +269,14 @@ void fill_in_messages(caffe::LayerParameter& layer, bool all) {
 std::vector<ExtremeCase> candidates_for(const std::string& type) {
   std::vector<ExtremeCase> candidates;
   for (const int filled : {0, 1, 2}) {
-    for (const size_t bottoms : {1, 2, 0, 3}) {
-      for (const auto& second : {std::vector<int64_t>{2, 3, 8, 8}, {2, 1, 8, 8}, {2}}) {
-        ExtremeCase candidate = plain_case(type, bottoms, second);
-        if (filled > 0) fill_in_messages(candidate.layer, filled == 2);
-        candidates.push_back(candidate);
-        candidate.gradients = false;
-        candidates.push_back(candidate);
-        candidate.layer.clear_top();
-        candidates.push_back(candidate);
-      }
+    for (const auto& bottoms : shapes_of_bottoms()) {
+      ExtremeCase candidate = plain_case(type, bottoms);
+      if (filled > 0) fill_in_messages(candidate.layer, filled == 2);
+      candidates.push_back(candidate);
+      candidate.gradients = false;
+      candidates.push_back(candidate);
+      candidate.layer.clear_top();
+      candidates.push_back(candidate);
     }
   }
   return candidates;
