@@ -29,4 +29,15 @@ inline void require_same_shapes(const std::vector<Shape>& bottoms) {
   }
 }
 
+/// Throws Error{kConfig} unless all bottoms are of as many samples as bottom 0, and as many elements in each.
+inline void require_same_items(const std::vector<Shape>& bottoms) {
+  for (size_t i = 0; i < bottoms.size(); ++i) {
+    const Shape &first = bottoms[0], &other = bottoms[i];
+    if (first.axes() > 0 && other.axes() > 0 && other[0] == first[0] && other.count(1) == first.count(1)) continue;
+    throw Error(ErrorKind::kConfig, str("bottom ", i, " (", other.str(), ") must have as many samples as bottom 0 (",
+                                        first.str(), "), and as many elements in each"))
+        .in_field("bottom");
+  }
+}
+
 }  // namespace robusta

@@ -1,4 +1,4 @@
-// SigmoidCrossEntropyLoss and EuclideanLoss.
+// SigmoidCrossEntropyLoss.
 
 #include <gtest/gtest.h>
 
@@ -64,29 +64,6 @@ TEST(SigmoidCrossEntropyLossTest, LargeScoresAndNaN) {
 
 TEST(SigmoidCrossEntropyLossTest, Errors) {
   expect_config_error({{"type: 'SigmoidCrossEntropyLoss'"}, {{2, 3}, {2, 2}}}, "equally many", "bottom");
-}
-
-TEST(EuclideanLossTest, GradientsAndSinglePrecision) {
-  for (const Shape& other : {Shape{4, 3}, Shape{4, 3, 1, 1}}) {
-    const KernelCase what{{"type: 'EuclideanLoss'"}, {{4, 3}, other}};
-    check_gradients(what);
-    compare_with_reference("reference", what);
-    compare_gpu_with_reference(what, 2e-6);
-  }
-  compare_gpu_with_reference({{"type: 'EuclideanLoss'"}, {{7, 5003}, {7, 5003}}}, 2e-6);
-}
-
-TEST(EuclideanLossTest, DividesByTwiceTheBatch) {
-  KernelHarness harness({{"type: 'EuclideanLoss'"}, {{2, 2}, {2, 2}}}, {});
-  harness.forward({{1, 2, 3, 4}, {0, 2, 3, 1}});
-  EXPECT_EQ(harness.tops()[0][0], 2.5);
-  harness.backward({{4}});
-  EXPECT_EQ(harness.bottom_diffs(), (Arrays{{2, 0, 0, 6}, {-2, 0, 0, -6}}));
-}
-
-TEST(EuclideanLossTest, Errors) {
-  expect_config_error({{"type: 'EuclideanLoss'"}, {{2, 3}, {3, 2}}}, "as many samples", "bottom");
-  expect_config_error({{"type: 'EuclideanLoss'"}, {{2, 3}, {2, 2}}}, "as many elements", "bottom");
 }
 
 }  // namespace
