@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "support/errors.h"
 #include "support/kernel_checks.h"
+#include "support/two_ranks.h"
 
 namespace robusta::test {
 namespace {
@@ -70,17 +71,6 @@ TEST(SoftmaxLossTest, Gpu) {
   // Positions enough for a thread each, and for a sum in parts.
   compare_gpu_with_reference(loss({2, 3, 91, 97}, {2, 91, 97}, 2), 3e-6);
 }
-
-/// This rank and one whose values are 5.
-class TwoRanks : public StepReduce {
- public:
-  int ranks() const override { return 2; }
-  void sum(std::span<double> values) override {
-    for (double& value : values) value += 5;
-    ++sums;
-  }
-  int sums = 0;
-};
 
 TEST(SoftmaxLossTest, RanksShareADivisor) {
   for (const char* mode : {"FULL", "VALID", "BATCH_SIZE", "NONE"}) {
