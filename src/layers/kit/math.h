@@ -19,6 +19,7 @@ struct ExactMath {
   static T expm1(T x) { return std::expm1(x); }
   static T log(T x) { return std::log(x); }
   static T log1p(T x) { return std::log1p(x); }
+  static T sqrt(T x) { return std::sqrt(x); }
   static T tanh(T x) { return std::tanh(x); }
   static T sigmoid(T x) { return T{0.5} * std::tanh(T{0.5} * x) + T{0.5}; }
   static T pow(T base, T exponent) { return std::pow(base, exponent); }
@@ -32,6 +33,7 @@ struct VectorMath {
   static T expm1(T x) { return vec::expm1(x); }
   static T log(T x) { return vec::log(x); }
   static T log1p(T x) { return vec::log1p(x); }
+  static T sqrt(T x) { return std::sqrt(x); }
   static T tanh(T x) { return vec::tanh(x); }
   static T sigmoid(T x) { return vec::sigmoid(x); }
   static T pow(T base, T exponent) { return vec::pow(base, exponent); }

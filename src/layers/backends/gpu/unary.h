@@ -16,6 +16,7 @@ struct GpuMath {
   static ROBUSTA_GPU T expm1(T x) { return ::expm1f(x); }
   static ROBUSTA_GPU T log(T x) { return ::logf(x); }
   static ROBUSTA_GPU T log1p(T x) { return ::log1pf(x); }
+  static ROBUSTA_GPU T sqrt(T x) { return ::sqrtf(x); }
   static ROBUSTA_GPU T tanh(T x) { return ::tanhf(x); }
   static ROBUSTA_GPU T sigmoid(T x) { return 0.5f * ::tanhf(0.5f * x) + 0.5f; }
   /// The exponents of common use need no call of pow.

@@ -1,0 +1,52 @@
+/// ContrastiveLoss: pulls the two of a similar pair together, and pushes those of another pair apart up to a margin
+/// (Hadsell, Chopra, LeCun 2006, "Dimensionality reduction by learning an invariant mapping"). Shared by its kernels.
+///
+///   L = sum over pairs of (d^2 where similar, else max(0, margin - d)^2) / (2 N), d = |a - b|
+///
+/// legacy_version: max(0, margin - d^2) without a square. Bottoms: a; b; for each pair a number, similar unless it is 0
+/// when cut to an integer. As in BVLC Caffe, also in the gradient, which divides by d + 1e-4.
+#pragma once
+
+#include "base/half.h"
+#include "layers/kit/layer.h"
+
+namespace robusta {
+
+class ContrastiveLossLayer : public Layer {
+ public:
+  explicit ContrastiveLossLayer(const caffe::LayerParameter& param);
+  Arity arity() const override { return {3, 3, 1, 1}; }
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  bool is_loss() const override { return true; }
+  bool allows_gradient(int bottom) const override { return bottom < 2; }
+  double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>&) const override {
+    return 3 * static_cast<double>(bottoms[0].count());
+  }
+};
+
+/// What one pair costs, of its squared distance. A NaN stays one.
+template <typename Math>
+struct PairCost {
+  using T = typename Math::T;
+  explicit PairCost(const caffe::LayerParameter& layer)
+      : margin(layer.contrastive_loss_param().margin()), legacy(layer.contrastive_loss_param().legacy_version()) {}
+
+  ROBUSTA_HOST_DEVICE T value(T square, bool similar) const {
+    if (similar) return square;
+    const T gap = margin - (legacy ? square : Math::sqrt(square));
+    if (gap < 0) return 0;
+    return legacy ? gap : gap * gap;
+  }
+  /// What the gradient multiplies (a - b) / N by.
+  ROBUSTA_HOST_DEVICE T slope(T square, bool similar) const {
+    if (similar) return 1;
+    const T distance = Math::sqrt(square), gap = margin - (legacy ? square : distance);
+    if (!(gap > 0)) return 0;
+    return legacy ? -1 : -gap / (distance + T{1e-4});
+  }
+
+  T margin;
+  bool legacy;
+};
+
+}  // namespace robusta
