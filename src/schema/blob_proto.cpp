@@ -92,15 +92,18 @@ void blob_to_proto(const std::vector<int64_t>& shape, const float* data, caffe::
   proto->mutable_data()->Add(data, data + checked_count(shape));
 }
 
-BlobData read_mean_file(const std::string& path) {
+BlobData read_array_file(const std::string& path, std::string_view what) {
   caffe::BlobProto proto;
   read_binary_proto(path, &proto, ErrorKind::kData);
-  BlobData mean;
   try {
-    mean = blob_from_proto(proto);
+    return blob_from_proto(proto);
   } catch (const Error& error) {
-    throw Error(ErrorKind::kData, "this is no mean image: " + error.cause()).at(path);
+    throw Error(ErrorKind::kData, str("this is no ", what, ": ", error.cause())).at(path);
   }
+}
+
+BlobData read_mean_file(const std::string& path) {
+  BlobData mean = read_array_file(path, "mean image");
   if (mean.shape.size() == 4 && mean.shape[0] == 1) mean.shape.erase(mean.shape.begin());
   if (mean.shape.size() != 3)
     throw Error(ErrorKind::kData, "a mean image has channels, height and width", "make one with compute_image_mean")

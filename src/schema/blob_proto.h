@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "caffe.pb.h"
@@ -37,6 +38,10 @@ void blob_to_proto(const std::vector<int64_t>& shape, const float* data, caffe::
 /// Appends the values of `bytes`, little-endian elements of NVIDIA's `type`. Throws Error{kModel} for a length that is
 /// no whole number of elements, Error{kUnsupported} for an integer type.
 void append_raw(caffe::Type type, const std::string& bytes, std::vector<float>* values);
+
+/// The array of a file that holds one. `what` it should be, for messages: "mean image". Throws Error{kData} at the
+/// path.
+BlobData read_array_file(const std::string& path, std::string_view what);
 
 /// A mean image: shape [channels, height, width]. Throws Error{kData} at the path.
 BlobData read_mean_file(const std::string& path);

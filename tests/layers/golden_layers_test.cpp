@@ -27,7 +27,12 @@ caffe::LayerParameter layer_of(const std::string& name) {
   caffe::NetParameter net;
   if (!google::protobuf::TextFormat::ParseFromString(text.str(), &net)) ADD_FAILURE() << "cannot parse " << name;
   for (caffe::LayerParameter& layer : *net.mutable_layer()) {
-    if (layer.name() == "layer") return layer;
+    if (layer.name() != "layer") continue;
+    // The cases name files by where they lie themselves.
+    if (layer.infogain_loss_param().has_source()) {
+      layer.mutable_infogain_loss_param()->set_source(golden_dir() / layer.infogain_loss_param().source());
+    }
+    return layer;
   }
   return {};
 }
