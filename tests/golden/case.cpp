@@ -74,7 +74,6 @@ std::string unsupported_part(const Case& golden) {
     if (std::find(known.begin(), known.end(), layer.type()) == known.end()) return "layer type " + layer.type();
     if (layer.data_param().backend() == caffe::DataParameter::LEVELDB && layer.type() == "Data")
       return "source LevelDB";
-    if (layer.pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC) return "stochastic pooling";
   }
   if (golden.header("weights").ends_with(".h5")) return "HDF5 weights";
   return "";

@@ -20,7 +20,7 @@ int64_t outputs(const WindowAxis& axis, bool round_up) {
 
 PoolingLayer::PoolingLayer(const caffe::LayerParameter& param) : Layer(param) {
   const auto method = param.pooling_param().pool();
-  if (method != caffe::PoolingParameter::MAX && method != caffe::PoolingParameter::AVE) {
+  if (method != caffe::PoolingParameter::MAX && method != caffe::PoolingParameter::AVE && !is_stochastic()) {
     throw Error(ErrorKind::kUnsupported, caffe::PoolingParameter::PoolMethod_Name(method) + " pooling is not supported",
                 "use MAX or AVE")
         .in_field("pooling_param.pool");
@@ -39,6 +39,10 @@ std::vector<Shape> PoolingLayer::infer_tops(const std::vector<Shape>& bottoms) {
   }
   std::vector<WindowAxis> axes = read_windows(p, bottom);
   const bool padded = std::any_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.pad > 0; });
+  if (padded && is_stochastic()) {
+    throw Error(ErrorKind::kConfig, "STOCHASTIC pooling has no padding", "remove pad, or use MAX or AVE")
+        .in_field("pooling_param.pad");
+  }
   std::vector<int64_t> dims{bottom[0], bottom[1]};
   for (size_t a = 0; a < axes.size(); ++a) {
     WindowAxis& axis = axes[a];

@@ -3,7 +3,7 @@
 /// Bottom [batch, channels, in...], top [batch, channels, out...]. Two spatial axes as in Caffe; one or three with one
 /// kernel_size for all or, for three, kernel_size_3d (Intel). A window is clipped to the image, and without padding one
 /// may lie outside altogether: MAX then gives -FLT_MAX and index -1, AVE divides zero by the area that Caffe computes
-/// (NaN when that is zero), and neither has a gradient.
+/// (NaN when that is zero), and neither has a gradient. STOCHASTIC: stochastic_pooling.h.
 #pragma once
 
 #include <vector>
@@ -21,6 +21,7 @@ class PoolingLayer : public Layer {
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
   bool is_max() const { return param().pooling_param().pool() == caffe::PoolingParameter::MAX; }
+  bool is_stochastic() const { return param().pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC; }
   /// AVE: pixels of padding count in the divisor.
   bool counts_padding() const { return param().pooling_param().avg_include_pad(); }
   /// MAX: top 1 holds the index of each maximum within its plane.

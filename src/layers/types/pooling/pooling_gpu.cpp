@@ -9,6 +9,7 @@
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/types/pooling/gpu_average.h"
 #include "layers/types/pooling/gpu_max.h"
+#include "layers/types/pooling/stochastic_pooling_gpu.h"
 #include "tensor/channels_last.h"
 
 namespace robusta {
@@ -102,6 +103,7 @@ class PoolingGpu : public Kernel {
 
 std::unique_ptr<Kernel> make_pooling_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
+  if (request.layer<PoolingLayer>().is_stochastic()) return make_stochastic_pooling_gpu(request);
   return make_stored<PoolingGpu>(request, request.layer<PoolingLayer>());
 }
 

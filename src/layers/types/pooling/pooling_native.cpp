@@ -102,6 +102,8 @@ std::unique_ptr<Kernel> make_pooling_native(const KernelRequest& request, std::s
     why_not = "takes one or two spatial axes";
   } else if (is_too_long(layer.axes())) {
     why_not = "an axis is too long";
+  } else if (layer.is_stochastic()) {
+    why_not = "draws no pixels";
   } else if (layer.has_index_top()) {
     why_not = "gives no indices";
   } else if (layer.has_empty_windows()) {
