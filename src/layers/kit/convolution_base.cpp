@@ -73,6 +73,13 @@ std::vector<ParamDecl> ConvolutionBase::params() const {
   return decls;
 }
 
+std::optional<std::vector<AxisMap>> ConvolutionBase::alignment(const Shape&, const Shape&) const {
+  std::vector<AxisMap> maps = window_alignment(geometry_.axes);
+  if (!is_transposed()) return maps;
+  for (AxisMap& map : maps) map = {1 / map.scale, -map.shift / map.scale};
+  return maps;
+}
+
 double ConvolutionBase::forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const {
   double sum = 0;
   for (const Shape& top : tops) sum += geometry_.flops() + (has_bias() ? static_cast<double>(top.count()) : 0.0);

@@ -22,6 +22,8 @@ class ConvolutionBase : public Layer {
   std::vector<ParamDecl> params() const override;
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
+  std::optional<std::vector<AxisMap>> alignment(const Shape& bottom, const Shape& top) const override;
+
   int64_t num_output() const override { return param().convolution_param().num_output(); }
   /// Of each bottom, after infer_tops.
   const ConvolutionGeometry& geometry() const { return geometry_; }

@@ -33,6 +33,12 @@ LayerFactory factory_of(const std::string& type) {
 
 }  // namespace
 
+std::optional<std::vector<AxisMap>> Layer::alignment(const Shape& bottom, const Shape& top) const {
+  if (bottom.axes() < 3 || bottom.axes() != top.axes()) return std::nullopt;
+  if (bottom.slice(2, bottom.axes()) != top.slice(2, top.axes())) return std::nullopt;
+  return std::vector<AxisMap>(static_cast<size_t>(bottom.axes()) - 2);
+}
+
 bool register_layer(const std::string& type, LayerFactory factory) {
   const std::unique_lock lock(layers().mutex);
   return layers().factories.emplace(type, factory).second;

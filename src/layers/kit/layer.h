@@ -37,6 +37,11 @@ struct LabelUse {
   std::optional<int> ignored;  ///< and this one may stand in place of any
 };
 
+/// Where along one axis the pixels of a top lie in a bottom: at scale * coordinate + shift, between pixels if need be.
+struct AxisMap {
+  double scale = 1, shift = 0;
+};
+
 /// The name of tops that the prototxt leaves out (Layer::automatic_tops).
 inline constexpr char kAutomaticTop[] = "(automatic)";
 
@@ -84,6 +89,14 @@ class Layer {
   }
   /// Sources (Data, Input, DummyData) fill their tops from outside the net; top 0 of the first one sets the batch size.
   virtual bool is_source() const { return false; }
+
+  /// For each axis of the top behind batch and channels, where its pixels lie in bottom 0; none: not at places of their
+  /// own. As long as extents are equal, at the same ones, unless a layer knows better. After infer_tops.
+  virtual std::optional<std::vector<AxisMap>> alignment(const Shape& bottom, const Shape& top) const;
+  /// True if the layer has to know where bottom 1 lies in bottom 0 (AutoCrop): it is told before infer_tops.
+  virtual bool aligns_bottoms() const { return false; }
+  /// Bottom 0's pixels `offsets` lie where bottom 1's first ones do.
+  virtual void align(const std::vector<int64_t>& offsets) {}
 
   /// Names the automatic tops that the prototxt has left out. Called once, before the layer is asked for shapes.
   void name_automatic_tops() {

@@ -187,6 +187,25 @@ std::vector<WindowAxis> read_windows(const caffe::PoolingParameter& p, const Sha
   return axes;
 }
 
+void set_convolved_extents(const Shape& bottom, int channel_axis, std::vector<WindowAxis>& axes) {
+  for (size_t a = 0; a < axes.size(); ++a) {
+    WindowAxis& axis = axes[a];
+    axis.in = bottom[channel_axis + 1 + static_cast<int>(a)];
+    const int64_t room = axis.in + 2 * axis.pad - axis.extent();
+    if (room < 0) throw window_exceeds_input("convolution_param", axes, a);
+    axis.out = room / axis.stride + 1;
+  }
+}
+
+std::vector<AxisMap> window_alignment(const std::vector<WindowAxis>& axes) {
+  std::vector<AxisMap> maps;
+  for (const WindowAxis& axis : axes) {
+    const double middle = 0.5 * static_cast<double>(axis.extent() - 1);
+    maps.push_back({static_cast<double>(axis.stride), middle - static_cast<double>(axis.pad)});
+  }
+  return maps;
+}
+
 Error window_exceeds_input(const std::string& message, const std::vector<WindowAxis>& axes, size_t index) {
   const WindowAxis& axis = axes[index];
   const std::string dilated = axis.dilation > 1 ? str(" (", axis.extent(), " with dilation ", axis.dilation, ")") : "";

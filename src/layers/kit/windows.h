@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "caffe.pb.h"
+#include "layers/kit/layer.h"
 #include "ops/window.h"
 #include "robusta/error.h"
 #include "tensor/shape.h"
@@ -24,6 +25,13 @@ std::vector<WindowAxis> read_windows(const caffe::ConvolutionParameter& param, s
 /// The same, and `in`, for a bottom of [batch, channels, in...]; global pooling takes all of `in` as its window. Throws
 /// Error{kConfig}, also for windows that could lie in the padding altogether.
 std::vector<WindowAxis> read_windows(const caffe::PoolingParameter& param, const Shape& bottom);
+
+/// Sets `in` and `out` of windows that slide over `bottom` behind its axis `channel_axis`, as in a convolution: whole
+/// windows alone count. Throws Error{kConfig} where not one fits.
+void set_convolved_extents(const Shape& bottom, int channel_axis, std::vector<WindowAxis>& axes);
+
+/// Where the middles of windows lie in what they slide over (Layer::alignment).
+std::vector<AxisMap> window_alignment(const std::vector<WindowAxis>& axes);
 
 /// The error of a window that exceeds the input and its padding along axis `index` of `axes`.
 Error window_exceeds_input(const std::string& message, const std::vector<WindowAxis>& axes, size_t index);

@@ -62,6 +62,10 @@ double PoolingLayer::forward_flops(const std::vector<Shape>& bottoms, const std:
   return static_cast<double>(tops[0].count()) * static_cast<double>(taps(axes_));
 }
 
+std::optional<std::vector<AxisMap>> PoolingLayer::alignment(const Shape&, const Shape&) const {
+  return window_alignment(axes_);
+}
+
 bool PoolingLayer::has_empty_windows() const {
   return std::any_of(axes_.begin(), axes_.end(), [](const WindowAxis& axis) {
     const int64_t last = (axis.out - 1) * axis.stride - axis.pad;

@@ -20,6 +20,8 @@ class PoolingLayer : public Layer {
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
+  std::optional<std::vector<AxisMap>> alignment(const Shape& bottom, const Shape& top) const override;
+
   bool is_max() const { return param().pooling_param().pool() == caffe::PoolingParameter::MAX; }
   bool is_stochastic() const { return param().pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC; }
   /// AVE: pixels of padding count in the divisor.
