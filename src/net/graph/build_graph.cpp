@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "net/graph/alignment.h"
 #include "net/graph/gradient_flow.h"
 #include "net/graph/param_table.h"
 #include "net/graph/shapes.h"
@@ -101,6 +102,7 @@ class Builder {
   }
 
   void infer(const Node& node) {
+    if (node.layer->aligns_bottoms()) node.layer->align(offsets_between(graph_, node.bottoms[0], node.bottoms[1]));
     tops_ = node.layer->infer_tops(bottom_shapes(graph_, node));
     for (const Shape& shape : tops_) check_extents(shape);
   }
