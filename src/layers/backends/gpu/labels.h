@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "device/device.h"
 #include "device/gpu/target.h"
@@ -59,12 +60,16 @@ class LabelWatch {
     return {labels, classes_, ignored_.has_value(), ignored_.value_or(0), bad_.get()};
   }
 
-  /// For Kernel::check. Throws Error{kData} naming label and sample.
+  /// For Kernel::check: what the pass has noted, once.
+  std::optional<BadLabel> take() const {
+    if (!bad_->found) return std::nullopt;
+    return std::exchange(*bad_, BadLabel{});
+  }
+  /// The same. Throws Error{kData} naming label and sample.
   void check(const Pass& pass) const {
-    if (!bad_->found) return;
-    const BadLabel bad = *bad_;
-    *bad_ = {};
-    throw_bad_label(bad.label, pass.first_sample + static_cast<uint64_t>(bad.place / per_sample_), classes_);
+    const std::optional<BadLabel> bad = take();
+    if (!bad) return;
+    throw_bad_label(bad->label, pass.first_sample + static_cast<uint64_t>(bad->place / per_sample_), classes_);
   }
 
  private:
