@@ -2,9 +2,11 @@
 
 #include "net/net.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
+#include "net/graph/shapes.h"
 #include "net/run/executor.h"
 
 namespace robusta {
@@ -60,8 +62,30 @@ void Net::start_forward(const Pass& pass, ParamGate* gate) {
   adopt_shapes();
   if (!state_.executor) make_executor();
   renew_exposed();
-  state_.executor->forward(pass, gate, prepared && ahead->sent);
+  state_.executor->begin_forward(pass, prepared && ahead->sent);
+  StepId at(0);
+  for (const NodeId sizer : state_.graph.sizers) at = run_to_sizer(sizer, at, pass, gate);
+  state_.executor->run_forward(at, state_.plan.backward_begin, gate);
+  state_.executor->end_forward();
   has_run_forward_ = true;
+}
+
+/// Runs the steps from `begin` on to that of a layer whose tops are of the size that its values ask for, and sees to
+/// it. Returns that step, which has not run.
+StepId Net::run_to_sizer(NodeId sizer, StepId begin, const Pass& pass, ParamGate* gate) {
+  StepId at = begin;
+  const auto is_sizers = [&](const Step& step) {
+    return step.kind == StepKind::kForward && state_.plan.units[step.unit].nodes[0] == sizer;
+  };
+  while (!is_sizers(state_.plan.steps[at])) ++at;
+  state_.executor->run_forward(begin, at, gate);
+  const Node& node = state_.graph.nodes[sizer];
+  const VersionId deciding = node.bottoms[static_cast<size_t>(node.layer->sizing_bottom())];
+  node.layer->size_by(state_.executor->read(state_.plan.data[deciding]));
+  const std::vector<Shape> tops = node.layer->infer_tops(bottom_shapes(state_.graph, node));
+  const auto is_planned = [&](VersionId top, const Shape& shape) { return state_.graph.versions[top].shape == shape; };
+  if (!std::ranges::equal(node.tops, tops, is_planned)) replan_within(at, pass);
+  return at;
 }
 
 bool Net::adopt_shapes() {

@@ -1,7 +1,8 @@
 /// A net ready to run: graph, plan and memory for one set of input shapes.
 ///
 /// Built from a filtered definition. Planning chooses kernels and layouts, inserts reorders and places all values in
-/// one arena; it happens at construction and again when an input changes its shape. A steady pass allocates nothing.
+/// one arena; it happens at construction, again when an input changes its shape, and in the middle of a pass where a
+/// layer's values change those of its tops (Layer::sizing_bottom). A steady pass allocates nothing.
 /// One thread drives a net. Nets share nothing of the process but its devices: those of different options may run in
 /// different threads.
 #pragma once
@@ -76,12 +77,14 @@ class Net {
  private:
   void prepare_sources(const Pass& pass);
   void renew_exposed();
+  StepId run_to_sizer(NodeId sizer, StepId begin, const Pass& pass, ParamGate* gate);
   VersionId require_input(const std::string& blob) const;
   void set_top_shape(VersionId input, const Shape& shape);
   /// Plans again where a source's tops have changed their shape.
   bool adopt_shapes();
   void plan_new_shapes();
   void replan();
+  void replan_within(StepId at, const Pass& pass);
   void adopt(Plan plan);
   void require_room(const Plan& plan) const;
   void charge_budget(size_t bytes);

@@ -1,4 +1,5 @@
-// How a net comes to its plan and its memory, at first and when its sources change their shapes.
+// How a net comes to its plan and its memory, at first and when its sources, or values in the middle of a pass, change
+// shapes.
 //
 // What always holds: shapes, plan, executor and what is charged to the budget belong together. A planning that fails
 // leaves those from before.
@@ -15,6 +16,7 @@
 #include "net/planner/planner.h"
 #include "net/run/executor.h"
 #include "net/run/fill_params.h"
+#include "net/run/live_values.h"
 
 namespace robusta {
 namespace {
@@ -84,6 +86,20 @@ void Net::replan() {
     throw;
   }
   charge_budget(fixed_bytes(state_.graph, state_.options) + state_.plan.persistent_bytes);
+}
+
+/// Before step `at`, in the middle of a pass: shapes from there on are others. What the pass has computed so far stays.
+void Net::replan_within(StepId at, const Pass& pass) {
+  state_.executor->check_kernels();
+  const LiveValues live(state_, at);
+  try {
+    plan_new_shapes();
+  } catch (...) {
+    if (state_.executor) live.restore();  // for what inputs hold
+    throw;
+  }
+  live.restore();
+  state_.executor->resume_forward(pass, at);
 }
 
 /// The executor goes before the next one is made, which may want its memory.

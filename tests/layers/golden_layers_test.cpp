@@ -87,6 +87,7 @@ TEST_P(GoldenLayers, Replay) {
   for (size_t i = 0; i < bottoms.size(); ++i) {
     what.bottoms.push_back(Shape(file.at("bottom_" + std::to_string(i)).dims));
   }
+  what.bottom_values = [&](int bottom, const Shape&) { return bottoms[static_cast<size_t>(bottom)]; };
   KernelHarness harness(what, {.backend = GetParam().backend, .dtype = DType::kF32, .backward = !top_diffs.empty()});
   if (!harness.made()) GTEST_SKIP() << GetParam().backend << " declines: " << harness.why_not();
 

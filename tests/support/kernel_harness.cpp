@@ -84,6 +84,7 @@ void KernelHarness::make_layers(const KernelCase& what) {
     const int tops = i + 1 < what.layers.size() ? 1 : what.tops;
     for (int j = param.top_size(); j < tops; ++j) param.add_top(str("top", j));
     layers_.push_back(make_layer(param));
+    if (i == 0) size_first(what);
     shapes = layers_.back()->infer_tops(shapes);
     for (ParamDecl& decl : layers_.back()->params()) decls_.push_back(decl);
   }
@@ -91,6 +92,14 @@ void KernelHarness::make_layers(const KernelCase& what) {
   for (size_t i = 0; i < bottom_shapes_.size(); ++i) {
     wants_bottom_.push_back(how_.backward && how_.bottom_grads && layers_[0]->allows_gradient(static_cast<int>(i)));
   }
+}
+
+/// Tells the first layer what its tops' shapes follow from, if the case has that.
+void KernelHarness::size_first(const KernelCase& what) {
+  const int bottom = layers_[0]->sizing_bottom();
+  if (bottom < 0 || !what.bottom_values) return;
+  const Array values = what.bottom_values(bottom, what.bottoms[static_cast<size_t>(bottom)]);
+  layers_[0]->size_by(std::vector<float>(values.begin(), values.end()));
 }
 
 void KernelHarness::make_kernel() {

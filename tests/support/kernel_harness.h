@@ -86,6 +86,7 @@ class KernelHarness {
   GuardedBuffer make_buffer(size_t bytes) const;
   void finish();
   void make_layers(const KernelCase& what);
+  void size_first(const KernelCase& what);
   void make_kernel();
   void make_memory();
   Slot make_slot(const Shape& shape, const std::vector<Layout>& layouts, const std::vector<DType>& types,

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,11 @@ class Layer {
   }
   /// Sources (Data, Input, DummyData) fill their tops from outside the net; top 0 of the first one sets the batch size.
   virtual bool is_source() const { return false; }
+
+  /// The bottom whose values decide over the shapes of the tops (Filter's selector); -1: bottoms' shapes alone do.
+  virtual int sizing_bottom() const { return -1; }
+  /// Tells the layer these values, in plain order, before each forward pass: infer_tops gives other shapes from then on.
+  virtual void size_by(std::span<const float> values) {}
 
   /// For each axis of the top behind batch and channels, where its pixels lie in bottom 0; none: not at places of their
   /// own. As long as extents are equal, at the same ones, unless a layer knows better. After infer_tops.

@@ -57,6 +57,7 @@ class Builder {
     check_arity(*node.layer);
     connect_bottoms(node, id);
     infer(node);
+    if (node.layer->sizing_bottom() >= 0) graph_.sizers.push_back(id);
     connect_tops(node, id);
     params_.add(node);
     for (const VersionId v : node.tops) {
@@ -107,6 +108,12 @@ class Builder {
     for (const Shape& shape : tops_) check_extents(shape);
   }
 
+  bool varies(const Node& node) const {
+    const auto& versions = graph_.versions;
+    return node.layer->sizing_bottom() >= 0 ||
+           std::any_of(node.bottoms.begin(), node.bottoms.end(), [&](VersionId v) { return versions[v].varies; });
+  }
+
   void connect_tops(Node& node, NodeId id) {
     const auto& param = node.layer->param();
     const int weights = param.loss_weight_size();
@@ -129,6 +136,7 @@ class Builder {
       LOG_INFO << param.name() << " -> " << name << (in_place ? " (in-place)" : "");
       BlobVersion version{.name = name, .shape = tops_[static_cast<size_t>(i)], .producer = id, .top = i};
       version.loss_weight = weights > 0 ? param.loss_weight(i) : (node.layer->is_loss() && i == 0 ? 1.0f : 0.0f);
+      version.varies = varies(node) && version.shape.axes() > 0;
       if (version.loss_weight != 0) LOG_INFO << "    with loss weight " << version.loss_weight;
       latest_[name] = graph_.versions.push_back(std::move(version));
       node.tops.push_back(latest_[name]);

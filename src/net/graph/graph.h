@@ -26,6 +26,7 @@ struct BlobVersion {
   int bottom = -1;    ///< index among the consumer's bottoms
   float loss_weight = 0;
   bool hidden_by_later = false;  ///< the name is written again (in place): only the last version is visible
+  bool varies = false;           ///< its shape may follow from values (Layer::sizing_bottom): it is known in the pass
 };
 
 /// One layer in its place.
@@ -44,6 +45,7 @@ struct Graph {
   NetDef def;
   IdVector<NodeId, Node> nodes;
   IdVector<VersionId, BlobVersion> versions;
+  std::vector<NodeId> sizers;                                ///< layers with a sizing bottom, in order
   IdVector<ParamId, ParamPtr> params;                        ///< owners in layer order
   IdVector<ParamId, const caffe::FillerParameter*> fillers;  ///< per owner; null: zeros
   IdVector<ParamId, bool> filled_here;                       ///< per owner: false if shared from another net

@@ -26,7 +26,8 @@ size_t unshared_bytes(const Graph& graph, const NetOptions& options) {
 void place_in_budget(Plan& plan, const Graph& graph, const NetOptions& options) {
   const size_t fixed = fixed_bytes(graph, options) + plan.persistent_bytes;
   plan.arena_budget = room_for_arena(options.budget.get(), fixed, 1);
-  const bool moves = options.lms.mode != LmsOptions::Mode::kOff && !options.device->is_host();
+  // Values that change places in the middle of a pass have to be there.
+  const bool moves = options.lms.mode != LmsOptions::Mode::kOff && !options.device->is_host() && graph.sizers.empty();
   if (!moves || !options.share_memory) return place_transient(plan, options.share_memory);
   const bool all = options.lms.mode == LmsOptions::Mode::kThreshold || options.lms.fraction > 0;
   const double share = all ? options.lms.fraction : 1;

@@ -57,7 +57,7 @@ void Executor::send_batch(const Pass& pass) {
   }
 }
 
-void Executor::forward(const Pass& pass, ParamGate* gate, bool batch_sent) {
+void Executor::begin_forward(const Pass& pass, bool batch_sent) {
   arena_.reserve(plan_.arena_bytes);  // a net that shares it may have lost it
   if (bound_arena_ != arena_.data()) {
     stream_.synchronize();
@@ -68,16 +68,30 @@ void Executor::forward(const Pass& pass, ParamGate* gate, bool batch_sent) {
   accumulate_ = false;
   batch_sent_ = batch_sent;
   if (uploads_) uploads_->send_position(pass.first_sample);
-  run_steps(StepId(0), plan_.backward_begin, nullptr, gate);
+}
+
+void Executor::resume_forward(const Pass& pass, StepId at) {
+  begin_forward(pass, false);
+  if (uploads_) return;
+  for (StepId s(0); s < at; ++s) {
+    if (plan_.steps[s].kind == StepKind::kSource && plan_.steps[s].lends) take_batch(s);
+  }
+}
+
+void Executor::end_forward() {
   losses_.enqueue(stream_, [this](ValueId value) { return tensor(value); });
 }
 
 double Executor::finish_forward() {
   const double loss = losses_.wait(stream_);
+  check_kernels();
+  return loss;
+}
+
+void Executor::check_kernels() {
   for (const Unit& unit : plan_.units) {
     if (unit.kernel) naming_layer(unit, [&] { unit.kernel->check(pass_); });
   }
-  return loss;
 }
 
 void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {

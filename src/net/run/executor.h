@@ -33,10 +33,20 @@ class Executor {
   /// Starts the way of a coming pass's batch, beside what is enqueued. REQUIRES: the sources have prepared that pass,
   /// and the device is not the host.
   void send_batch(const Pass& pass);
-  /// Enqueues all of it. `batch_sent`: by send_batch, the last one. REQUIRES: the sources have prepared this pass.
-  void forward(const Pass& pass, ParamGate* gate, bool batch_sent);
+  /// Before the first step of a forward pass. `batch_sent`: by send_batch, the last one. REQUIRES: the sources have
+  /// prepared this pass.
+  void begin_forward(const Pass& pass, bool batch_sent);
+  /// The same in the middle of a pass that another executor has begun: before step `at`, of which this one has the
+  /// values already.
+  void resume_forward(const Pass& pass, StepId at);
+  /// Enqueues these steps of it.
+  void run_forward(StepId begin, StepId end, ParamGate* gate) { run_steps(begin, end, nullptr, gate); }
+  /// Behind the last.
+  void end_forward();
   /// Waits for the forward pass: its loss. Throws what its work, and its kernels' checks, have found.
   double finish_forward();
+  /// Throws what kernels have found wrong with their data. REQUIRES: what is enqueued is done.
+  void check_kernels();
   void backward(const Pass& pass, bool accumulate, GradientSink* sink);
 
   /// Called on the driving thread after each step, with its index, once its work is done.

@@ -71,6 +71,8 @@ JsonObject train_object(const TrainingLog::Train& t) {
 std::vector<OutputBlob> read_outputs(Net& net) {
   std::vector<OutputBlob> outputs;
   for (const std::string& name : net.blobs().outputs()) {
+    // Not of one size in all passes and ranks, over which outputs are averaged.
+    if (net.graph().versions[net.graph().find(name)].varies) continue;
     const std::vector<float> values = net.blobs().read(name);
     outputs.push_back({name, {values.begin(), values.end()}, net.blobs().loss_weight(name)});
   }
