@@ -15,6 +15,7 @@
 
 #include "net/blobs.h"
 #include "net/diagnostics.h"
+#include "net/run/carried_memory.h"
 #include "net/run/gradient_sink.h"
 #include "net/run/param_memory.h"
 #include "net/state.h"
@@ -92,6 +93,7 @@ class Net {
 
   NetState state_;
   ParamMemory params_;
+  CarriedMemory carried_;
   Blobs blobs_{state_};
   Diagnostics diagnostics_{state_};
   size_t taken_ = 0;  ///< of options.budget, by this net

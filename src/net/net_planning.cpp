@@ -56,6 +56,7 @@ Net::Net(NetDef def, NetOptions options)
 Net::~Net() { state_.executor.reset(); }
 
 void Net::make_executor() {
+  carried_.take(state_.graph, state_.options, stream());
   state_.executor =
       std::make_unique<Executor>(state_.graph, state_.plan, state_.options, *state_.options.arena, stream());
   if (loss_scale_ != 1) state_.executor->write_constants(loss_scale_);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "net/plan/peak.h"
 #include "net/plan/step_cost.h"
+#include "net/planner/budget.h"
 
 namespace robusta {
 namespace {
@@ -121,14 +122,15 @@ void print_peak(std::ostream& out, const Plan& plan) {
 
 MemoryUse memory_use(const Net& net, int history_per_param) {
   MemoryUse use;
-  use.activations = net.plan().arena_bytes + net.plan().persistent_bytes;
+  const size_t carried = carried_bytes(net.graph(), net.options());
+  use.activations = net.plan().arena_bytes + net.plan().persistent_bytes + carried;
   for (const Value& value : net.plan().values) use.activations += value.lent ? align_up(value.bytes) : 0;
   for (const ParamPtr& param : net.params()) use.params += align_up(param->desc.bytes());
   if (net.options().backward) {
     use.gradients = use.params;
     use.history = use.params * static_cast<size_t>(history_per_param);
   }
-  use.unshared = net.plan().unshared_bytes + use.params + use.gradients + use.history;
+  use.unshared = net.plan().unshared_bytes + carried + use.params + use.gradients + use.history;
   return use;
 }
 

@@ -118,11 +118,13 @@ Result replay_net(const std::string& name, const Mode& mode) {
   const int forwards = golden.has("forwards") ? static_cast<int>(golden.number("forwards")) : 1;
   for (int k = 0; k < forwards; ++k) {
     const std::string step = forwards > 1 ? str("s", k, ":") : "";
+    std::vector<std::pair<std::string, Shape>> other_shapes;
     for (const auto& [key, array] : golden.arrays()) {
       if (key.rfind(step + "in:", 0) != 0) continue;
       const std::string blob = key.substr(step.size() + 3);
-      if (net.blobs().shape(blob) != Shape(array.dims)) net.reshape_input(blob, Shape(array.dims));
+      if (net.blobs().shape(blob) != Shape(array.dims)) other_shapes.emplace_back(blob, Shape(array.dims));
     }
+    if (!other_shapes.empty()) net.reshape_inputs(other_shapes);
     for (const auto& [key, array] : golden.arrays()) {
       if (key.rfind(step + "in:", 0) == 0) net.blobs().write(key.substr(step.size() + 3), array.values);
     }

@@ -62,15 +62,18 @@ class Chain {
     }
   }
 
-  void forward(const Arrays& bottoms, const Arrays& params) {
-    Arrays values = bottoms;
-    size_t used = 0;
+  void forward(const KernelInputs& inputs) {
+    Arrays values = inputs.bottoms;
+    auto params = inputs.params.begin(), carried = inputs.carried.begin();
+    const auto take = [](auto& from, size_t count) {
+      const auto first = from;
+      from += static_cast<std::ptrdiff_t>(count);
+      return Arrays(first, from);
+    };
     for (auto& link : links_) {
-      const size_t own = link->param_decls().size();
-      const auto first = params.begin() + static_cast<std::ptrdiff_t>(used);
-      link->forward(values, Arrays(first, first + static_cast<std::ptrdiff_t>(own)));
+      const Arrays own = take(params, link->param_decls().size());
+      link->forward(values, own, take(carried, link->carried_shapes().size()));
       values = link->tops();
-      used += own;
     }
   }
 
@@ -90,6 +93,13 @@ class Chain {
     Arrays all;
     for (const auto& link : links_) {
       for (Array& array : link->params()) all.push_back(std::move(array));
+    }
+    return all;
+  }
+  Arrays carried() const {
+    Arrays all;
+    for (const auto& link : links_) {
+      for (Array& array : link->carried()) all.push_back(std::move(array));
     }
     return all;
   }
@@ -124,10 +134,10 @@ Array numeric_gradient(Chain& chain, KernelInputs& inputs, Array& variables, dou
   for (double& variable : variables) {
     const double kept = variable;
     variable = kept + step;
-    chain.forward(inputs.bottoms, inputs.params);
+    chain.forward(inputs);
     const double above = weighted_sum(chain.last().tops(), inputs.top_diffs);
     variable = kept - step;
-    chain.forward(inputs.bottoms, inputs.params);
+    chain.forward(inputs);
     const double below = weighted_sum(chain.last().tops(), inputs.top_diffs);
     variable = kept;
     gradient.push_back((above - below) / (2 * step));
@@ -178,9 +188,10 @@ void compare_variant(const std::string& backend, const KernelCase& what, const K
   ASSERT_TRUE(harness.made()) << harness.why_not();
 
   for (int repeat = 0; repeat < 2; ++repeat) {  // the second run finds what the first one left in the kernel
-    harness.forward(inputs.bottoms, inputs.params);
+    harness.forward(inputs.bottoms, inputs.params, inputs.carried);
     expect_all_near(harness.tops(), want.tops, tolerance, "top");
     expect_all_near(harness.params(), want.params, tolerance, "parameter after forward");
+    expect_all_near(harness.carried(), want.carried, tolerance, "carried");
     if (harness.kernel().booking().repeatable && !variant.share_memory) check_repeat(harness);
     if (!variant.backward) continue;
     Arrays before, expected = want.param_diffs;
@@ -216,6 +227,11 @@ KernelInputs make_inputs(const KernelCase& what, uint64_t seed) {
       inputs.params.push_back(values);
     }
   }
+  for (const auto& link : chain.links()) {
+    for (const Shape& shape : link->carried_shapes()) {
+      inputs.carried.push_back(normal_array(shape, seed, str("carried ", inputs.carried.size())));
+    }
+  }
   for (size_t i = 0; i < chain.last().top_shapes().size(); ++i) {
     inputs.top_diffs.push_back(normal_array(chain.last().top_shapes()[i], seed, str("top ", i)));
   }
@@ -224,10 +240,11 @@ KernelInputs make_inputs(const KernelCase& what, uint64_t seed) {
 
 KernelOutputs run_reference(const KernelCase& what, const KernelInputs& inputs, const KernelOptions& how) {
   Chain chain(what, how);
-  chain.forward(inputs.bottoms, inputs.params);
+  chain.forward(inputs);
   KernelOutputs outputs;
   outputs.tops = chain.last().tops();
   outputs.params = chain.params();
+  outputs.carried = chain.carried();
   if (how.backward) {
     chain.backward(inputs.top_diffs);
     outputs.bottom_diffs = chain.first().bottom_diffs();

@@ -10,15 +10,15 @@
 
 namespace robusta::test {
 
-/// Inputs of a case: bottoms, parameters and top gradients, representable in f32.
+/// Inputs of a case: bottoms, parameters, what the pass before left, and top gradients; representable in f32.
 struct KernelInputs {
-  Arrays bottoms, params, top_diffs;
+  Arrays bottoms, params, carried, top_diffs;
 };
 KernelInputs make_inputs(const KernelCase& what, uint64_t seed = 1);
 
 /// Results of one forward and backward pass.
 struct KernelOutputs {
-  Arrays tops, bottom_diffs, param_diffs, params;
+  Arrays tops, bottom_diffs, param_diffs, params, carried;
 };
 
 /// The chain of reference kernels in f64.

@@ -136,6 +136,14 @@ void KernelHarness::make_kernel() {
   }
 }
 
+std::vector<Shape> KernelHarness::carried_shapes() const {
+  std::vector<Shape> shapes;
+  for (const auto& layer : layers_) {
+    for (const Shape& shape : layer->carried()) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
 GuardedBuffer KernelHarness::make_buffer(size_t bytes) const {
   return GuardedBuffer(bytes, how_.device ? *how_.device : cpu_device());
 }
@@ -173,6 +181,10 @@ void KernelHarness::make_memory() {
     params_[i].data = param_data_[i].memory->data();
     params_[i].diff = how_.backward ? param_diffs_[i].memory->data() : nullptr;
     run_params_.push_back(&params_[i]);
+  }
+  for (const Shape& shape : carried_shapes()) {
+    carried_.push_back(make_param_slot(shape));
+    run_carried_.push_back(carried_.back().tensor());
   }
   saved_ = make_buffer(booking.saved_bytes);
   forward_scratch_ = make_buffer(booking.forward_scratch);
@@ -262,6 +274,7 @@ KernelRun KernelHarness::run_of(std::vector<char>& accumulate) {
   run.top_diffs = run_top_diffs_;
   run.params = run_params_;
   run.accumulate = accumulate;
+  run.carried = run_carried_;
   run.saved = saved_.data();
   run.pass = &how_.pass;
   run.first_sample = static_cast<const uint64_t*>(position_.data());
@@ -269,7 +282,7 @@ KernelRun KernelHarness::run_of(std::vector<char>& accumulate) {
   return run;
 }
 
-void KernelHarness::forward(const Arrays& bottoms, const Arrays& params) {
+void KernelHarness::forward(const Arrays& bottoms, const Arrays& params, const Arrays& carried) {
   require(made() && bottoms.size() == bottoms_.size() && params.size() == params_.size(), "wrong number of inputs");
   for (Slot& top : tops_) top.memory->poison();
   saved_.poison();
@@ -285,6 +298,9 @@ void KernelHarness::forward(const Arrays& bottoms, const Arrays& params) {
     ++params_[i].version;
   }
   for (const Slot& top : tops_) run_tops_.push_back(top.tensor());
+  for (size_t i = 0; i < carried_.size(); ++i) {
+    put(carried_[i], carried.empty() ? Array(static_cast<size_t>(carried_[i].desc.count())) : carried.at(i));
+  }
 
   std::vector<char> accumulate(params_.size(), 0);
   KernelRun run = run_of(accumulate);
@@ -295,6 +311,7 @@ void KernelHarness::forward(const Arrays& bottoms, const Arrays& params) {
   kernel_->check(how_.pass);
   inspect(tops_, "top");
   inspect(param_data_, "parameter");
+  inspect(carried_, "carried");
   if (!saved_.intact() || !forward_scratch_.intact()) damage_ += "write outside of saved or forward scratch; ";
 }
 
@@ -342,6 +359,7 @@ void KernelHarness::backward(const Arrays& top_diffs, const Arrays& before) {
   }
 
   KernelRun run = run_of(accumulate);
+  run.carried = {};
   run.scratch = backward_scratch_.data();
   kernel_->backward(run);
   finish();
@@ -352,6 +370,7 @@ void KernelHarness::backward(const Arrays& top_diffs, const Arrays& before) {
 
 Arrays KernelHarness::tops() const { return get_all(tops_); }
 Arrays KernelHarness::params() const { return get_all(param_data_); }
+Arrays KernelHarness::carried() const { return get_all(carried_); }
 Arrays KernelHarness::bottom_diffs() const { return get_all(bottom_diffs_); }
 
 Arrays KernelHarness::param_diffs() const {

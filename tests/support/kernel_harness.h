@@ -57,11 +57,13 @@ class KernelHarness {
   const std::vector<Shape>& bottom_shapes() const { return bottom_shapes_; }
   const std::vector<Shape>& top_shapes() const { return top_shapes_; }
   const std::vector<ParamDecl>& param_decls() const { return decls_; }
+  std::vector<Shape> carried_shapes() const;
   bool wants_bottom(size_t bottom) const { return wants_bottom_[bottom]; }
   bool learns(size_t param) const { return params_[param].learns; }
 
-  /// `params` may be empty when the layer has none.
-  void forward(const Arrays& bottoms, const Arrays& params = {});
+  /// `params` may be empty when the layer has none. `carried`: what the pass before left (Layer::carried); empty:
+  /// zeros.
+  void forward(const Arrays& bottoms, const Arrays& params = {}, const Arrays& carried = {});
   /// Forward once more, as `repeatable` kernels may be run (KernelRun::again).
   void repeat();
   /// `before`: gradients that are there already, to be added to; empty: overwrite.
@@ -69,6 +71,7 @@ class KernelHarness {
 
   Arrays tops() const;
   Arrays params() const;        ///< after the last forward
+  Arrays carried() const;       ///< the same
   Arrays bottom_diffs() const;  ///< an empty array where none was wanted
   Arrays param_diffs() const;
 
@@ -109,10 +112,10 @@ class KernelHarness {
   std::unique_ptr<Kernel> kernel_;
   std::string why_not_, damage_;
 
-  std::vector<Slot> bottoms_, tops_, bottom_diffs_, top_diffs_, param_data_, param_diffs_;
+  std::vector<Slot> bottoms_, tops_, bottom_diffs_, top_diffs_, param_data_, param_diffs_, carried_;
   GuardedBuffer saved_, forward_scratch_, backward_scratch_;
   DeviceBuffer position_;
-  std::vector<Tensor> run_bottoms_, run_tops_, run_bottom_diffs_, run_top_diffs_;
+  std::vector<Tensor> run_bottoms_, run_tops_, run_bottom_diffs_, run_top_diffs_, run_carried_;
   std::vector<Param*> run_params_;
 };
 

@@ -103,6 +103,9 @@ struct KernelRun {
   std::span<Param* const> params;
   /// Per parameter: true to add to its gradient, false to overwrite it (iter_size, shared parameters).
   std::span<const char> accumulate;
+  /// Layer::carried of all layers in order, of the parameters' type: forward finds there what the forward pass before
+  /// left, zeros at first, and leaves its own. Nothing of backward.
+  std::span<const Tensor> carried;
   void* saved = nullptr;
   void* scratch = nullptr;
   const Pass* pass = nullptr;

@@ -68,6 +68,10 @@ class Layer {
   /// parameter shape throws.
   virtual std::vector<ParamDecl> params() const { return {}; }
 
+  /// Arrays that a forward pass leaves to the next one of the same net, after infer_tops: the last states of a
+  /// recurrent layer. As many for the whole run; only their extents follow the bottoms.
+  virtual std::vector<Shape> carried() const { return {}; }
+
   /// Loss layers weigh their first top by 1 unless the prototxt says otherwise.
   virtual bool is_loss() const { return false; }
   /// So many tops come by themselves where the prototxt names fewer.

@@ -35,6 +35,7 @@ struct Node {
   SourceLayer* source = nullptr;  ///< the same layer, if it is one
   std::vector<VersionId> bottoms, tops;
   std::vector<ParamPtr> params;
+  std::vector<Tensor> carried;     ///< Layer::carried, where this net keeps it (run/carried_memory.h)
   std::vector<bool> param_grads;   ///< gradient wanted from this layer
   std::vector<bool> bottom_grads;  ///< gradient wanted for this bottom
   bool backward = false;           ///< takes part in backward

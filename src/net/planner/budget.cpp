@@ -1,4 +1,4 @@
-// Parameters, gradients and histories come first; the arena has what is left.
+// Parameters, gradients, histories and what layers carry come first; the arena has what is left.
 
 #include "net/planner/budget.h"
 
@@ -6,14 +6,24 @@
 
 namespace robusta {
 
+size_t carried_bytes(const Graph& graph, const NetOptions& options) {
+  size_t bytes = 0;
+  for (const Node& node : graph.nodes) {
+    for (const Shape& shape : node.layer->carried())
+      bytes += align_up(TensorDesc{shape, options.dtype, nullptr}.bytes());
+  }
+  return bytes;
+}
+
 size_t fixed_bytes(const Graph& graph, const NetOptions& options) {
+  const size_t carried = carried_bytes(graph, options);
   size_t params = 0;
   for (const ParamId p : graph.params.ids()) {
     if (graph.filled_here[p]) params += align_up(graph.params[p]->desc.bytes());
   }
-  if (!options.backward) return params;
+  if (!options.backward) return carried + params;
   const auto histories = static_cast<size_t>(options.budget ? options.budget->histories : 0);
-  return params * (2 + histories) + align_up(options.gradient_tail);
+  return carried + params * (2 + histories) + align_up(options.gradient_tail);
 }
 
 size_t room_for_arena(const MemoryBudget* budget, size_t fixed, double share) {

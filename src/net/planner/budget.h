@@ -7,8 +7,11 @@
 
 namespace robusta {
 
-/// Bytes of the net's own parameters, of their gradients and of the update's histories. Parameters that it shares from
-/// another net are that one's.
+/// Bytes of what layers carry from one pass to the next (Layer::carried).
+size_t carried_bytes(const Graph& graph, const NetOptions& options);
+
+/// Bytes of these, of the net's own parameters, of their gradients and of the update's histories. Parameters that it
+/// shares from another net are that one's.
 size_t fixed_bytes(const Graph& graph, const NetOptions& options);
 
 /// What `share` of the budget leaves for an arena beside `fixed` bytes; MemoryBudget::kNoLimit without a budget.

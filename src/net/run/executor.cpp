@@ -181,6 +181,7 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
                       .top_diffs = bound.top_diffs,
                       .params = bound.params,
                       .accumulate = bound.accumulate,
+                      .carried = bound.carried,
                       .saved = bound.saved,
                       .scratch = bound.scratch,
                       .pass = &pass,

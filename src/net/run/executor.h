@@ -81,6 +81,7 @@ class Executor {
     std::vector<Tensor> bottoms, tops, bottom_diffs, top_diffs;
     std::vector<Param*> params;
     std::vector<char> accumulate;
+    std::vector<Tensor> carried;
     void *saved = nullptr, *scratch = nullptr;
   };
 

@@ -43,6 +43,11 @@ void Executor::bind() {
     bound.scratch = address(step.scratch);
     bound.params = plan_.units[step.unit].params;
     bound.accumulate.assign(bound.params.size(), 0);
+    bound.carried.clear();
+    for (const NodeId n : plan_.units[step.unit].nodes) {
+      const std::vector<Tensor>& carried = graph_.nodes[n].carried;
+      bound.carried.insert(bound.carried.end(), carried.begin(), carried.end());
+    }
   }
   find_borrowers();
   bound_arena_ = arena_.data();
