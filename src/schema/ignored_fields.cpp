@@ -77,6 +77,7 @@ constexpr IgnoredField kIgnored[] = {
     {"NetParameter", "reduce_buckets", kOfNvidia, kOneBlock},
     {"PoolingParameter", "engine", kOfCaffe, kEngine},
     {"PoolingParameter", "torch_pooling", kOfNvidia, "no Caffe reads it: round_mode: FLOOR does what it says"},
+    {"RecurrentParameter", "debug_info", kOfCaffe, "no net is unrolled: debug_info of the solver shows the layer"},
     {"ReLUParameter", "engine", kOfCaffe, kEngine},
     {"ReLUParameter", "fuse", kOfIntel, "the planner fuses where it can"},
     {"SigmoidParameter", "engine", kOfCaffe, kEngine},

@@ -142,8 +142,14 @@ void add_places(const google::protobuf::Descriptor* message, std::vector<const F
   }
 }
 
-/// The numbers of the layer itself, and of the messages that the type's name speaks of: "convolution_param" of
-/// Deconvolution, "loss_param" of SoftmaxWithLoss.
+/// Whether a layer of the type reads this message: its name speaks of it ("convolution_param" of Deconvolution,
+/// "loss_param" of SoftmaxWithLoss), or it is known to.
+bool belongs_to(const FieldDescriptor* field, const std::string& type) {
+  const bool known = (type == "LSTM" || type == "RNN") && field->name() == "recurrent_param";
+  return known || letters(type).find(letters(field->name())) != std::string::npos;
+}
+
+/// The numbers of the layer itself, and of its messages.
 std::vector<Place> places_of(const std::string& type) {
   std::vector<Place> places;
   const google::protobuf::Descriptor* layer = caffe::LayerParameter::descriptor();
@@ -151,7 +157,7 @@ std::vector<Place> places_of(const std::string& type) {
     const FieldDescriptor* field = layer->field(i);
     if (!extremes(field->cpp_type()).empty()) places.push_back({{}, field});
     const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-    if (is_message && (field->name() == "param" || letters(type).find(letters(field->name())) != std::string::npos)) {
+    if (is_message && (field->name() == "param" || belongs_to(field, type))) {
       add_places(field->message_type(), {field}, places);
     }
   }
@@ -241,11 +247,12 @@ ExtremeCase plain_case(const std::string& type, const std::vector<std::vector<in
 
 /// The shapes of bottoms that are tried, of few first.
 std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
-  const std::vector<int64_t> first{2, 3, 8, 8}, labels{2, 1, 8, 8}, numbers{2}, square{3, 3};
+  const std::vector<int64_t> first{2, 3, 8, 8}, labels{2, 1, 8, 8}, numbers{2}, square{3, 3}, steps{2, 3};
   return {{first},
           {first, first},
           {first, labels},
           {first, numbers},
+          {first, steps},
           {},
           {first, first, first},
           {first, labels, labels},
@@ -258,8 +265,7 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
 void fill_in_messages(caffe::LayerParameter& layer, bool all) {
   for (int i = 0; i < layer.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = layer.GetDescriptor()->field(i);
-    const bool of_type = field->message_type() && !field->is_repeated() &&
-                         letters(layer.type()).find(letters(field->name())) != std::string::npos;
+    const bool of_type = field->message_type() && !field->is_repeated() && belongs_to(field, layer.type());
     if (of_type) fill_in(*layer.GetReflection()->MutableMessage(&layer, field), all);
   }
   if (all) layer.add_top("top2");
@@ -268,6 +274,11 @@ void fill_in_messages(caffe::LayerParameter& layer, bool all) {
 /// What may be needed for a layer of the type to be planned, the simplest first.
 std::vector<ExtremeCase> candidates_for(const std::string& type) {
   std::vector<ExtremeCase> candidates;
+  if (type == "LSTMUnit") {
+    candidates.push_back(plain_case(type, {}));
+    candidates[0].layer.add_top("top2");
+    candidates[0].bottoms = {{1, 2, 3}, {1, 2, 12}, {1, 2}};
+  }
   for (const int filled : {0, 1, 2}) {
     for (const auto& bottoms : shapes_of_bottoms()) {
       ExtremeCase candidate = plain_case(type, bottoms);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "layers/backends/onednn/desc.h"
+#include "layers/kit/scratch_plan.h"
 
 namespace robusta::onednn {
 
@@ -41,21 +42,8 @@ dnnl::primitive_attr scratch_attr();
 /// A copy from one format to another.
 Step reorder_step(const Desc& from, const Desc& to);
 
-/// Offsets within one piece of scratch memory, each aligned for vectors.
-class ScratchPlan {
- public:
-  size_t add(size_t bytes) {
-    const size_t at = bytes_;
-    bytes_ += (bytes + 63) / 64 * 64;
-    return at;
-  }
-  size_t bytes() const { return bytes_; }
-
- private:
-  size_t bytes_ = 0;
-};
-
-inline void* at_offset(void* base, size_t bytes) { return static_cast<char*>(base) + bytes; }
+using robusta::at_offset;
+using robusta::ScratchPlan;
 
 /// "ref" implementations are for testing oneDNN, hundreds of times slower than ours.
 bool is_slow(const std::string& impl);

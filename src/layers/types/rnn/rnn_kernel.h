@@ -1,0 +1,107 @@
+/// The fast kernels of RNN: the steps, then the output of all of them as one matrix product. `Machine`:
+/// kit/recurrent/recurrent_steps.h.
+#pragma once
+
+#include "layers/kit/recurrent/recurrent_steps.h"
+#include "layers/types/rnn/rnn.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// o = tanh(z)
+template <typename Math, typename Stored>
+struct TanhRows {
+  int64_t width;
+  const float* z;
+  Stored* o;
+  ROBUSTA_GPU void operator()(int64_t row, int64_t j) const {
+    o[row * width + j] = static_cast<Stored>(Math::tanh(z[row * width + j]));
+  }
+};
+
+/// dz = do (1 - o^2); `of_o` null: zero
+template <typename Stored>
+struct TanhSlopes {
+  int64_t width;
+  const Stored *o, *of_o;
+  Stored* dz;
+  ROBUSTA_GPU void operator()(int64_t row, int64_t j) const {
+    const int64_t at = row * width + j;
+    const float y = static_cast<float>(o[at]), dy = of_o ? static_cast<float>(of_o[at]) : 0.0f;
+    dz[at] = static_cast<Stored>(dy * (1 - y * y));
+  }
+};
+
+template <typename Machine>
+class RnnKernel : public Kernel {
+ public:
+  using Stored = typename Machine::Stored;
+
+  explicit RnnKernel(const KernelRequest& request)
+      : layer_(request.layer<RnnLayer>()),
+        rows_(layer_.size().rows()),
+        hidden_(layer_.size().hidden),
+        steps_(layer_, request, memory_, booking_) {
+    booking_.reads_tops.assign(request.tops.size(), false);
+    booking_.reads_tops[0] = true;
+    const auto count = static_cast<size_t>(rows_ * hidden_);
+    h_at_ = memory_.saved.add(count * sizeof(Stored));
+    z_at_ = memory_.forward.add(count * sizeof(float));
+    turned_at_ = memory_.forward.add(Machine::turned_bytes(hidden_ * hidden_, rows_));
+    dz_at_ = memory_.backward.add(count * sizeof(Stored));
+    dh_at_ = memory_.backward.add(count * sizeof(Stored));
+    weights_at_ = memory_.backward.add(Machine::weights_bytes(hidden_ * hidden_));
+    sums_at_ = memory_.backward.add(Machine::sum_bytes(rows_, hidden_));
+    memory_.book(booking_);
+  }
+  std::string describe() const override { return Machine::kName; }
+
+  void forward(const KernelRun& run) override {
+    Machine on(run);
+    Stored* h = at<Stored>(run.saved, h_at_);
+    steps_.forward(on, run, h);
+    float* z = at<float>(run.scratch, z_at_);
+    on.each(rows_, hidden_, FillRows<float>{hidden_, run.params[layer_.output_bias()]->tensor().as<float>(), z});
+    const auto w = on.turned(*run.params[layer_.output_weights()], rows_, at_offset(run.scratch, turned_at_));
+    on.product(Op::kPlain, w.op, rows_, hidden_, hidden_, h, w.data, 1.0f, z);
+    on.each(rows_, hidden_, TanhRows<typename Machine::Math, Stored>{hidden_, z, run.tops[0].as<Stored>()});
+  }
+
+  void backward(const KernelRun& run) override {
+    Machine on(run);
+    Stored* dh = at<Stored>(run.scratch, dh_at_);
+    output_gradients(on, run, dh);
+    steps_.backward(on, run, dh);
+  }
+
+ private:
+  template <typename T>
+  static T* at(void* base, size_t offset) {
+    return static_cast<T*>(at_offset(base, offset));
+  }
+
+  void output_gradients(Machine& on, const KernelRun& run, Stored* dh) const {
+    Stored* dz = at<Stored>(run.scratch, dz_at_);
+    on.each(rows_, hidden_, TanhSlopes<Stored>{hidden_, run.tops[0].as<Stored>(), run.top_diffs[0].as<Stored>(), dz});
+    const Param &w = *run.params[layer_.output_weights()], &b = *run.params[layer_.output_bias()];
+    if (w.learns) {
+      on.product(Op::kTransposed, Op::kPlain, hidden_, hidden_, rows_, dz, at<Stored>(run.saved, h_at_),
+                 run.accumulate[layer_.output_weights()] ? 1.0f : 0.0f, w.gradient().as<float>());
+    }
+    if (b.learns) {
+      on.sum_rows(rows_, hidden_, dz, run.accumulate[layer_.output_bias()] != 0, b.gradient().as<float>(),
+                  at_offset(run.scratch, sums_at_));
+    }
+    on.product(Op::kPlain, Op::kPlain, rows_, hidden_, hidden_, dz, on.weights(w, at_offset(run.scratch, weights_at_)),
+               0.0f, dh);
+  }
+
+  const RnnLayer& layer_;
+  int64_t rows_, hidden_;
+  RecurrentMemory memory_;
+  RecurrentSteps<Machine, TanhCell> steps_;
+  size_t h_at_, z_at_, turned_at_, dz_at_, dh_at_, weights_at_, sums_at_;
+};
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
