@@ -20,14 +20,36 @@ import subprocess
 import sys
 import tempfile
 
+from robusta_models import recurrent
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Net:
-    """One benchmark: our definition, batch, GFLOP of a step per image, steps of a round."""
+    """One benchmark: our definition, batch, GFLOP of a step per image (of an LSTM: per stream), steps of a round."""
 
     def __init__(self, folder, batch, gflop, steps):
         self.folder, self.batch, self.gflop, self.steps = folder, batch, gflop, steps
+        self.torch_net, self.formats = None, ["contiguous", "channels_last"]  # None: the name in NETS
+
+    def definition(self):
+        """The net with synthetic input, and what `caffe time` is told of its batch."""
+        model = ROOT / "models" / self.folder / "train_val.prototxt"
+        # Without its data source the program feeds synthetic input, of a shape that it takes from the names.
+        text = re.sub(r'source: ".*"', f'source: "absent_{self.folder}"', model.read_text())
+        return text, ["-batch", str(self.batch)]
+
+
+class Lstm(Net):
+    """Two layers of 512 units over 64 steps, and scores of 256 classes at each. The batch is that of streams."""
+
+    def __init__(self, batch, steps):
+        forward = 64 * 2 * (2 * 4 * 512 * (512 + 512) + 512 * 256)
+        super().__init__("lstm", batch, 3e-9 * forward, steps)
+        self.torch_net, self.formats = "lstm", ["contiguous"]
+
+    def definition(self):
+        return recurrent.lstm(self.batch).file("train", "Timing."), []
 
 
 NETS = {
@@ -36,6 +58,9 @@ NETS = {
     "googlenet": Net("bvlc_googlenet", 16, 9.5, 10),
     "resnet50": Net("resnet50", 16, 23, 6),
     "vgg16": Net("vgg16", 8, 93, 4),
+    "lstm16": Lstm(16, 20),
+    "lstm32": Lstm(32, 14),
+    "lstm64": Lstm(64, 8),
 }
 
 # Independent fused multiply-adds on registers, as wide as the machine has them.
@@ -108,11 +133,10 @@ class Peak:
 
 def our_step(caffe, net, steps, folder, environment):
     """Milliseconds of a step by `caffe time`."""
-    model = ROOT / "models" / net.folder / "train_val.prototxt"
+    text, batch = net.definition()
     synthetic = folder / f"{net.folder}.prototxt"
-    # Without its data source the program feeds synthetic input, of a shape that it takes from the names.
-    synthetic.write_text(re.sub(r'source: ".*"', f'source: "absent_{net.folder}"', model.read_text()))
-    command = [caffe, "time", "-model", str(synthetic), "-batch", str(net.batch), "-iterations", str(steps)]
+    synthetic.write_text(text)
+    command = [caffe, "time", "-model", str(synthetic), *batch, "-iterations", str(steps)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}:\n{done.stderr[-3000:]}")
@@ -130,7 +154,7 @@ def our_step(caffe, net, steps, folder, environment):
 def torch_step(python, name, net, steps, memory_format, threads, environment):
     """Milliseconds of a step by PyTorch."""
     worker = ROOT / "scripts" / "bench_torch.py"
-    command = [python, str(worker), name, str(net.batch), str(steps), memory_format, str(threads)]
+    command = [python, str(worker), net.torch_net or name, str(net.batch), str(steps), memory_format, str(threads)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
@@ -148,7 +172,7 @@ def measure(name, options, folder, environment, version, peak, before):
     """One row of the table."""
     net = NETS[name]
     steps = max(2, net.steps // 3) if options.quick else net.steps
-    formats = ["contiguous", "channels_last"] if version else []
+    formats = net.formats if version else []
     times = {key: [] for key in ["ours", *formats]}
     for _ in range(1 if options.quick else options.rounds):
         times["ours"].append(our_step(options.caffe, net, steps, folder, environment))

@@ -133,16 +133,33 @@ def resnet50():
     return Classifier(*layers, nn.AvgPool2d(7), nn.Flatten(), nn.Linear(2048, 1000))
 
 
+class Lstm(nn.Module):
+    """Two layers of 512 units over 64 steps, and scores of 256 classes at each."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.scores = nn.LSTM(512, 512, 2), nn.Linear(512, 256)
+
+    def forward(self, x):
+        return [(self.scores(self.lstm(x)[0]).flatten(0, 1), 1.0)]
+
+
 INPUTS = {"lenet": (lenet, 1, 28, 10), "alexnet": (alexnet, 3, 227, 1000), "googlenet": (GoogLeNet, 3, 224, 1000),
           "resnet50": (resnet50, 3, 224, 1000), "vgg16": (vgg16, 3, 224, 1000)}
 
 
-def time_of_step(name, batch, steps, memory_format):
+def task(name, batch):
+    """The network, a batch of input, and its labels."""
+    if name == "lstm":
+        return Lstm(), torch.randn(64, batch, 512), torch.randint(256, (64 * batch,))
     build, channels, size, classes = INPUTS[name]
-    net = build().to(memory_format=memory_format).train()
+    return build(), torch.randn(batch, channels, size, size), torch.randint(classes, (batch,))
+
+
+def time_of_step(name, batch, steps, memory_format):
+    net, images, labels = task(name, batch)
+    net, images = net.to(memory_format=memory_format).train(), images.to(memory_format=memory_format)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.001, momentum=0.9, weight_decay=0.0005)
-    images = torch.randn(batch, channels, size, size).to(memory_format=memory_format)
-    labels = torch.randint(classes, (batch,))
 
     def step():
         optimizer.zero_grad()
