@@ -97,7 +97,8 @@ class Layer {
 
   /// The bottom whose values decide over the shapes of the tops (Filter's selector); -1: bottoms' shapes alone do.
   virtual int sizing_bottom() const { return -1; }
-  /// Tells the layer these values, in plain order, before each forward pass: infer_tops gives other shapes from then on.
+  /// Tells the layer these values, in plain order, before each forward pass: infer_tops gives other shapes from then
+  /// on.
   virtual void size_by(std::span<const float> values) {}
 
   /// For each axis of the top behind batch and channels, where its pixels lie in bottom 0; none: not at places of their
