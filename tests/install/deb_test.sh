@@ -7,6 +7,25 @@ needs cpack dpkg dpkg-deb dpkg-shlibdeps
 [ "$(id -u)" -eq 0 ] || skip "dpkg --root needs root"
 if grep -q '^ROBUSTA_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then skip "the build has sanitizers"; fi
 
+# mirror_of SUITE: from where this machine gets it.
+mirror_of() {
+  local found
+  # shellcheck disable=SC2016  # apt-get replaces these
+  found=$(apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+    awk -v suite="$1" '$1 == suite && $2 == "main" && !seen++ { print $3 }') || true
+  echo "${found:-http://deb.debian.org/debian}"
+}
+
+suite=''
+if [ "${ROBUSTA_CHROOT:-}" = yes ]; then
+  needs debootstrap wget chroot unshare mount
+  # The Debian of this machine: a package depends on the libraries that it was linked to.
+  suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_CODENAME:-}") || true
+  [ -n "$suite" ] || skip "this machine is no Debian with a name"
+  alone=(unshare --mount --propagation private --pid --fork --kill-child)
+  "${alone[@]}" true || skip "this machine lets nobody make namespaces"
+fi
+
 (cd "$BUILD" && quietly cpack -G DEB -B "$WORK/out")
 package=$(find "$WORK/out" -maxdepth 1 -name '*.deb')
 [ -n "$package" ] || fail "cpack made no package"
@@ -14,15 +33,13 @@ dpkg-deb -I "$package" > "$WORK/info"
 has 'Depends: .*libprotobuf' "$WORK/info"
 lacks 'Depends: .*libgtest' "$WORK/info" "the package depends on tests"
 has 'Conflicts: .*caffe-tools-cpu' "$WORK/info"
+if grep -q '^ROBUSTA_OPENBLAS:FILEPATH=.*/openblas-openmp/' "$BUILD/CMakeCache.txt"; then
+  has 'Depends: .*libopenblas0-openmp' "$WORK/info"
+fi
 
 root=$WORK/root
-if [ "${ROBUSTA_CHROOT:-}" = yes ]; then
-  needs debootstrap chroot
-  quietly debootstrap --variant=minbase bookworm "$root"
-  cp "$package" "$root/tmp/robusta.deb"
-  quietly chroot "$root" apt-get install -y --no-install-recommends /tmp/robusta.deb
-  quietly chroot "$root" caffe device_query
-  quietly chroot "$root" apt-get remove -y robusta
+if [ -n "$suite" ]; then
+  quietly "${alone[@]}" bash "$(dirname "$0")/fresh_debian.sh" "$root" "$package" "$suite" "$(mirror_of "$suite")"
 else
   mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info"
   touch "$root/var/lib/dpkg/status" "$root/var/lib/dpkg/available"
@@ -33,7 +50,7 @@ else
   quietly "$root/usr/bin/caffe" --version
   quietly dpkg --root="$root" --force-script-chrootless --log="$WORK/dpkg.log" -r robusta
 fi
-left=$(find "$root/usr" -path '*robusta*' ! -type d 2> /dev/null || true)
+left=$(cd "$root" && find . -path './usr/*robusta*' ! -type d)
 [ -z "$left" ] || fail "left behind: $left"
 [ ! -e "$root/usr/bin/caffe" ] || fail "caffe is left behind"
 echo "$(basename "$package"): installed, started and removed"

@@ -4,7 +4,7 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${ROBUSTA_BUILD_DIR:-$ROOT/build-test}
 WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+trap 'rm -rf --one-file-system "$WORK"' EXIT
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 
 skip() {
