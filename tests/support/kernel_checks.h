@@ -12,7 +12,7 @@ namespace robusta::test {
 
 /// Inputs of a case: bottoms, parameters, what the pass before left, and top gradients; representable in f32.
 struct KernelInputs {
-  Arrays bottoms, params, carried, top_diffs;
+  Arrays bottoms, params, top_diffs, carried = {};
 };
 KernelInputs make_inputs(const KernelCase& what, uint64_t seed = 1);
 
