@@ -94,6 +94,7 @@ constexpr IgnoredField kIgnored[] = {
     {"SolverParameter", "store_blobs_in_old_format", kOfNvidia,
      "weights are always written as BVLC's Caffe reads them"},
     {"SplitParameter", "engine", kOfIntel, kEngine},
+    {"SPPParameter", "engine", kOfCaffe, kEngine},
     {"TanHParameter", "engine", kOfCaffe, kEngine},
     {"TransformationParameter", "allow_upscale", kOfNvidia, "images are resized by resize_param alone"},
     {"TransformationParameter", "display", kOfNvidia, "no images are shown"},
