@@ -230,6 +230,13 @@ TEST(GuestsTest, CallersComeInWhereTheProgramHasUsedUpAllDescriptors) {
   EXPECT_EQ(status, 0);
 }
 
+// AddressSanitizer keeps what was freed (its quarantine), so that memory grows with every caller that came and went.
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t kMostGrowthKb = 256 << 10;
+#else
+constexpr size_t kMostGrowthKb = 16 << 10;
+#endif
+
 size_t number_in(const std::string& text, const std::string& field) {
   return std::stoul(text.substr(text.find(field) + field.size()));
 }
@@ -275,7 +282,7 @@ TEST(GuestsTest, AFloodHarmsNoJob) {
     most_kb = std::max(most_kb, number_in(read_file(status), "VmRSS:"));
   }
   EXPECT_LE(most_files, files + 40);
-  EXPECT_LE(most_kb, before + (16 << 10));
+  EXPECT_LE(most_kb, before + kMostGrowthKb);
   EXPECT_TRUE(job.wait_end(20));
   for (const auto& [rank, code] : job.codes) EXPECT_EQ(code, 0) << job.said(rank);
   for (const int fd : idle) close(fd);
