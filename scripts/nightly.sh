@@ -107,9 +107,12 @@ left_out_tests() {
   # shellcheck disable=SC1091
   . scripts/sanitizers.sh
   mapfile -t folders < <(folders_with_tests)
-  build_sanitized "$1" "${folders[@]}"
+  build_sanitized "$1" "" "${folders[@]}"
   build "build-$1" golden_test
-  run_tests "build-$1" --timeout 3600 -R "$(tests_left_out "$1")"
+  local these=(-R "$(tests_left_out "$1")")
+  # CI leaves checks out, too: with them, every test is a new one.
+  [ -z "${checks_left_out[$1]}" ] || these=()
+  run_tests "build-$1" --timeout 3600 "${these[@]}"
   result "$TESTS_PASSED passed, $TESTS_FAILED failed, $TESTS_SKIPPED skipped"
   report_tests
 }
