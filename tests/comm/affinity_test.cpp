@@ -50,7 +50,7 @@ using Variables = std::map<std::string, std::string>;
 
 /// What is set whatever else is.
 Variables with_brief_spin(Variables others) {
-  others["GOMP_SPINCOUNT"] = "5000";
+  others["GOMP_SPINCOUNT"] = "50000";
   return others;
 }
 
