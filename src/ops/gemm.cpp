@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "base/str.h"
 #include "robusta/error.h"
@@ -41,6 +44,23 @@ void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   } else {
     cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), extent(m), extent(n), extent(k), alpha, a, lda, b, ldb,
                 beta, c, extent(n));
+  }
+}
+
+void warm_up_gemm() {
+  // A product that is too small for several threads, and for nothing else of what it takes.
+  constexpr auto kMultiply = [] {
+    constexpr dnnl_dim_t kSize = 4;
+    constexpr float kFactor[kSize * kSize] = {};
+    float product[kSize * kSize];
+    dnnl_sgemm('N', 'N', kSize, kSize, kSize, 1, kFactor, kSize, kFactor, kSize, 0, product, kSize);
+  };
+  static std::jthread thread;  // ended by the end of the process
+  static std::once_flag once;
+  try {
+    std::call_once(once, [&] { thread = std::jthread(kMultiply); });
+  } catch (const std::system_error&) {
+    // No thread is to be had: the first product waits.
   }
 }
 

@@ -13,4 +13,8 @@ enum class Op { kPlain, kTransposed };
 template <typename T>
 void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, const T* b, T beta, T* c);
 
+/// Starts in the background, once for the process, what the first f32 product would wait for: oneDNN compiles its
+/// kernels for this processor, which takes as long as reading and planning a small net.
+void warm_up_gemm();
+
 }  // namespace robusta

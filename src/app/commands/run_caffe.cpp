@@ -7,6 +7,7 @@
 #include "app/glog_sink.h"
 #include "base/nearest.h"
 #include "base/version.h"
+#include "ops/gemm.h"
 #include "robusta/error.h"
 #include "solver/files/weights.h"
 
@@ -17,13 +18,14 @@ struct Action {
   const char* name;
   const char* help;
   int (*run)(const Options&);  ///< null: known from a fork, not built in
+  bool passes = false;         ///< it runs nets, not only looks at them
 };
 
 constexpr Action kActions[] = {
-    {"train", "train or fine-tune a model", train_command},
+    {"train", "train or fine-tune a model", train_command, true},
     {"check", "look at everything that training needs, without training", check_command},
-    {"test", "score a model", test_command},
-    {"time", "measure the time of each layer", time_command},
+    {"test", "score a model", test_command, true},
+    {"time", "measure the time of each layer", time_command, true},
     {"plan", "show kernels, layouts, memory and the largest batch, without running", plan_command},
     {"device_query", "show the processors", device_query_command},
     {"collect", "(Intel)", nullptr},
@@ -80,6 +82,7 @@ int run_caffe(int argc, char** argv) {
                 "caffe --help lists those that are");
   }
   refuse_absent_parts(options);
+  if (action.passes && options.gpu().empty()) warm_up_gemm();
   load_plugins(split_list(options.plugin()));
   return action.run(options);
 }
