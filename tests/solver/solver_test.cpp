@@ -108,6 +108,12 @@ TEST(Solver, TestsDoNotChangeTheTraining) {
   EXPECT_EQ(losses_of(*plain, 10), losses_of(*tested, 10));
 }
 
+TEST(Solver, ATestOfNoBatchesIsEmpty) {
+  auto plain = toy("max_iter: 10"), tested = toy("max_iter: 10 test_iter: 0 test_interval: 3");
+  EXPECT_EQ(tested->test_nets().size(), 1u);
+  EXPECT_EQ(losses_of(*plain, 10), losses_of(*tested, 10));
+}
+
 TEST(Solver, TestNetsShareTheTrainNetsParameters) {
   auto solver = toy("max_iter: 10 test_iter: 1 test_interval: 100");
   const auto mine = solver->train_net().layer_params("ip1"), theirs = solver->test_nets()[0]->layer_params("ip1");
@@ -223,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSolver{"regularization_type: 'L3'", ErrorKind::kConfig, "regularization_type"},
                     BadSolver{"net: 'x.prototxt'", ErrorKind::kConfig, "names 2 train nets"},
                     BadSolver{"test_iter: 5", ErrorKind::kConfig, "test_interval"},
-                    BadSolver{"test_iter: 0 test_interval: 5", ErrorKind::kConfig, "test_iter is 0"},
+                    BadSolver{"test_iter: -1 test_interval: 5", ErrorKind::kConfig, "test_iter is -1"},
                     BadSolver{"test_iter: 1 test_interval: 5 test_state {} test_state {}", ErrorKind::kConfig,
                               "2 test_state for 1"},
                     BadSolver{"larc: true", ErrorKind::kUnsupported, "larc"},

@@ -40,7 +40,7 @@ void check_tests(const SolverDef& solver, int named, bool common) {
                 "give the number of iterations between tests, or remove test_iter");
   }
   for (int i = 0; i < p.test_iter_size(); ++i) {
-    if (p.test_iter(i) <= 0) {
+    if (p.test_iter(i) < 0) {
       refuse_nets(solver, "test_iter", str("test_iter is ", p.test_iter(i)), "give the number of batches of a test");
     }
   }

@@ -36,6 +36,7 @@ void Tester::test(size_t index) {
   training_.finish_updates();
   const auto start = std::chrono::steady_clock::now();
   const int batches = training_.param().test_iter(net);
+  if (batches == 0) return;  // BVLC's loop over batches is empty then
   std::vector<OutputBlob> means = zeros_like(read_outputs(*nets_[index]));
   double loss = 0;
   if (!sum_batches(index, loss, means)) return;
