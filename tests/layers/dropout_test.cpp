@@ -118,5 +118,11 @@ TEST(DropoutTest, RatioMustLeaveSomething) {
   }
 }
 
+TEST(DropoutTest, RatioOneCopiesWhenTesting) {
+  const KernelCase c{{"type: 'Dropout' dropout_param { dropout_ratio: 1 }"}, {{2, 3}}, caffe::TEST};
+  const KernelInputs in = make_inputs(c);
+  EXPECT_EQ(run_reference(c, in).tops[0], in.bottoms[0]);
+}
+
 }  // namespace
 }  // namespace robusta::test

@@ -15,7 +15,7 @@
 namespace robusta {
 
 DropoutLayer::DropoutLayer(const caffe::LayerParameter& param) : Layer(param) {
-  if (!(ratio() >= 0 && ratio() < 1)) {
+  if (!(ratio() >= 0 && (ratio() < 1 || (ratio() == 1 && !training())))) {
     throw Error(ErrorKind::kConfig, str("dropout_ratio ", ratio(), " is not a share that leaves anything"),
                 "give a number from 0 up to, but not including, 1")
         .in_field("dropout_param.dropout_ratio");
