@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "support/kernel_checks.h"
+#include "support/log_lines.h"
 
 namespace robusta::test {
 namespace {
@@ -131,6 +132,15 @@ TEST(BatchNormTest, RefusesBadFields) {
   expect_config_error(batch_norm("eps: -1"), "eps -1 is negative", "batch_norm_param.eps");
   expect_config_error({{"type: 'BatchNorm' param { lr_mult: 0 } param { lr_mult: 2 }"}, {{2, 3}}},
                       "lr_mult 2 for statistic 1", "param.lr_mult");
+}
+
+TEST(BatchNormTest, WarnsOfRatesThatNvidiasCaffeSetsToZero) {
+  LogLines lines;
+  const std::string param = "param { lr_mult: 1 } ";
+  const KernelHarness five(
+      {{"type: 'BatchNorm' " + param + "batch_norm_param { scale_filler { value: 1 } }"}, {{2, 3}}}, {});
+  EXPECT_TRUE(five.param_decls()[0].statistic);
+  EXPECT_NE(lines.text().find("lr_mult 1 for statistic 0 of a BatchNorm layer has no effect"), std::string::npos);
 }
 
 }  // namespace

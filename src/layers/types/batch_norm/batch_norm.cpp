@@ -27,6 +27,11 @@ BatchNormLayer::BatchNormLayer(const caffe::LayerParameter& param) : Layer(param
   }
   for (int i = 0; i < param.param_size() && i < 3; ++i) {
     if (param.param(i).has_lr_mult() && param.param(i).lr_mult() != 0) {
+      if (has_scale()) {  // written for NVIDIA's Caffe, which sets it to 0
+        LOG_WARNING << "layer " << param.name() << ": lr_mult " << param.param(i).lr_mult() << " for statistic " << i
+                    << " of a BatchNorm layer has no effect: statistics are not learned";
+        continue;
+      }
       throw Error(ErrorKind::kConfig,
                   str("lr_mult ", param.param(i).lr_mult(), " for statistic ", i, " of a BatchNorm layer"),
                   "statistics are not learned: remove the param or set lr_mult: 0")
