@@ -10,9 +10,12 @@ namespace robusta {
 struct WindowAxis {
   int64_t in = 1, out = 1;
   int64_t kernel = 1, stride = 1, pad = 0, dilation = 1;
+  int64_t more_pad_behind = 0;  ///< than `pad`, which is before the input
 
   /// Inputs from the first tap to the last.
   int64_t extent() const { return dilation * (kernel - 1) + 1; }
+  int64_t pad_behind() const { return pad + more_pad_behind; }
+  int64_t padded_in() const { return pad + in + pad_behind(); }
   friend bool operator==(const WindowAxis&, const WindowAxis&) = default;
 };
 
@@ -38,7 +41,7 @@ inline int64_t taps(std::span<const WindowAxis> axes) {
 /// True when each window is one input and each input has one window: im2col would be a copy.
 inline bool is_pointwise(std::span<const WindowAxis> axes) {
   for (const WindowAxis& axis : axes) {
-    if (axis.kernel != 1 || axis.stride != 1 || axis.pad != 0) return false;
+    if (axis.kernel != 1 || axis.stride != 1 || axis.pad != 0 || axis.more_pad_behind != 0) return false;
   }
   return true;
 }

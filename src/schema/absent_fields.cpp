@@ -18,22 +18,13 @@ using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
-                           kBothSides = "write pad_h and pad_w, where the two sides are padded alike",
-                           kThird = "write a type of layer that has a third axis", kDilation = "write dilation";
+                           kSides = "write pad_t, pad_b, pad_l and pad_r",
+                           kThird = "write a type of layer that has a third axis";
 
 constexpr AbsentField kAbsent[] = {
-    {"ConvolutionParameter", "dilation_h", "yjxiong's Caffe", kDilation},
-    {"ConvolutionParameter", "dilation_w", "yjxiong's Caffe", kDilation},
     {"ConvolutionParameter", "filter_group", kC3d, kLeaveOut},
-    {"ConvolutionParameter", "hole", kDeepLab, kDilation},
-    {"ConvolutionParameter", "hole_h", kDeepLab, kDilation},
-    {"ConvolutionParameter", "hole_w", kDeepLab, kDilation},
     {"ConvolutionParameter", "kernel_depth", kC3d, kThird},
-    {"ConvolutionParameter", "pad_b", kSynopsys, kBothSides},
-    {"ConvolutionParameter", "pad_l", kSynopsys, kBothSides},
-    {"ConvolutionParameter", "pad_r", kSynopsys, kBothSides},
-    {"ConvolutionParameter", "pad_t", kSynopsys, kBothSides},
-    {"ConvolutionParameter", "pad_type", kSynopsys, kBothSides},
+    {"ConvolutionParameter", "pad_type", kSynopsys, kSides},
     {"ConvolutionParameter", "temporal_pad", kC3d, kThird},
     {"ConvolutionParameter", "temporal_stride", kC3d, kThird},
     {"DropoutParameter", "sample_weights_test", kSegNet, kLeaveOut},
@@ -42,17 +33,11 @@ constexpr AbsentField kAbsent[] = {
     {"LayerParameter", "strict_dim", kDeepLab, kLeaveOut},
     {"LossParameter", "class_weighting", kSegNet, kLeaveOut},
     {"LossParameter", "weight_by_label_freqs", kSegNet, kLeaveOut},
-    {"PoolingParameter", "ceil_mode", "converters from PyTorch, Synopsys", "write round_mode: FLOOR"},
     {"PoolingParameter", "dilation", "naibaf7's Caffe", kLeaveOut},
     {"PoolingParameter", "kernel_depth", kC3d, kThird},
-    {"PoolingParameter", "pad_b", kSynopsys, kBothSides},
-    {"PoolingParameter", "pad_l", kSynopsys, kBothSides},
-    {"PoolingParameter", "pad_r", kSynopsys, kBothSides},
-    {"PoolingParameter", "pad_t", kSynopsys, kBothSides},
-    {"PoolingParameter", "pad_type", kSynopsys, kBothSides},
+    {"PoolingParameter", "pad_type", kSynopsys, kSides},
     {"PoolingParameter", "temporal_pad", kC3d, kThird},
     {"PoolingParameter", "temporal_stride", kC3d, kThird},
-    {"ReLUParameter", "relu6", kSynopsys, kLeaveOut},
 };
 
 [[noreturn]] void refuse(const AbsentField& row, const std::string& path) {

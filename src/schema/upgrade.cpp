@@ -24,6 +24,7 @@ UpgradeNotes upgrade_net(NetDef* net) {
   upgrade_v1(net, &notes);
   upgrade_input(net, &notes);
   upgrade_batch_norm(net, &notes);
+  upgrade_synonyms(net, &notes);
   return notes;
 }
 

@@ -15,6 +15,7 @@ void upgrade_transform(NetDef* net, UpgradeNotes* notes);
 void upgrade_v1(NetDef* net, UpgradeNotes* notes);
 void upgrade_input(NetDef* net, UpgradeNotes* notes);
 void upgrade_batch_norm(NetDef* net, UpgradeNotes* notes);
+void upgrade_synonyms(NetDef* net, UpgradeNotes* notes);
 
 /// Gives the line of `old_path` also to `new_path`, for a setting that moves.
 void move_line(LayerSource* source, const std::string& old_path, const std::string& new_path);

@@ -19,6 +19,7 @@ const std::vector<KernelCase> kDeconvolutions = {
     deconvolution("num_output: 6 kernel_size: 2 stride: 3 group: 2"),
     deconvolution("num_output: 2 kernel_size: 3 dilation: 2 pad: 1"),
     deconvolution("num_output: 3 kernel_h: 1 kernel_w: 4 stride_h: 2 stride_w: 1 pad_h: 0 pad_w: 1"),
+    deconvolution("num_output: 2 kernel_size: 3 stride: 2 pad_t: 1 pad_r: 2"),
     deconvolution("num_output: 3 kernel_size: 2", {{1, 2, 3, 2}, {1, 2, 3, 2}}),
     deconvolution("num_output: 2 kernel_size: 2 stride: 2", {{1, 2, 2, 3, 2}}),
 };

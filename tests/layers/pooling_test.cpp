@@ -21,6 +21,8 @@ std::vector<KernelCase> cases() {
     all.push_back(pooling(method + "kernel_size: 3 pad: 1"));
     all.push_back(pooling(method + "kernel_size: 3 stride: 2 pad: 2"));
     all.push_back(pooling(method + "kernel_h: 2 kernel_w: 3 stride_h: 1 stride_w: 2 pad_h: 1 pad_w: 0"));
+    all.push_back(pooling(method + "kernel_size: 3 stride: 2 pad_t: 1 pad_r: 2"));
+    all.push_back(pooling(method + "kernel_h: 2 kernel_w: 4 pad_b: 1 pad_l: 3 ceil_mode: false"));
     all.push_back(pooling(method + "global_pooling: true"));
     all.push_back(pooling(method + "kernel_size: 2 stride: 3", {{2, 3, 7, 8}}));
     all.push_back(pooling(method + "kernel_size: 3 stride: 2", {{1, 2, 2, 2}}));
@@ -31,6 +33,8 @@ std::vector<KernelCase> cases() {
                           {{2, 2, 4, 5, 3}}));
   }
   all.push_back(pooling("pool: AVE kernel_size: 3 stride: 2 pad: 1 avg_include_pad: false"));
+  all.push_back(pooling("pool: AVE_EXC_PAD kernel_size: 3 stride: 2 pad: 1"));
+  all.push_back(pooling("pool: AVE_TF kernel_size: 3 stride: 2 pad_b: 2 pad_r: 1"));
   all.push_back(pooling("pool: MAX kernel_size: 3 stride: 2 pad: 1", {{2, 3, 7, 6}}, 2));
   return all;
 }
@@ -82,6 +86,31 @@ TEST(PoolingTest, RoundsAsCaffe) {
   EXPECT_EQ(top_of("kernel_size: 2 stride: 2 pad: 1", {1, 1, 5, 4}), (Shape{1, 1, 3, 3}));
   EXPECT_EQ(top_of("kernel_size: 3 stride: 2", {1, 1, 2, 2}), (Shape{1, 1, 1, 1}));
   EXPECT_EQ(top_of("kernel_size: 1 stride: 3", {1, 1, 6, 6}), (Shape{1, 1, 3, 3}));
+}
+
+TEST(PoolingTest, RoundsAsCeilModeSays) {
+  EXPECT_EQ(top_of("kernel_size: 2 stride: 2 ceil_mode: false", {1, 1, 5, 6}), (Shape{1, 1, 2, 3}));
+  EXPECT_EQ(top_of("kernel_size: 2 stride: 2 ceil_mode: true", {1, 1, 5, 6}), (Shape{1, 1, 3, 3}));
+  EXPECT_EQ(top_of("kernel_size: 2 stride: 2 ceil_mode: false round_mode: FLOOR", {1, 1, 5, 6}), (Shape{1, 1, 2, 3}));
+}
+
+TEST(PoolingTest, PadsEachSide) {
+  // As TensorFlow's SAME: (8 + 1 - 3) / 2 + 1 and (9 + 0 + 2 - 3) / 2 + 1.
+  EXPECT_EQ(top_of("kernel_size: 3 stride: 2 pad_b: 1 pad_r: 2", {1, 1, 8, 9}), (Shape{1, 1, 4, 5}));
+  // The last window may not begin in the padding behind: 8 = 8 + 0.
+  EXPECT_EQ(top_of("kernel_size: 3 stride: 4 pad_b: 2 pad_r: 2", {1, 1, 8, 7}), (Shape{1, 1, 2, 2}));
+}
+
+TEST(PoolingTest, AveragesWithoutThePadding) {
+  const auto average_of = [](const std::string& fields) {
+    const KernelCase c = pooling("kernel_size: 2 stride: 2 pad: 1 " + fields, {{1, 1, 2, 2}});
+    KernelInputs in = make_inputs(c);
+    in.bottoms[0] = {1, 2, 3, 4};
+    return run_reference(c, in).tops[0];
+  };
+  EXPECT_EQ(average_of("pool: AVE"), (Array{0.25, 0.5, 0.75, 1}));
+  EXPECT_EQ(average_of("pool: AVE_EXC_PAD"), (Array{1, 2, 3, 4}));
+  EXPECT_EQ(average_of("pool: AVE_TF"), (Array{1, 2, 3, 4}));
 }
 
 /// Backend and kind of a kernel.
@@ -136,20 +165,12 @@ TEST(PoolingTest, RefusesBadFields) {
   bad("global_pooling: true kernel_size: 2", "together with global_pooling", "kernel_size");
   bad("global_pooling: true stride: 2", "stride 1 only", "stride");
   bad("global_pooling: true pad: 1", "stride 1 only", "pad");
+  bad("kernel_size: 2 pad: 1 pad_l: 1", "together with padding for both sides", "pad_l");
+  bad("kernel_size: 2 pad_b: 2", "pad 2 is not smaller", "pad");
+  bad("global_pooling: true pad_b: 1", "stride 1 only", "pad");
+  bad("kernel_size: 2 ceil_mode: false round_mode: CEIL", "contradict", "ceil_mode");
   bad("kernel_size_3d: 2 kernel_size_3d: 2 kernel_size_3d: 2", "for 2 spatial axes", "kernel_size_3d");
   expect_config_error(pooling("kernel_size: 2", {{3, 4}}), "one to three spatial axes");
-}
-
-TEST(PoolingTest, RefusesOtherMethods) {
-  for (const std::string method : {"AVE_EXC_PAD", "AVE_TF"}) {
-    try {
-      KernelHarness harness(pooling("kernel_size: 2 pool: " + method), {});
-      FAIL() << method;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-      EXPECT_EQ(error.field(), "pooling_param.pool");
-    }
-  }
 }
 
 }  // namespace

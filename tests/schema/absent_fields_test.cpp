@@ -35,14 +35,15 @@ TEST(AbsentFields, StopALayerUnlessTheySayTheDefault) {
     const NetDef net = parse_net("layer { name: 'a' " + layer + " }", "n.prototxt");
     return error_of([&] { refuse_absent_fields(net.param.layer(0)); });
   };
-  const Error error = refusal_of("convolution_param { hole: 2 }");
+  const Error error = refusal_of("convolution_param { filter_group: 2 }");
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_EQ(error.field(), "convolution_param.hole");
-  EXPECT_EQ(error.cause(), "field \"hole\" (DeepLab) is not in this build");
+  EXPECT_EQ(error.field(), "convolution_param.filter_group");
+  EXPECT_EQ(error.cause(), "field \"filter_group\" (C3D) is not in this build");
   EXPECT_EQ(refusal_of("strict_dim: false").field(), "strict_dim");
   EXPECT_EQ(refusal_of("loss_param { class_weighting: 1 }").field(), "loss_param.class_weighting");
   const NetDef same = parse_net(
-      "layer { name: 'a' strict_dim: true convolution_param { hole: 1 pad_t: 0 pad: 3 } pooling_param { pool: AVE } }",
+      "layer { name: 'a' strict_dim: true convolution_param { filter_group: 1 pad_type: 0 pad: 3 } pooling_param { "
+      "pool: AVE } }",
       "n.prototxt");
   EXPECT_NO_THROW(refuse_absent_fields(same.param.layer(0)));
 }

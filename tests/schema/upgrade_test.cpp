@@ -156,6 +156,25 @@ TEST(UpgradeBatchNorm, FreezesTheThreeStatistics) {
             "layer { type: \"BatchNorm\" param { lr_mult: 1 } }");
 }
 
+TEST(UpgradeSynonyms, WriteWhatHolesMeanAsDilation) {
+  const auto convolution = [](const std::string& fields) { return "layer { convolution_param { " + fields + " } }"; };
+  EXPECT_EQ(upgraded(convolution("hole: 2")), convolution("dilation: 2"));
+  EXPECT_EQ(upgraded(convolution("hole: 2 hole_w: 3")), convolution("dilation: 2 dilation: 3"));
+  EXPECT_EQ(upgraded(convolution("dilation_h: 4")), convolution("dilation: 4 dilation: 1"));
+  EXPECT_EQ(upgraded("layers { type: CONVOLUTION convolution_param { hole: 12 } }"),
+            "layer { type: \"Convolution\" convolution_param { dilation: 12 } }");
+  const std::string error = what_of("layer { name: 'a' convolution_param { dilation: 2\nhole: 2 } }");
+  EXPECT_TRUE(contains(error, "n:2: ")) << error;
+  EXPECT_TRUE(contains(error, "hole is given together with dilation")) << error;
+}
+
+TEST(UpgradeSynonyms, NameTheReluThatIsClipped) {
+  EXPECT_EQ(upgraded("layer { type: 'ReLU' relu_param { relu6: true } }"), "layer { type: \"ReLU6\" }");
+  EXPECT_EQ(upgraded("layer { type: 'ReLU' relu_param { relu6: false } }"),
+            "layer { type: \"ReLU\" relu_param { relu6: false } }");
+  EXPECT_TRUE(contains(what_of("layer { type: 'ReLU' relu_param { relu6: true\nnegative_slope: 0.1 } }"), "n:1: "));
+}
+
 TEST(Upgrade, LeavesTheNewestFormAlone) {
   NetDef net = parse_net("name: 'x' layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'x' }", "n");
   const std::string before = text_form(net.param);

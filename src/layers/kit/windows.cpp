@@ -4,7 +4,9 @@
 #include "layers/kit/windows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/str.h"
 #include "robusta/error.h"
@@ -74,17 +76,45 @@ class Reader {
 
   PerAxis read(const Field& field, int64_t least) const {
     PerAxis values = field.h || field.w ? pair(field) : list(field);
-    constexpr int64_t kMost = int64_t{1} << 20;  // longer than any signal or image that fits a batch
-    for (int64_t value : values) {
-      if (value < least) {
-        throw bad_field(field.name, field.name + " is 0", str("give a ", field.name, " of at least 1"));
-      }
-      if (value > kMost) throw bad_field(field.name, str(field.name, " ", value, " is out of all proportion"), "");
-    }
+    for (int64_t value : values) check(field.name, value, least);
     return values;
   }
 
+  /// Of height and width, the padding of each side (Synopsys's Caffe): sets pads, where one of the four is given.
+  template <typename Param>
+  void read_sides(const Param& p, const Field& pad, std::vector<WindowAxis>& axes) const {
+    const std::pair<const char*, int64_t> sides[] = {
+        {"pad_t", p.pad_t()}, {"pad_b", p.pad_b()}, {"pad_l", p.pad_l()}, {"pad_r", p.pad_r()}};
+    for (size_t i = 0; i < std::size(sides); ++i) {
+      const auto& [name, value] = sides[i];
+      if (value == 0) continue;
+      if (axes_ != 2) {
+        throw bad_field(name, str(name, " is for two spatial axes, and there are ", axes_), "give pad, for both sides");
+      }
+      if (pad.one || !pad.each.empty() || pad.h || pad.w) {
+        throw bad_field(name, str(name, " is given together with padding for both sides"), "use one of the two forms");
+      }
+      check(name, value, 0);
+      WindowAxis& axis = axes[i / 2];
+      if (i % 2 == 0) {
+        axis.pad = value;
+        axis.more_pad_behind = -value;
+      } else {
+        axis.more_pad_behind += value;
+      }
+    }
+  }
+
  private:
+  void check(const std::string& name, int64_t value, int64_t least) const {
+    constexpr int64_t kMost = int64_t{1} << 20;  // longer than any signal or image that fits a batch
+    if (value < least) {
+      const std::string lower = least == 0 ? " is negative" : " is 0";
+      throw bad_field(name, name + lower, str("give a ", name, " of at least ", least));
+    }
+    if (value > kMost) throw bad_field(name, str(name, " ", value, " is out of all proportion"), "");
+  }
+
   PerAxis list(const Field& field) const {
     if (field.each.empty()) return PerAxis(axes_, field.one.value_or(field.otherwise));
     const bool is_3d = field.each_name != field.name;
@@ -129,8 +159,9 @@ std::vector<WindowAxis> read_axes(const Reader& reader, const Fields& fields, si
 }
 
 void make_global(const Reader& reader, WindowAxis& axis) {
-  if (axis.pad != 0 || axis.stride != 1) {
-    throw reader.bad_field(axis.pad != 0 ? "pad" : "stride", "global_pooling goes with pad 0 and stride 1 only",
+  const bool padded = axis.padded_in() > axis.in;
+  if (padded || axis.stride != 1) {
+    throw reader.bad_field(padded ? "pad" : "stride", "global_pooling goes with pad 0 and stride 1 only",
                            "remove pad and stride");
   }
   axis.kernel = axis.in;
@@ -155,6 +186,7 @@ std::vector<WindowAxis> read_windows(const caffe::ConvolutionParameter& p, size_
   set_list(p.stride(), fields.stride);
   set_list(p.pad(), fields.pad);
   std::vector<WindowAxis> axes = read_axes(reader, fields, count);
+  reader.read_sides(p, fields.pad, axes);
   Field dilation{"dilation", "dilation", 1};
   set_list(p.dilation(), dilation);
   const PerAxis dilations = reader.read(dilation, 1);
@@ -176,11 +208,13 @@ std::vector<WindowAxis> read_windows(const caffe::PoolingParameter& p, const Sha
   set_3d(given(p.has_stride(), p.stride()), p.stride_3d(), fields.stride);
   set_3d(given(p.has_pad(), p.pad()), p.pad_3d(), fields.pad);
   std::vector<WindowAxis> axes = read_axes(reader, fields, count);
+  reader.read_sides(p, fields.pad, axes);
   for (size_t a = 0; a < count; ++a) {
     axes[a].in = bottom[static_cast<int>(a) + 2];
     if (p.global_pooling()) make_global(reader, axes[a]);
-    if (axes[a].pad >= axes[a].kernel) {
-      throw reader.bad_field("pad", str("pad ", axes[a].pad, " is not smaller than kernel_size ", axes[a].kernel),
+    const int64_t pad = std::max(axes[a].pad, axes[a].pad_behind());
+    if (pad >= axes[a].kernel) {
+      throw reader.bad_field("pad", str("pad ", pad, " is not smaller than kernel_size ", axes[a].kernel),
                              "a window would lie in the padding altogether; use less padding");
     }
   }
@@ -191,7 +225,7 @@ void set_convolved_extents(const Shape& bottom, int channel_axis, std::vector<Wi
   for (size_t a = 0; a < axes.size(); ++a) {
     WindowAxis& axis = axes[a];
     axis.in = bottom[channel_axis + 1 + static_cast<int>(a)];
-    const int64_t room = axis.in + 2 * axis.pad - axis.extent();
+    const int64_t room = axis.padded_in() - axis.extent();
     if (room < 0) throw window_exceeds_input("convolution_param", axes, a);
     axis.out = room / axis.stride + 1;
   }

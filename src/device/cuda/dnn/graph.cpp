@@ -80,7 +80,7 @@ void Graph::add_convolution(const ConvolutionNames& names, int x, int w, int y, 
   description.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
   description.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, static_cast<int64_t>(window.pads.size()));
   description.set_all(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, window.pads);
-  description.set_all(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, window.pads);
+  description.set_all(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, window.pads_behind);
   description.set_all(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, window.strides);
   description.set_all(CUDNN_ATTR_CONVOLUTION_DILATIONS, window.dilations);
   description.finalize();

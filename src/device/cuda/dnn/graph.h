@@ -21,7 +21,7 @@ struct TensorSpec {
 
 /// Of a convolution, per spatial axis.
 struct WindowSpec {
-  std::vector<int64_t> pads, strides, dilations;
+  std::vector<int64_t> pads, pads_behind, strides, dilations;
 };
 
 class Graph {

@@ -14,12 +14,13 @@ namespace {
 
 /// The geometry in oneDNN's terms.
 struct Windows {
-  Dims strides, dilates, pads;
+  Dims strides, dilates, pads, pads_behind;
   explicit Windows(const ConvolutionGeometry& geometry) {
     for (const WindowAxis& axis : geometry.axes) {
       strides.push_back(axis.stride);
       dilates.push_back(axis.dilation - 1);
       pads.push_back(axis.pad);
+      pads_behind.push_back(axis.pad_behind());
     }
   }
 };
@@ -29,9 +30,11 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionProblem&
   const Windows w(p.geometry);
   const auto kind = p.inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
   const Desc weights = any_desc(p.weight_dims());
-  if (!p.bias) return {{kind, algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads}, attr, engine()};
+  if (!p.bias) {
+    return {{kind, algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads_behind}, attr, engine()};
+  }
   const Desc bias = plain_desc(Dims{p.geometry.num_output});
-  return {{kind, algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads, w.pads}, attr, engine()};
+  return {{kind, algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads, w.pads_behind}, attr, engine()};
 }
 
 /// Backward descriptors want the forward one that they belong to.
@@ -231,14 +234,16 @@ void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl
     const auto forward = hint(p);
     if (direction == Direction::kBackwardData) {
       const dnnl::convolution_backward_data::primitive_desc chosen(
-          {algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads}, scratch_attr(), engine(), forward);
+          {algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads_behind}, scratch_attr(), engine(),
+          forward);
       add_pass<BackwardDataPass>(p, chosen, passes);
     } else {
       using BackwardWeights = dnnl::convolution_backward_weights;
       const Desc bias = plain_desc(Dims{p.geometry.num_output});
       const BackwardWeights::desc desc =
-          p.bias ? BackwardWeights::desc(algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads, w.pads)
-                 : BackwardWeights::desc(algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads);
+          p.bias ? BackwardWeights::desc(algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads,
+                                         w.pads_behind)
+                 : BackwardWeights::desc(algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads_behind);
       const BackwardWeights::primitive_desc chosen(desc, scratch_attr(), engine(), forward);
       add_pass<BackwardWeightsPass>(p, chosen, passes);
     }

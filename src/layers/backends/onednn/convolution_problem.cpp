@@ -21,6 +21,7 @@ std::string ConvolutionProblem::key(Direction direction) const {
                         "ic", geometry.channels, "oc", geometry.num_output);
   for (const WindowAxis& a : geometry.axes) {
     key += str("_i", a.in, "k", a.kernel, "s", a.stride, "p", a.pad, "d", a.dilation);
+    if (a.more_pad_behind != 0) key += str("b", a.pad_behind());
   }
   auto format = [](const Desc& desc) { return layout_name(layout_of(desc)); };
   return key + "/" + format(src) + "-" + format(dst) + (bias ? "/bias" : "") + (relu ? "/relu" : "") +

@@ -199,7 +199,8 @@ bool can_run(const ConvolutionGeometry& g) {
   if (!has_wide_vectors() || g.axes.size() != 2 || g.axes[0].kernel != g.axes[1].kernel) return false;
   for (const WindowAxis& axis : g.axes) {
     const bool known = axis.kernel == 3 || axis.kernel == 5;
-    if (!known || axis.stride != 1 || axis.dilation != 1 || axis.pad >= axis.kernel) return false;
+    if (!known || axis.stride != 1 || axis.dilation != 1) return false;
+    if (std::max(axis.pad, axis.pad_behind()) >= axis.kernel) return false;
   }
   return g.group == 1 || (g.channels / g.group % kLanes == 0 && g.num_output / g.group % kLanes == 0);
 }

@@ -84,6 +84,7 @@ void add_direction(Graph& graph, Direction direction, const Problem& problem) {
   WindowSpec window;
   for (const WindowAxis& axis : spatial_axes(problem.geometry)) {
     window.pads.push_back(axis.pad);
+    window.pads_behind.push_back(axis.pad_behind());
     window.strides.push_back(axis.stride);
     window.dilations.push_back(axis.dilation);
   }
@@ -107,6 +108,7 @@ std::string Problem::key(Direction direction) const {
                         geometry.channels, "oc", geometry.num_output);
   for (const WindowAxis& a : geometry.axes) {
     key += str("_i", a.in, "k", a.kernel, "s", a.stride, "p", a.pad, "d", a.dilation);
+    if (a.more_pad_behind != 0) key += str("b", a.pad_behind());
   }
   key += str(channels_last ? "/channels_last" : "/plain", bias ? "/bias" : "", relu ? "/relu" : "");
   if (type == DType::kF32) return key;

@@ -30,7 +30,7 @@ class DeconvolutionLayer : public ConvolutionBase {
   static int64_t transposed_extent(const WindowAxis& axis, const std::string& name) {
     int64_t in = 0;
     const bool overflows = __builtin_mul_overflow(axis.stride, axis.out - 1, &in) ||
-                           __builtin_add_overflow(in, axis.extent() - 2 * axis.pad, &in);
+                           __builtin_add_overflow(in, axis.extent() - axis.pad - axis.pad_behind(), &in);
     if (!overflows && in >= 1) return in;
     throw Error(ErrorKind::kConfig,
                 overflows ? str("stride ", axis.stride, " makes the output's ", name, " impossibly large")

@@ -25,7 +25,7 @@ struct PoolSpan {
 
 template <typename Index>
 struct PoolAxis {
-  Index in, out, kernel, stride, pad;
+  Index in, out, kernel, stride, pad, pad_behind;
   Index reach;  ///< a window's taps that can meet the image are less than this
   Divisor by_in, by_out, by_stride;
 
@@ -35,6 +35,7 @@ struct PoolAxis {
         kernel(static_cast<Index>(axis.kernel)),
         stride(static_cast<Index>(axis.stride)),
         pad(static_cast<Index>(axis.pad)),
+        pad_behind(static_cast<Index>(axis.pad_behind())),
         reach(static_cast<Index>(std::min(axis.kernel, axis.in + axis.pad))),
         by_in(axis.in),
         by_out(axis.out),
@@ -56,7 +57,7 @@ struct PoolAxis {
   /// What AVE counts of output o's window: up to the padding's end, or the image's.
   ROBUSTA_GPU int64_t length(Index o, bool counts_padding) const {
     const Index begin = first(o), end = begin + kernel;
-    if (counts_padding) return (end < in + pad ? end : in + pad) - begin;
+    if (counts_padding) return (end < in + pad_behind ? end : in + pad_behind) - begin;
     return (end < in ? end : in) - (begin > 0 ? begin : 0);
   }
 };
@@ -87,7 +88,7 @@ struct PoolGeometry {
   /// Whether packs are whole, and counted in 32 bits.
   static bool packs(const PoolingLayer& layer, bool channels_last) {
     constexpr int64_t kEdge = int64_t{1} << 31;
-    const auto small = [](const WindowAxis& a) { return a.out * a.stride + a.kernel + 2 * a.pad + a.in < kEdge; };
+    const auto small = [](const WindowAxis& a) { return a.out * a.stride + a.kernel + a.padded_in() < kEdge; };
     const int64_t pixels = std::max(elements_in(layer.axes()), elements_out(layer.axes()));
     return channels_last && layer.channels() % N == 0 && layer.batch() * layer.channels() / N * pixels < kEdge &&
            std::all_of(layer.axes().begin(), layer.axes().end(), small);

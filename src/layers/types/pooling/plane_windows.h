@@ -50,7 +50,7 @@ class PlaneWindows {
   Span span(int a, int64_t o) const {
     const WindowAxis& axis = axes_[a];
     const int64_t first = o * axis.stride - axis.pad;
-    const int64_t last = std::min(first + axis.kernel, axis.in + axis.pad);
+    const int64_t last = std::min(first + axis.kernel, axis.in + axis.pad_behind());
     const int64_t begin = std::max<int64_t>(first, 0), end = std::min(last, axis.in);
     return {begin, end, counts_padding_ ? last - first : end - begin};
   }

@@ -11,7 +11,7 @@ namespace robusta {
 namespace {
 
 int64_t outputs(const WindowAxis& axis, bool round_up) {
-  const int64_t room = axis.in + 2 * axis.pad - axis.kernel;
+  const int64_t room = axis.padded_in() - axis.kernel;
   if (room < 0) return round_up && -room < axis.stride ? 1 : 0;  // what rounding towards zero gives
   return (room + (round_up ? axis.stride - 1 : 0)) / axis.stride + 1;
 }
@@ -19,12 +19,21 @@ int64_t outputs(const WindowAxis& axis, bool round_up) {
 }  // namespace
 
 PoolingLayer::PoolingLayer(const caffe::LayerParameter& param) : Layer(param) {
-  const auto method = param.pooling_param().pool();
-  if (method != caffe::PoolingParameter::MAX && method != caffe::PoolingParameter::AVE && !is_stochastic()) {
-    throw Error(ErrorKind::kUnsupported, caffe::PoolingParameter::PoolMethod_Name(method) + " pooling is not supported",
-                "use MAX or AVE")
-        .in_field("pooling_param.pool");
+  const auto& p = param.pooling_param();
+  if (p.has_ceil_mode() && p.has_round_mode() && p.ceil_mode() != (p.round_mode() == caffe::PoolingParameter::CEIL)) {
+    throw Error(ErrorKind::kConfig, "ceil_mode and round_mode contradict each other", "give one of the two")
+        .in_field("pooling_param.ceil_mode");
   }
+}
+
+bool PoolingLayer::counts_padding() const {
+  const auto& p = param().pooling_param();
+  return p.pool() == caffe::PoolingParameter::AVE && p.avg_include_pad();
+}
+
+bool PoolingLayer::rounds_up() const {
+  const auto& p = param().pooling_param();
+  return p.has_ceil_mode() ? p.ceil_mode() : p.round_mode() == caffe::PoolingParameter::CEIL;
 }
 
 Arity PoolingLayer::arity() const { return {1, 1, 1, is_max() ? 2 : 1}; }
@@ -38,7 +47,8 @@ std::vector<Shape> PoolingLayer::infer_tops(const std::vector<Shape>& bottoms) {
                 str("pooling takes an input of batch, channels and one to three spatial axes, not ", bottom.str()));
   }
   std::vector<WindowAxis> axes = read_windows(p, bottom);
-  const bool padded = std::any_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.pad > 0; });
+  const bool padded =
+      std::any_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.padded_in() > axis.in; });
   if (padded && is_stochastic()) {
     throw Error(ErrorKind::kConfig, "STOCHASTIC pooling has no padding", "remove pad, or use MAX or AVE")
         .in_field("pooling_param.pad");
@@ -46,7 +56,7 @@ std::vector<Shape> PoolingLayer::infer_tops(const std::vector<Shape>& bottoms) {
   std::vector<int64_t> dims{bottom[0], bottom[1]};
   for (size_t a = 0; a < axes.size(); ++a) {
     WindowAxis& axis = axes[a];
-    axis.out = outputs(axis, p.round_mode() == caffe::PoolingParameter::CEIL);
+    axis.out = outputs(axis, rounds_up());
     // With padding on any axis the last window must begin inside of the image or the padding before it.
     if (padded && (axis.out - 1) * axis.stride >= axis.in + axis.pad) --axis.out;
     if (axis.out < 1) throw window_exceeds_input("pooling_param", axes, a);

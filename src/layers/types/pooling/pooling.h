@@ -24,8 +24,9 @@ class PoolingLayer : public Layer {
 
   bool is_max() const { return param().pooling_param().pool() == caffe::PoolingParameter::MAX; }
   bool is_stochastic() const { return param().pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC; }
-  /// AVE: pixels of padding count in the divisor.
-  bool counts_padding() const { return param().pooling_param().avg_include_pad(); }
+  /// Averages: pixels of padding count in the divisor, as in BVLC's Caffe. Not in Intel's avg_include_pad: false, nor
+  /// in Synopsys's AVE_EXC_PAD and AVE_TF.
+  bool counts_padding() const;
   /// MAX: top 1 holds the index of each maximum within its plane.
   bool has_index_top() const { return param().top_size() > 1; }
 
@@ -36,6 +37,9 @@ class PoolingLayer : public Layer {
   bool has_empty_windows() const;
 
  private:
+  /// Whether a last window counts that is not whole: round_mode, or ceil_mode in Synopsys's Caffe.
+  bool rounds_up() const;
+
   int64_t batch_ = 0, channels_ = 0;
   std::vector<WindowAxis> axes_;
 };
