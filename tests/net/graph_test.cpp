@@ -89,6 +89,22 @@ TEST(GraphErrors, UnknownTypeNamesTheNearest) {
       << message;
 }
 
+TEST(GraphErrors, AllThatIsMissingIsInOneReport) {
+  const auto layer = [](const std::string& name, const std::string& type, const std::string& fields = "") {
+    return "layer { name: '" + name + "' type: '" + type + "' " + fields + " }\n";
+  };
+  const std::string crf = layer("crf", "DctrQT");
+  EXPECT_EQ(failure(kInput + crf).find("things"), std::string::npos) << "one is an error of its layer";
+  const std::string message = failure(kInput + crf + layer("a", "MatRead") + layer("b", "MatRead") +
+                                      layer("c", "MatRead") + layer("d", "InnerProduct", "strict_dim: false"));
+  for (const std::string part :
+       {"3 things that this net wants are missing:\n", "\n  test.prototxt:2: layer \"crf\": layer type \"DctrQT\" (",
+        "\n  test.prototxt:3: layer \"a\" (and of 2 more layers): layer type \"MatRead\" (",
+        "\n  test.prototxt:6: layer \"d\": field \"strict_dim\" (DeepLab) is not in this build\n"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in:\n" << message;
+  }
+}
+
 TEST(GraphErrors, WrongNumberOfBottoms) {
   const std::string message =
       failure(kInput + "layer { name: \"r\" type: \"ReLU\" bottom: \"x\" bottom: \"x\" top: \"r\" }");

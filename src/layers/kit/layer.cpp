@@ -8,6 +8,7 @@
 #include <shared_mutex>
 
 #include "base/nearest.h"
+#include "layers/kit/known_layers.h"
 #include "schema/absent_fields.h"
 #include "schema/known_names.h"
 
@@ -51,11 +52,8 @@ std::vector<std::string> layer_types() {
   return types;
 }
 
-std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
-  if (const LayerFactory factory = factory_of(param.type())) {
-    refuse_absent_fields(param);
-    return factory(param);
-  }
+void require_known(const caffe::LayerParameter& param) {
+  if (factory_of(param.type())) return refuse_absent_fields(param);
   if (const auto whose = who_knows_layer(param.type())) {
     throw not_in_this_build("layer type \"" + param.type() + "\"", *whose, "").in_field("type");
   }
@@ -65,6 +63,11 @@ std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
               "unknown layer type \"" + param.type() + "\"" + did_you_mean(param.type(), layer_types()),
               "known types: " + known)
       .in_field("type");
+}
+
+std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
+  require_known(param);
+  return factory_of(param.type())(param);
 }
 
 }  // namespace robusta

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "net/graph/alignment.h"
 #include "net/graph/gradient_flow.h"
+#include "net/graph/missing.h"
 #include "net/graph/param_table.h"
 #include "net/graph/shapes.h"
 
@@ -161,6 +162,7 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
     throw Error(ErrorKind::kConfig, "the net has no layers in this phase", "check the include and exclude rules")
         .at(graph.def.file);
   }
+  refuse_missing(graph.def);
   Builder builder(graph, options, lender);
   for (int i = 0; i < graph.def.param.layer_size(); ++i) {
     try {

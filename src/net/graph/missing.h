@@ -1,0 +1,13 @@
+/// One report of all that a net wants and this build does not have: a user who mends one place at a time would start
+/// the program as often.
+#pragma once
+
+#include "schema/source.h"
+
+namespace robusta {
+
+/// Throws Error{kUnsupported}, or Error{kConfig} where a type of layer is known to nobody: of one layer as such, of
+/// several with a line for each cause, which names the first layer and counts the others.
+void refuse_missing(const NetDef& def);
+
+}  // namespace robusta
