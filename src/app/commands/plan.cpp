@@ -70,6 +70,11 @@ void print_largest_batch(const Flag<std::string>& memory_flag, const ChosenNet& 
             << "; with -lms auto: " << largest_fitting_batch(chosen.net, moving) << std::endl;
 }
 
+/// The net itself has been planned: what refuses another batch is a layer that says sizes, such as a Reshape.
+void print_fixed_batch(const Error& error) {
+  std::cout << "Largest batch: the net fixes its batch, for with another one this holds: " << error.what() << std::endl;
+}
+
 }  // namespace
 
 int plan_command(const Options& options) {
@@ -86,7 +91,12 @@ int plan_command(const Options& options) {
   const Net net(chosen.net, net_options);
   print_plan(std::cout, net, histories);
   if (!fits(net.plan())) std::cout << out_of_memory(net.graph(), net.plan(), net_options).what() << "\n";
-  print_largest_batch(options.memory, chosen, net_options, histories);
+  try {
+    print_largest_batch(options.memory, chosen, net_options, histories);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kConfig) throw;
+    print_fixed_batch(error);
+  }
   return 0;
 }
 
