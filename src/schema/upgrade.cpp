@@ -24,6 +24,7 @@ UpgradeNotes upgrade_net(NetDef* net) {
   upgrade_v1(net, &notes);
   upgrade_input(net, &notes);
   upgrade_batch_norm(net, &notes);
+  upgrade_second_pairs(net, &notes);
   upgrade_synonyms(net, &notes);
   return notes;
 }
@@ -100,19 +101,6 @@ void upgrade_input(NetDef* net, UpgradeNotes* notes) {
   param.clear_input();
   param.clear_input_shape();
   param.clear_input_dim();
-}
-
-void upgrade_batch_norm(NetDef* net, UpgradeNotes* notes) {
-  bool changed = false;
-  for (caffe::LayerParameter& layer : *net->param.mutable_layer()) {
-    if (layer.type() != "BatchNorm" || layer.param_size() != 3) continue;
-    for (caffe::ParamSpec& spec : *layer.mutable_param()) {
-      changed |= spec.lr_mult() != 0 || spec.decay_mult() != 0;
-      spec.set_lr_mult(0);
-      spec.set_decay_mult(0);
-    }
-  }
-  if (changed) notes->done.emplace_back("set lr_mult and decay_mult of BatchNorm's statistics to 0");
 }
 
 }  // namespace robusta

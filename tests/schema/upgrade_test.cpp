@@ -156,6 +156,18 @@ TEST(UpgradeBatchNorm, FreezesTheThreeStatistics) {
             "layer { type: \"BatchNorm\" param { lr_mult: 1 } }");
 }
 
+TEST(UpgradeSecondPairs, LeaveOneToTheScaleLayer) {
+  const auto net = [](const std::string& fields, const std::string& scale) {
+    return "layer { name: \"b\" type: \"BatchNorm\" bottom: \"x\" top: \"b\" batch_norm_param { " + fields +
+           "} } layer { name: \"s\" type: \"Scale\" bottom: \"b\" top: \"s\" scale_param { " + scale + " } }";
+  };
+  const std::string bias = "bias_term: true", pair = "eps: 0.5 bias_filler { value: 0 } filler { value: 1 } ";
+  EXPECT_EQ(upgraded(net(pair, bias)), net("eps: 0.5 ", bias));
+  EXPECT_EQ(upgraded(net(pair, "axis: 0 " + bias)), net(pair, "axis: 0 " + bias));
+  const std::string nvidia = "bias_filler { value: 0 } scale_filler { value: 1 } ";
+  EXPECT_EQ(upgraded(net(nvidia, bias)), net(nvidia, bias));
+}
+
 TEST(UpgradeSynonyms, WriteWhatHolesMeanAsDilation) {
   const auto convolution = [](const std::string& fields) { return "layer { convolution_param { " + fields + " } }"; };
   EXPECT_EQ(upgraded(convolution("hole: 2")), convolution("dilation: 2"));

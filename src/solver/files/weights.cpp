@@ -2,12 +2,14 @@
 #include "solver/files/weights.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "solver/files/model_format.h"
+#include "solver/files/second_pairs.h"
 
 namespace robusta {
 namespace {
@@ -52,13 +54,7 @@ void copy_layer(const LayerWeights& from, const Node& to, Net& net) {
   for (size_t i = 0; i < from.blobs.size(); ++i) net.blobs().write_param(*to.params[i], from.blobs[i].data);
 }
 
-void log_rows(const char* what, const std::vector<std::string>& layers, const char* note) {
-  for (const std::string& layer : layers) LOG_INFO << "    " << what << "  " << layer << note;
-}
-
-}  // namespace
-
-CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& net) {
+CopyReport copy_layers(const WeightsFile& file, const std::string& path, Net& net) {
   CopyReport report;
   std::set<std::string> seen;
   for (const LayerWeights& layer : file.layers) {
@@ -82,6 +78,17 @@ CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& n
     if (!node.params.empty() && !seen.contains(name)) report.missing.push_back(entry(name, node.params));
   }
   return report;
+}
+
+void log_rows(const char* what, const std::vector<std::string>& layers, const char* note) {
+  for (const std::string& layer : layers) LOG_INFO << "    " << what << "  " << layer << note;
+}
+
+}  // namespace
+
+CopyReport copy_weights(const WeightsFile& file, const std::string& path, Net& net) {
+  if (const std::optional<WeightsFile> moved = with_moved_pairs(file, net)) return copy_layers(*moved, path, net);
+  return copy_layers(file, path, net);
 }
 
 void load_weights(const std::vector<std::string>& paths, Net& net, const std::string& purpose) {
