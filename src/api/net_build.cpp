@@ -19,7 +19,7 @@ NetDef in_state(const NetDef& def, const NetOptions& options) {
   state.MergeFrom(def.param.state());
   state.set_level(options.level);
   for (const std::string& stage : options.stages) state.add_stage(stage);
-  return insert_splits(filter_net(def, state));
+  return net_in_state(def, state);
 }
 
 robusta::NetOptions inside(const NetOptions& options, Device* device, Tuner* tuner) {

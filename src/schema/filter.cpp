@@ -31,26 +31,22 @@ std::string broken_part(const caffe::NetState& state, const caffe::NetStateRule&
   return "";
 }
 
-/// Whether the layer is in; otherwise `*line` is what to log.
-bool is_in(const caffe::LayerParameter& layer, const caffe::NetState& state, std::string* line) {
-  for (const caffe::NetStateRule& rule : layer.exclude())
-    if (state_meets_rule(state, rule)) {
-      *line = str("The NetState met an exclude rule in layer ", layer.name());
-      return false;
-    }
-  std::string why_not;
-  for (const caffe::NetStateRule& rule : layer.include())
-    if (state_meets_rule(state, rule, &why_not)) return true;
-  *line = str("The NetState ", why_not, " specified by a rule in layer ", layer.name());
-  return layer.include_size() == 0;
-}
-
 }  // namespace
 
 bool state_meets_rule(const caffe::NetState& state, const caffe::NetStateRule& rule, std::string* why_not) {
   const std::string broken = broken_part(state, rule);
   if (why_not) *why_not = broken;
   return broken.empty();
+}
+
+std::string why_left_out(const caffe::LayerParameter& layer, const caffe::NetState& state) {
+  for (const caffe::NetStateRule& rule : layer.exclude())
+    if (state_meets_rule(state, rule)) return str("The NetState met an exclude rule in layer ", layer.name());
+  std::string why_not;
+  for (const caffe::NetStateRule& rule : layer.include())
+    if (state_meets_rule(state, rule, &why_not)) return "";
+  if (layer.include_size() == 0) return "";
+  return str("The NetState ", why_not, " specified by a rule in layer ", layer.name());
 }
 
 NetDef filter_net(const NetDef& net, const caffe::NetState& state) {
@@ -68,7 +64,7 @@ NetDef filter_net(const NetDef& net, const caffe::NetState& state) {
           .in_field("exclude")
           .in_layer(layer.name())
           .at(source.where("exclude"));
-    if (std::string line; !is_in(layer, state, &line)) {
+    if (const std::string line = why_left_out(layer, state); !line.empty()) {
       LOG_INFO << line;
       continue;
     }

@@ -11,6 +11,10 @@ namespace robusta {
 /// to be read after "The NetState ".
 bool state_meets_rule(const caffe::NetState& state, const caffe::NetStateRule& rule, std::string* why_not = nullptr);
 
+/// Why a layer is not in a net of this state, as Caffe logs it: "The NetState phase (0) differed from the phase (1)
+/// specified by a rule in layer data". "" when it is in.
+std::string why_left_out(const caffe::LayerParameter& layer, const caffe::NetState& state);
+
 /// The net in this state: a layer without `include` is in unless an `exclude` rule holds, one with `include` is in when
 /// any of these holds. The result's `state` is `state`; each layer left out is logged in one line.
 /// Throws Error{kConfig} when a layer has rules of both kinds.

@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "robusta/error.h"
+#include "schema/filter.h"
 
 namespace robusta {
 namespace {
@@ -30,7 +31,8 @@ struct TopUse {
 
 class Splitter {
  public:
-  explicit Splitter(const NetDef& net) : net_(net) {}
+  /// `whole`: with the layers that are left out; may be null.
+  explicit Splitter(const NetDef& net, const NetDef* whole = nullptr) : net_(net), whole_(whole) {}
 
   NetDef run() {
     for (int i = 0; i < net_.param.layer_size(); ++i) link(i);
@@ -100,14 +102,26 @@ class Splitter {
                net_.source_of(k).where(), ")"),
            "move that layer up");
     }
+    refuse_left_out(i, field, blob);
     fail(i, field, str("unknown bottom blob \"", blob, "\"", did_you_mean(blob, {tops.begin(), tops.end()})),
          "a bottom is a top of a layer above, in this phase");
   }
 
-  bool makes(int i, const std::string& blob) const {
-    const auto& tops = layer(i).top();
-    return std::find(tops.begin(), tops.end(), blob) != tops.end();
+  void refuse_left_out(int i, const std::string& field, const std::string& blob) const {
+    for (int k = 0; whole_ && k < whole_->param.layer_size(); ++k) {
+      const caffe::LayerParameter& other = whole_->param.layer(k);
+      if (!makes(other, blob)) continue;
+      fail(i, field,
+           str("bottom \"", blob, "\" is made by layer \"", other.name(), "\" (", whole_->source_of(k).where(),
+               "), which is not in the net here: ", why_left_out(other, net_.param.state())),
+           "give both layers the same include and exclude rules");
+    }
   }
+
+  static bool makes(const caffe::LayerParameter& layer, const std::string& blob) {
+    return std::find(layer.top().begin(), layer.top().end(), blob) != layer.top().end();
+  }
+  bool makes(int i, const std::string& blob) const { return makes(layer(i), blob); }
 
   /// "a -> b -> a" when layer `maker` needs, over any number of layers, a blob of `reader`; else "".
   std::string find_cycle(int reader, int maker) const {
@@ -174,6 +188,7 @@ class Splitter {
   }
 
   const NetDef& net_;
+  const NetDef* whole_;
   std::map<std::string, TopId> newest_;          // blob -> the last top of that name
   std::map<std::pair<int, int>, TopId> source_;  // (layer, bottom) -> what it reads
   std::map<TopId, TopUse> uses_;
@@ -184,6 +199,11 @@ class Splitter {
 NetDef insert_splits(const NetDef& net) {
   assert(net.sources.size() == static_cast<size_t>(net.param.layer_size()));
   return Splitter(net).run();
+}
+
+NetDef net_in_state(const NetDef& whole, const caffe::NetState& state) {
+  const NetDef filtered = filter_net(whole, state);
+  return Splitter(filtered, &whole).run();
 }
 
 }  // namespace robusta

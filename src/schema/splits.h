@@ -13,4 +13,8 @@ namespace robusta {
 /// one) and a top that already exists, unless layer and index make it in-place. REQUIRES: a filtered net.
 NetDef insert_splits(const NetDef& net);
 
+/// `whole` as it is in `state`: filtered, then with splits. A bottom that a layer outside of this state makes is an
+/// error that names that layer and its rule.
+NetDef net_in_state(const NetDef& whole, const caffe::NetState& state);
+
 }  // namespace robusta

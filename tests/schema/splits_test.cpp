@@ -81,6 +81,19 @@ TEST(Splits, RefuseAnUnknownBottom) {
                "a bottom is a top of a layer above, in this phase");
 }
 
+TEST(Splits, RefuseABottomThatAnotherPhaseMakes) {
+  const NetDef net = parse_net(
+      "layer { name: 'data' top: 'label' include { phase: TRAIN } }\nlayer { name: 'loss' bottom: 'label' top: 'y' }",
+      "n");
+  caffe::NetState state;
+  state.set_phase(caffe::TEST);
+  const Error error = test::error_of([&] { net_in_state(net, state); });
+  EXPECT_STREQ(error.what(),
+               "n:2: layer \"loss\": bottom \"label\" is made by layer \"data\" (n:1), which is not in the net here: "
+               "The NetState phase (1) differed from the phase (0) specified by a rule in layer data; "
+               "give both layers the same include and exclude rules");
+}
+
 TEST(Splits, RefuseABottomThatIsMadeLater) {
   const Error error = failure("layer { name: 'a' bottom: 'x' top: 'y' }\nlayer { name: 'b' top: 'x' }");
   EXPECT_STREQ(error.what(),

@@ -53,7 +53,7 @@ NetDef NetSource::definition() const {
   state.set_phase(phase);
   state.MergeFrom(net.param.state());
   state.MergeFrom(extra);
-  return insert_splits(filter_net(net, state));
+  return net_in_state(net, state);
 }
 
 NetSource train_net_of(const SolverDef& solver) {
@@ -107,7 +107,7 @@ NetDef net_in_state(const std::string& path, caffe::Phase phase, int level, cons
   for (const std::string& stage : stages) state.add_stage(stage);
   caffe::NetState merged = net.param.state();
   merged.MergeFrom(state);
-  return insert_splits(filter_net(net, merged));
+  return net_in_state(net, merged);
 }
 
 }  // namespace robusta
