@@ -19,7 +19,7 @@ packages=(
 )
 for option in "$@"; do
   case $option in
-    --tests) packages+=(libgtest-dev ccache iproute2) ;;
+    --tests) packages+=(libgtest-dev ccache iproute2 make dpkg-dev) ;;
     --ci) packages+=(clang-format-14) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac

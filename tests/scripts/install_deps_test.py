@@ -27,6 +27,11 @@ class InstallDeps(unittest.TestCase):
         self.assertIn("python3", self.packages("--tests"))
         self.assertNotIn("libgtest-dev", self.packages())
 
+    def test_tests_of_what_is_installed_have_their_programs(self):
+        # make runs the Makefile of examples/c, dpkg-shlibdeps finds what the .deb depends on.
+        self.assertLessEqual({"make", "dpkg-dev"}, self.packages("--tests"))
+        self.assertNotIn("make", self.packages())
+
 
 if __name__ == "__main__":
     unittest.main()
