@@ -80,7 +80,8 @@ class ROBUSTA_API Solver {
   /// Runs every test net over its test_iter batches and tells on_test.
   void test();
 
-  /// Writes PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate now.
+  /// Writes PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate now; of several ranks the first does, and all return
+  /// the paths.
   SnapshotFiles snapshot();
   /// Goes on from a .solverstate. The nets are built anew: views of them end, the Net objects stay. Until the new ones
   /// are there the old ones live on, so that a restore that throws changes nothing: there has to be memory for both, or

@@ -109,6 +109,41 @@ TEST(ApiSolverTest, ErrorsOfTheFileAreThrown) {
   EXPECT_TRUE(contains(error.what(), "base_lr"));
 }
 
+TEST(ApiSolverTest, AllRanksKnowTheSnapshotAndGoOnFromIt) {
+  const TempDir folder;
+  Communicator::run_threads(2, [&](Communicator& ranks) {
+    SolverOptions options;
+    options.communicator = &ranks;
+    Solver solver = Solver::from_text(toy(folder / "s"), options);
+    solver.step(2);
+    const SnapshotFiles files = solver.snapshot();
+    EXPECT_EQ(files.model, folder / "s_iter_2.caffemodel");
+    EXPECT_EQ(files.state, folder / "s_iter_2.solverstate");
+    solver.step(2);
+    const std::vector<float> end = weights(solver);
+    solver.restore(files.state);
+    EXPECT_EQ(solver.iteration(), 2);
+    solver.step(2);
+    EXPECT_EQ(weights(solver), end);
+  });
+}
+
+/// One that begins anew would wait for ever for those that resume.
+TEST(ApiSolverTest, ARankThatStartsInAnotherWayIsAnError) {
+  const TempDir folder;
+  const Error error = error_of([&] {
+    Communicator::run_threads(2, [&](Communicator& ranks) {
+      SolverOptions options;
+      options.communicator = &ranks;
+      Solver solver = Solver::from_text(toy(folder / "s"), options);
+      const SnapshotFiles files = solver.snapshot();
+      solver.restore(ranks.rank() == 0 ? files.state : "");
+    });
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::kCommunication);
+  EXPECT_TRUE(contains(error.what(), "from a snapshot or anew"));
+}
+
 TEST(ApiSolverTest, RanksOfThreadsTrainOneNet) {
   const TempDir folder;
   std::vector<float> ends[2];

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
+#include "solver/ranks/agreement.h"
 #include "solver/ranks/share.h"
 
 namespace robusta {
@@ -44,6 +45,7 @@ void check_global_batch(const Snapshot& snapshot, bool accept_batch_change, cons
 std::unique_ptr<Snapshot> read_snapshot_to_resume(const SolverDef& def, const SolverOptions& options, Ranks& ranks,
                                                   TrainingState& state) {
   state.losses = LossWindow(def.param.average_loss());
+  require_equal(ranks, "the start, from a snapshot or anew,", options.snapshot.empty(), "start alike on all ranks");
   if (options.snapshot.empty()) return nullptr;
   auto snapshot = std::make_unique<Snapshot>();
   ranks.root_only([&] { *snapshot = read_snapshot(options.snapshot); });

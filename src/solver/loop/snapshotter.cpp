@@ -27,6 +27,7 @@ SnapshotPaths Snapshotter::write() {
   SnapshotPaths paths;
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
   training_.ranks.root_only([&] { paths = write_snapshot(training_.def, state, training_.updater, training_.net); });
+  for (std::string* path : {&paths.model, &paths.state}) training_.ranks.broadcast(*path);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_ = std::max(slowest_, seconds);
   last_iter_ = state.iter;
