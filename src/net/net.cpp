@@ -90,7 +90,7 @@ StepId Net::run_to_sizer(NodeId sizer, StepId begin, const Pass& pass, ParamGate
 
 bool Net::adopt_shapes() {
   if (!shapes_changed_) return false;
-  plan_new_shapes();
+  state_.executor ? plan_keeping(StepId(0)) : plan_new_shapes();
   shapes_changed_ = false;
   return true;
 }

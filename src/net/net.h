@@ -84,6 +84,7 @@ class Net {
   /// Plans again where a source's tops have changed their shape.
   bool adopt_shapes();
   void plan_new_shapes();
+  void plan_keeping(StepId at);
   void replan();
   void replan_within(StepId at, const Pass& pass);
   void adopt(Plan plan);

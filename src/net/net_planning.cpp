@@ -92,6 +92,12 @@ void Net::replan() {
 /// Before step `at`, in the middle of a pass: shapes from there on are others. What the pass has computed so far stays.
 void Net::replan_within(StepId at, const Pass& pass) {
   state_.executor->check_kernels();
+  plan_keeping(at);
+  state_.executor->resume_forward(pass, at);
+}
+
+/// What steps before `at` have computed stays, and what inputs hold.
+void Net::plan_keeping(StepId at) {
   const LiveValues live(state_, at);
   try {
     plan_new_shapes();
@@ -100,7 +106,6 @@ void Net::replan_within(StepId at, const Pass& pass) {
     throw;
   }
   live.restore();
-  state_.executor->resume_forward(pass, at);
 }
 
 /// The executor goes before the next one is made, which may want its memory.

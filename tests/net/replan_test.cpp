@@ -112,6 +112,23 @@ class WideningSource : public SourceLayer {
 
 ROBUSTA_REGISTER_LAYER("WideningSource", WideningSource);
 
+/// A source of other shapes leaves what the program has written elsewhere.
+TEST(Replanning, InputsOutliveBatchesOfOtherShapes) {
+  SimDevice device(kRoom);
+  for (Device* where : {&cpu_device(), static_cast<Device*>(&device)}) {
+    Net net(net_def(R"(layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+layer { name: "wide" type: "WideningSource" top: "w" }
+layer { name: "p" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } })"),
+            inference_on(*where));
+    net.blobs().write("x", {3, 4});
+    for (const uint64_t first : {0, 10, 1, 12}) {
+      net.forward({.seed = 1, .first_sample = first, .next_sample = first + 1});
+      EXPECT_EQ(net.blobs().shape("w"), (Shape{1, first < 10 ? 3 : 3 + static_cast<int64_t>(first)}));
+      EXPECT_EQ(net.blobs().read("y"), (std::vector<float>{6, 8})) << first;
+    }
+  }
+}
+
 TEST(Replanning, ABatchThatDoesNotFitLeavesTheNetUsable) {
   Net net(net_def(R"(layer { name: "in" type: "WideningSource" top: "x" }
 layer { name: "p" type: "Power" bottom: "x" top: "p" power_param { scale: 2 } }
