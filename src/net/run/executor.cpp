@@ -33,6 +33,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       lent_(plan.values.size(), nullptr),
       step_ms_(plan.steps.size(), 0) {
   arena_.reserve(plan.arena_bytes);
+  clear_persistent();
   if (plan.offloading.moved > 0) copies_ = std::make_unique<CopyStreams>(plan, options, stream);
   if (!options.device->is_host()) {
     uploads_ = std::make_unique<Uploads>(plan, persistent_.data(), *options.device, stream);

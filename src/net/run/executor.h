@@ -88,6 +88,7 @@ class Executor {
   void bind();
   void fill_constant_sources();
   void write_constant_source(StepId index);
+  void clear_persistent();
   void find_borrowers();
   std::vector<Tensor> bind_all(const std::vector<ValueId>& values);
   void* address(ValueId value);

@@ -71,6 +71,12 @@ void Executor::find_borrowers() {
   }
 }
 
+/// Blobs that no pass has computed are zero, as in Caffe, and so is what backward would find of them.
+void Executor::clear_persistent() {
+  if (persistent_.bytes() > 0) stream_.fill_zero(persistent_.data(), persistent_.bytes());
+  stream_.synchronize();
+}
+
 void Executor::write_constants(double scale) {
   for (const auto& [value, content] : plan_.constants) {
     const auto scaled = static_cast<float>(content * scale);
