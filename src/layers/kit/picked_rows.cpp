@@ -39,6 +39,7 @@ void pick_rows(const RowPicks& picks, const T* indices, const T* table, const T*
 
 template <typename T>
 void sum_picked_rows(const RowPicks& picks, const T* indices, const T* from, bool add, T* sums, void* scratch) {
+  check_picks(picks, indices);
   auto* ends = static_cast<int64_t*>(scratch);
   int64_t* places = ends + picks.rows + 1;
   sort_places(picks, indices, ends, places);

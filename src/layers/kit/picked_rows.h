@@ -46,7 +46,7 @@ inline size_t picks_scratch(const RowPicks& picks) {
 }
 
 /// The transpose: row r of `sums` is the sum of the rows i of `from` with indices[i] == r; `add`: onto what is there.
-/// REQUIRES: check_picks.
+/// Throws as check_picks, since a program may have written others since forward.
 template <typename T>
 void sum_picked_rows(const RowPicks& picks, const T* indices, const T* from, bool add, T* sums, void* scratch);
 

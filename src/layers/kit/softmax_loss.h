@@ -71,8 +71,7 @@ class SoftmaxLossKernel : public Kernel {
   std::string describe() const override { return name_; }
 
   void forward(const KernelRun& run) override {
-    const T* labels = run.bottoms[1].as<T>();
-    check_labels(labels, view_.positions(), per_sample_, view_.classes, normalizer_.ignored(), *run.pass);
+    const T* labels = checked_labels(run);
     T* p = probabilities(run);
     softmax_(view_, run.bottoms[0].as<T>(), p);
     prepare(run);
@@ -94,7 +93,8 @@ class SoftmaxLossKernel : public Kernel {
 
   void backward(const KernelRun& run) override {
     if (!run.bottom_diffs[0]) return;
-    const T *labels = run.bottoms[1].as<T>(), *p = probabilities(run);
+    // Once more, as a program may have written others since forward.
+    const T *labels = checked_labels(run), *p = probabilities(run);
     const T* each = tops_ > 2 ? run.top_diffs[2].as<T>() : nullptr;
     T* dx = run.bottom_diffs[0].as<T>();
     const double loss_weight = run.top_diffs[0] ? run.top_diffs[0].as<T>()[0] : T{0};
@@ -120,6 +120,12 @@ class SoftmaxLossKernel : public Kernel {
   bool ignores(int label) const { return label == normalizer_.ignored(); }
 
  private:
+  const T* checked_labels(const KernelRun& run) const {
+    const T* labels = run.bottoms[1].as<T>();
+    check_labels(labels, view_.positions(), per_sample_, view_.classes, normalizer_.ignored(), *run.pass);
+    return labels;
+  }
+
   T* probabilities(const KernelRun& run) const {
     if (tops_ > 1) return run.tops[1].as<T>();
     return static_cast<T*>(in_scratch_ ? run.scratch : run.saved);

@@ -62,8 +62,8 @@ class FilterReference : public Kernel {
       const T* x = run.bottoms[top].as<T>();
       T* y = run.tops[top].as<T>();
       const int64_t width = run.bottoms[top].shape().count(1);
-      for_items(run.bottoms.back(), [&](int64_t item, int64_t place) {
-        if (place >= 0 && place < run.tops[top].shape()[0]) std::copy_n(x + item * width, width, y + place * width);
+      for_items(run.bottoms.back(), run.tops[top].shape()[0], [&](int64_t item, int64_t place) {
+        if (place >= 0) std::copy_n(x + item * width, width, y + place * width);
       });
     }
   }
@@ -74,7 +74,7 @@ class FilterReference : public Kernel {
       const T* dy = run.top_diffs[top].as<T>();
       T* dx = run.bottom_diffs[top].as<T>();
       const int64_t width = run.bottom_diffs[top].shape().count(1);
-      for_items(run.bottoms.back(), [&](int64_t item, int64_t place) {
+      for_items(run.bottoms.back(), run.top_diffs[top].shape()[0], [&](int64_t item, int64_t place) {
         T* to = dx + item * width;
         if (place >= 0) {
           std::copy_n(dy + place * width, width, to);
@@ -87,12 +87,13 @@ class FilterReference : public Kernel {
   }
 
  private:
-  /// body(item, its place among those selected), -1 for one that is not.
+  /// body(item, its place among those selected), -1 for one that is not. There are `most` places: a program may have
+  /// written other selectors since forward.
   template <typename Body>
-  static void for_items(const Tensor& selectors, const Body& body) {
+  static void for_items(const Tensor& selectors, int64_t most, const Body& body) {
     int64_t place = 0;
     for (int64_t item = 0; item < selectors.count(); ++item) {
-      body(item, selectors.as<T>()[item] != 0 ? place++ : -1);
+      body(item, place < most && selectors.as<T>()[item] != 0 ? place++ : -1);
     }
   }
 };

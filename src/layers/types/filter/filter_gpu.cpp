@@ -10,14 +10,16 @@
 namespace robusta {
 namespace {
 
-/// places[item]: among those selected, -1 for one that is not; items[place]: the inverse.
+/// places[item]: among those selected, -1 for one that is not; items[place]: the inverse. There are `most` places: a
+/// program may have written other selectors since forward.
 struct FilterPlaces {
   const float* selectors;
+  int64_t most;
   int64_t *places, *items;
   ROBUSTA_GPU void operator()(int64_t item) const {
     int64_t before = 0;
     for (int64_t i = 0; i < item; ++i) before += selectors[i] != 0;
-    const bool selected = selectors[item] != 0;
+    const bool selected = before < most && selectors[item] != 0;
     places[item] = selected ? before : -1;
     if (selected) items[before] = item;
   }
@@ -50,12 +52,12 @@ class FilterGpu : public Kernel {
   std::string describe() const override { return "gpu"; }
 
   void forward(const KernelRun& run) override {
-    find_places(run);
+    find_places(run, run.tops[0]);
     for (size_t top = 0; top < run.tops.size(); ++top) move(run, run.bottoms[top], items(run), run.tops[top]);
   }
 
   void backward(const KernelRun& run) override {
-    find_places(run);
+    find_places(run, run.top_diffs[0]);
     for (size_t top = 0; top < run.top_diffs.size(); ++top) {
       if (run.bottom_diffs[top]) move(run, run.top_diffs[top], places(run), run.bottom_diffs[top]);
     }
@@ -66,8 +68,9 @@ class FilterGpu : public Kernel {
  private:
   static int64_t* places(const KernelRun& run) { return static_cast<int64_t*>(run.scratch); }
   int64_t* items(const KernelRun& run) const { return places(run) + items_; }
-  void find_places(const KernelRun& run) const {
-    for_each(run.stream, items_, FilterPlaces{run.bottoms.back().as<float>(), places(run), items(run)});
+  void find_places(const KernelRun& run, const Tensor& selected) const {
+    const float* selectors = run.bottoms.back().as<float>();
+    for_each(run.stream, items_, FilterPlaces{selectors, selected.shape()[0], places(run), items(run)});
   }
   static void move(const KernelRun& run, const Tensor& from, const int64_t* rows, const Tensor& to) {
     const int64_t width = std::max<int64_t>(to.shape().count(1), 1);
