@@ -45,6 +45,7 @@ typedef struct robusta_net_options {
   const char* kernels;    ///< null: the fastest
   uint64_t seed;
   int64_t batch;  ///< > 0: in place of that of every source
+  bool fuse;      ///< kernels may span several layers; false: a pass may begin and end at every layer
 } robusta_net_options;
 
 /// Writes the defaults; `size` is that of the struct as the caller knows it, and nothing behind it is touched. An error
@@ -64,7 +65,8 @@ ROBUSTA_C_API void robusta_net_free(robusta_net* net);
 ROBUSTA_C_API int robusta_net_load_weights(robusta_net* net, const char* path);
 ROBUSTA_C_API int robusta_net_save_weights(robusta_net* net, const char* path);
 
-/// Names by index; null behind the last.
+/// Names by index; null behind the last. Layers are in the order of forward.
+ROBUSTA_C_API const char* robusta_net_layer(robusta_net* net, int index);
 ROBUSTA_C_API const char* robusta_net_input(robusta_net* net, int index);
 ROBUSTA_C_API const char* robusta_net_output(robusta_net* net, int index);
 ROBUSTA_C_API const char* robusta_net_blob(robusta_net* net, int index);
@@ -79,11 +81,18 @@ ROBUSTA_C_API int robusta_net_reshape_inputs(robusta_net* net, int count, const 
 /// `loss` may be null.
 ROBUSTA_C_API int robusta_net_forward(robusta_net* net, double* loss);
 ROBUSTA_C_API int robusta_net_backward(robusta_net* net);
+/// Over the layers from `start` to `end`, both included; null: from (to) the layer that a whole pass begins (ends)
+/// with. Backward starts at the later layer. For nets built with keep_blobs; an error of kind 9 where one kernel
+/// computes layers on both sides of an end, or what is needed there is not kept.
+ROBUSTA_C_API int robusta_net_forward_part(robusta_net* net, const char* start, const char* end, double* loss);
+ROBUSTA_C_API int robusta_net_backward_part(robusta_net* net, const char* start, const char* end);
 
 /// `count` is the number of elements; one that does not fit is an error of kind 1.
 ROBUSTA_C_API int robusta_net_read(robusta_net* net, const char* blob, float* numbers, size_t count);
 ROBUSTA_C_API int robusta_net_read_gradient(robusta_net* net, const char* blob, float* numbers, size_t count);
 ROBUSTA_C_API int robusta_net_write(robusta_net* net, const char* blob, const float* numbers, size_t count);
+/// For robusta_net_backward_part to begin with.
+ROBUSTA_C_API int robusta_net_write_gradient(robusta_net* net, const char* blob, const float* numbers, size_t count);
 
 /// Parameters by layer and index within it. `count`: as above; to learn it, robusta_net_parameter_count.
 ROBUSTA_C_API int robusta_net_parameter_count(robusta_net* net, const char* layer, int index, size_t* count);

@@ -41,7 +41,7 @@ struct NetOptions {
   std::string precision;            ///< how a GPU stores activations: "f32", "bf16", "fp16"; "": as the net says
   uint64_t seed = 1;                ///< of fillers, dropout and random crops
   bool backward = false;            ///< gradients are wanted: plans backward, and memory for it
-  bool keep_blobs = false;          ///< every blob may be read after a pass; false: inputs and outputs, in less memory
+  bool keep_blobs = false;          ///< every blob is kept after a pass; false: inputs and outputs, in less memory
   std::vector<std::string> given_gradients;  ///< outputs whose gradient write_gradient will set before backward
   int64_t batch = 0;                         ///< > 0: samples per batch, in place of that of every source
   std::string kernels = "auto";              ///< "auto": the fastest; or one backend: "reference", "onednn", ...
@@ -84,6 +84,12 @@ struct InputShape {
   Shape shape;
 };
 
+/// Layers from `start` to `end`, both included, by their names in layers(). Where one is empty, the pass begins (ends)
+/// as a whole one does. Backward starts above and ends below: {.start = "fc8", .end = "conv3"}.
+struct LayerRange {
+  std::string start = {}, end = {};
+};
+
 class ROBUSTA_API Net {
  public:
   /// From a prototxt of any of Caffe's generations and forks.
@@ -100,6 +106,8 @@ class ROBUSTA_API Net {
   void save_weights(const std::string& path, bool with_gradients = false) const;
 
   std::string name() const;
+  /// In the order of forward. Where several layers read a blob, a layer of type Split stands before them: its backward
+  /// adds up their gradients.
   std::vector<LayerInfo> layers() const;
   std::vector<std::string> blobs() const;
   std::vector<std::string> inputs() const;   ///< tops of Input layers
@@ -122,6 +130,23 @@ class ROBUSTA_API Net {
   /// Runs all layers back after forward(), once per forward, or as often as wanted with keep_blobs: an Error of kind
   /// kUsage without it. Gradients of parameters are overwritten, or added to. REQUIRES: NetOptions::backward.
   void backward(bool add_to_gradients = false);
+
+  /// Runs some layers forward: net.forward({.start = "conv3", .end = "pool5"}). The blobs that they write are computed
+  /// from what passes, parts of passes and write() have left in the blobs that they read; the loss is that of these
+  /// layers. Sources among them give the batch at position(), which then moves on; without any, dropout and the like
+  /// draw as in the last pass.
+  /// Layers that work in place leave one blob: it is what the last of them that ran has made; an input stays beside
+  /// what they make of it. An Error of kind kUnsupported says that a range cannot begin or end where it does: within
+  /// layers that one kernel computes (NetOptions::fuse = false has none), or where a blob as a layer in place finds it
+  /// is not kept. Nothing has been run then, but where a Filter in the range has changed shapes. REQUIRES:
+  /// NetOptions::keep_blobs.
+  double forward(const LayerRange& range);
+  /// Runs some layers back: net.backward({.start = "pool5"}). It begins with the gradients that passes or
+  /// write_gradient() have left in the blobs that these layers write (of a loss: its weight), and may be run again.
+  /// Parameters that several layers share are overwritten by the last of these, and added to by the others. Throws as
+  /// above, and kUsage for a layer that has not run forward since the net was built or took other shapes.
+  /// REQUIRES: NetOptions::keep_blobs and backward.
+  void backward(const LayerRange& range, bool add_to_gradients = false);
 
   /// The sample, counted from the first of the source, that the next forward begins with. Same position and seed:
   /// same batch, same crops, same dropout.

@@ -52,6 +52,16 @@ void Net::Impl::require_one_memory(const std::string& blob) const {
               "copy it: read, write");
 }
 
+void Net::Impl::require_backward() const {
+  if (net->options().backward) return;
+  throw Error(ErrorKind::kUsage, "the net was built without backward", "set NetOptions::backward");
+}
+
+Pass Net::Impl::next_pass() const {
+  const int64_t batch = net->batch();
+  return {net->options().seed, position, position + static_cast<uint64_t>(batch), batch};
+}
+
 namespace {
 
 std::string why_no_view(const Tensor& tensor, bool on_host) {
@@ -85,21 +95,18 @@ void Net::reshape(const std::vector<InputShape>& inputs) {
   std::vector<std::pair<std::string, robusta::Shape>> own;
   for (const InputShape& input : inputs) own.emplace_back(input.input, input.shape);
   impl_->net->reshape_inputs(own);
+  impl_->pass = {};
 }
 
 double Net::forward() {
-  robusta::Net& net = *impl_->net;
-  const auto batch = static_cast<uint64_t>(net.batch());
-  impl_->pass = {net.options().seed, impl_->position, impl_->position + batch, net.batch()};
-  const double loss = net.forward(impl_->pass);
-  impl_->position += batch;
+  impl_->pass = impl_->next_pass();
+  const double loss = impl_->net->forward(impl_->pass);
+  impl_->position = impl_->pass.next_sample;
   return loss;
 }
 
 void Net::backward(bool add_to_gradients) {
-  if (!impl_->net->options().backward) {
-    throw Error(ErrorKind::kUsage, "the net was built without backward", "set NetOptions::backward");
-  }
+  impl_->require_backward();
   if (!impl_->net->has_run_forward()) {
     throw Error(ErrorKind::kUsage, "backward has no forward pass to follow",
                 "call forward first, or set NetOptions::keep_blobs to run backward again");

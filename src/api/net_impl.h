@@ -18,12 +18,19 @@ struct Net::Impl {
   Pass pass = {};         ///< the last one
   uint64_t position = 0;  ///< of the next one
 
+  /// That of the batch at `position`.
+  Pass next_pass() const;
+  /// Throws Error{kUsage} for a layer that is not there, and for a range that goes the wrong way.
+  NodeRange part(const LayerRange& range, bool backward) const;
+
   static robusta::Net& engine_of(const Net& net) { return *net.impl_->net; }
 
   /// Throws Error{kUsage} when there is none.
   Param& param(const std::string& layer, int index) const;
   /// Throws Error{kUsage} for a name or number of elements that does not fit.
   void check_size(const std::string& blob, size_t numbers) const;
+  /// Throws Error{kUsage} where backward is not planned.
+  void require_backward() const;
   /// Throws Error{kUsage} for a blob that a pass writes before anybody reads what the program has written.
   void require_writable(const std::string& blob) const;
   /// The same of gradients.

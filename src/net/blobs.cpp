@@ -84,7 +84,7 @@ void Blobs::write(const std::string& blob, const std::vector<float>& values) {
 }
 
 void Blobs::write_diff(const std::string& blob, const std::vector<float>& values) {
-  const ValueId value = net_.plan.diff[require(net_.graph, blob)];
+  const ValueId value = kept_diff(net_, blob);
   if (!value) throw Error(ErrorKind::kUsage, "blob \"" + blob + "\" has no gradient to set");
   net_.running().write(value, values);
 }

@@ -39,7 +39,8 @@ class Blobs {
   Tensor diff_memory(const std::string& blob) const;
   /// Throws Error{kUsage} when the number of values is not the blob's.
   void write(const std::string& blob, const std::vector<float>& values);
-  /// REQUIRES: NetOptions::seed_diffs names the blob.
+  /// For a backward pass that begins there: NetOptions::seed_diffs names the blob, or a part of the net is run and
+  /// keep_blobs is set. Others throw Error{kUsage}.
   void write_diff(const std::string& blob, const std::vector<float>& values);
 
   std::vector<float> read_param(const Param& param) const;

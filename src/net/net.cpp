@@ -17,9 +17,10 @@ void Net::set_loss_scale(double scale) {
   state_.running().write_constants(scale);
 }
 
-void Net::prepare_sources(const Pass& pass) {
-  for (Node& node : state_.graph.nodes) {
-    if (!node.source) continue;
+void Net::prepare_sources(const Pass& pass, const NodeRange& part) {
+  for (const NodeId n : state_.graph.nodes.ids()) {
+    Node& node = state_.graph.nodes[n];
+    if (!node.source || !part.contains(n)) continue;
     try {
       shapes_changed_ = node.source->prepare(pass) || shapes_changed_;
     } catch (Error& error) {
@@ -32,7 +33,7 @@ void Net::prefetch(const Pass& next) {
   if (state_.options.device->is_host()) return;
   prefetched_.reset();
   try {
-    prepare_sources(next);
+    prepare_sources(next, all_nodes());
     if (!shapes_changed_) state_.running().send_batch(next);
     prefetched_ = {next.seed, next.first_sample, next.batch, !shapes_changed_};
   } catch (const Error&) {
@@ -54,11 +55,11 @@ double Net::forward(const Pass& pass, ParamGate* gate) {
 
 void Net::start_forward(const Pass& pass, ParamGate* gate) {
   assert(!state_.options.plan_only && "the net was only planned");
-  has_run_forward_ = false;
+  has_run_.assign(state_.plan.units.size(), false);
   const auto ahead = std::exchange(prefetched_, std::nullopt);
   const bool prepared =
       ahead && ahead->seed == pass.seed && ahead->first_sample == pass.first_sample && ahead->batch == pass.batch;
-  if (!prepared) prepare_sources(pass);
+  if (!prepared) prepare_sources(pass, all_nodes());
   adopt_shapes();
   if (!state_.executor) make_executor();
   renew_exposed();
@@ -67,25 +68,26 @@ void Net::start_forward(const Pass& pass, ParamGate* gate) {
   for (const NodeId sizer : state_.graph.sizers) at = run_to_sizer(sizer, at, pass, gate);
   state_.executor->run_forward(at, state_.plan.backward_begin, gate);
   state_.executor->end_forward();
-  has_run_forward_ = true;
+  has_run_.assign(state_.plan.units.size(), true);
 }
 
 /// Runs the steps from `begin` on to that of a layer whose tops are of the size that its values ask for, and sees to
 /// it. Returns that step, which has not run.
 StepId Net::run_to_sizer(NodeId sizer, StepId begin, const Pass& pass, ParamGate* gate) {
-  StepId at = begin;
-  const auto is_sizers = [&](const Step& step) {
-    return step.kind == StepKind::kForward && state_.plan.units[step.unit].nodes[0] == sizer;
-  };
-  while (!is_sizers(state_.plan.steps[at])) ++at;
+  const StepId at = forward_step(state_.plan, sizer);
   state_.executor->run_forward(begin, at, gate);
+  if (has_other_size(sizer)) replan_within(at, pass);
+  return at;
+}
+
+/// Asks a layer with a sizing bottom, whose values are there, whether its tops are of another size than planned.
+bool Net::has_other_size(NodeId sizer) {
   const Node& node = state_.graph.nodes[sizer];
   const VersionId deciding = node.bottoms[static_cast<size_t>(node.layer->sizing_bottom())];
   node.layer->size_by(state_.executor->read(state_.plan.data[deciding]));
   const std::vector<Shape> tops = node.layer->infer_tops(bottom_shapes(state_.graph, node));
   const auto is_planned = [&](VersionId top, const Shape& shape) { return state_.graph.versions[top].shape == shape; };
-  if (!std::ranges::equal(node.tops, tops, is_planned)) replan_within(at, pass);
-  return at;
+  return !std::ranges::equal(node.tops, tops, is_planned);
 }
 
 bool Net::adopt_shapes() {
@@ -96,15 +98,15 @@ bool Net::adopt_shapes() {
 }
 
 double Net::finish_forward() {
-  const bool ran = std::exchange(has_run_forward_, false);
+  auto ran = std::exchange(has_run_, {});
   const double loss = state_.running().finish_forward();
-  has_run_forward_ = ran;
+  has_run_ = std::move(ran);
   return loss;
 }
 
 void Net::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   assert(state_.options.backward);
-  has_run_forward_ = has_run_forward_ && state_.options.keep_blobs;
+  if (!state_.options.keep_blobs) has_run_.clear();
   state_.running().backward(pass, accumulate, sink);
 }
 

@@ -9,12 +9,14 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "net/blobs.h"
 #include "net/diagnostics.h"
+#include "net/plan/part.h"
 #include "net/run/carried_memory.h"
 #include "net/run/gradient_sink.h"
 #include "net/run/param_memory.h"
@@ -50,11 +52,22 @@ class Net {
   /// no longer needed (with keep_blobs it may be run again). `accumulate`: add to the parameters' gradients instead of
   /// overwriting them. REQUIRES: options.backward.
   void backward(const Pass& pass, bool accumulate, GradientSink* sink = nullptr);
+  /// Runs some layers alone: each reads what passes, parts of passes and programs have left in the blobs before it.
+  /// Returns the loss of these layers. Sources among them give the batch of `pass`, others keep theirs; what layers
+  /// carry from pass to pass goes on. Where the values of a blob change the size of others (Layer::sizing_bottom), the
+  /// content of all that follow is lost. Throws Error{kUnsupported} where no part can begin or end (plan/part.h).
+  /// REQUIRES: options.keep_blobs.
+  double forward(const Pass& pass, const NodeRange& part);
+  /// The same of backward, from part.last to part.first, with the pass of these layers' forward. Parameters that
+  /// several layers share are overwritten by the last of them, and added to by others. Throws Error{kUsage} for a layer
+  /// that has not run forward.
+  void backward(const Pass& pass, const NodeRange& part, bool accumulate);
+  bool has_source(const NodeRange& part) const;
   /// Multiplies the gradient that each loss begins with, hence all gradients, from the next backward on. Waits for what
   /// is enqueued where the scale is new.
   void set_loss_scale(double scale);
-  /// Whether backward may follow: a forward pass has run whose values are there.
-  bool has_run_forward() const { return has_run_forward_; }
+  /// Whether backward may follow: forward has run, as a whole or in parts, and its values are there.
+  bool has_run_forward() const;
   /// Gives inputs other shapes, all at once, and plans again. Throws Error{kUsage} for other blobs. Where it throws -
   /// shapes that a layer refuses, too little memory - shapes, plan and parameters stay as they were; what inputs hold
   /// is lost where there was memory for the plan, but not for running it.
@@ -76,8 +89,14 @@ class Net {
   const Diagnostics& diagnostics() const { return diagnostics_; }
 
  private:
-  void prepare_sources(const Pass& pass);
+  NodeRange all_nodes() const { return {NodeId(0), state_.graph.nodes.end_id() - 1}; }
+  void prepare_sources(const Pass& pass, const NodeRange& part);
   void renew_exposed();
+  void note_run(std::span<const StepId> steps, bool ran);
+  size_t run_part_to_sizer(NodeId sizer, std::vector<StepId>& steps, size_t begin, const Pass& pass,
+                           const NodeRange& part);
+  void replan_within_part(StepId at, const Pass& pass);
+  bool has_other_size(NodeId sizer);
   StepId run_to_sizer(NodeId sizer, StepId begin, const Pass& pass, ParamGate* gate);
   VersionId require_input(const std::string& blob) const;
   void set_top_shape(VersionId input, const Shape& shape);
@@ -106,8 +125,8 @@ class Net {
     bool sent;  ///< to the device
   };
   std::optional<Prefetched> prefetched_;
-  bool shapes_changed_ = false;  ///< those of a source's tops, since the net was planned
-  bool has_run_forward_ = false;
+  bool shapes_changed_ = false;     ///< those of a source's tops, since the net was planned
+  IdVector<UnitId, bool> has_run_;  ///< forward, and what backward needs of it is there; empty: of none
 };
 
 }  // namespace robusta

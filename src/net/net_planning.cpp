@@ -110,7 +110,7 @@ void Net::plan_keeping(StepId at) {
 
 /// The executor goes before the next one is made, which may want its memory.
 void Net::adopt(Plan plan) {
-  has_run_forward_ = false;
+  has_run_.clear();
   state_.executor.reset();
   std::swap(state_.plan, plan);
   try {

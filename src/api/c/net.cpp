@@ -25,6 +25,7 @@ robusta_net_options default_options(size_t size) {
   options.size = size;
   options.gpu = -1;
   options.seed = 1;
+  options.fuse = true;
   return options;
 }
 
@@ -44,6 +45,7 @@ NetOptions options_of(const robusta_net_options* given) {
   options.kernels = own.kernels ? own.kernels : "auto";
   options.seed = own.seed;
   options.batch = own.batch;
+  options.fuse = own.fuse;
   return options;
 }
 
@@ -61,6 +63,14 @@ const char* name_at(robusta_net* handle, const std::vector<std::string>& names, 
   handle->name = names[static_cast<size_t>(index)];
   return handle->name.c_str();
 }
+
+std::vector<std::string> layer_names(const Net& net) {
+  std::vector<std::string> names;
+  for (LayerInfo& layer : net.layers()) names.push_back(std::move(layer.name));
+  return names;
+}
+
+LayerRange range_of(const char* start, const char* end) { return {text_or_empty(start), text_or_empty(end)}; }
 
 void copy_out(const std::vector<float>& from, float* to, size_t count) {
   if (from.size() != count) {
@@ -134,6 +144,9 @@ const char* robusta_net_input(robusta_net* net, int index) {
 const char* robusta_net_output(robusta_net* net, int index) {
   return robusta::v1::name_of_net(net, index, [](const Net& own) { return own.outputs(); });
 }
+const char* robusta_net_layer(robusta_net* net, int index) {
+  return robusta::v1::name_of_net(net, index, [](const Net& own) { return robusta::v1::layer_names(own); });
+}
 const char* robusta_net_blob(robusta_net* net, int index) {
   return robusta::v1::name_of_net(net, index, [](const Net& own) { return own.blobs(); });
 }
@@ -171,6 +184,15 @@ int robusta_net_forward(robusta_net* net, double* loss) {
 int robusta_net_backward(robusta_net* net) {
   return guarded([&] { net_of(net).backward(); });
 }
+int robusta_net_forward_part(robusta_net* net, const char* start, const char* end, double* loss) {
+  return guarded([&] {
+    const double own = net_of(net).forward(robusta::v1::range_of(start, end));
+    if (loss) *loss = own;
+  });
+}
+int robusta_net_backward_part(robusta_net* net, const char* start, const char* end) {
+  return guarded([&] { net_of(net).backward(robusta::v1::range_of(start, end)); });
+}
 
 int robusta_net_read(robusta_net* net, const char* blob, float* numbers, size_t count) {
   return guarded([&] { robusta::v1::copy_out(net_of(net).read(required(blob, "blob")), numbers, count); });
@@ -180,6 +202,9 @@ int robusta_net_read_gradient(robusta_net* net, const char* blob, float* numbers
 }
 int robusta_net_write(robusta_net* net, const char* blob, const float* numbers, size_t count) {
   return guarded([&] { net_of(net).write(required(blob, "blob"), robusta::v1::numbers_in(numbers, count)); });
+}
+int robusta_net_write_gradient(robusta_net* net, const char* blob, const float* numbers, size_t count) {
+  return guarded([&] { net_of(net).write_gradient(required(blob, "blob"), robusta::v1::numbers_in(numbers, count)); });
 }
 
 int robusta_net_parameter_count(robusta_net* net, const char* layer, int index, size_t* count) {

@@ -52,10 +52,11 @@ void PlanBuilder::add_source(NodeId node) {
   touch_last_step();
 }
 
-/// On the host the tops lie in the source's batch, unless one of them outlives it.
+/// On the host the tops lie in the source's batch, unless one of them outlives it, or what is made of them may be made
+/// again (keep_blobs).
 void PlanBuilder::lend_tops(Step& step) {
   const auto kept = [this](ValueId top) { return plan_.values[top].persistent; };
-  step.lends = step.lends && std::ranges::none_of(step.tops, kept);
+  step.lends = step.lends && !options_.keep_blobs && std::ranges::none_of(step.tops, kept);
   for (const ValueId top : step.tops) plan_.values[top].lent = step.lends;
 }
 

@@ -1,8 +1,9 @@
 // Values share memory in two ways: one takes over the place of another that its kernel may overwrite or pass on
 // (in-place computation), and values whose lifetimes do not meet lie at the same offsets (memory/placement.h).
 //
-// What always holds: a place is overwritten only after the last read of what was in it, and values that outlive the
-// pass share with nothing that does not.
+// What always holds: a place is overwritten only after the last read of what was in it, values that outlive the pass
+// share with nothing that does not, and gradients that outlive it, which a program may write, lie apart from each
+// other.
 
 #include "net/plan/sharing.h"
 
@@ -45,6 +46,7 @@ class Sharing {
   void consider(StepId s, const Step& step, ValueId from, ValueId to, bool same_content) {
     if (!from || !to || value(to).storage != to || members_[to].size() > 1) return;
     const ValueId root = value(from).storage;
+    if (step.kind == StepKind::kBackward && value(to).persistent) return;
     if (value(root).lent && value(to).persistent) return;  // the batch goes, the value stays
     if (root == to || value(to).bytes > value(root).bytes || overwritten_.contains(root)) return;
     if (!same_content && !may_overwrite(s, step, from, root)) return;
@@ -57,6 +59,7 @@ class Sharing {
   void unite(const std::vector<ValueId>& equals) {
     ValueId first;
     for (const ValueId v : equals) {
+      if (v && value(v).persistent) continue;
       if (!first) first = v;
       if (!v || v == first || value(v).storage != v || members_[v].size() > 1) continue;
       const ValueId root = value(first).storage;
@@ -112,6 +115,15 @@ void share_storage(Plan& plan, bool share_memory) {
     if (value.persistent) stays[value.storage] = true;
   }
   for (Value& value : plan.values) value.persistent = stays[value.storage];
+}
+
+void keep_for_backward(Plan& plan) {
+  IdVector<ValueId, bool> stays(plan.values.size(), false);
+  for (const Value& value : plan.values) {
+    const bool crosses = value.first && value.first < plan.backward_begin && value.last >= plan.backward_begin;
+    if (crosses) stays[value.storage] = true;
+  }
+  for (Value& value : plan.values) value.persistent = value.persistent || stays[value.storage];
 }
 
 void place_persistent(Plan& plan) {

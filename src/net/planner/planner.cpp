@@ -43,6 +43,7 @@ Plan make_plan(const Graph& graph, const NetOptions& options) {
   builder.mark_gradient_parts();
   Plan plan = builder.take();
   share_storage(plan, options.share_memory);
+  if (options.keep_blobs) keep_for_backward(plan);
   place_persistent(plan);
   place_in_budget(plan, graph, options);
   plan.unshared_bytes = unshared_bytes(graph, options);

@@ -58,18 +58,21 @@ void Executor::send_batch(const Pass& pass) {
   }
 }
 
-void Executor::begin_forward(const Pass& pass, bool batch_sent) {
-  arena_.reserve(plan_.arena_bytes);  // a net that shares it may have lost it
+/// Nets that share the arena may have made it larger, or lost it, and may still be at work in it.
+void Executor::begin_pass(const Pass& pass, bool accumulate, bool batch_sent) {
+  arena_.reserve(plan_.arena_bytes);
   if (bound_arena_ != arena_.data()) {
     stream_.synchronize();
     bind();
   }
   arena_.wait_in(stream_);
   pass_ = pass;
-  accumulate_ = false;
+  accumulate_ = accumulate;
   batch_sent_ = batch_sent;
   if (uploads_) uploads_->send_position(pass.first_sample);
 }
+
+void Executor::begin_forward(const Pass& pass, bool batch_sent) { begin_pass(pass, false, batch_sent); }
 
 void Executor::resume_forward(const Pass& pass, StepId at) {
   begin_forward(pass, false);
@@ -81,6 +84,14 @@ void Executor::resume_forward(const Pass& pass, StepId at) {
 
 void Executor::end_forward() {
   losses_.enqueue(stream_, [this](ValueId value) { return tensor(value); });
+}
+
+void Executor::end_forward(std::span<const StepId> steps) {
+  IdVector<ValueId, bool> made(plan_.values.size(), false);
+  for (const StepId s : steps) {
+    for (const ValueId top : plan_.steps[s].tops) made[top] = true;
+  }
+  losses_.enqueue(stream_, [&](ValueId value) { return made[value] ? tensor(value) : Tensor{}; });
 }
 
 double Executor::finish_forward() {
@@ -100,6 +111,18 @@ void Executor::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   pass_ = pass;
   accumulate_ = accumulate;
   run_steps(plan_.backward_begin, plan_.steps.end_id(), sink, nullptr);
+}
+
+void Executor::backward(const Pass& pass, bool accumulate, std::span<const StepId> steps) {
+  begin_pass(pass, accumulate, false);
+  run_listed(steps);
+}
+
+void Executor::run_listed(std::span<const StepId> steps) {
+  for (size_t begin = 0, end; begin < steps.size(); begin = end) {
+    for (end = begin + 1; end < steps.size() && steps[end] == steps[end - 1] + 1;) ++end;
+    run_steps(steps[begin], steps[end - 1] + 1, nullptr, nullptr);
+  }
 }
 
 void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate) {

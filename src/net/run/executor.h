@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "net/graph/graph.h"
@@ -41,13 +42,18 @@ class Executor {
   void resume_forward(const Pass& pass, StepId at);
   /// Enqueues these steps of it.
   void run_forward(StepId begin, StepId end, ParamGate* gate) { run_steps(begin, end, nullptr, gate); }
+  void run_forward(std::span<const StepId> steps) { run_listed(steps); }
   /// Behind the last.
   void end_forward();
+  /// The same where these are all: the loss is that of their layers.
+  void end_forward(std::span<const StepId> steps);
   /// Waits for the forward pass: its loss. Throws what its work, and its kernels' checks, have found.
   double finish_forward();
   /// Throws what kernels have found wrong with their data. REQUIRES: what is enqueued is done.
   void check_kernels();
   void backward(const Pass& pass, bool accumulate, GradientSink* sink);
+  /// The same of a part of the net, whose steps are listed in order (plan/part.h).
+  void backward(const Pass& pass, bool accumulate, std::span<const StepId> steps);
 
   /// Called on the driving thread after each step, with its index, once its work is done.
   using StepHook = std::function<void(StepId step)>;
@@ -92,7 +98,10 @@ class Executor {
   void find_borrowers();
   std::vector<Tensor> bind_all(const std::vector<ValueId>& values);
   void* address(ValueId value);
+  void begin_pass(const Pass& pass, bool accumulate, bool batch_sent);
   void run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate);
+  /// Those in a row together.
+  void run_listed(std::span<const StepId> steps);
   void open(ParamGate& gate, StepId begin, StepId end);
   void deliver(GradientSink& sink, StepId begin, StepId end);
   void run_step(StepId index);

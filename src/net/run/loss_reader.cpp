@@ -23,9 +23,11 @@ LossReader::LossReader(const Graph& graph, const Plan& plan, Device& device) {
 }
 
 void LossReader::enqueue(Stream& stream, const std::function<Tensor(ValueId value)>& tensor_of) {
-  for (const Part& part : parts_) {
+  for (Part& part : parts_) {
     char* const to = static_cast<char*>(host_.get()) + part.offset;
-    if (part.desc.count() > 0) stream.copy_to_host(to, tensor_of(part.value).data, part.desc.bytes());
+    const Tensor from = tensor_of(part.value);
+    part.counts = static_cast<bool>(from);
+    if (from && part.desc.count() > 0) stream.copy_to_host(to, from.data, part.desc.bytes());
   }
   there_ = stream.record();
 }
@@ -43,7 +45,7 @@ double LossReader::wait(Stream& stream) {
     throw;
   }
   double loss = 0;
-  for (const Part& part : parts_) loss += part.weight * sum(part);
+  for (const Part& part : parts_) loss += part.counts ? part.weight * sum(part) : 0;
   return loss;
 }
 

@@ -15,9 +15,11 @@ class LossReader {
   /// Keeps a reference to the plan.
   LossReader(const Graph& graph, const Plan& plan, Device& device);
 
-  /// After the steps of a forward pass; `tensor_of` says where a value lies. One pass at a time.
+  /// After the steps of a forward pass; `tensor_of` says where a value lies, a null tensor that it does not count. One
+  /// pass at a time.
   void enqueue(Stream& stream, const std::function<Tensor(ValueId value)>& tensor_of);
-  /// Waits until the pass is there, and returns its loss: the sum of weight x value. Throws what failed in its work.
+  /// Waits until the pass is there, and returns its loss: the sum of weight x value over what counts. Throws what
+  /// failed in its work.
   double wait(Stream& stream);
 
  private:
@@ -27,6 +29,7 @@ class LossReader {
     TensorDesc desc;
     size_t offset;
     std::shared_ptr<Reorder> to_plain;  ///< null: plain already
+    bool counts = true;                 ///< in the pass that is under way
   };
   double sum(const Part& part) const;
 
