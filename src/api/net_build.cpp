@@ -4,6 +4,7 @@
 #include "api/net_impl.h"
 #include "base/str.h"
 #include "schema/filter.h"
+#include "schema/ignored_fields.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"
 #include "schema/weights_file.h"
@@ -41,6 +42,7 @@ robusta::NetOptions inside(const NetOptions& options, Device* device, Tuner* tun
 }
 
 Net build(const NetDef& def, const NetOptions& options) {
+  IgnoredFieldWarnings().look_at(def);
   auto impl = std::make_unique<Net::Impl>();
   if (!options.share_with) impl->device = open_device(options.gpu);
   Device* device =

@@ -10,6 +10,7 @@
 #include "api/net_impl.h"
 #include "base/str.h"
 #include "schema/read_text.h"
+#include "solver/files/ignored.h"
 #include "solver/solver.h"
 
 namespace robusta::v1 {
@@ -64,6 +65,7 @@ Solver::Impl::Impl(SolverDef solver, const SolverOptions& wanted) : def(std::mov
   device = open_device(options.gpu);
   if (options.autotune) tuner = std::make_unique<RecordingTuner>("");
   if (options.communicator) ranks.emplace(*options.communicator->impl().ranks, DdlOptions{});
+  if (!ranks || ranks->root()) warn_of_ignored_fields(def, true);
   build(options.snapshot);
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "robusta/log.h"
 #include "support/errors.h"
 #include "support/files.h"
 
@@ -109,6 +110,22 @@ TEST(ApiNetTest, ErrorsNameThePlace) {
   NetOptions gpu;
   gpu.gpu = 77;
   EXPECT_NE(error_of([&] { Net::from_text(kLine, gpu); }).exit_code(), 0);
+}
+
+TEST(ApiNetTest, WarnsOnceOfAFieldThatChangesNothing) {
+  std::vector<std::string> warnings;
+  const LogScope scope([&](const LogLine& line) {
+    if (line.severity == Severity::kWarning) warnings.emplace_back(line.text);
+  });
+  Net::from_text(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 } } }\n"
+      "layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'y' relu_param { engine: CAFFE } }\n"
+      "layer { name: 'b' type: 'ReLU' bottom: 'y' top: 'z' relu_param { engine: CAFFE } }\n",
+      {}, "my");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(contains(warnings[0], "my:2: engine (Caffe) changes nothing here"));
+  Net::from_text(kConvolution);
+  EXPECT_EQ(warnings.size(), 1u) << "nothing to warn of";
 }
 
 TEST(ApiNetTest, BackwardHasToBePlanned) {

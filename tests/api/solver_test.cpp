@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <thread>
 
+#include "robusta/log.h"
 #include "support/errors.h"
 #include "support/files.h"
 
@@ -142,6 +144,29 @@ TEST(ApiSolverTest, ARankThatStartsInAnotherWayIsAnError) {
   });
   EXPECT_EQ(error.kind(), ErrorKind::kCommunication);
   EXPECT_TRUE(contains(error.what(), "from a snapshot or anew"));
+}
+
+/// Of the solver's file and of its net's, by rank 0 alone; a solver that is restored has nothing new to say.
+TEST(ApiSolverTest, WarnsOnceOfFieldsThatChangeNothing) {
+  const TempDir folder;
+  std::string text = toy(folder / "s", "test_iter: 2 test_interval: 3 eval_type: 'detection'");
+  text.insert(text.find("num_output"), "engine: CAFFE ");
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  Communicator::run_threads(2, [&](Communicator& ranks) {
+    const LogScope scope([&](const LogLine& line) {
+      const std::lock_guard lock(mutex);
+      if (line.text.find("changes nothing here") != std::string::npos) warnings.emplace_back(line.text);
+    });
+    SolverOptions options;
+    options.communicator = &ranks;
+    Solver solver = Solver::from_text(text, options, "mine");
+    solver.step(1);
+    solver.restore(solver.snapshot().state);
+  });
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(contains(warnings[0], "mine:2: eval_type (Intel, NVIDIA) changes nothing here"));
+  EXPECT_TRUE(contains(warnings[1], "engine (Intel) changes nothing here"));
 }
 
 TEST(ApiSolverTest, RanksOfThreadsTrainOneNet) {

@@ -5,10 +5,10 @@
 
 #include "app/commands/commands.h"
 #include "app/setup/devices.h"
-#include "app/setup/ignored.h"
 #include "app/setup/net_setup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "solver/files/ignored.h"
 #include "solver/files/net_defs.h"
 #include "solver/files/weights.h"
 #include "solver/ranks/job.h"

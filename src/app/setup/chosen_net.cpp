@@ -2,10 +2,10 @@
 
 #include "app/setup/chosen_net.h"
 
-#include "app/setup/ignored.h"
 #include "base/nearest.h"
 #include "robusta/error.h"
 #include "schema/read_text.h"
+#include "solver/files/ignored.h"
 #include "solver/files/net_defs.h"
 
 namespace robusta {

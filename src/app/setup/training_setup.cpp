@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/setup/ignored.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "comm/launch.h"
 #include "schema/placeholders.h"
 #include "schema/read_text.h"
+#include "solver/files/ignored.h"
 #include "solver/files/weights.h"
 #include "solver/ranks/job.h"
 #include "solver/ranks/start_checks.h"

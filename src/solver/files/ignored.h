@@ -1,4 +1,4 @@
-/// Warnings of fields that are read and change nothing: once per field and file, when a command begins.
+/// Warnings of fields that are read and change nothing: once per field and file, when a command or a solver begins.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // The nets are read once more, without a word, because what reaches the layers is filtered and upgraded already.
 
-#include "app/setup/ignored.h"
+#include "solver/files/ignored.h"
 
 #include <functional>
 #include <vector>
@@ -19,7 +19,7 @@ void read_quietly(const std::function<void()>& read) {
   try {
     read();
   } catch (const Error&) {
-    // The command reads it as well, and reports what is wrong.
+    // Whoever trains reads it as well, and reports what is wrong.
   }
 }
 
