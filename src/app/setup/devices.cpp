@@ -57,7 +57,7 @@ void log_gpus(Ranks& ranks, const GpuInfo& gpu) {
     if (!ranks.in_threads()) LOG_INFO << label << "    use gpu[" << all[rank].ordinal << "]";
     list += str(list.empty() ? "" : ", ", all[rank].ordinal);
   }
-  if (ranks.in_threads()) LOG_INFO << "Using GPUs " << list;
+  LOG_INFO << "Using GPUs " << (ranks.in_threads() ? list : str(gpu.ordinal));
   std::set<std::string> said;
   for (const ChosenGpu& one : all) {
     const std::string text = str("GPU ", one.ordinal, ": ", one.name, ", ", gib(one.memory));

@@ -56,6 +56,7 @@ void take_share(const Ranks& ranks, const std::vector<Place>& places, Place& min
   omp_set_num_threads(mine.threads);
 }
 
+/// In the words of IBM's Caffe, where "root = 1" says that the rank has a solver of its own.
 void log_places(const Ranks& ranks, const std::vector<Place>& places) {
   const Topology& topology = ranks.topology();
   LOG_INFO << ranks.count() << " ranks, " << topology.describe();
@@ -66,7 +67,7 @@ void log_places(const Ranks& ranks, const std::vector<Place>& places) {
     if (ranks.count() > kMostLines && place.local_rank > 0) continue;
     char label[32];
     std::snprintf(label, sizeof label, "[MPI:%-4zu]", rank);
-    LOG_INFO << label << "  name = " << topology.hosts[rank] << ", local rank " << place.local_rank << " of "
+    LOG_INFO << label << "  name = " << topology.hosts[rank] << " root = 1, local rank " << place.local_rank << " of "
              << place.local_ranks << ", processors " << place.cores.str() << ", " << counted(place.threads, "thread");
     warn(place, label);
   }
