@@ -47,6 +47,13 @@ size_t count_hosts(const Topology& topology) {
   return std::set<std::string>(topology.hosts.begin(), topology.hosts.end()).size();
 }
 
+/// What a fixed rule gives a dimension.
+std::shared_ptr<Stage> usual_stage(const Tier& tier) {
+  if (tier.stages[Tier::kShared]) return tier.stages[Tier::kShared];
+  return std::make_shared<SizedStage>(
+      std::vector<SizedStage::Choice>{{kDirectBytes, tier.stages[Tier::kDirect]}, {0, tier.stages[Tier::kRing]}});
+}
+
 ReduceLayer layer_of(const Tier& tier, std::shared_ptr<Stage> stage) {
   return {tier.name, tier.group.size(), tier.group.position, std::move(stage)};
 }
@@ -82,13 +89,12 @@ std::vector<std::shared_ptr<Stage>> ReduceBuilder::stages_of(const Dimension& di
                                                              std::shared_ptr<SharedMemory> board) {
   const Group group{dimension.ranks, dimension.position};
   const Compression compress = dimension.one_host ? Compression::kNone : options_.compress;
-  std::vector<std::shared_ptr<Stage>> stages;
-  if (board && regions_->reaches(group.ranks)) {
-    stages.push_back(std::make_shared<SharedStage>(world_, group, regions_, std::move(board), crowded_));
-  }
-  stages.push_back(std::make_shared<DirectStage>(world_, group, compress));
-  stages.push_back(std::make_shared<RingStage>(world_, group, compress));
-  return stages;
+  const bool shares = board && regions_->reaches(group.ranks);
+  return {
+      shares ? std::make_shared<SharedStage>(world_, group, regions_, std::move(board), crowded_) : nullptr,
+      std::make_shared<DirectStage>(world_, group, compress),
+      std::make_shared<RingStage>(world_, group, compress),
+  };
 }
 
 std::vector<Tier> ReduceBuilder::tiers_of(const Topology& topology) {
@@ -125,14 +131,7 @@ std::unique_ptr<AllReduce> ReduceBuilder::ring(std::vector<std::string> notes) {
 std::unique_ptr<AllReduce> ReduceBuilder::layered(const Topology& topology) {
   const std::vector<Tier> tiers = tiers_of(topology);
   std::vector<std::shared_ptr<Stage>> chosen;
-  for (const Tier& tier : tiers) {
-    if (tier.stages.size() == 3) {
-      chosen.push_back(tier.stages[0]);
-    } else {
-      chosen.push_back(std::make_shared<SizedStage>(
-          std::vector<SizedStage::Choice>{{kDirectBytes, tier.stages[0]}, {0, tier.stages[1]}}));
-    }
-  }
+  for (const Tier& tier : tiers) chosen.push_back(usual_stage(tier));
   return assemble(topology, tiers, std::move(chosen), {});
 }
 

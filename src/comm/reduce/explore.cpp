@@ -25,14 +25,12 @@ double greatest(Communicator& world, double mine) {
   return *std::max_element(all.begin(), all.end());
 }
 
-/// Which of the known algorithms every rank's group has, by name: a tier may have groups within a host and others.
+/// The algorithms that every rank's group has: a tier may have groups within a host and others.
 std::vector<std::shared_ptr<Stage>> common_stages(Communicator& world, const Tier& tier) {
   std::vector<std::shared_ptr<Stage>> common;
-  for (const char* name : {"shared", "direct", "ring"}) {
-    const auto has_name = [&](const auto& stage) { return stage->name().starts_with(name); };
-    const auto found = std::find_if(tier.stages.begin(), tier.stages.end(), has_name);
-    const bool lacks = greatest(world, found == tier.stages.end()) > 0;
-    if (!lacks) common.push_back(*found);
+  for (const std::shared_ptr<Stage>& stage : tier.stages) {
+    const bool lacks = greatest(world, stage ? 0 : 1) > 0;
+    if (!lacks) common.push_back(stage);
   }
   return common;
 }

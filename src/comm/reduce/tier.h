@@ -9,11 +9,14 @@
 
 namespace robusta {
 
-/// A dimension and all algorithms that its group could use. The same dimensions, in the same order, on all ranks.
+/// A dimension and the algorithms that its group could use. The same dimensions, in the same order, on all ranks.
 struct Tier {
+  /// The algorithms' places among the stages: the same on all ranks. Others follow.
+  enum : size_t { kShared, kDirect, kRing };
+
   std::string name;  ///< "X (4 ranks, within a host)"
   Group group;
-  std::vector<std::shared_ptr<Stage>> stages;
+  std::vector<std::shared_ptr<Stage>> stages;  ///< null: not for this group
 };
 
 }  // namespace robusta
