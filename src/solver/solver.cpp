@@ -17,6 +17,7 @@ TrainingResult Solver::solve() {
   reporter_->at_start();
   step(def_.param.max_iter() - state_.iter);
   finish_training();
+  snapshotter_->release();
   if (timeline_) timeline_->write();
   reporter_->at_end(stop_->stopping() ? stop_->reason() : "max_iter");
   return {.stopped_early = stop_->stopping(), .failed_snapshots = snapshotter_->failed()};

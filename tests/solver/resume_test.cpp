@@ -158,6 +158,21 @@ TEST(Resume, RefusesWhatDoesNotFit) {
   expect_model_error(prefix_of(folder), paths.state, "history 0 has shape 6 5 (30)");
 }
 
+/// The state of one training beside the model of another, as two that write under one prefix leave them.
+TEST(Resume, RefusesTheModelOfAnotherTraining) {
+  const TempDir folder;
+  auto first = toy(prefix_of(folder)), second = toy("snapshot_prefix: '" + (folder / "other") + "' momentum: 0.9");
+  first->step(2);
+  second->step(2);
+  const SnapshotPaths ours = first->snapshot(), theirs = second->snapshot();
+  const std::string model = read_file(ours.model);
+  write_file(ours.model, read_file(theirs.model));
+  expect_model_error(prefix_of(folder), ours.state, "does not belong to " + ours.model);
+  EXPECT_EQ(newest_snapshot(folder / "toy"), "");
+  write_file(ours.model, model);
+  EXPECT_EQ(newest_snapshot(folder / "toy"), ours.state);
+}
+
 TEST(AutoSnapshot, TakesTheNewestWholeOne) {
   const TempDir folder;
   const std::string prefix = folder / "toy";

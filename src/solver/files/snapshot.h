@@ -16,6 +16,9 @@
 
 namespace robusta {
 
+/// Whether the solver asks for any, be it one at the end. (Signals may ask for others.)
+bool plans_snapshots(const caffe::SolverParameter& solver);
+
 /// Throws what would make every snapshot fail: Error{kUnsupported} for a format not in this build, Error{kOutput} for
 /// an unwritable prefix and for files that the format cannot hold. For before training starts.
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater);
@@ -36,7 +39,8 @@ struct Snapshot {
   WeightsFile weights;
 };
 
-/// Reads `path` and the weights it names (as written there, else beside the state). Throws Error{kModel}.
+/// Reads `path` and the weights it names (as written there, else beside the state). Throws Error{kModel}, also where
+/// the weights are not those that were written with the state.
 Snapshot read_snapshot(const std::string& path);
 
 /// The newest snapshot of the prefix that reads_snapshot accepts, as its path; "" when there is none. Logs why newer

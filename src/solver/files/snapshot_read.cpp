@@ -42,6 +42,18 @@ std::vector<Candidate> states_of(const std::string& prefix) {
   return found;
 }
 
+/// Two trainings with one prefix on machines that do not see each other's locks may leave the state of one beside the
+/// model of the other. Caffe's states have no fingerprint.
+void require_same_training(const Snapshot& snapshot) {
+  const uint64_t written = snapshot.state.robusta().model_fingerprint();
+  if (written == 0 || written == fingerprint(snapshot.weights)) return;
+  throw Error(ErrorKind::kModel,
+              str("it does not belong to ", snapshot.model_path,
+                  ", which has other weights than those that were written with it"),
+              "resume from another snapshot, or give these weights with -weights to begin anew from them")
+      .at(snapshot.path);
+}
+
 }  // namespace
 
 Snapshot read_snapshot(const std::string& path) {
@@ -51,6 +63,7 @@ Snapshot read_snapshot(const std::string& path) {
   if (!snapshot.state.has_learned_net()) return snapshot;
   snapshot.model_path = find_model(path, snapshot.state.learned_net());
   snapshot.weights = format_of_file(snapshot.model_path).read_model(snapshot.model_path);
+  require_same_training(snapshot);
   return snapshot;
 }
 

@@ -44,10 +44,14 @@ bool is_of_snapshot(const std::string& file, const std::string& stem) {
 
 }  // namespace
 
+bool plans_snapshots(const caffe::SolverParameter& solver) {
+  return solver.snapshot() > 0 || solver.snapshot_after_train();
+}
+
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater) {
   const caffe::SolverParameter& p = solver.param;
   const ModelFormat& format = format_of_solver(solver);
-  if (p.snapshot() <= 0 && !p.snapshot_after_train()) return;
+  if (!plans_snapshots(p)) return;
   try {
     const std::string fix = "set snapshot: 0 and snapshot_after_train: false to train without snapshots";
     require_small(format, format.model_ending(), proto_bytes(net, p.snapshot_diff()), fix);
@@ -76,6 +80,7 @@ SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state
 
   caffe::SolverState proto = state_to_proto(state);
   proto.set_learned_net(paths.model);
+  proto.mutable_robusta()->set_model_fingerprint(fingerprint(net));
   LOG_INFO << "Snapshotting solver state to " << format.title() << ' ' << paths.state;
   format.write_state(paths.state, std::move(proto), updater);
   return paths;

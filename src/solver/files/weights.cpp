@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "solver/files/model_format.h"
@@ -52,6 +54,17 @@ void copy_layer(const LayerWeights& from, const Node& to, Net& net) {
     }
   }
   for (size_t i = 0; i < from.blobs.size(); ++i) net.blobs().write_param(*to.params[i], from.blobs[i].data);
+}
+
+std::string_view bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+/// Never 0, which stands for no fingerprint.
+uint64_t hash_of(const std::set<uint64_t>& hashes) {
+  const std::vector<uint64_t> sorted(hashes.begin(), hashes.end());
+  const auto* bytes = reinterpret_cast<const char*>(sorted.data());
+  return std::max<uint64_t>(hash_bytes({bytes, sorted.size() * sizeof(uint64_t)}), 1);
 }
 
 CopyReport copy_layers(const WeightsFile& file, const std::string& path, Net& net) {
@@ -120,6 +133,22 @@ std::vector<std::string> split_list(const std::string& list) {
     if (begin != std::string::npos) items.push_back(item.substr(begin, end - begin + 1));
   }
   return items;
+}
+
+uint64_t fingerprint(const WeightsFile& weights) {
+  std::set<uint64_t> arrays;
+  for (const LayerWeights& layer : weights.layers) {
+    for (const BlobData& blob : layer.blobs) arrays.insert(hash_bytes(bytes_of(blob.data)));
+  }
+  return hash_of(arrays);
+}
+
+uint64_t fingerprint(Net& net) {
+  std::set<uint64_t> arrays;
+  for (const Node& node : net.graph().nodes) {
+    for (const ParamPtr& param : node.params) arrays.insert(hash_bytes(bytes_of(net.blobs().read_param(*param))));
+  }
+  return hash_of(arrays);
 }
 
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {

@@ -1,6 +1,7 @@
 /// Trained weights from files into a net, and a net's weights into the form of a file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ void load_weights_quietly(const std::vector<std::string>& paths, Net& net, const
 
 /// "a.caffemodel, b.caffemodel": names without the blanks around them.
 std::vector<std::string> split_list(const std::string& list);
+
+/// Of the arrays of a model, whatever the format of its file: those that are equal count once, since formats differ in
+/// how they store what layers share. A state keeps that of the model it was written with.
+uint64_t fingerprint(const WeightsFile& weights);
+uint64_t fingerprint(Net& net);
 
 /// The net's name and every layer with its definition, phase and arrays, shared ones repeated, as Caffe saves it.
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs);

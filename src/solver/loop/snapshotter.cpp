@@ -13,8 +13,19 @@ namespace robusta {
 void Snapshotter::prepare() {
   training_.ranks.root_only([&] {
     check_snapshots_possible(training_.def, training_.net, training_.updater);
+    if (plans_snapshots(training_.param()) && !lock_) lock_.emplace(training_.param().snapshot_prefix());
     remove_unfinished_snapshots(training_.param().snapshot_prefix());
   });
+}
+
+SnapshotPaths Snapshotter::write_locked() {
+  std::optional<PrefixLock> meanwhile;  // for one that nobody planned
+  if (lock_) {
+    lock_->keep();
+  } else {
+    meanwhile.emplace(training_.param().snapshot_prefix());
+  }
+  return write_snapshot(training_.def, training_.state, training_.updater, training_.net);
 }
 
 SnapshotPaths Snapshotter::write() {
@@ -26,7 +37,7 @@ SnapshotPaths Snapshotter::write() {
   if (tuner_) state.kernel_choices = tuner_->choices();
   SnapshotPaths paths;
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
-  training_.ranks.root_only([&] { paths = write_snapshot(training_.def, state, training_.updater, training_.net); });
+  training_.ranks.root_only([&] { paths = write_locked(); });
   for (std::string* path : {&paths.model, &paths.state}) training_.ranks.broadcast(*path);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_ = std::max(slowest_, seconds);

@@ -1,7 +1,10 @@
 /// When snapshots are taken, and what becomes of those that fail.
 #pragma once
 
+#include <optional>
+
 #include "net/tuning.h"
+#include "solver/files/prefix_lock.h"
 #include "solver/files/snapshot.h"
 #include "solver/loop/training.h"
 #include "solver/reports/training_log.h"
@@ -14,8 +17,11 @@ class Snapshotter {
   Snapshotter(Training& training, RecordingTuner* tuner, TrainingLog& log)
       : training_(training), tuner_(tuner), log_(log) {}
 
-  /// Before the first iteration: throws what would make every snapshot fail, and removes what unfinished ones left.
+  /// Before the first iteration: throws what would make every snapshot fail, locks the prefix where there will be
+  /// snapshots, and removes what unfinished ones left.
   void prepare();
+  /// After the last: lets go of the prefix.
+  void release() { lock_.reset(); }
   /// Writes model and state; rank 0 does, and the statistics in its files are those of all ranks. Collective. Throws
   /// Error{kOutput|kNumeric}.
   SnapshotPaths write();
@@ -32,9 +38,13 @@ class Snapshotter {
   double seconds() const;
 
  private:
+  /// On rank 0.
+  SnapshotPaths write_locked();
+
   Training& training_;
   RecordingTuner* tuner_;
   TrainingLog& log_;
+  std::optional<PrefixLock> lock_;  ///< on rank 0, while a training with snapshots runs
   int last_iter_ = -1, failed_ = 0;
   bool owed_ = false;  ///< the last one failed
   double slowest_ = 0;
