@@ -2,6 +2,7 @@
 
 #include "schema/state_file.h"
 
+#include "base/str.h"
 #include "schema/blob_proto.h"
 #include "schema/wire_reader.h"
 
@@ -25,12 +26,24 @@ void refuse_weights(const std::string& path) {
   if (!state) throw Error(ErrorKind::kModel, "no iteration in it: this is no solver state").at(path);
 }
 
+void require_possible(const caffe::SolverState& state, const std::string& path) {
+  const auto require = [&path](const char* field, int64_t value) {
+    if (value >= 0) return;
+    throw Error(ErrorKind::kModel, str(field, " is ", value, ": this state is damaged"), "resume from another one")
+        .at(path);
+  };
+  require("iter", state.iter());
+  require("current_step", state.current_step());
+  require("iter_last_event", state.iter_last_event());
+}
+
 }  // namespace
 
 caffe::SolverState read_state(const std::string& path) {
   refuse_weights(path);
   caffe::SolverState state;
   read_binary_proto(path, &state, ErrorKind::kModel);
+  require_possible(state, path);
   return state;
 }
 

@@ -1,6 +1,8 @@
 #include "schema/read_text.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "support/errors.h"
 #include "support/files.h"
@@ -128,10 +130,34 @@ TEST(ReadText, RefusesWhatIsNoTextFile) {
   EXPECT_TRUE(contains(what(dir.path().string()), "this is a folder"));
   test::write_file(dir / "binary", std::string("\x0a\x04name\x00\xff", 8));
   EXPECT_TRUE(contains(what(dir / "binary"), "this is a binary file"));
+  test::write_file(dir / "wide", std::string("\xff\xfen\0a\0", 6));
+  EXPECT_TRUE(contains(what(dir / "wide"), "this is text in UTF-16; save it as UTF-8"));
   test::write_file(dir / "garbage", "\x01\x02\x03\xff{{{{");
   EXPECT_TRUE(contains(what(dir / "garbage"), "garbage:1: "));
   test::write_file(dir / "empty", "");
   EXPECT_TRUE(contains(what(dir / "empty"), "the net has no layers"));
+}
+
+/// A pipe in the place of a file: one that nobody writes is not waited for, one that a shell made is read.
+TEST(ReadText, OfPipes) {
+  const test::TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(contains(error_of([&] { read_net(dir / "pipe"); }).what(), "the net has no layers"));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string text = "name: 'piped'\nlayer { name: 'a' type: 'DummyData' top: 'a' }\n";
+  ASSERT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  close(ends[1]);
+  EXPECT_EQ(read_net("/dev/fd/" + std::to_string(ends[0])).param.name(), "piped");
+  close(ends[0]);
+  EXPECT_TRUE(contains(error_of([] { read_net("/dev/zero"); }).what(), "this is neither a file nor a pipe"));
+}
+
+TEST(ReadText, AByteOrderMarkIsNoCharacter) {
+  const test::TempDir dir;
+  test::write_file(dir / "marked", "\xef\xbb\xbfname: 'marked'\nlayer { name: 'a' type: 'DummyData' top: 'a' }\n");
+  const NetDef net = read_net(dir / "marked");
+  EXPECT_EQ(net.param.name(), "marked");
 }
 
 TEST(ReadText, ProtobufItselfPrintsNothing) {

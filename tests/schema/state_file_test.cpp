@@ -42,6 +42,21 @@ TEST(StateFile, OtherReadersSkipOurFields) {
   EXPECT_EQ(field->number(), 700000);
 }
 
+TEST(StateFile, NumbersBelowZeroAreDamage) {
+  const test::TempDir dir;
+  const auto refused = [&](const auto& change) {
+    caffe::SolverState state = sample_state();
+    change(state);
+    write_state(dir / "s", state);
+    const Error error = error_of([&] { read_state(dir / "s"); });
+    EXPECT_EQ(error.kind(), ErrorKind::kModel);
+    return std::string(error.what());
+  };
+  EXPECT_TRUE(contains(refused([](auto& state) { state.set_iter(-5); }), "iter is -5"));
+  EXPECT_TRUE(contains(refused([](auto& state) { state.set_current_step(-1); }), "current_step is -1"));
+  EXPECT_TRUE(contains(refused([](auto& state) { state.set_iter_last_event(-2); }), "iter_last_event is -2"));
+}
+
 TEST(StateFile, EveryPrefixIsReadOrRefused) {
   const test::TempDir dir;
   const std::string whole = sample_state().SerializeAsString();
@@ -106,6 +121,12 @@ TEST(MeanFile, TakesBothFormsOfShape) {
   EXPECT_TRUE(contains(error.what(), "a mean image has channels, height and width"));
   test::write_file(dir / "mean", test::read_file(dir / "mean").substr(0, 30));
   EXPECT_EQ(error_of([&] { read_mean_file(dir / "mean"); }).kind(), ErrorKind::kData);
+  // What claims gigabytes is not even read: here a file with a hole.
+  test::write_file(dir / "large", "");
+  std::filesystem::resize_file(dir / "large", int64_t{1} << 29);
+  const Error large = error_of([&] { read_mean_file(dir / "large"); });
+  EXPECT_EQ(large.kind(), ErrorKind::kData);
+  EXPECT_TRUE(contains(large.what(), "a mean image of 512 MiB is not read: at most 33554432 values are"));
 }
 
 }  // namespace
