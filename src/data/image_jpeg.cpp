@@ -8,20 +8,27 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
+#include "base/limit.h"
+#include "base/str.h"
 #include "data/image_codec.h"
 #include "robusta/error.h"
 
 namespace robusta {
 namespace {
 
-constexpr int kMostScans = 500;  // a progressive file of a few kilobytes can ask for hours of work
+/// Programs write about ten; a progressive file of a few kilobytes can ask for hours of work.
+int64_t most_scans() {
+  static const int64_t most = limit_from("ROBUSTA_IMAGE_SCANS", 64);
+  return most;
+}
 
 /// What the callbacks need. `manager` comes first: the library hands back a pointer to it.
 struct ErrorState {
   jpeg_error_mgr manager;
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
-  bool cut_off;
+  bool cut_off, too_many_scans;
+  int64_t most_scans;
 };
 
 ErrorState& state_of(j_common_ptr info) { return *reinterpret_cast<ErrorState*>(info->err); }
@@ -41,7 +48,10 @@ void say_nothing(j_common_ptr) {}
 
 void watch_scans(j_common_ptr info) {
   const auto* decoder = reinterpret_cast<j_decompress_ptr>(info);
-  if (decoder->input_scan_number > kMostScans) ERREXIT(info, JERR_BAD_PROGRESSION);
+  ErrorState& state = state_of(info);
+  if (decoder->input_scan_number <= state.most_scans) return;
+  state.too_many_scans = true;
+  std::longjmp(state.escape, 1);
 }
 
 void install(ErrorState& state, j_common_ptr info) {
@@ -58,6 +68,7 @@ class JpegDecoder {
  public:
   explicit JpegDecoder(std::string_view file) : file_(file) {
     install(state_, reinterpret_cast<j_common_ptr>(&info_));
+    state_.most_scans = most_scans();
     progress_.progress_monitor = watch_scans;
   }
   ~JpegDecoder() {
@@ -120,6 +131,10 @@ class JpegDecoder {
   }
 
   [[noreturn]] void fail() const {
+    if (state_.too_many_scans) {
+      throw Error(ErrorKind::kData, str("the JPEG image has more than ", state_.most_scans, " scans"),
+                  "remove it, or set ROBUSTA_IMAGE_SCANS to allow more");
+    }
     const std::string cause =
         state_.cut_off ? "the JPEG image is cut off" : std::string("the JPEG image is damaged: ") + state_.message;
     throw Error(ErrorKind::kData, cause, "remove it, or give the image anew");

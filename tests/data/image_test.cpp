@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <vector>
+
+#include <jpeglib.h>
 
 #include "data/datum.h"
 #include "data/image_codec.h"
@@ -115,6 +119,43 @@ TEST(ImageTest, EnormousClaimsAreRefusedAtOnce) {
   ASSERT_NE(frame, std::string::npos);
   jpeg.replace(frame + 5, 4, "\xff\x00\xff\x00", 4);
   EXPECT_EQ(cause_of(jpeg), "the image claims 65280 x 65280 pixels; at most 134217728 are read");
+}
+
+/// A progressive JPEG of 8 x 8 grey pixels with two scans for each of its 63 coefficients but the first.
+std::string many_scans() {
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* memory = nullptr;
+  unsigned long bytes = 0;
+  jpeg_mem_dest(&info, &memory, &bytes);
+  info.image_width = info.image_height = 8;
+  info.input_components = 1;
+  info.in_color_space = JCS_GRAYSCALE;
+  jpeg_set_defaults(&info);
+  std::vector<jpeg_scan_info> scans{{1, {0}, 0, 0, 0, 0}};
+  for (int k = 1; k < 64; ++k) {
+    scans.push_back({1, {0}, k, k, 0, 1});
+    scans.push_back({1, {0}, k, k, 1, 0});
+  }
+  info.scan_info = scans.data();
+  info.num_scans = static_cast<int>(scans.size());
+  jpeg_start_compress(&info, TRUE);
+  for (JSAMPLE y = 0; y < 8; ++y) {
+    JSAMPLE pixels[8] = {y, 90, 3, 200, 17, 64, y, 255};
+    JSAMPROW row = pixels;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  const std::string file(reinterpret_cast<const char*>(memory), bytes);
+  jpeg_destroy_compress(&info);
+  std::free(memory);
+  return file;
+}
+
+TEST(ImageTest, SmallFilesAskForNoHoursOfWork) {
+  EXPECT_EQ(cause_of(many_scans()), "the JPEG image has more than 64 scans");
 }
 
 TEST(ImageTest, CutFilesAreErrors) {

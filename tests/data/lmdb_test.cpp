@@ -1,6 +1,8 @@
 // Databases that are written and read back, cut off, empty, or none.
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -207,6 +209,35 @@ TEST(LmdbWriterTest, LeavesNothingUnfinished) {
     for (int i = 0; i < 1500; ++i) writer.put(padded(i, 8), "value");
   }
   EXPECT_TRUE(fs::is_empty(dir.path()));
+}
+
+/// What the writer says on a disk of 2 MB; "" where no such disk can be had.
+std::string said_on_a_full_disk(const TempDir& dir) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string disk = dir / "disk";
+    fs::create_directory(disk);
+    const bool there = ::unshare(CLONE_NEWNS) == 0 && ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       ::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=2m") == 0;
+    if (!there) _exit(0);
+    const Error error = error_of([&] {
+      LmdbWriter writer(disk + "/db");
+      const std::string value(10000, 'x');
+      for (int i = 0; i < 5000; ++i) writer.put(padded(i, 8), value);
+      writer.finish();
+    });
+    test::write_file(dir / "said", error.what());
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  return fs::exists(dir / "said") ? test::read_file(dir / "said") : "";
+}
+
+TEST(LmdbWriterTest, AFullDiskIsCalledOne) {
+  TempDir dir;
+  const std::string said = said_on_a_full_disk(dir);
+  if (said.empty()) GTEST_SKIP() << "no file systems can be mounted here";
+  EXPECT_TRUE(said.find("No space left on device; free some space or write elsewhere") != std::string::npos) << said;
 }
 
 TEST(LmdbWriterTest, RefusesAKeyTwiceOrTooLong) {

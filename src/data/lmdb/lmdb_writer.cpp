@@ -4,6 +4,7 @@
 
 #include <lmdb.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <cstring>
@@ -30,6 +31,12 @@ void require_absent(const std::string& folder) {
 std::string without_trailing_slash(std::string folder) {
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   return folder;
+}
+
+bool is_full(const std::string& folder) {
+  constexpr uint64_t kNearlyNothing = 1 << 20;
+  struct statvfs disk = {};
+  return ::statvfs(folder.c_str(), &disk) == 0 && uint64_t{disk.f_bavail} * disk.f_frsize < kNearlyNothing;
 }
 
 }  // namespace
@@ -67,6 +74,8 @@ void LmdbWriter::close() {
 
 void LmdbWriter::require(int status) const {
   if (status == MDB_SUCCESS) return;
+  // LMDB calls a write that the disk took only in part an I/O error.
+  if (status == EIO && is_full(temporary_)) status = ENOSPC;
   const std::string fix = status == ENOSPC || status == EDQUOT ? "free some space or write elsewhere" : "";
   throw Error(ErrorKind::kOutput, str("cannot write the LMDB ", folder_, ": ", mdb_strerror(status)), fix);
 }
