@@ -4,7 +4,9 @@
 #include <exception>
 #include <new>
 
+#include "address_space.h"
 #include "app/commands/commands.h"
+#include "base/standard_streams.h"
 #include "comm/affinity/omp_environment.h"
 #include "robusta/error.h"
 
@@ -18,6 +20,7 @@ int report(const char* what, robusta::ErrorKind kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  robusta::keep_standard_streams();
   robusta::apply_omp_environment(argv);
   try {
     return robusta::run_caffe(argc, argv);

@@ -9,6 +9,7 @@
 #include "app/flags/flag_set.h"
 #include "app/glog_sink.h"
 #include "base/log.h"
+#include "base/standard_streams.h"
 #include "base/version.h"
 #include "robusta/error.h"
 
@@ -32,6 +33,7 @@ inline std::string name_of(const char* program) {
 template <typename Body>
 int run_tool(int argc, char** argv, const std::string& usage, size_t least, size_t most, FlagSet& flags,
              const Body& body) {
+  keep_standard_streams();
   const std::string name = name_of(argv[0]);
   const auto report = [&](const char* what, ErrorKind kind) {
     std::cerr << name << ": " << what << std::endl;

@@ -1,12 +1,18 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
+#include "base/limit.h"
 #include "base/nearest.h"
 #include "base/philox.h"
+#include "base/standard_streams.h"
 #include "base/temporary.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -15,6 +21,46 @@ namespace robusta::test {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// 0: the descriptor is closed.
+ino_t inode_of(int fd) {
+  struct stat status = {};
+  return ::fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
+TEST(Limit, AVariableSetsAnotherOne) {
+  constexpr const char* kVariable = "ROBUSTA_TEST_LIMIT";
+  ::unsetenv(kVariable);
+  EXPECT_EQ(limit_from(kVariable, 7), 7);
+  ::setenv(kVariable, "", 1);
+  EXPECT_EQ(limit_from(kVariable, 7), 7);
+  ::setenv(kVariable, "123456789012", 1);
+  EXPECT_EQ(limit_from(kVariable, 7), 123456789012);
+  for (const char* text : {"0", "-1", "many", "1e9", "5 ", "99999999999999999999"}) {
+    ::setenv(kVariable, text, 1);
+    const Error error = error_of([&] { limit_from(kVariable, 7); });
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage) << text;
+    EXPECT_TRUE(contains(error.what(), kVariable));
+  }
+  ::unsetenv(kVariable);
+}
+
+TEST(StandardStreams, ClosedOnesAreFilledAndOthersStay) {
+  const pid_t child = fork();
+  if (child == 0) {
+    ::close(STDIN_FILENO);
+    ::close(STDERR_FILENO);
+    const ino_t out = inode_of(STDOUT_FILENO);
+    keep_standard_streams();
+    const bool right = inode_of(STDIN_FILENO) == inode_of(STDERR_FILENO) && inode_of(STDIN_FILENO) != 0 &&
+                       inode_of(STDOUT_FILENO) == out;
+    const int next = ::open("/dev/null", O_RDONLY);
+    _exit(right && next > STDERR_FILENO ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
 
 /// The known answers that Random123 publishes with the generator.
 TEST(Philox, GivesTheKnownAnswers) {

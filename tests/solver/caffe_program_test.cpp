@@ -212,6 +212,58 @@ TEST_F(CaffeProgram, WritesOneJsonObjectPerEvent) {
                         {"start", 1}, {"train", 3}, {"test", 3}, {"snapshot", 2}, {"final", 1}, {"end", 1}}));
 }
 
+/// A program that is started with stderr closed gives its number to the next file that it opens.
+TEST_F(CaffeProgram, AClosedStderrIsNotTheJsonFile) {
+  const std::string command = "cd " + folder_.path().string() + " && " + tools_dir() +
+                              "/caffe train -solver solver.prototxt -log_json events.json > /dev/null 2>&-";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::istringstream events(read_file(path("events.json")));
+  int lines = 0;
+  for (std::string line; std::getline(events, line); ++lines) EXPECT_TRUE(line.starts_with("{\"event\"")) << line;
+  EXPECT_GT(lines, 5);
+}
+
+TEST_F(CaffeProgram, AFullDiskUnderTheJsonFileIsTold) {
+  const Finished done = run({"train", kSolver, "-log_json=/dev/full"});
+  EXPECT_EQ(done.code, 7) << done.log;
+  EXPECT_EQ(count_of(done.log, "/dev/full: "), 1u) << done.log;
+  EXPECT_TRUE(has(done.log, "No space left on device")) << done.log;
+  EXPECT_TRUE(has(done.log, "caffe: error: the work is done, but events could not be written to /dev/full"))
+      << done.log;
+  EXPECT_TRUE(fs::exists(path("toy_iter_6.solverstate")));
+}
+
+/// `caffe train ... 2>&1 | head -1`: who reads the log goes, the training stays.
+TEST_F(CaffeProgram, ALogThatNobodyReadsEndsNothing) {
+  const std::string command = "cd " + folder_.path().string() + " && bash -c '" + tools_dir() +
+                              "/caffe train -solver solver.prototxt 2>&1 | true; exit ${PIPESTATUS[0]}'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_TRUE(fs::exists(path("toy_iter_6.solverstate")));
+}
+
+/// Libraries loop for ever or crash where they get no memory: with every limit the program says so, or serves.
+TEST_F(CaffeProgram, LittleAddressSpaceIsAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take terabytes of addresses";
+#endif
+  for (const char* kilobytes : {"250000", "300000", "400000", "500000", "600000"}) {
+    const std::string command = "cd " + folder_.path().string() + " && ulimit -v " + kilobytes + " && timeout 60 " +
+                                tools_dir() + "/caffe train -solver solver.prototxt > out.txt 2> log.txt";
+    const int status = std::system(command.c_str());
+    ASSERT_TRUE(WIFEXITED(status));
+    const int code = WEXITSTATUS(status);
+    EXPECT_TRUE(code == 0 || code == 5) << kilobytes << " KB: code " << code << '\n' << read_file(path("log.txt"));
+    EXPECT_EQ(code == 5, has(read_file(path("log.txt")), "caffe: error: ")) << kilobytes;
+  }
+}
+
+TEST_F(CaffeProgram, ANumberThatIsNoneIsRefused) {
+  solver("max_iter: 6 clip_gradients: nan");
+  const Finished done = run({"train", kSolver});
+  EXPECT_EQ(done.code, 2) << done.log;
+  EXPECT_TRUE(matches(done.log, "caffe: error: solver\\.prototxt:\\d+: clip_gradients is nan")) << done.log;
+}
+
 TEST_F(CaffeProgram, ShowsAProgressLineOnATerminal) {
   solver("max_iter: 3000 display: 500");
   CaffeProcess process(folder_.path(), {"train", "-solver", "solver.prototxt"}, true);
@@ -259,6 +311,21 @@ TEST_F(Signals, IntTermAndUsr1SnapshotAndStop) {
   }
 }
 
+/// Before training nothing would be lost, and the set-up may take minutes or hang.
+TEST_F(Signals, TheSetUpEndsAtOnce) {
+  const std::string large =
+      "layer { name: 'large' type: 'InnerProduct' bottom: 'data' top: 'large' inner_product_param { num_output: "
+      "10000000 weight_filler { type: 'gaussian' std: 1 } } }\nlayer { name: 'end' type: 'Silence' bottom: 'large' }\n";
+  write_file(path("net.prototxt"), read_file(path("net.prototxt")) + large);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    CaffeProcess process(folder_.path(), {"train", kSolver, "-sighup_effect=stop"});
+    ASSERT_TRUE(process.wait_for("Creating training net"));
+    process.signal(number);
+    EXPECT_EQ(process.wait(), 128 + number) << process.log();
+    EXPECT_FALSE(has(process.log(), "Starting Optimization")) << "the set-up was over too early for this test";
+  }
+}
+
 TEST_F(Signals, HupSnapshotsAndGoesOn) {
   auto process = start();
   process->signal(SIGHUP);
@@ -266,6 +333,25 @@ TEST_F(Signals, HupSnapshotsAndGoesOn) {
   process->signal(SIGINT);
   EXPECT_EQ(process->wait(), 0);
   EXPECT_EQ(states(), 2);
+}
+
+TEST_F(Signals, TwoTrainingsDoNotShareAPrefix) {
+  auto first = start();
+  const Finished second = run({"train", kSolver});
+  EXPECT_EQ(second.code, 7);
+  EXPECT_TRUE(matches(second.log,
+                      "caffe: error: another training \\(process \\d+ on .*\\) writes snapshots with the "
+                      "prefix toy; give this one a snapshot_prefix of its own"))
+      << second.log;
+  EXPECT_EQ(run({"check", kSolver}).code, 7);
+  EXPECT_EQ(run({"time", kSolver, "-iterations=1"}).code, 0);
+  first->signal(SIGKILL);
+  EXPECT_EQ(first->wait(), 128 + SIGKILL);
+  EXPECT_TRUE(fs::exists(path("toy.lock")));
+  auto third = start();
+  third->signal(SIGINT);
+  EXPECT_EQ(third->wait(), 0);
+  EXPECT_FALSE(fs::exists(path("toy.lock")));
 }
 
 TEST_F(Signals, EffectsCanBeChosen) {

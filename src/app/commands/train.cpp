@@ -26,6 +26,7 @@ int train(const Options& options, const TrainingRun& run) {
   std::optional<SignalWatch> signals;  // of several learners in this process one looks for them
   if (ranks.root() || !ranks.in_threads()) signals.emplace(setup.sigint(), setup.sighup());
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
+  ::signal(SIGPIPE, SIG_IGN);  // who reads the log may leave: training goes on without
   setup.read_definition();
   setup.open_device();
   warn_of_hosts(ranks);
@@ -34,10 +35,14 @@ int train(const Options& options, const TrainingRun& run) {
   if (ranks.root()) setup.solver_options().progress = &progress.emplace();
   if (signals) setup.solver_options().poll = [&] { return signals->poll(); };
   const std::unique_ptr<Solver> solver = setup.build_solver();
+  if (signals) signals->training_begins();
   LOG_INFO << "Starting Optimization";
   const TrainingResult result = solver->solve();
   LOG_INFO << "Optimization Done.";
-  ranks.root_only([&] { refuse_lost_snapshots(result); });
+  ranks.root_only([&] {
+    refuse_lost_snapshots(result);
+    run.json.require_whole();
+  });
   return 0;
 }
 

@@ -22,9 +22,18 @@ constexpr int kKilledBySigint = 128 + SIGINT;
 volatile sig_atomic_t g_snapshot = 0;
 volatile sig_atomic_t g_stop = 0;
 volatile sig_atomic_t g_last_signal = 0;
+volatile sig_atomic_t g_has_begun = 0;
 volatile sig_atomic_t g_effects[kSignals.size()];
 
 struct sigaction g_before[kSignals.size()];
+
+/// As if there were no handler, once this one has returned.
+void leave(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  raise(signal);
+}
 
 void handle(int signal) {
   for (size_t i = 0; i < kSignals.size(); ++i) {
@@ -33,6 +42,7 @@ void handle(int signal) {
     if (effect == Request::kNone) return;
     if (effect == Request::kSnapshot) g_snapshot = 1;
     if (effect == Request::kStop) {
+      if (!g_has_begun && signal != SIGUSR1) return leave(signal);
       if (signal == SIGINT && g_stop) _exit(kKilledBySigint);
       g_stop = 1;
     }
@@ -54,6 +64,7 @@ SignalWatch::SignalWatch(Request sigint, Request sighup) {
   g_snapshot = 0;
   g_stop = 0;
   g_last_signal = 0;
+  g_has_begun = 0;
   const std::array effects = {sigint, sighup, Request::kStop, Request::kStop};
   for (size_t i = 0; i < kSignals.size(); ++i) {
     g_effects[i] = static_cast<sig_atomic_t>(effects[i]);
@@ -69,6 +80,8 @@ SignalWatch::SignalWatch(Request sigint, Request sighup) {
 SignalWatch::~SignalWatch() {
   for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &g_before[i], nullptr);
 }
+
+void SignalWatch::training_begins() { g_has_begun = 1; }
 
 Request SignalWatch::poll() {
   const Request request = g_stop ? Request::kStop : g_snapshot ? Request::kSnapshot : Request::kNone;

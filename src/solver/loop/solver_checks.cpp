@@ -1,6 +1,9 @@
 // Numbers that make no training, and fields of forks that would change it and are not in this build.
 #include "solver/loop/solver_checks.h"
 
+#include <cmath>
+#include <vector>
+
 #include "base/log.h"
 #include "base/str.h"
 #include "schema/known_names.h"
@@ -13,6 +16,23 @@ void require(bool holds, const SolverDef& solver, const char* field, int value, 
   if (!holds) throw Error(ErrorKind::kConfig, str(field, " is ", value), fix).at(solver.where(field));
 }
 
+/// Comparisons with what is no number are false: it would switch clipping off, or let every rate pass.
+void refuse_nan(const SolverDef& solver) {
+  const google::protobuf::Reflection& reflection = *solver.param.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(solver.param, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_FLOAT) continue;
+    const int count = field->is_repeated() ? reflection.FieldSize(solver.param, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const float value = field->is_repeated() ? reflection.GetRepeatedFloat(solver.param, field, i)
+                                               : reflection.GetFloat(solver.param, field);
+      if (!std::isnan(value)) continue;
+      throw Error(ErrorKind::kConfig, field->name() + " is nan", "give a number").at(solver.where(field->name()));
+    }
+  }
+}
+
 void refuse_unsupported(const SolverDef& solver, const char* field, bool used, const char* whose) {
   if (used) throw not_in_this_build(field, whose, "remove it").at(solver.where(field));
 }
@@ -21,6 +41,7 @@ void refuse_unsupported(const SolverDef& solver, const char* field, bool used, c
 
 void check_solver(const SolverDef& solver) {
   const caffe::SolverParameter& p = solver.param;
+  refuse_nan(solver);
   require(p.iter_size() > 0, solver, "iter_size", p.iter_size(), "give 1 or more");
   require(p.average_loss() > 0, solver, "average_loss", p.average_loss(), "give 1 or more");
   require(p.max_iter() >= 0, solver, "max_iter", p.max_iter(), "give the number of iterations");

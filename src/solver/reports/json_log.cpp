@@ -96,7 +96,14 @@ void JsonLog::write(std::string_view event, const JsonObject& members) {
     LOG_ERROR << path_ << ": " << error.what() << "; no further events are written";
     ::close(fd_);
     fd_ = -1;
+    failed_ = true;
   }
+}
+
+void JsonLog::require_whole() const {
+  if (!failed_) return;
+  throw Error(ErrorKind::kOutput, "the work is done, but events could not be written to " + path_,
+              "see the log; free some space or write elsewhere");
 }
 
 }  // namespace robusta

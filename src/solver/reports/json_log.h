@@ -36,11 +36,15 @@ class JsonLog {
   JsonLog(const JsonLog&) = delete;
   JsonLog& operator=(const JsonLog&) = delete;
 
-  /// Writes {"event": event, "time": now, members...}. A failing write is logged once and otherwise ignored.
+  /// Writes {"event": event, "time": now, members...}. After a write that failed, which is logged, nothing
+  /// more is written.
   void write(std::string_view event, const JsonObject& members);
+  /// Throws Error{kOutput} when events were lost: for the end of what they tell of.
+  void require_whole() const;
 
  private:
   int fd_ = -1;
+  bool failed_ = false;
   std::string path_;
 };
 

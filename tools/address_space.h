@@ -1,0 +1,32 @@
+/// Ends the program in words where `ulimit -v` leaves too little address space to begin with: OpenBLAS tries for ever
+/// to get its buffers when it is loaded, and oneDNN crashes where it gets no memory for code.
+///
+/// To be included by the file with main(). Runs before the constructors of all shared libraries.
+#pragma once
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "robusta/error.h"
+
+namespace robusta {
+
+/// Nothing is initialised yet, a sanitizer's own memory neither: plain system calls alone.
+__attribute__((no_sanitize("address", "thread", "undefined"))) inline void require_address_space(int, char**, char**) {
+  constexpr size_t kLeast = size_t{256} << 20;
+  void* const probe = ::mmap(nullptr, kLeast, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe != MAP_FAILED) {
+    ::munmap(probe, kLeast);
+    return;
+  }
+  constexpr char kText[] =
+      "caffe: error: less than 256 MiB of address space are left to start with; raise `ulimit -v`\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+  _exit(static_cast<int>(ErrorKind::kMemory));
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*address_space_check)(int, char**,
+                                                                                    char**) = require_address_space;
+
+}  // namespace robusta
