@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "comm/arrivals.h"
 #include "comm/thread_ranks.h"
 #include "comm/world.h"
 #include "robusta/error.h"
@@ -57,6 +58,7 @@ void check_channel(Communicator& comm, Traffic traffic) {
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
   constexpr int kTransfers = 6;
   const auto channel = comm.open_channel(2 * kTransfers, traffic);
+  const uint64_t before = arrivals();
   std::vector<std::vector<uint8_t>> out, in;
   for (int i = 0; i < kTransfers; ++i) {
     out.push_back(bytes_of(comm.rank() + i, 1000u * static_cast<unsigned>(i)));
@@ -70,6 +72,7 @@ void check_channel(Communicator& comm, Traffic traffic) {
   }
   for (int slot = 0; slot < 2 * kTransfers; ++slot) channel->wait(slot);
   channel->wait(0);  // nothing is under way any more
+  EXPECT_GE(arrivals() - before, uint64_t{kTransfers}) << "signs of life for the watch";
   for (int i = 0; i < kTransfers; ++i) {
     EXPECT_EQ(in[static_cast<size_t>(i)], bytes_of(last + i, 1000u * static_cast<unsigned>(i)));
   }

@@ -198,6 +198,35 @@ TEST(WatchStateTest, AStalledThreadIsNamedNotThoseThatWaitForIt) {
   }
 }
 
+/// For `seconds` all threads of the ranks have no processor for `share` of the time.
+void starve(SimJob& job, double seconds, double share) {
+  for (const double end = job.now + seconds; job.now < end;) {
+    for (auto& node : job.nodes) node.sample.starved += share;
+    job.run(1);
+  }
+}
+
+TEST(WatchStateTest, WhoHasNoProcessorIsNotAccused) {
+  SimJob job(13, 3);
+  job.run(5);
+  stall(job, 7);
+  starve(job, 200, 0.9);
+  for (const auto& node : job.nodes) EXPECT_TRUE(job.lives(node)) << node.rank;
+  job.nodes[7].moves = true;
+  job.run(400);
+  for (const auto& node : job.nodes) EXPECT_TRUE(job.lives(node)) << node.rank;
+}
+
+TEST(WatchStateTest, WhoHangsAmongTheStarvedIsFoundInTheEnd) {
+  SimJob job(13, 3);
+  job.run(5);
+  const double since = job.now;
+  stall(job, 7);
+  starve(job, 320, 1);
+  expect_ended(job, since, 5 * 60 + 5, Fault::kStalled, 7);
+  EXPECT_NEAR(job.nodes[0].state.verdict()->last.starved, 4 * 60, 1);
+}
+
 TEST(WatchStateTest, WaitingForASlowRankIsNoFault) {
   SimJob job(13, 3);
   stall(job, 7);

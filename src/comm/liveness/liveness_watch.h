@@ -6,6 +6,8 @@
 ///   * its process is gone: at once
 ///   * it is stopped, cut off, or its host is down: after `timeout_s` of silence; a cut that heals before is forgiven
 ///   * its thread computes, or is in a long step, without a sign of progress: after `timeout_s`, or the step's limit
+///     (a message that arrives is progress; time in which its threads had no processor counts for nobody, up to four
+///     times the timeout)
 ///   * all ranks wait for each other: `timeout_s` and a few beats after the last of them moved
 ///   * it ended by an error of its own and said so (announce_end): at once, and all end with the code of that error
 /// Every process that can then runs on_failure and ends by _exit within five seconds, whatever its other threads

@@ -22,7 +22,7 @@ bool is_time(double seconds) { return !std::isnan(seconds); }
 bool is_sane(const Status& status, int ranks) {
   const auto activity = static_cast<int32_t>(status.activity);
   return is_rank(status.rank, ranks) && activity >= 0 && activity <= static_cast<int32_t>(Activity::kFinished) &&
-         is_time(status.age) && ends(status.doing);
+         is_time(status.age) && is_time(status.starved) && ends(status.doing);
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ struct Status {
   RankId rank;
   Activity activity = Activity::kPausing;
   int64_t iteration = -1;  ///< -1: before the first
-  double age = 0;          ///< seconds since the training thread last moved
+  double age = 0;          ///< seconds since the training thread last moved, without those of `starved`
+  double starved = 0;      ///< of that time, in which it had no processor
   char doing[kDoingBytes] = {};
 };
 

@@ -124,6 +124,10 @@ std::string report(const Verdict& verdict, const Roster& roster) {
   text += str("  last known  ", doing(verdict.last), "\n");
   text += str("  last sign   ", wall_time(verdict.last_sign), ", ", seconds(verdict.quiet), " before this report\n");
   text += str("  its host    ", host, " has ", ranks_of_host(roster, host), "\n");
+  if (verdict.last.starved >= 1) {
+    text += str("  overload    before, its threads waited ", seconds(verdict.last.starved),
+                " for a processor: more runs there than it has processors\n");
+  }
   text += str("  found by    ", name(roster, verdict.judge), "\n");
   if (verdict.alone) {
     text +=

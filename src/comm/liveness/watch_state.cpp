@@ -80,8 +80,21 @@ void WatchState::hear_end(RankId peer, double now) {
 }
 
 void WatchState::sample(const Sample& sample, double now) {
-  if (sample.moves != own_.moves) moved_at_ = now;
+  if (sample.moves != own_.moves) {
+    moved_at_ = now;
+    forgiven_ = 0;
+  } else {
+    forgive_starvation(sample.starved - own_.starved, now);
+  }
   own_ = sample;
+}
+
+void WatchState::forgive_starvation(double starved, double now) {
+  constexpr double kMostTimeouts = 4;
+  const double room = std::min(kMostTimeouts * timing_.timeout - forgiven_, now - moved_at_);
+  const double granted = std::clamp(starved, 0.0, std::max(room, 0.0));
+  moved_at_ += granted;
+  forgiven_ += granted;
 }
 
 void WatchState::announce(int code, const std::string& text, double now) {
@@ -215,6 +228,7 @@ Status WatchState::own_status(double now) const {
   status.activity = finished_ ? Activity::kFinished : own_.activity;
   status.iteration = own_.iteration;
   status.age = now - moved_at_;
+  status.starved = forgiven_;
   std::memcpy(status.doing, own_.doing, kDoingBytes);
   return status;
 }

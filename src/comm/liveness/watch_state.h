@@ -30,7 +30,8 @@ struct Sample {
   uint64_t moves = 0;  ///< counts whatever the thread publishes
   int64_t iteration = -1;
   Activity activity = Activity::kPausing;
-  double limit = 0;  ///< of kPausing, in seconds
+  double limit = 0;    ///< of kPausing, in seconds
+  double starved = 0;  ///< seconds that the process waited for a processor (starvation.h), since any moment
   char doing[kDoingBytes] = {};
 };
 
@@ -89,6 +90,9 @@ class WatchState {
     bool ended = false;
   };
 
+  /// Time without a processor is not counted as standing still, up to a multiple of the timeout: a thread that hangs
+  /// beside others that are starved is found all the same.
+  void forgive_starvation(double starved, double now);
   void note_heard(Link& link, double now);
   void forgive_gap(double now);
   void judge_neighbours(double now);
@@ -114,6 +118,7 @@ class WatchState {
   std::vector<Outgoing> outgoing_;
   std::optional<Verdict> verdict_;
   Sample own_;
+  double forgiven_ = 0;  ///< for starvation, since the thread last moved
   double moved_at_ = 0, last_tick_ = 0, next_beat_ = 0, ends_at_ = 0;
   bool started_ = false, finished_ = false, subtree_told_ = false, done_ = false, ceased_ = false;
 };

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "comm/arrivals.h"
 #include "robusta/error.h"
 
 namespace robusta::liveness {
@@ -182,6 +183,11 @@ double WatchThread::seconds_to_wait(double now) const {
 void WatchThread::look(double now) {
   mesh_->receive(*state_, now);
   board.read(sample_);
+  sample_.moves += arrivals().load(std::memory_order_relaxed);
+  if (now >= starvation_read_at_ + timing_.beat) {
+    sample_.starved = starvation_.seconds();
+    starvation_read_at_ = now;
+  }
   state_->sample(sample_, now);
   state_->tick(now);
   mesh_->send(*state_);

@@ -13,6 +13,7 @@
 #include "comm/liveness/ending.h"
 #include "comm/liveness/failure.h"
 #include "comm/liveness/mesh.h"
+#include "comm/liveness/starvation.h"
 
 namespace robusta::liveness {
 
@@ -56,6 +57,8 @@ class WatchThread {
   double phase_since_ = 0;
   bool stop_ = false, announced_ = false, agreed_ = false;
   Sample sample_;
+  Starvation starvation_;
+  double starvation_read_at_ = 0;
   std::optional<LastWords> last_words_;
   std::thread thread_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "comm/arrivals.h"
 #include "comm/patience.h"
 
 namespace robusta {
@@ -56,6 +57,7 @@ void MpiChannel::wait(int slot) {
     check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
     if (done) break;
   }
+  if (!requests.empty()) arrivals().fetch_add(1, std::memory_order_relaxed);
   requests.clear();
 }
 

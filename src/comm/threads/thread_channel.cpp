@@ -4,6 +4,8 @@
 
 #include <cassert>
 
+#include "comm/arrivals.h"
+
 namespace robusta {
 
 ThreadChannel::ThreadChannel(std::shared_ptr<ThreadGroup> group, int rank, int slots)
@@ -51,6 +53,7 @@ void ThreadChannel::progress(std::unique_lock<std::mutex>& lock) {
   while (Slot* slot = ready()) {
     group_->take(lock, slot->peer, rank_, slot->into, slot->bytes);
     slot->kind = Slot::kIdle;
+    arrivals().fetch_add(1, std::memory_order_relaxed);
   }
 }
 
