@@ -3,12 +3,14 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
 from . import ddl_args, ddl_plan, job, remote
 from .errors import Code, LaunchError
+from .last_words import LastWords
 from .topology import show
 from .true_mpirun import find_launcher
 
@@ -65,7 +67,8 @@ class Supervisor:
         self.grace, self.exit_file = grace, exit_file
         self.asked, self.deadline, self.ended_by_us = 0, None, False
         self.child = None
-        job.start(words, self.handle, env=env)
+        job.start(words, self.handle, env=env, stderr=subprocess.PIPE, bufsize=0)
+        self.last_words = LastWords(self.child.stderr)
 
     def handle(self, child):
         self.child = child
@@ -200,8 +203,14 @@ class Run:
     def supervise(self, words):
         supervisor = Supervisor(words, self.env, self.options.grace, self.exit_file)
         status = supervisor.wait()
+        supervisor.last_words.finish()
         code, why = read_end(self.exit_file)
         self.say(f"mpirun returned {status}, the ranks left {code}")
+        known_better = supervisor.last_words.verdict(code) if status else None
+        if known_better:
+            self.say(f"the job ended with exit code {known_better[0]}, by {known_better[1]}; go on from the last "
+                     "snapshot with -snapshot auto", always=True)
+            return known_better[0]
         if code is not None:
             self.say(f"the job ended with exit code {code}, by {why}", always=True)
             return code

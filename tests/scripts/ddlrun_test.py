@@ -219,6 +219,32 @@ class Supervising(Case):
         _, _, err = self.run_it(*self.WORDS, "caffe")
         self.assertIn("the job ended with exit code 8, by rank 5: rank 2 is silent\n", err)
 
+    def test_a_host_that_mpirun_lost_is_named(self):
+        lost = ("printf 'ORTE has lost communication with a remote daemon.\\n\\n  HNP daemon   : [[9,0],0] on node h1\\n"
+                "  Remote daemon: [[9,0],1] on node h2\\n\\nThis is usually due to' >&2; ")
+        for text in ("exit 205", "echo 8 0 rank 0 has died > $exit_file; exit 137"):
+            self.mpirun_does(lost + text + "\n")
+            code, _, err = self.run_it(*self.WORDS, "caffe")
+            self.assertEqual(code, 8, text)
+            self.assertIn("by its launcher, which lost host h2", err)
+            self.assertIn("This is usually due to", err)
+        self.mpirun_does(lost + "echo 6 3 the loss is not finite > $exit_file; exit 1\n")
+        self.assertEqual(self.run_it(*self.WORDS, "caffe")[0], 6, "an error of the ranks themselves came first")
+
+    def test_a_rank_that_was_killed_before_the_watch_is_named(self):
+        self.mpirun_does("echo 'mpirun noticed that process rank 3 with PID 4711 on node h2 exited on signal 9 (Killed).'"
+                         " >&2; exit 137\n")
+        code, _, err = self.run_it(*self.WORDS, "caffe")
+        self.assertEqual(code, 8)
+        self.assertIn("rank 3 on h2 (pid 4711), killed by SIGKILL", err)
+
+    def test_stderr_passes_whole(self):
+        self.mpirun_does("for i in $(seq 20000); do echo line $i of a long log; done >&2; sleep 60 > /dev/null & exit 0\n")
+        code, _, err = self.run_it(*self.WORDS, "caffe")
+        self.assertEqual(code, 0)
+        self.assertEqual([line for line in err.split("\n") if line.startswith("line")],
+                         [f"line {i} of a long log" for i in range(1, 20001)])
+
     def test_log_is_kept_after_a_failure_only(self):
         self.mpirun_does("exit 0\n")
         self.run_it(*self.WORDS, "caffe")

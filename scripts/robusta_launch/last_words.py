@@ -1,0 +1,68 @@
+"""What mpirun says on stderr when a job ends: passed on as it comes, and kept where it names who is at fault.
+
+The ranks cannot tell: where Open MPI loses a host it ends all ranks itself, and to each other they have died. A rank
+that is killed before the ranks watch each other is seen by mpirun alone. The messages are those of Open MPI 4 and 5.
+"""
+
+import os
+import re
+import signal
+import threading
+
+from .errors import Code
+
+# Messages are a few lines long; more of the output is not kept.
+KEPT = 8192
+LOST_HOST = re.compile(r"(?:ORTE|PRTE|PRRTE) has lost communication with a remote daemon"
+                       r".*?Remote daemon\s*:.*? on node (\S+)", re.DOTALL)
+KILLED = re.compile(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on\s+signal (\d+)")
+
+
+class LastWords:
+    """Copies `source`, a pipe, to the descriptor `target` in a thread of its own."""
+
+    def __init__(self, source, target=2):
+        self.source, self.target, self.text = source, target, ""
+        self.lost_host, self.killed = None, None
+        self.thread = threading.Thread(target=self.copy, daemon=True)
+        self.thread.start()
+
+    def copy(self):
+        while data := os.read(self.source.fileno(), 65536):
+            self.look(data.decode(errors="replace"))
+            try:
+                while data:
+                    data = data[os.write(self.target, data):]
+            except OSError:
+                continue  # nobody reads ours; mpirun has to be read all the same
+
+    def look(self, text):
+        self.text += text
+        found = LOST_HOST.search(self.text)
+        if found and self.lost_host is None:
+            self.lost_host = found[1]
+        found = KILLED.search(self.text)
+        if found and self.killed is None:
+            self.killed = found.groups()
+        self.text = self.text[-KEPT:]
+
+    def finish(self):
+        """Waits for what is still on its way; what mpirun left behind may hold the pipe open for ever."""
+        self.thread.join(1)
+
+    def verdict(self, code):
+        """(exit code, why) by mpirun's words, given the code that the ranks left or None; None where it has none."""
+        if self.lost_host and code in (None, Code.COMMUNICATION):
+            return Code.COMMUNICATION, f"its launcher, which lost host {self.lost_host}: mpirun then ends all ranks"
+        if self.killed and code is None:
+            rank, pid, host, number = self.killed
+            return Code.COMMUNICATION, (f"the death of rank {rank} on {host} (pid {pid}), killed by {name_of(number)} "
+                                        "before the ranks watched each other")
+        return None
+
+
+def name_of(number):
+    try:
+        return signal.Signals(int(number)).name
+    except ValueError:
+        return f"signal {number}"
