@@ -21,7 +21,7 @@ from robusta_launch.errors import Code, LaunchError, run
 from robusta_launch.names import Names
 from robusta_launch.rankfile import parse_rankfile
 from robusta_launch.slots import Shape, is_here, shape_here
-from robusta_launch.words import counted
+from robusta_launch.words import counted, number
 
 # Equal faults beyond this number are counted only.
 SHOWN_PER_KIND = 12
@@ -35,7 +35,10 @@ class Parser(argparse.ArgumentParser):
 def count(text):
     if not re.fullmatch("[1-9][0-9]*", text):
         raise argparse.ArgumentTypeError(f'"{text}" is no number above 0')
-    return int(text)
+    try:
+        return number(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def arguments():

@@ -8,12 +8,12 @@ those. Hosts in that order: all of the first group, then the second. Names must 
 """
 
 import argparse
-import re
 import sys
 
 from robusta_launch.errors import Code, LaunchError, run
 from robusta_launch.rankfile import DEFAULT_CORES, DEFAULT_SOCKETS, write_rankfile
 from robusta_launch.topology import parse_dims
+from robusta_launch.words import number
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,9 +22,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def count(text):
-    if not re.fullmatch("[0-9]+", text):
-        raise argparse.ArgumentTypeError(f'"{text}" is no number')
-    return int(text)
+    try:
+        return number(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def main():

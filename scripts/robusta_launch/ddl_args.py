@@ -5,6 +5,7 @@ import re
 
 from .errors import LaunchError
 from .topology import parse_dims
+from .words import number
 
 # Words that follow each option.
 ARITY = {"m": 1, "mode": 1, "ddlarg": 1, "ddloption": 1, "no_ddloptions": 0, "rf": 1, "rankfile": 1, "H": 1,
@@ -31,7 +32,10 @@ class Options:
 def count(name, text):
     if not re.fullmatch("[1-9][0-9]*", text):
         raise LaunchError(f'-{name} wants a whole number from 1 on, not "{text}"', "")
-    return int(text)
+    try:
+        return number(text)
+    except ValueError as error:
+        raise LaunchError(f"-{name}: {error}", "") from None
 
 
 def parse_mode(text):
@@ -75,7 +79,7 @@ def take(options, name, value):
     elif name == "grace":
         if not re.fullmatch("[0-9]+", value):
             raise LaunchError(f'-grace wants seconds, not "{value}"', "")
-        options.grace = int(value)
+        options.grace = count(name, value) if value.strip("0") else 0
     else:
         setattr(options, name, value)
     if name == "mode":

@@ -9,6 +9,10 @@ import os
 import re
 
 from .errors import Code, LaunchError
+from .words import MOST, number
+
+# Digits of a number in a host's name.
+LONGEST_NUMBER = 18
 
 Host = collections.namedtuple("Host", "name slots")
 
@@ -45,6 +49,20 @@ def check_name(name, where):
     return name
 
 
+def ranks_in(text, where):
+    """The number of ranks that digits stand for."""
+    try:
+        return number(text)
+    except ValueError as error:
+        raise LaunchError(f"{where}: {error}", "write host:4, say", Code.CONFIG) from None
+
+
+def check_total(total, what, text):
+    """Throws for more than can be meant."""
+    if total > MOST:
+        raise LaunchError(f'"{text[:60]}" are more than {MOST} {what}', "name the hosts with -H", Code.CONFIG)
+
+
 def add_up(entries):
     """[Host] of (name, slots or None) pairs: slots of a name that stands several times add up, None counting as one."""
     if all(slots is None for _, slots in entries):
@@ -62,7 +80,7 @@ def parse_list(text, where="host list"):
         name, colon, count = part.strip(" \t").partition(":")
         if colon and not re.fullmatch("[1-9][0-9]*", count):
             raise LaunchError(f'{where}: "{part}" has no number of ranks behind the colon', "write host:4, say")
-        entries.append((check_name(name, where), int(count) if colon else None))
+        entries.append((check_name(name, where), ranks_in(count, where) if colon else None))
     return HostList(where, add_up(entries))
 
 
@@ -87,7 +105,7 @@ def parse_file(path):
                 slots = value
         if slots is not None and not re.fullmatch("[1-9][0-9]*", slots):
             raise LaunchError(f'{where}: "{slots}" is no number of ranks', "write host slots=4, say", Code.CONFIG)
-        entries.append((check_name(name, where), None if slots is None else int(slots)))
+        entries.append((check_name(name, where), None if slots is None else ranks_in(slots, where)))
     if not entries:
         raise LaunchError(f"host file {path} names no host", "write one host name per line", Code.CONFIG)
     return HostList(path, add_up(entries), path)
@@ -107,7 +125,9 @@ def expand_slurm(text):
         for literal, ranges in re.findall(r"([^\[]*)(?:\[([^\]]*)\])?", part):
             grown = [head + literal for head in grown]
             if ranges:
-                grown = [head + number for head in grown for number in expand_ranges(ranges, text)]
+                tails = expand_ranges(ranges, text)
+                check_total(len(names) + len(grown) * len(tails), "hosts", text)
+                grown = [head + tail for head in grown for tail in tails]
         names += grown
     return [check_name(name, "Slurm's node list") for name in names]
 
@@ -120,7 +140,10 @@ def expand_ranges(text, whole):
         if not found:
             raise LaunchError(f'"{piece}" in the node list "{whole}" is no range', "", Code.CONFIG)
         low, high = found[1], found[2] or found[1]
-        result += [str(number).zfill(len(low)) for number in range(int(low), int(high) + 1)]
+        if max(len(low), len(high)) > LONGEST_NUMBER:
+            raise LaunchError(f'"{piece[:60]}" in a node list is no range', "", Code.CONFIG)
+        check_total(len(result) + int(high) - int(low) + 1, "hosts", piece)
+        result += [str(at).zfill(len(low)) for at in range(int(low), int(high) + 1)]
     return result
 
 
@@ -131,7 +154,9 @@ def expand_counts(text):
         found = re.fullmatch(r"([0-9]+)(?:\(x([0-9]+)\))?", piece.strip())
         if not found:
             raise LaunchError(f'"{piece}" in "{text}" is no number of tasks', "", Code.CONFIG)
-        result += [int(found[1])] * int(found[2] or 1)
+        times = ranks_in(found[2] or "1", text)
+        check_total(len(result) + times, "tasks", text)
+        result += [ranks_in(found[1], text)] * times
     return result
 
 
@@ -154,7 +179,7 @@ def from_lsf(env):
         if len(words) % 2 or not all(word.isdigit() for word in words[1::2]):
             raise LaunchError(f'LSB_MCPU_HOSTS is "{env["LSB_MCPU_HOSTS"]}", which is no list of hosts and numbers',
                               "name the hosts with -H", Code.CONFIG)
-        hosts = [Host(check_name(n, "LSB_MCPU_HOSTS"), int(c)) for n, c in zip(words[::2], words[1::2])]
+        hosts = [Host(check_name(n, "LSB_MCPU_HOSTS"), ranks_in(c, "LSB_MCPU_HOSTS")) for n, c in zip(words[::2], words[1::2])]
     # On systems like Summit the first entry is the node that runs the script, not one to compute on.
     counts = [host.slots or 1 for host in hosts]
     if len(hosts) > 1 and counts[0] == 1 and min(counts[1:]) > 1:
@@ -185,8 +210,10 @@ def place(hosts, ranks=None, per_host=None):
     nothing says how many a host takes, the ranks are spread in equal blocks. Without `ranks`: one round.
     """
     said = any(host.slots for host in hosts)
+    check_total(ranks or len(hosts) * (per_host or 1), "ranks", str(ranks or per_host))
     if ranks is None:
         ranks = sum(per_host or host.slots or 1 for host in hosts)
+    check_total(ranks, "ranks", str(ranks))
     even = -(-ranks // len(hosts))
     rounds = [host.name for host in hosts for _ in range(per_host or (host.slots or 1 if said else even))]
     return [rounds[rank % len(rounds)] for rank in range(ranks)]

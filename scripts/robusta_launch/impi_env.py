@@ -1,6 +1,6 @@
 """I_MPI_* variables: those that mean something to Open MPI become its options, the others are named."""
 
-from .words import check_interface
+from .words import check_interface, is_number
 
 # I_MPI_ADJUST_ALLREDUCE to coll_tuned_allreduce_algorithm: recursive doubling, Rabenseifner, reduce and broadcast,
 # ring.
@@ -27,7 +27,7 @@ def addresses(mask):
 
 def translate(name, value, job, env):
     """Puts one setting into the job; False where it means nothing here."""
-    if name in ("I_MPI_PERHOST", "I_MPI_PPN") and value.isdigit():
+    if name in ("I_MPI_PERHOST", "I_MPI_PPN") and is_number(value):
         job.per_host = job.per_host or int(value)
     elif name in ("I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_MACHINE_FILE"):
         job.host_file = job.host_file or value

@@ -11,6 +11,7 @@ import shlex
 from .errors import Code, LaunchError
 from .rankfile import check_entries, parse_rankfile
 from .words import check_interface, check_variable
+from .words import number as whole_number
 
 
 class Segment:
@@ -39,7 +40,10 @@ class Job:
 def number(option, text):
     if not re.fullmatch("[1-9][0-9]*", text):
         raise LaunchError(f'{option} wants a number of ranks, not "{text}"', "write a whole number from 1 on")
-    return int(text)
+    try:
+        return whole_number(text)
+    except ValueError as error:
+        raise LaunchError(f"{option}: {error}", "start fewer ranks") from None
 
 
 def split_pair(option, words):

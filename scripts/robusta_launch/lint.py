@@ -5,6 +5,7 @@ judgement. The messages are those of Open MPI 4.1.
 """
 
 import collections
+import concurrent.futures
 import dataclasses
 import math
 import re
@@ -14,12 +15,13 @@ from .errors import LaunchError
 from .rankfile import HOST_NAME, ODD_BLANK, parse_lines
 from .slots import parse_slot, share
 from .topology import AXES, coords_of, host_coords, host_count, parse_dims, show
-from .words import counted
+from .words import MOST, counted, number
 
 SYNTAX = "Error, invalid syntax in the rankfile ({file})"
 NO_CORE = "ORTE_ERROR_LOG: Not found in file rmaps_rank_file.c at line 333 (320 in older versions)"
 NO_RANK = "A rank is missing its location specification:  Rank: {rank}  Rank file: {file}"
 NOTHING = "nothing; "
+LOOKUPS_AT_ONCE = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +97,10 @@ def syntax(file):
 
 
 def numbering(file, n):
-    """Ranks twice, ranks left out, and another number of ranks than -n."""
+    """Ranks twice, ranks left out, numbers of ranks beyond all jobs, and another number of ranks than -n."""
+    for line, text in file.huge:
+        yield Finding("huge", line, f"rank {text[:20]} is beyond rank {MOST}", "number the ranks from 0 "
+                      "without gaps", NO_RANK.replace("{rank}", "0"))
     first = {}
     for entry in file.entries:
         if entry.rank in first:
@@ -121,11 +126,18 @@ def numbering(file, n):
                       NOTHING + f"ranks {n} to {file.world - 1} are left out")
 
 
+def look_up(names, hosts):
+    """Host -> complaint or None. Many at once: a name server that does not answer takes seconds for each."""
+    with concurrent.futures.ThreadPoolExecutor(max(1, min(LOOKUPS_AT_ONCE, len(hosts)))) as pool:
+        return dict(zip(hosts, pool.map(names.complaint, hosts)))
+
+
 def host_names(file, hosts, names):
     """Names that Open MPI refuses, that are not in `hosts`, or that the system does not know as a host's own name."""
     seen = {}
     for entry in file.entries:
         seen.setdefault(entry.host.rpartition("@")[2], entry)
+    complaints = look_up(names, [host for host in seen if HOST_NAME.fullmatch(host)]) if names else {}
     for host, entry in seen.items():
         if not host.isascii():
             continue  # told by characters()
@@ -136,8 +148,8 @@ def host_names(file, hosts, names):
             yield Finding("host", entry.line, f'host "{host}" is not among the hosts of the job ({listed(hosts)})',
                           "use the names as the scheduler or the host file has them",
                           "All nodes which are allocated for this job are already filled.")
-        elif names and (found := names.complaint(host)):
-            yield Finding("host", entry.line, *found)
+        elif complaints.get(host):
+            yield Finding("host", entry.line, *complaints[host])
 
 
 def spans_of(entry):
@@ -224,12 +236,14 @@ def header(file):
 def _beyond(file, key, part, wrong):
     """The first entry that uses more sockets or cores than the header states."""
     text = file.header[key][1]
-    if not re.fullmatch("[0-9]+", text):
-        yield wrong(key, f'#{key} = "{text}" is no number', "correct it")
+    try:
+        limit = number(text)
+    except ValueError as error:
+        yield wrong(key, f"#{key} = {text[:60]}: {error}", "correct it")
         return
     for entry in file.entries:
         used = [s.socket if part == "socket" else s.last for s in spans_of(entry) if s.socket is not None]
-        if max((u for u in used if u is not None), default=0) >= int(text):
+        if max((u for u in used if u is not None), default=0) >= limit:
             yield wrong(key, f"#{key} = {text}, but slot={entry.slot} in line {entry.line} uses {part} "
                         f"{max(u for u in used if u is not None)}", "correct the one that is wrong for the hosts")
             return

@@ -11,6 +11,7 @@ import re
 
 from .errors import Code, LaunchError
 from .topology import AXES, host_coords, host_count, rank_of, show
+from .words import is_number
 
 # What IBM's generator assumed: a Minsky, S822LC, of 2 sockets with 10 cores each.
 DEFAULT_SOCKETS, DEFAULT_CORES = 2, 10
@@ -103,7 +104,7 @@ class RankFile:
     """A rank file as read.
 
     `header` maps "dims", "host", "dimX", ... to (line, text); `bad` holds (line, column, text) of what is neither an
-    entry, a comment nor blank.
+    entry, a comment nor blank, `huge` (line, text) of numbers of ranks that no job has.
     """
 
     path: str
@@ -111,6 +112,7 @@ class RankFile:
     header: dict[str, tuple[int, str]] = dataclasses.field(default_factory=dict)
     entries: list[Entry] = dataclasses.field(default_factory=list)
     bad: list[tuple[int, int, str]] = dataclasses.field(default_factory=list)
+    huge: list[tuple[int, str]] = dataclasses.field(default_factory=list)
 
     @property
     def world(self):
@@ -132,8 +134,10 @@ def parse_lines(path, lines):
             continue
         body = ODD_BLANK.sub(" ", line.split("#", 1)[0])
         entry = ENTRY.fullmatch(body)
-        if entry:
+        if entry and is_number(entry[1]):
             result.entries.append(Entry(number, int(entry[1]), entry[2], entry[3]))
+        elif entry:
+            result.huge.append((number, entry[1]))
         elif body.strip():
             result.bad.append((number, len(body) - len(body.lstrip()) + 1, body.strip()))
     return result

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from .errors import Code, LaunchError
-from .words import counted
+from .words import counted, number
 
 BEGIN, END = "ROBUSTA-BEGIN", "ROBUSTA-END"
 # Seconds for one host to answer.
@@ -53,8 +53,10 @@ def processors(text):
     found = set()
     for piece in text.split(","):
         low, _, high = piece.partition("-")
-        if low.isdigit() and (high.isdigit() or not high):
-            found.update(range(int(low), int(high or low) + 1))
+        try:
+            found.update(range(number(low), number(high or low) + 1))
+        except ValueError:
+            continue
     return found
 
 

@@ -12,7 +12,7 @@ import subprocess
 
 from .words import counted
 
-SPAN = re.compile(r"(\d+)(?:-(\d+))?|\*", re.ASCII)
+SPAN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?|\*", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ def parse_slot(text):
     spans = []
     for part in text.removeprefix("p").split(";"):
         where, colon, cores = part.rpartition(":")
-        if colon and not re.fullmatch("[0-9]+", where):
+        if colon and not re.fullmatch("[0-9]{1,9}", where):
             raise ValueError(f'"{where}" is no number of a socket')
         if cores == "*" and not colon:
             raise ValueError('"*" without a socket binds to core 0 alone')

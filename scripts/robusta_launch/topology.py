@@ -11,6 +11,7 @@ import math
 import re
 
 from .errors import LaunchError
+from .words import MOST, number
 
 AXES = "XYZW"
 
@@ -19,7 +20,12 @@ def parse_dims(text):
     """(4, 2, 3) for "4x2x3": 1 to 4 positive numbers."""
     if not re.fullmatch(r"[0-9]+(x[0-9]+){0,3}", text):
         raise LaunchError(f'"{text}" are no dimensions', "write 1 to 4 numbers joined by x, as in 4x2x3")
-    dims = tuple(int(d) for d in text.split("x"))
+    try:
+        dims = tuple(number(d) for d in text.split("x"))
+    except ValueError as error:
+        raise LaunchError(f'"{text[:60]}": {error}', "write fewer ranks") from None
+    if math.prod(dims) > MOST:
+        raise LaunchError(f'"{text}" are {math.prod(dims)} ranks, more than {MOST}', "write fewer ranks")
     if 0 in dims:
         raise LaunchError(f'"{text}" has a dimension of 0', "use 1 for a dimension that is not there")
     return dims

@@ -4,10 +4,30 @@ import re
 
 from .errors import LaunchError
 
+# Of hosts, ranks and cores: more are a slip of the pen, and would take all memory before anybody is told.
+MOST = 1 << 20
+
 
 def counted(number, noun):
     """1 host, 2 hosts"""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def number(text):
+    """The number that a text of digits stands for, MOST at most; ValueError says why it is none."""
+    if not re.fullmatch("[0-9]+", text, re.ASCII):
+        raise ValueError(f'"{text}" is no number')
+    if len(text.lstrip("0")) > len(str(MOST)) or int(text) > MOST:
+        raise ValueError(f"{text[:20]}{'...' if len(text) > 20 else ''} is more than {MOST}")
+    return int(text)
+
+
+def is_number(text):
+    """Whether number() takes it."""
+    try:
+        return number(text) >= 0
+    except ValueError:
+        return False
 
 
 def check_variable(option, text):

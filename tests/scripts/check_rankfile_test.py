@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -46,6 +47,37 @@ class FixedNames(Names):
 
     def is_mine(self, address):
         return address in ("10.1.1.1", "9.1.1.1")
+
+
+class Beyond(unittest.TestCase):
+    """Numbers that no job has are told in words, and not counted up to."""
+
+    def test_rank(self):
+        for rank in ("99999999999", "9" * 5000):
+            self.assertEqual(brief(f"rank 0=a slot=0:0\nrank {rank}=a slot=0:1"), [("huge", 2)])
+
+    def test_header(self):
+        self.assertEqual(brief(f"#sockets = {'9' * 5000}\nrank 0=a slot=0:0"), [("header", 1)])
+        self.assertEqual(brief(f"#dims = {'9' * 5000}x1\nrank 0=a slot=0:0"), [("header", 1)])
+
+    def test_slot(self):
+        self.assertEqual(brief(f"rank 0=a slot=0:{'9' * 5000}"), [("slot", 1)])
+
+
+class Slow(Names):
+    """A name server that needs half a second for each name, and knows none."""
+
+    def complaint(self, host):
+        time.sleep(0.5)
+        return ("not known", "correct it", "nothing")
+
+
+class Lookups(unittest.TestCase):
+    def test_are_made_at_once(self):
+        begin = time.monotonic()
+        text = "\n".join(f"rank {i}=host{i} slot=0:0" for i in range(40))
+        self.assertEqual(brief(text, names=Slow()), [("host", i + 1) for i in range(40)])
+        self.assertLess(time.monotonic() - begin, 10)
 
 
 class Sound(unittest.TestCase):

@@ -55,6 +55,16 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(hosts.expand_counts("2(x3),1"), [2, 2, 2, 1])
         self.refuses("number of tasks", hosts.expand_counts, "2(y3)")
 
+    def test_numbers_beyond_all_jobs(self):
+        for text in ("n[1-99999999999]", "n[1-9999][1-9999][1-9999]", "n[1-1000000],m[1-1000000]"):
+            self.refuses("more than 1048576 hosts", hosts.expand_slurm, text)
+        self.refuses("is no range", hosts.expand_slurm, f"n[1-{'9' * 5000}]")
+        self.refuses("more than 1048576 tasks", hosts.expand_counts, "2(x1000000),2(x1000000)")
+        for text in ("2(x99999999999)", "9" * 5000):
+            self.refuses("is more than 1048576", hosts.expand_counts, text)
+        self.refuses("is more than 1048576", hosts.parse_list, "a:99999999999")
+        self.refuses("more than 1048576 ranks", hosts.place, hosts.parse_list("a:1000000,b:1000000").hosts)
+
     def test_slurm_job(self):
         job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "2(x2)"}
         self.assertEqual(hosts.find_job({**job, "SLURM_NTASKS": "4"}).hosts, [Host("n1", 2), Host("n2", 2)])

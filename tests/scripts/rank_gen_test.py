@@ -227,6 +227,11 @@ class Refusals(unittest.TestCase):
         self.assertIn("8 ranks on a host do not fit its 4 cores", self.refused("8x1", "a", "--sockets=1", "--cores=4"))
         self.assertIn("0 sockets", self.refused("8x1", "a", "--sockets=0"))
 
+    def test_numbers_beyond_all_jobs(self):
+        for words in (("99999999999x1", "a"), ("4x" + "9" * 5000, "a"), ("2000x2000", "a"),
+                      ("4x1", "a", "--sockets", "99999999999"), ("4x1", "a", "--cores", "9" * 5000)):
+            self.assertIn("more than 1048576", self.refused(*words))
+
     def test_usage(self):
         self.assertIn("usage:", self.refused("4x2x1"))
         self.assertIn('"ten" is no number', self.refused("4x1", "a", "--cores", "ten"))
