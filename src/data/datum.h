@@ -21,7 +21,7 @@ struct DatumView {
 
 /// Memory that decoding reuses from item to item. One per thread.
 struct DecodeBuffers {
-  Image image, resized;
+  Image image;
   std::vector<float> floats;
 };
 

@@ -1,13 +1,9 @@
 /// Images and labels from Datum records: top 0 [C, H, W] per sample, transformed; top 1, if there is one, the label.
-///
-/// What is drawn for a sample - crop, mirror - depends on the layer's name, the seed and the sample's position alone.
 #pragma once
 
-#include <string>
-
 #include "data/datum.h"
+#include "data/item_writer.h"
 #include "data/record_filler.h"
-#include "data/transformer.h"
 
 namespace robusta {
 
@@ -15,21 +11,19 @@ class DatumFiller : public RecordFiller {
  public:
   /// `layer` is the key of the random numbers; `labels`: whether there is a top 1.
   DatumFiller(Transformer transformer, std::string layer, bool labels)
-      : transformer_(std::move(transformer)), layer_(std::move(layer)), labels_(labels) {}
+      : writer_(std::move(transformer), std::move(layer), labels, "resize the images when the database is written") {}
 
   std::vector<Shape> item_shapes(std::string_view record, int64_t index) const override;
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override;
   /// Nothing where the record holds floats.
   std::optional<PixelForm> pixel_form(std::string_view record) const override;
-  int label_top() const override { return labels_ ? 1 : -1; }
+  int label_top() const override { return writer_.labels() ? 1 : -1; }
   int label(std::string_view record, int64_t index) const override;
 
  private:
-  void write(const Pixels& item, const Extent& wanted, const Sample& sample, Batch& batch) const;
+  ColorMode color_mode() const { return writer_.transformer().color_mode(); }
 
-  Transformer transformer_;
-  std::string layer_;
-  bool labels_;
+  ItemWriter writer_;
 };
 
 }  // namespace robusta

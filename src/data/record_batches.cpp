@@ -2,18 +2,13 @@
 
 #include "data/record_batches.h"
 
-#include "base/philox.h"
 #include "robusta/error.h"
 
 namespace robusta {
 
 RecordBatches::RecordBatches(std::shared_ptr<const RecordReader> reader, std::unique_ptr<const RecordFiller> filler,
-                             std::string layer, bool shuffle)
-    : reader_(std::move(reader)), filler_(std::move(filler)), layer_(std::move(layer)), shuffle_(shuffle) {}
-
-Sampler RecordBatches::sampler(uint64_t seed) const {
-  return {reader_->size(), shuffle_, random_key(seed, layer_, "shuffle")};
-}
+                             std::unique_ptr<const RecordOrder> order)
+    : reader_(std::move(reader)), filler_(std::move(filler)), order_(std::move(order)) {}
 
 template <typename Body>
 auto RecordBatches::with_record(int64_t index, const Body& body) const {
@@ -27,13 +22,13 @@ auto RecordBatches::with_record(int64_t index, const Body& body) const {
   }
 }
 
-std::vector<Shape> RecordBatches::item_shapes(uint64_t seed, uint64_t position) const {
-  const int64_t index = sampler(seed).index(position);
+std::vector<Shape> RecordBatches::item_shapes(const BatchPlan& plan) const {
+  const int64_t index = order_->index(plan, 0);
   return with_record(index, [&](std::string_view record) { return filler_->item_shapes(record, index); });
 }
 
-std::string RecordBatches::name(uint64_t seed, uint64_t position) const {
-  return record_name(*reader_, sampler(seed).index(position));
+std::string RecordBatches::name(const BatchPlan& plan, int64_t place) const {
+  return record_name(*reader_, order_->index(plan, place));
 }
 
 int RecordBatches::label(int64_t index) const {
@@ -46,15 +41,14 @@ std::optional<PixelForm> RecordBatches::pixel_form() const {
 
 BatchLayout RecordBatches::layout(const BatchPlan& plan) const {
   std::vector<Shape> tops;
-  for (const Shape& item : item_shapes(plan.seed, plan.first)) tops.push_back(batch_of(plan.size, item));
+  for (const Shape& item : item_shapes(plan)) tops.push_back(batch_of(plan.size, item));
   return BatchLayout(std::move(tops), pixels_);
 }
 
 void RecordBatches::fill(Batch& batch, int64_t begin, int64_t end) const {
-  const Sampler order = sampler(batch.plan.seed);
   for (int64_t place = begin; place < end; ++place) {
     const uint64_t position = batch.plan.first + static_cast<uint64_t>(place);
-    const Sample sample{order.index(position), position, batch.plan.seed, place};
+    const Sample sample{order_->index(batch.plan, place), position, batch.plan.seed, place};
     with_record(sample.record, [&](std::string_view record) { filler_->fill(record, sample, batch); });
   }
 }

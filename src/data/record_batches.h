@@ -1,7 +1,6 @@
 /// Batches made of records: which record stands at which position, and who makes a sample of it.
 ///
-/// Sample p of the run is record Sampler(p) of the reader. Immutable but for set_pixels; fills batches from many
-/// threads.
+/// Immutable but for set_pixels; fills batches from many threads.
 #pragma once
 
 #include <memory>
@@ -10,25 +9,25 @@
 #include "data/batch.h"
 #include "data/reader.h"
 #include "data/record_filler.h"
-#include "data/sampler.h"
+#include "data/record_order.h"
 
 namespace robusta {
 
 class RecordBatches : public BatchFiller {
  public:
-  /// `layer` is the key of the random order, `shuffle` whether each epoch has an order of its own.
   RecordBatches(std::shared_ptr<const RecordReader> reader, std::unique_ptr<const RecordFiller> filler,
-                std::string layer, bool shuffle);
+                std::unique_ptr<const RecordOrder> order);
 
   BatchLayout layout(const BatchPlan& plan) const override;
   void fill(Batch& batch, int64_t begin, int64_t end) const override;
 
   const RecordReader& reader() const { return *reader_; }
   const RecordFiller& filler() const { return *filler_; }
-  /// RecordFiller::item_shapes of the record at `position`. Throws Error{kData} naming the record.
-  std::vector<Shape> item_shapes(uint64_t seed, uint64_t position) const;
-  /// Key and source of the record at `position`.
-  std::string name(uint64_t seed, uint64_t position) const;
+  const RecordOrder& order() const { return *order_; }
+  /// RecordFiller::item_shapes of the first record of the batch. Throws Error{kData} naming the record.
+  std::vector<Shape> item_shapes(const BatchPlan& plan) const;
+  /// Key and source of the record at `place` of the batch.
+  std::string name(const BatchPlan& plan, int64_t place) const;
   /// The label of record `index`. Throws Error{kData} naming the record.
   int label(int64_t index) const;
   /// RecordFiller::pixel_form of the first record. Throws Error{kData} naming the record.
@@ -37,15 +36,13 @@ class RecordBatches : public BatchFiller {
   void set_pixels(bool pixels) { pixels_ = pixels; }
 
  private:
-  Sampler sampler(uint64_t seed) const;
   /// body(bytes) of record `index`; adds the record's name to what it throws.
   template <typename Body>
   auto with_record(int64_t index, const Body& body) const;
 
   std::shared_ptr<const RecordReader> reader_;
   std::unique_ptr<const RecordFiller> filler_;
-  std::string layer_;
-  bool shuffle_;
+  std::unique_ptr<const RecordOrder> order_;
   bool pixels_ = false;
 };
 

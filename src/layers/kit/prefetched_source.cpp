@@ -60,33 +60,68 @@ void fill_synthetic(std::span<const Tensor> tops, uint64_t key) {
 
 }  // namespace
 
+int prefetched_batches(const caffe::LayerParameter& layer) {
+  constexpr uint32_t kMost = 1000;
+  const uint32_t prefetch = layer.data_param().prefetch();
+  if (prefetch <= kMost) return static_cast<int>(prefetch);
+  throw Error(ErrorKind::kConfig, str("prefetch ", prefetch, " batches would fill the memory"),
+              str("use at most ", kMost))
+      .in_field("data_param.prefetch");
+}
+
 PrefetchedSource::PrefetchedSource(const caffe::LayerParameter& param, ReadingSettings settings)
     : SourceLayer(param), settings_(std::move(settings)) {}
 
 PrefetchedSource::~PrefetchedSource() = default;
 
+std::string PrefetchedSource::source() const { return with_rank(settings_.source, options_.rank, options_.ranks); }
+
+bool PrefetchedSource::is_missing(const std::string& source) const { return source_is_missing(source); }
+
 void PrefetchedSource::open(const SourceOptions& options) {
-  const std::string source = with_rank(settings_.source, options.rank, options.ranks);
+  options_ = options;
   if (settings_.source.find("%#") != std::string::npos) ranks_ = static_cast<uint64_t>(options.ranks);
-  if (options.data.synthesize_missing && source_is_missing(source)) return stand_in(source);
+  if (options.data.synthesize_missing && is_missing(source())) return stand_in(source());
+  begin_reading();
+}
+
+void PrefetchedSource::expect(const SourceOptions& options, std::vector<Shape> items) {
+  options_ = options;
+  items_ = std::move(items);
+}
+
+void PrefetchedSource::begin_reading() {
+  std::unique_ptr<Reading> opened;
   try {
-    start(options, source);
+    opened = start();
+    items_ = opened->batches->item_shapes({.seed = 0, .first = 0, .size = settings_.batch});
   } catch (Error& error) {
     throw error.in_field(settings_.field);
   }
+  const bool lent = ready_ && !retired_;
+  if (lent) retired_ = std::move(reading_);
+  reading_ = std::move(opened);
 }
 
-void PrefetchedSource::start(const SourceOptions& options, const std::string& source) {
-  const bool shuffle = settings_.shuffle || (options.data.shuffle && training());
-  RecordSource opened = open_records(source);
-  batches_ = std::make_unique<RecordBatches>(std::move(opened.reader), std::move(opened.filler), name(), shuffle);
-  items_ = batches_->item_shapes(0, 0);
-  if (batches_->filler().label_top() >= 0) labels_ = std::make_unique<RecordLabels>(*batches_);
-  prefetcher_ = std::make_unique<Prefetcher>(*batches_, std::max(1, settings_.prefetch), data_threads(options.data),
-                                             *options.device);
+std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
+  RecordSource opened = open_records(source());
+  const bool shuffle = settings_.shuffle || (options_.data.shuffle && training());
+  if (!opened.order) {
+    opened.order = std::make_unique<EpochOrder>(
+        opened.reader->size(), EpochSettings{.layer = name(), .shuffle = shuffle, .skip_below = settings_.skip_below});
+  }
+  auto reading = std::make_unique<Reading>();
+  reading->batches =
+      std::make_unique<RecordBatches>(std::move(opened.reader), std::move(opened.filler), std::move(opened.order));
+  const RecordBatches& batches = *reading->batches;
+  if (batches.filler().label_top() >= 0) reading->labels = std::make_unique<RecordLabels>(batches);
+  reading->prefetcher = std::make_unique<Prefetcher>(batches, std::max(1, settings_.prefetch),
+                                                     data_threads(options_.data), *options_.device);
+  return reading;
 }
 
 void PrefetchedSource::stand_in(const std::string& source) {
+  synthetic_ = true;
   const AssumedItem assumed = assumed_item(source);
   items_.assign(static_cast<size_t>(param().top_size()), Shape{});
   items_[0] = assumed.shape;
@@ -116,27 +151,45 @@ uint64_t PrefetchedSource::own_position(uint64_t position, const Pass& pass) con
   return position / static_cast<uint64_t>(pass.batch) / ranks_ * static_cast<uint64_t>(settings_.batch);
 }
 
+BatchPlan PrefetchedSource::plan_of(const Pass& pass) const {
+  return {pass.seed, own_position(pass.first_sample, pass), settings_.batch};
+}
+
 int64_t PrefetchedSource::records() const {
-  return synthetic() ? 0 : batches_->reader().size() * static_cast<int64_t>(ranks_);
+  if (!reading_ || !reading_->batches->order().has_epochs()) return 0;
+  return reading_->batches->reader().size() * static_cast<int64_t>(ranks_);
 }
 
 uint64_t PrefetchedSource::fingerprint() const {
-  if (synthetic() || ranks_ > 1) return 0;
+  if (!reading_ || ranks_ > 1) return 0;
   constexpr int64_t kFirst = 16;
-  const RecordReader& reader = batches_->reader();
+  const RecordReader& reader = reading_->batches->reader();
   std::string text = std::to_string(reader.size());
   for (int64_t i = 0; i < std::min(kFirst, reader.size()); ++i) text += '\n' + reader.key(i);
   return hash_bytes(text);
+}
+
+double PrefetchedSource::seconds_waited() const {
+  return seconds_waited_ + (reading_ ? reading_->prefetcher->seconds_waited() : 0);
 }
 
 bool PrefetchedSource::prepare(const Pass& pass) {
   last_pass_ = pass;
   if (synthetic()) return false;
   report_wraps(pass);
+  end_retired();
   ready_ = nullptr;
-  ready_ = &prefetcher_->take({pass.seed, own_position(pass.first_sample, pass), settings_.batch},
-                              own_position(pass.next_sample, pass));
+  ready_ = &reading_->prefetcher->take(plan_of(pass), own_position(pass.next_sample, pass));
   return take_over_items(ready_->layout.tops());
+}
+
+/// What was read before a source was opened again has no reader any more.
+void PrefetchedSource::end_retired() {
+  if (!retired_) return;
+  if (ready_ && ready_->reader) ready_->reader->wait();
+  ready_ = nullptr;
+  seconds_waited_ += retired_->prefetcher->seconds_waited();
+  retired_.reset();
 }
 
 /// Returns whether an item changes its shape. Where none does, as in most passes, nothing is allocated.
@@ -149,9 +202,10 @@ bool PrefetchedSource::take_over_items(const std::vector<Shape>& tops) {
 
 /// Caffe's own line, when the last record is used up.
 void PrefetchedSource::report_wraps(const Pass& pass) const {
+  if (!reading_->batches->order().has_epochs()) return;
   const uint64_t first = own_position(pass.first_sample, pass), next = own_position(pass.next_sample, pass);
   const uint64_t end = next > first ? next : first + static_cast<uint64_t>(settings_.batch);
-  const uint64_t count = static_cast<uint64_t>(batches_->reader().size());
+  const uint64_t count = static_cast<uint64_t>(reading_->batches->reader().size());
   if (end / count > first / count) LOG_INFO << "Restarting data prefetching from start.";
 }
 
@@ -162,15 +216,18 @@ void PrefetchedSource::fill(std::span<const Tensor> tops, const Pass& pass) {
 
 std::optional<PixelForm> PrefetchedSource::use_pixels(bool use) {
   std::optional<PixelForm> form;
-  if (use && !synthetic()) form = batches_->pixel_form();
-  if (form.has_value() != as_pixels_) batches_->set_pixels(form.has_value());
+  if (use && reading_) form = reading_->batches->pixel_form();
+  if (form.has_value() != as_pixels_) reading_->batches->set_pixels(form.has_value());
   as_pixels_ = form.has_value();
   return form;
 }
 
 std::string PrefetchedSource::sample_key(uint64_t position) const {
-  if (synthetic()) return "";
-  return batches_->name(last_pass_.seed, own_position(position, last_pass_));
+  if (!reading_) return "";
+  BatchPlan plan = plan_of(last_pass_);
+  const uint64_t own = own_position(position, last_pass_);
+  if (own < plan.first || own - plan.first >= static_cast<uint64_t>(plan.size)) plan.first = own;
+  return reading_->batches->name(plan, static_cast<int64_t>(own - plan.first));
 }
 
 }  // namespace robusta

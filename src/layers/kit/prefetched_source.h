@@ -20,14 +20,19 @@ struct ReadingSettings {
   std::string source;  ///< a path, with the placeholders of ranks
   std::string field;   ///< where the prototxt has it: "data_param.source"
   int64_t batch = 1;
-  int prefetch = 1;      ///< batches ahead
-  bool shuffle = false;  ///< each epoch in an order of its own
+  int prefetch = 1;         ///< batches ahead
+  bool shuffle = false;     ///< each epoch in an order of its own
+  uint32_t skip_below = 0;  ///< `rand_skip`: the run begins with one of so many records; 0: with the first
 };
+
+/// data_param.prefetch, which sources of all kinds read there, as in Caffe. Throws Error{kConfig} for too many.
+int prefetched_batches(const caffe::LayerParameter& layer);
 
 /// An open source.
 struct RecordSource {
   std::shared_ptr<const RecordReader> reader;
   std::unique_ptr<const RecordFiller> filler;
+  std::unique_ptr<const RecordOrder> order = nullptr;  ///< null: epochs, as the settings say
 };
 
 /// What stands for the items of a source that is absent: top 0 of this shape, all others scalars.
@@ -51,36 +56,54 @@ class PrefetchedSource : public SourceLayer {
   Batch* ready() override { return ready_; }
   std::optional<PixelForm> use_pixels(bool use) override;
   bool constant() const override { return synthetic(); }
-  double seconds_waited() const override { return prefetcher_ ? prefetcher_->seconds_waited() : 0; }
+  double seconds_waited() const override;
   void set_batch(int64_t batch) override;
   int64_t records() const override;
   uint64_t fingerprint() const override;
   std::string sample_key(uint64_t position) const override;
-  const LabelledRecords* labelled() const override { return labels_.get(); }
+  const LabelledRecords* labelled() const override { return reading_ ? reading_->labels.get() : nullptr; }
 
  protected:
   /// Opens what is at `source`, whose placeholders are filled in. Throws Error{kConfig, kData, kUnsupported}.
   virtual RecordSource open_records(const std::string& source) const = 0;
   virtual AssumedItem assumed_item(const std::string& source) const = 0;
+  /// Whether there is nothing to open.
+  virtual bool is_missing(const std::string& source) const;
+  /// Gives the tops these items until there is something to open: begin_reading() follows, once or again and again.
+  void expect(const SourceOptions& options, std::vector<Shape> items);
+  /// Opens the source of open() or expect(). The batch that the net was lent before stays until the next prepare().
+  void begin_reading();
   /// Null while the source is synthetic, or not open.
-  const RecordBatches* batches() const { return batches_.get(); }
+  const RecordBatches* batches() const { return reading_ ? reading_->batches.get() : nullptr; }
 
  private:
-  bool synthetic() const { return !batches_; }
-  void start(const SourceOptions& options, const std::string& source);
+  /// What is read: batches of records, and who makes them ahead.
+  struct Reading {
+    std::unique_ptr<RecordBatches> batches;
+    std::unique_ptr<LabelledRecords> labels;
+    std::unique_ptr<Prefetcher> prefetcher;  // ends first
+  };
+
+  bool synthetic() const { return synthetic_; }
+  std::string source() const;
+  std::unique_ptr<Reading> start() const;
   void stand_in(const std::string& source);
   uint64_t own_position(uint64_t position, const Pass& pass) const;
+  BatchPlan plan_of(const Pass& pass) const;
   void report_wraps(const Pass& pass) const;
   bool take_over_items(const std::vector<Shape>& tops);
+  void end_retired();
 
   ReadingSettings settings_;
+  SourceOptions options_;
   uint64_t ranks_ = 1;        // that have a source of their own each
   std::vector<Shape> items_;  // of the tops as they stand
-  bool as_pixels_ = false;    // top 0
-  std::unique_ptr<RecordBatches> batches_;
-  std::unique_ptr<LabelledRecords> labels_;
-  std::unique_ptr<Prefetcher> prefetcher_;
-  Batch* ready_ = nullptr;
+  bool synthetic_ = false;
+  bool as_pixels_ = false;            // top 0
+  std::unique_ptr<Reading> reading_;  // null where the source is synthetic, or not open
+  std::unique_ptr<Reading> retired_;  // what was read before, whose batch the net may still look at
+  Batch* ready_ = nullptr;            // of retired_ where that is there, else of reading_
+  double seconds_waited_ = 0;         // for what was retired
   Pass last_pass_;
 };
 

@@ -69,6 +69,10 @@ class SourceLayer : public Layer {
   virtual bool is_input() const { return false; }
   /// Gives a top another shape. False: this source decides by itself, as all but inputs do.
   virtual bool reshape_top(int top, const Shape& shape) { return false; }
+  /// Gives the source the numbers of all its samples, one behind the other, and a label for each; they are copied, and
+  /// count from the next `prepare` on. False: this source reads elsewhere, as all but MemoryData do. Throws
+  /// Error{kUsage} for numbers that make no samples.
+  virtual bool set_samples(std::span<const float> data, std::span<const float> labels) { return false; }
   /// Records of the source, over all ranks; 0: it has no end.
   virtual int64_t records() const { return 0; }
   /// Of what is read, for comparing over ranks; 0: nothing is, or each rank has its own.

@@ -2,28 +2,22 @@
 // [batch] if named. A reader by the database's kind, a filler for Datums; the rest is PrefetchedSource's.
 
 #include "base/log.h"
-#include "base/str.h"
 #include "data/datum_filler.h"
 #include "data/open_source.h"
+#include "layers/kit/assumed_extent.h"
 #include "layers/kit/prefetched_source.h"
-#include "layers/types/data/assumed_extent.h"
 
 namespace robusta {
 namespace {
-
-constexpr uint32_t kMostPrefetch = 1000;
 
 [[noreturn]] void wrong(const std::string& field, const std::string& cause, const std::string& fix) {
   throw Error(ErrorKind::kConfig, cause, fix).in_field("data_param." + field);
 }
 
-ReadingSettings read_settings(const caffe::DataParameter& param) {
+ReadingSettings read_settings(const caffe::LayerParameter& layer) {
+  const caffe::DataParameter& param = layer.data_param();
   if (param.source().empty()) wrong("source", "no source is given", "name the LMDB folder");
   if (param.batch_size() == 0) wrong("batch_size", "batch_size is 0", "set it to 1 or more");
-  if (param.prefetch() > kMostPrefetch) {
-    wrong("prefetch", str("prefetch ", param.prefetch(), " batches would fill the memory"),
-          str("use at most ", kMostPrefetch));
-  }
   if (param.side_size() > 0) {
     throw Error(ErrorKind::kUnsupported, "labels on a grid of sides are not done by this build")
         .in_field("data_param.side");
@@ -31,13 +25,13 @@ ReadingSettings read_settings(const caffe::DataParameter& param) {
   return {.source = param.source(),
           .field = "data_param.source",
           .batch = param.batch_size(),
-          .prefetch = static_cast<int>(param.prefetch()),
+          .prefetch = prefetched_batches(layer),
           .shuffle = param.shuffle()};
 }
 
 class DataLayer : public PrefetchedSource {
  public:
-  explicit DataLayer(const caffe::LayerParameter& param) : PrefetchedSource(param, read_settings(param.data_param())) {}
+  explicit DataLayer(const caffe::LayerParameter& param) : PrefetchedSource(param, read_settings(param)) {}
   Arity arity() const override { return {.min_bottoms = 0, .max_bottoms = 0, .min_tops = 1, .max_tops = 2}; }
 
  protected:

@@ -1,6 +1,6 @@
 // Guesses in the order of how sure they are: crop, resize, channels of means and colours, the name of the source.
 
-#include "layers/types/data/assumed_extent.h"
+#include "layers/kit/assumed_extent.h"
 
 #include <algorithm>
 #include <cctype>

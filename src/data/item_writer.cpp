@@ -1,0 +1,38 @@
+// Sizes are compared before anything is written.
+
+#include "data/item_writer.h"
+
+#include "base/philox.h"
+#include "base/str.h"
+#include "robusta/error.h"
+
+namespace robusta {
+
+std::vector<Shape> ItemWriter::shapes(const Extent& item) const {
+  const Extent out = transformer_.output(item);
+  std::vector<Shape> shapes{{out.channels, out.height, out.width}};
+  if (labels_) shapes.emplace_back();
+  return shapes;
+}
+
+void ItemWriter::write(const Pixels& item, int label, const Sample& sample, Batch& batch) const {
+  thread_local Image resized;
+  const Extent out = transformer_.output(item.extent);
+  const Shape& shape = batch.layout.tops()[0];
+  const Extent wanted{shape[1], shape[2], shape[3]};
+  if (out != wanted) {
+    throw Error(ErrorKind::kData, str("it is ", out.str(), ", the first item of its batch is ", wanted.str()),
+                "set crop_size, " + resizing_ + ", or take batch_size 1");
+  }
+  if (labels_) batch.numbers(1)[sample.place] = static_cast<float>(label);
+  const uint64_t key = random_key(transformer_.seed_or(sample.seed), layer_, "transform");
+  const int64_t at = sample.place * wanted.count();
+  if (!batch.layout.pixels()) return transformer_.run(item, key, sample.position, resized, batch.numbers(0) + at);
+  if (item.floats) {
+    throw Error(ErrorKind::kData, "it holds floats, record 0 holds bytes",
+                "write records of one kind, or train without -gpu");
+  }
+  batch.windows()[sample.place] = transformer_.cut(item, key, sample.position, resized, batch.pixel_bytes() + at);
+}
+
+}  // namespace robusta
