@@ -16,16 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kConvert[] =
-    "write it anew as LMDB: run convert_imageset, convert_mnist_data or convert_cifar_data with backend lmdb, or copy "
-    "its records with the plyvel and lmdb modules of Python";
-
-/// Of the kinds that other Caffes know; where a reader for it is built in, that recognises it first.
-bool is_leveldb(const std::string& source) {
-  std::error_code error;
-  return fs::is_regular_file(fs::path(source) / "CURRENT", error);
-}
-
 void warn_of_backend(const std::string& source, const ReaderKind& kind, const std::string& backend) {
   static std::mutex mutex;
   static std::set<std::string> warned;
@@ -35,16 +25,14 @@ void warn_of_backend(const std::string& source, const ReaderKind& kind, const st
               << (backend == "LEVELDB" ? " (Caffe's default)" : "") << "; write backend: " << kind.backend;
 }
 
-/// The kind of what is there; of what is nothing known, the kind that the prototxt names, or any, to say what is wrong.
+/// The kind of what is there; of what is nothing known, or too much, the kind that the prototxt names.
 const ReaderKind& kind_of(const std::string& source, const std::string& backend) {
   const std::vector<ReaderKind>& kinds = reader_kinds();
+  const auto named = std::ranges::find(kinds, backend, &ReaderKind::backend);
+  if (named != kinds.end() && named->recognises(source)) return *named;
   for (const ReaderKind& kind : kinds) {
     if (kind.recognises(source)) return kind;
   }
-  if (is_leveldb(source)) {
-    throw Error(ErrorKind::kUnsupported, source + " is a LevelDB, and this build reads only LMDB", kConvert);
-  }
-  const auto named = std::ranges::find(kinds, backend, &ReaderKind::backend);
   return named == kinds.end() ? kinds.front() : *named;
 }
 

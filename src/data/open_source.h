@@ -10,8 +10,7 @@
 namespace robusta {
 
 /// Opens the database in the folder `source`. What lies there decides, not `backend`: Caffe's default is LEVELDB, which
-/// users often leave standing over an LMDB; that is read, with one warning. Throws Error{kData} when it cannot be read,
-/// Error{kUnsupported} for a LevelDB.
+/// users often leave standing over an LMDB; that is read, with one warning. Throws Error{kData} when it cannot be read.
 std::shared_ptr<const RecordReader> open_source(const std::string& source, caffe::DataParameter::DB backend);
 
 /// Whether nothing lies at that path.

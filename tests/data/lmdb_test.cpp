@@ -190,9 +190,9 @@ TEST(LmdbTest, OpensWhatLiesThere) {
   EXPECT_EQ(open_source(dir / "db", caffe::DataParameter::LEVELDB)->size(), 3);
   fs::create_directory(dir / "level");
   test::write_file((dir / "level") + "/CURRENT", "MANIFEST-000004\n");
-  const Error error = error_of([&] { open_source(dir / "level", caffe::DataParameter::LEVELDB); });
-  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_NE(error.fix().find("convert_imageset"), std::string::npos);
+  const Error error = error_of([&] { open_source(dir / "level", caffe::DataParameter::LMDB); });
+  EXPECT_EQ(error.kind(), ErrorKind::kData);
+  EXPECT_EQ(error.location(), (dir / "level") + "/MANIFEST-000004");
 }
 
 TEST(LmdbWriterTest, RefusesAnExistingFolder) {

@@ -72,8 +72,6 @@ std::string unsupported_part(const Case& golden) {
   const NetDef net = read_net(golden.name() + ".prototxt");
   for (const caffe::LayerParameter& layer : net.param.layer()) {
     if (std::find(known.begin(), known.end(), layer.type()) == known.end()) return "layer type " + layer.type();
-    if (layer.data_param().backend() == caffe::DataParameter::LEVELDB && layer.type() == "Data")
-      return "source LevelDB";
   }
   if (golden.header("weights").ends_with(".h5")) return "HDF5 weights";
   // Caffe's ReLU goes backward by what the Bias has left in its place: the sign of max(x, 0) + b, which is no

@@ -1,0 +1,48 @@
+/// The small forms of LevelDB's files: numbers of variable length, checksums, compressed blocks. What is read is not
+/// trusted: nothing beyond its end is looked at.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace robusta {
+
+/// Takes numbers and pieces from the front of some bytes. Once something was missing all is empty and bad().
+class LevelBytes {
+ public:
+  explicit LevelBytes(std::string_view bytes) : rest_(bytes) {}
+
+  bool bad() const { return bad_; }
+  bool empty() const { return rest_.empty(); }
+  std::string_view rest() const { return rest_; }
+
+  /// Seven bits per byte, the lowest first; the last byte has no highest bit.
+  uint64_t varint();
+  /// Little-endian.
+  template <typename T>
+  T fixed() {
+    T value{};
+    const std::string_view bytes = piece(sizeof value);
+    if (!bad_) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  std::string_view piece(uint64_t size);
+  /// A size, and so many bytes.
+  std::string_view counted() { return piece(varint()); }
+
+ private:
+  void fail();
+
+  std::string_view rest_;
+  bool bad_ = false;
+};
+
+/// Castagnoli's CRC of the bytes and then of `last`, masked as LevelDB stores it.
+uint32_t masked_crc(std::string_view bytes, std::string_view last = {});
+
+/// Unpacks a block of Snappy's. False: the bytes are none.
+bool unpack_snappy(std::string_view packed, std::string& out);
+
+}  // namespace robusta
