@@ -16,10 +16,15 @@ namespace {
 
 using google::protobuf::Message;
 
-constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet";
+constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
+                           kIntel = "Intel", kNvidia = "NVIDIA";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
-                           kThird = "write a type of layer that has a third axis";
+                           kThird = "write a type of layer that has a third axis",
+                           kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
+                           kTwoImages = "write images and their label images as HDF5 files for HDF5Data",
+                           kResize = "set new_height and new_width, or resize the images beforehand",
+                           kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
 constexpr AbsentField kAbsent[] = {
     {"ConvolutionParameter", "filter_group", kC3d, kLeaveOut},
@@ -29,10 +34,32 @@ constexpr AbsentField kAbsent[] = {
     {"ConvolutionParameter", "temporal_stride", kC3d, kThird},
     {"DropoutParameter", "sample_weights_test", kSegNet, kLeaveOut},
     {"DropoutParameter", "scale_train", "Microsoft's Caffe, py-faster-rcnn", "leave it out: TRAIN scales"},
+    {"ImageDataParameter", "clip_max", kC3d, kFilms},
+    {"ImageDataParameter", "clip_min", kC3d, kFilms},
+    {"ImageDataParameter", "dataset_share_per_node", kNvidia, kShares},
+    {"ImageDataParameter", "has_label", kDeepLab, kTwoImages},
+    {"ImageDataParameter", "ignore_label", kDeepLab, kTwoImages},
+    {"ImageDataParameter", "is_flow", kC3d, kFilms},
+    {"ImageDataParameter", "label_type", kDeepLab, kTwoImages},
+    {"ImageDataParameter", "max_labels", kDeepLab, kTwoImages},
+    {"ImageDataParameter", "mean_value", kC3d, kFilms},
+    {"ImageDataParameter", "min_height", kIntel, kResize},
+    {"ImageDataParameter", "min_width", kIntel, kResize},
+    {"ImageDataParameter", "new_length", kC3d, kFilms},
+    {"ImageDataParameter", "num_truth_channels", kC3d, kFilms},
+    {"ImageDataParameter", "sampling_rate", kC3d, kFilms},
+    {"ImageDataParameter", "short_side", kNvidia, kResize},
+    {"ImageDataParameter", "show_data", kC3d, kFilms},
+    {"ImageDataParameter", "truth_scale", kC3d, kFilms},
+    {"ImageDataParameter", "use_byte_input", kC3d, kFilms},
+    {"ImageDataParameter", "use_image", kC3d, kFilms},
+    {"ImageDataParameter", "use_label", kC3d, kFilms},
+    {"ImageDataParameter", "use_temporal_jitter", kC3d, kFilms},
     {"InnerProductParameter", "normalize", "caffe-windows", kLeaveOut},
     {"LayerParameter", "strict_dim", kDeepLab, kLeaveOut},
     {"LossParameter", "class_weighting", kSegNet, kLeaveOut},
     {"LossParameter", "weight_by_label_freqs", kSegNet, kLeaveOut},
+    {"MemoryDataParameter", "dim", "naibaf7's Caffe", "write channels, height and width"},
     {"PoolingParameter", "dilation", "naibaf7's Caffe", kLeaveOut},
     {"PoolingParameter", "kernel_depth", kC3d, kThird},
     {"PoolingParameter", "pad_type", kSynopsys, kSides},

@@ -18,6 +18,7 @@ using google::protobuf::Message;
 constexpr std::string_view kOfCaffe = "Caffe", kOfIntel = "Intel", kOfNvidia = "NVIDIA", kOfBoth = "Intel, NVIDIA";
 constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "cuDNN's algorithms are timed",
                            kReadThreads = "-data_threads says how many threads read",
+                           kSystemCaches = "the operating system caches what is read",
                            kDataParallel = "all layers are trained data parallel",
                            kTransform = "transform_param has it in layers of the new form",
                            kMath = "the GPU's kernels sum in f32",
@@ -40,8 +41,8 @@ constexpr IgnoredField kIgnored[] = {
     {"ConvolutionParameter", "cudnn_convolution_algo_seeker", kOfNvidia, kDnn},
     {"ConvolutionParameter", "conv_algos_override", kOfNvidia, kDnn},
     {"DataParameter", "force_encoded_color", kOfCaffe, "transform_param.force_color does what it says"},
-    {"DataParameter", "cache", kOfNvidia, "the operating system caches the database"},
-    {"DataParameter", "precache", kOfNvidia, "the operating system caches the database"},
+    {"DataParameter", "cache", kOfNvidia, kSystemCaches},
+    {"DataParameter", "precache", kOfNvidia, kSystemCaches},
     {"DataParameter", "threads", kOfNvidia, kReadThreads},
     {"DataParameter", "parser_threads", kOfNvidia, kReadThreads},
     {"DataParameter", "crop_size", kOfCaffe, kTransform},
@@ -51,6 +52,13 @@ constexpr IgnoredField kIgnored[] = {
     {"DataParameter", "scale", kOfCaffe, kTransform},
     {"DropoutParameter", "engine", kOfNvidia, kEngine},
     {"EltwiseParameter", "engine", kOfIntel, kEngine},
+    {"ImageDataParameter", "cache", kOfNvidia, kSystemCaches},
+    {"ImageDataParameter", "precache", kOfNvidia, kSystemCaches},
+    {"ImageDataParameter", "threads", kOfNvidia, kReadThreads},
+    {"ImageDataParameter", "crop_size", kOfCaffe, kTransform},
+    {"ImageDataParameter", "mean_file", kOfCaffe, kTransform},
+    {"ImageDataParameter", "mirror", kOfCaffe, kTransform},
+    {"ImageDataParameter", "scale", kOfCaffe, kTransform},
     {"InnerProductParameter", "engine", kOfIntel, kEngine},
     {"InnerProductParameter", "negative_slope", kOfIntel, "it belongs to Intel's fused inference"},
     {"LayerParameter", "cudnn_math_override", kOfNvidia, kMath},
@@ -102,6 +110,10 @@ constexpr IgnoredField kIgnored[] = {
     {"TransformationParameter", "interpolation_algo_up", kOfNvidia, "images are resized by resize_param alone"},
     {"TransformationParameter", "num_labels", kOfNvidia, "labels are those of the records"},
     {"TransformationParameter", "use_gpu_transform", kOfNvidia, "a GPU always transforms, with the bits of the host"},
+    {"WindowDataParameter", "crop_size", kOfCaffe, kTransform},
+    {"WindowDataParameter", "mean_file", kOfCaffe, kTransform},
+    {"WindowDataParameter", "mirror", kOfCaffe, kTransform},
+    {"WindowDataParameter", "scale", kOfCaffe, kTransform},
 };
 
 using Found = std::function<void(const IgnoredField&, const std::string& path)>;
