@@ -94,6 +94,10 @@ ROBUSTA_C_API int robusta_net_write(robusta_net* net, const char* blob, const fl
 /// For robusta_net_backward_part to begin with.
 ROBUSTA_C_API int robusta_net_write_gradient(robusta_net* net, const char* blob, const float* numbers, size_t count);
 
+/// Gives a MemoryData layer `samples` samples of `count` numbers in all, and a label for each; they are copied.
+ROBUSTA_C_API int robusta_net_set_samples(robusta_net* net, const char* layer, const float* data, size_t count,
+                                          const float* labels, size_t samples);
+
 /// Parameters by layer and index within it. `count`: as above; to learn it, robusta_net_parameter_count.
 ROBUSTA_C_API int robusta_net_parameter_count(robusta_net* net, const char* layer, int index, size_t* count);
 ROBUSTA_C_API int robusta_net_read_parameter(robusta_net* net, const char* layer, int index, float* numbers,

@@ -160,6 +160,10 @@ class ROBUSTA_API Net {
   /// As many numbers as the blob has. An input keeps them, also where layers work on it in place: each pass begins with
   /// what was written. REQUIRES: it is an input, or NetOptions::keep_blobs; others a pass writes before it reads them.
   void write(const std::string& blob, std::span<const float> numbers);
+  /// Gives a MemoryData layer its samples: numbers, channels x height x width each, one behind the other, and a label
+  /// for each sample. They are copied, and passes go over them again and again, as position() says, from the next one
+  /// on. A pass before that is an Error of kind kConfig. REQUIRES: one sample or more; kUsage otherwise.
+  void set_samples(const std::string& layer, std::span<const float> data, std::span<const float> labels);
   /// REQUIRES: NetOptions::given_gradients names the blob, or NetOptions::keep_blobs.
   void write_gradient(const std::string& blob, std::span<const float> numbers);
 

@@ -123,6 +123,10 @@ void Net::write(const std::string& blob, std::span<const float> numbers) {
   impl_->net->blobs().write(blob, {numbers.begin(), numbers.end()});
 }
 
+void Net::set_samples(const std::string& layer, std::span<const float> data, std::span<const float> labels) {
+  impl_->net->set_samples(layer, data, labels);
+}
+
 void Net::write_gradient(const std::string& blob, std::span<const float> numbers) {
   impl_->require_given_gradient(blob);
   impl_->check_size(blob, numbers.size());

@@ -29,6 +29,21 @@ void Net::prepare_sources(const Pass& pass, const NodeRange& part) {
   }
 }
 
+void Net::set_samples(const std::string& layer, std::span<const float> data, std::span<const float> labels) {
+  for (const Node& node : state_.graph.nodes) {
+    if (!node.source || node.layer->name() != layer) continue;
+    try {
+      if (!node.source->set_samples(data, labels)) continue;
+    } catch (Error& error) {
+      rethrow_at(std::move(error), layer, node.where);
+    }
+    prefetched_.reset();
+    return;
+  }
+  throw Error(ErrorKind::kUsage, "there is no MemoryData layer \"" + layer + "\"",
+              "inputs of other layers are written by their blobs");
+}
+
 void Net::prefetch(const Pass& next) {
   if (state_.options.device->is_host()) return;
   prefetched_.reset();

@@ -68,6 +68,9 @@ class Net {
   void set_loss_scale(double scale);
   /// Whether backward may follow: forward has run, as a whole or in parts, and its values are there.
   bool has_run_forward() const;
+  /// Gives a MemoryData layer its samples, from the next forward on (SourceLayer::set_samples). Throws Error{kUsage},
+  /// also where there is no such layer.
+  void set_samples(const std::string& layer, std::span<const float> data, std::span<const float> labels);
   /// Gives inputs other shapes, all at once, and plans again. Throws Error{kUsage} for other blobs. Where it throws -
   /// shapes that a layer refuses, too little memory - shapes, plan and parameters stay as they were; what inputs hold
   /// is lost where there was memory for the plan, but not for running it.

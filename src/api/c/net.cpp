@@ -207,6 +207,14 @@ int robusta_net_write_gradient(robusta_net* net, const char* blob, const float* 
   return guarded([&] { net_of(net).write_gradient(required(blob, "blob"), robusta::v1::numbers_in(numbers, count)); });
 }
 
+int robusta_net_set_samples(robusta_net* net, const char* layer, const float* data, size_t count, const float* labels,
+                            size_t samples) {
+  return guarded([&] {
+    net_of(net).set_samples(required(layer, "layer"), robusta::v1::numbers_in(data, count),
+                            robusta::v1::numbers_in(labels, samples));
+  });
+}
+
 int robusta_net_parameter_count(robusta_net* net, const char* layer, int index, size_t* count) {
   return guarded(
       [&] { *required(count, "count") = net_of(net).read_parameter(required(layer, "layer"), index).size(); });
