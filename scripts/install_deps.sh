@@ -12,14 +12,14 @@ packages=(
   g++ cmake ninja-build pkg-config
   protobuf-compiler libprotobuf-dev
   libdnnl-dev libopenblas-openmp-dev
-  liblmdb-dev libgoogle-glog-dev libgflags-dev
+  liblmdb-dev libhdf5-dev libgoogle-glog-dev libgflags-dev
   libjpeg62-turbo-dev libpng-dev
   libopenmpi-dev openmpi-bin
   python3 # ddlrun, the mpirun for Intel MPI's options, and other scripts
 )
 for option in "$@"; do
   case $option in
-    --tests) packages+=(libgtest-dev ccache iproute2 make dpkg-dev) ;;
+    --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev) ;;
     --ci) packages+=(clang-format-14) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac

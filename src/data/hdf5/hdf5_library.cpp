@@ -1,0 +1,43 @@
+// One mutex for the process: a build of libhdf5 without --enable-threadsafe has global state.
+
+#include "data/hdf5/hdf5_library.h"
+
+namespace robusta {
+namespace {
+
+std::mutex& library_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// H5Ewalk2 goes from the cause upwards; the first entry is enough.
+herr_t take_description(unsigned, const H5E_error2_t* error, void* text) {
+  auto& reason = *static_cast<std::string*>(text);
+  if (reason.empty() && error->desc) reason = error->desc;
+  return 0;
+}
+
+}  // namespace
+
+Hdf5Scope::Hdf5Scope() : lock_(library_mutex()) {
+  H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Hdf5Scope::~Hdf5Scope() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
+
+std::string hdf5_reason() {
+  std::string reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_description, &reason);
+  return reason.empty() ? "libhdf5 gives no reason" : reason;
+}
+
+Hdf5Id open_hdf5(const std::string& path) {
+  const Hdf5Id properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_file_locking(properties.get(), false, true);
+  Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties.get()), H5Fclose);
+  if (file) return file;
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+}
+
+}  // namespace robusta
