@@ -1,0 +1,55 @@
+/// What sources read in tests that try numbers of layers: small files of each kind.
+#pragma once
+
+#include <string>
+
+#include "caffe.pb.h"
+#include "data/hdf5_access.h"
+#include "data/image.h"
+#include "support/files.h"
+
+namespace robusta::test {
+
+inline bool has_hdf5() {
+  try {
+    hdf5_access();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+class ExtremeSources {
+ public:
+  ExtremeSources() {
+    Image image;
+    image.reset({3, 8, 8});
+    write_file(folder_ / "image.png", encode_image(image, ImageFormat::kPng));
+    write_file(images(), (folder_ / "image.png") + " 1\n");
+    write_file(windows(), "# 0 " + (folder_ / "image.png") + " 3 8 8 2\n1 1 0 0 3 3\n1 0 4 4 7 7\n");
+    if (!has_hdf5()) return;
+    std::vector<float> numbers(16);
+    const auto file = hdf5_access().create(folder_ / "rows.h5");
+    for (const char* top : {"top", "top2"}) file->append(top, {{{4, 2, 2}, DType::kF32, nullptr}, numbers.data()});
+    write_file(rows(), folder_ / "rows.h5");
+  }
+
+  std::string images() const { return folder_ / "images.txt"; }
+  std::string windows() const { return folder_ / "windows.txt"; }
+  std::string rows() const { return folder_ / "rows.txt"; }
+  /// Where layers may write.
+  std::string output() const { return folder_ / "output"; }
+
+  /// Of the parameters of a layer; "" for others.
+  std::string source_of(const std::string& message) const {
+    return message == "ImageDataParameter"    ? images()
+           : message == "WindowDataParameter" ? windows()
+           : message == "HDF5DataParameter"   ? rows()
+                                              : "";
+  }
+
+ private:
+  TempDir folder_;
+};
+
+}  // namespace robusta::test
