@@ -11,8 +11,7 @@ int main(int argc, char** argv) {
       "    compute_image_mean [FLAGS] INPUT_DB [OUTPUT_FILE]";
   robusta::DatabaseFlags flags;
   return robusta::run_tool(argc, argv, usage, 1, 2, flags, [&](const std::vector<std::string>& words) {
-    robusta::require_lmdb_backend(flags.backend());
-    const auto mean = robusta::image_mean(*robusta::open_source(words[0], robusta::caffe::DataParameter::LMDB));
+    const auto mean = robusta::image_mean(*robusta::open_source(words[0], robusta::parse_backend(flags.backend())));
     if (words.size() > 1) {
       LOG_INFO << "Write to " << words[1];
       robusta::write_image_mean(mean, words[1]);

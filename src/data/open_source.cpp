@@ -52,12 +52,15 @@ std::shared_ptr<const RecordReader> open_source(const std::string& source, caffe
   return reader;
 }
 
-void require_lmdb_backend(const std::string& backend) {
-  if (backend == "lmdb") return;
-  if (backend == "leveldb") {
-    throw Error(ErrorKind::kUnsupported, "this build writes no LevelDB", "leave out the backend, or say lmdb");
-  }
+caffe::DataParameter::DB parse_backend(const std::string& backend) {
+  if (backend == "lmdb") return caffe::DataParameter::LMDB;
+  if (backend == "leveldb") return caffe::DataParameter::LEVELDB;
   throw Error(ErrorKind::kUsage, "unknown database backend \"" + backend + "\"", "say lmdb");
+}
+
+void require_lmdb_backend(const std::string& backend) {
+  if (parse_backend(backend) == caffe::DataParameter::LMDB) return;
+  throw Error(ErrorKind::kUnsupported, "this build writes no LevelDB", "leave out the backend, or say lmdb");
 }
 
 }  // namespace robusta
