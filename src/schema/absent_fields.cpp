@@ -17,7 +17,8 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
-                           kIntel = "Intel", kNvidia = "NVIDIA";
+                           kIntel = "Intel", kNvidia = "NVIDIA",
+                           kWindows = "caffe-windows";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
@@ -27,6 +28,12 @@ constexpr std::string_view kLeaveOut = "remove it, if the net means the same wit
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
 constexpr AbsentField kAbsent[] = {
+    {"ChannelScaleParameter", "do_backward_feature", kWindows, kLeaveOut},
+    {"ChannelScaleParameter", "do_forward", kWindows, kLeaveOut},
+    {"ChannelScaleParameter", "global_scale", kWindows, kLeaveOut},
+    {"ChannelScaleParameter", "init_global_scale", kWindows, kLeaveOut},
+    {"ChannelScaleParameter", "max_global_scale", kWindows, kLeaveOut},
+    {"ChannelScaleParameter", "min_global_scale", kWindows, kLeaveOut},
     {"ConvolutionParameter", "filter_group", kC3d, kLeaveOut},
     {"ConvolutionParameter", "kernel_depth", kC3d, kThird},
     {"ConvolutionParameter", "pad_type", kSynopsys, kSides},
@@ -55,16 +62,23 @@ constexpr AbsentField kAbsent[] = {
     {"ImageDataParameter", "use_image", kC3d, kFilms},
     {"ImageDataParameter", "use_label", kC3d, kFilms},
     {"ImageDataParameter", "use_temporal_jitter", kC3d, kFilms},
-    {"InnerProductParameter", "normalize", "caffe-windows", kLeaveOut},
+    {"InnerProductParameter", "normalize", kWindows, kLeaveOut},
+    {"InterpParameter", "full_zoom_factor", "single forks", "write height and width"},
     {"LayerParameter", "strict_dim", kDeepLab, kLeaveOut},
     {"LossParameter", "class_weighting", kSegNet, kLeaveOut},
     {"LossParameter", "weight_by_label_freqs", kSegNet, kLeaveOut},
     {"MemoryDataParameter", "dim", "naibaf7's Caffe", "write channels, height and width"},
+    {"NormalizeParameter", "bp_norm", kWindows, kLeaveOut},
+    {"NormalizeParameter", "fix_gradient", kWindows, kLeaveOut},
+    {"NormalizeParameter", "normalize_type", kWindows, kLeaveOut},
     {"PoolingParameter", "dilation", "naibaf7's Caffe", kLeaveOut},
     {"PoolingParameter", "kernel_depth", kC3d, kThird},
     {"PoolingParameter", "pad_type", kSynopsys, kSides},
     {"PoolingParameter", "temporal_pad", kC3d, kThird},
     {"PoolingParameter", "temporal_stride", kC3d, kThird},
+    {"ResizeBilinearParameter", "output_depth", kSynopsys, kLeaveOut},
+    {"ResizeBilinearParameter", "scale_depth", kSynopsys, kLeaveOut},
+    {"ResizeNearestNeighborParameter", "half_pixel_onnx", kSynopsys, kLeaveOut},
 };
 
 [[noreturn]] void refuse(const AbsentField& row, const std::string& path) {

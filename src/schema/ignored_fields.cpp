@@ -31,6 +31,7 @@ constexpr IgnoredField kIgnored[] = {
     {"BatchNormParameter", "engine", kOfCaffe, kEngine},
     {"BatchNormParameter", "use_weight_bias", kOfIntel, "a Scale layer behind it scales and shifts"},
     {"BatchNormParameter", "bias_term", kOfIntel, "a Scale layer behind it scales and shifts"},
+    {"BNParameter", "engine", "yjxiong's Caffe", kEngine},
     {"ConcatParameter", "engine", kOfIntel, kEngine},
     {"ConcatParameter", "per_fla_fuse", kOfIntel, "it belongs to Intel's fused inference"},
     {"ConvolutionParameter", "engine", kOfCaffe, kEngine},

@@ -67,7 +67,7 @@ constexpr TypeName kTypeNames[] = {
     {V1::POOLING3D, "Pooling3D"},
     {V1::DECONVOLUTION3D, "Deconvolution3D"},
     {V1::VIDEO_DATA, "VideoData"},
-    {V1::CROP, "Crop"},
+    {V1::CROP, "AutoCrop"},
     {V1::BATCH_NORM, "BatchNorm"},
     {V1::NORMALIZE, "Normalize"},
     {V1::ROIPOOLING, "ROIPooling"},

@@ -60,15 +60,17 @@ TEST(AbsentFields, OldLayersOfForksHaveNewNames) {
   const NetDef net = parse_net(
       "layers { name: 'a' type: CONVOLUTION3D convolution_param { num_output: 1 kernel_size: 3 kernel_depth: 3 } }\n"
       "layers { name: 'b' type: BN bn_param { scale_filler { value: 2 } } }\n"
-      "layers { name: 'c' type: INTERP strict_dim: false interp_param { zoom_factor: 8 } }",
+      "layers { name: 'c' type: INTERP strict_dim: false interp_param { zoom_factor: 8 } }\n"
+      "layers { name: 'd' type: CROP }",
       "n.prototxt");
-  ASSERT_EQ(net.param.layer_size(), 3);
+  ASSERT_EQ(net.param.layer_size(), 4);
   EXPECT_EQ(net.param.layer(0).type(), "Convolution3D");
   EXPECT_EQ(net.param.layer(0).convolution_param().kernel_depth(), 3u);
   EXPECT_EQ(net.param.layer(1).type(), "BN");
   EXPECT_EQ(net.param.layer(1).bn_param().scale_filler().value(), 2);
   EXPECT_EQ(net.param.layer(2).interp_param().zoom_factor(), 8);
   EXPECT_FALSE(net.param.layer(2).strict_dim());
+  EXPECT_EQ(net.param.layer(3).type(), "AutoCrop") << "theirs has no fields, and finds out where to crop";
 }
 
 }  // namespace
