@@ -148,7 +148,8 @@ void add_places(const google::protobuf::Descriptor* message, std::vector<const F
 bool belongs_to(const FieldDescriptor* field, const std::string& type) {
   const bool known = ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
                      (type == "Im2col" && field->name() == "convolution_param") ||
-                     ((type == "ImageData" || type == "WindowData") && field->name() == "transform_param");
+                     ((type == "ImageData" || type == "WindowData") && field->name() == "transform_param") ||
+                     (type == "Normalize" && field->name() == "norm_param");
   return known || letters(type).find(letters(field->name())) != std::string::npos;
 }
 
@@ -178,7 +179,7 @@ void fill_in(Message& message, bool all) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->name() == "num_output" || field->name() == "kernel_size") set(message, field, 3);
-    for (const char* two : {"tiles", "input_dim", "pyramid_height"}) {
+    for (const char* two : {"tiles", "input_dim", "pyramid_height", "zoom_factor"}) {
       if (field->name() == two) set(message, field, 2);
     }
     for (const char* two : {"batch_size", "channels", "height", "width"}) {
@@ -191,6 +192,7 @@ void fill_in(Message& message, bool all) {
     if (field->name() == "crop_size" && message.GetDescriptor()->name() == "TransformationParameter")
       set(message, field, 4);
     if (field->name() == "slice_point" && all) set(message, field, 1);
+    for (int end = 0; field->name() == "paddings" && end < 8; ++end) r.AddUInt32(&message, field, 1);
     if (field->name() == "min" || field->name() == "max") set(message, field, field->name() == "max");
     if (field->name() == "shape" && field->message_type()) {
       Message* shape = field->is_repeated() ? r.AddMessage(&message, field) : r.MutableMessage(&message, field);
@@ -291,6 +293,7 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
           {first, numbers, numbers},
           {first, first, numbers},
           {first, labels, square},
+          {steps, first, first},
           {deep}};
 }
 

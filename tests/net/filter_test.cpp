@@ -163,6 +163,11 @@ TEST(FilterInNet, WhoCannotTakeNothingSaysSo) {
   const Error error = error_of([&] { net.forward(pass_of(net)); });  // selectors are zeros until they are written
   EXPECT_EQ(error.kind(), ErrorKind::kConfig);
   EXPECT_TRUE(contains(error.what(), "layer \"ip\": bottom 0 has no elements")) << error.what();
+  // The net goes on with the next batch.
+  net.blobs().write("x", {1, 2, 3, 4, 5, 6});
+  net.blobs().write("s", {0, 1});
+  net.forward(pass_of(net));
+  EXPECT_EQ(net.blobs().shape("z"), (Shape{1, 2}));
 }
 
 }  // namespace
