@@ -1,0 +1,9 @@
+// Pad on the GPU: a gather (backends/gpu/gather.h).
+
+#include "layers/backends/gpu/gather.h"
+
+namespace robusta {
+
+ROBUSTA_REGISTER_GPU_GATHER(Pad);
+
+}  // namespace robusta
