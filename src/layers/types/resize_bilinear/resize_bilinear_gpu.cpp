@@ -1,0 +1,9 @@
+// ResizeBilinear on the GPU (backends/gpu/sampling.h).
+
+#include "layers/backends/gpu/sampling.h"
+
+namespace robusta {
+
+ROBUSTA_REGISTER_GPU_SAMPLING(ResizeBilinear);
+
+}  // namespace robusta
