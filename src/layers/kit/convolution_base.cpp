@@ -46,7 +46,7 @@ std::vector<Shape> ConvolutionBase::infer_tops(const std::vector<Shape>& bottoms
 
   ConvolutionGeometry geometry;
   geometry.batch = bottom.count(0, axis);
-  geometry.group = p.group();
+  geometry.group = groups(bottom[axis]);
   geometry.axes = read_windows(p, static_cast<size_t>(bottom.axes() - axis - 1));
   complete(bottom, axis, geometry);
   require_divisible(geometry.group, geometry.channels, is_transposed() ? "outputs" : "input channels");

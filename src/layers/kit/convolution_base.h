@@ -29,6 +29,9 @@ class ConvolutionBase : public Layer {
   const ConvolutionGeometry& geometry() const { return geometry_; }
   bool has_bias() const { return param().convolution_param().bias_term(); }
 
+  /// For a bottom with so many channels.
+  virtual int64_t groups(int64_t channels) const { return param().convolution_param().group(); }
+
   /// False: bottoms are the inputs of geometry()'s convolution, and tops its outputs. True: the other way round.
   virtual bool is_transposed() const = 0;
   int64_t top_channels() const { return is_transposed() ? geometry_.channels : geometry_.num_output; }
