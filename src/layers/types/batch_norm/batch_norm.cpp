@@ -2,8 +2,6 @@
 
 #include "layers/types/batch_norm/batch_norm.h"
 
-#include <algorithm>
-
 #include "base/log.h"
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/filler.h"
@@ -78,22 +76,35 @@ std::vector<ParamDecl> BatchNormLayer::params() const {
   return decls;
 }
 
+ChannelNormPlan BatchNormLayer::plan() const {
+  return {.batch = batch_,
+          .channels = channels_,
+          .plane = plane_,
+          .eps = eps(),
+          .fraction = fraction(),
+          .unbiased = true,
+          .stored = uses_global_stats(),
+          .sync = synchronised(),
+          .mean = 0,
+          .variance = 1,
+          .batches = 2,
+          .scale = has_scale() ? 3 : -1,
+          .shift = has_scale() ? 4 : -1};
+}
+
 double BatchNormLayer::forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const {
   return (uses_global_stats() ? 2.0 : 5.0) * static_cast<double>(tops[0].count());
 }
 
-void share_moments(StepReduce* ranks, std::span<double> moments) {
-  if (!ranks) return;
-  const size_t channels = moments.size() / 2;
-  const std::span<double> mean = moments.first(channels), variance = moments.last(channels);
-  // Batches of one size: the mean of their means is the mean, but variances do not add up that way where means differ.
-  // Means of squares do, and E x^2 = variance + mean^2. The difference that undoes it may be rounded to below zero.
-  for (size_t c = 0; c < channels; ++c) variance[c] += mean[c] * mean[c];
-  ranks->sum(moments);
-  for (double& moment : moments) moment /= ranks->ranks();
-  for (size_t c = 0; c < channels; ++c) variance[c] = std::max(0.0, variance[c] - mean[c] * mean[c]);
+namespace {
+
+std::unique_ptr<Kernel> make_batch_norm_reference(const KernelRequest& request, std::string&) {
+  return make_channel_norm_reference(request, request.layer<BatchNormLayer>().plan());
 }
 
+}  // namespace
+
 ROBUSTA_REGISTER_LAYER("BatchNorm", BatchNormLayer);
+ROBUSTA_REGISTER_KERNEL("BatchNorm", "reference", 0, make_batch_norm_reference);
 
 }  // namespace robusta

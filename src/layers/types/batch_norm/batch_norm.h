@@ -11,12 +11,10 @@
 /// backward, are those of N times as many elements. Without, each rank keeps its own.
 #pragma once
 
-#include <span>
-
+#include "layers/kit/channel_norm.h"
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/layer.h"
 #include "layers/kit/roles.h"
-#include "layers/kit/step_reduce.h"
 
 namespace robusta {
 
@@ -42,14 +40,13 @@ class BatchNormLayer : public Layer, public ChannelNorm {
   int64_t channels() const override { return channels_; }
   int64_t plane() const { return plane_; }  ///< elements of one channel of one sample
 
+  /// What its kernels do, alone.
+  ChannelNormPlan plan() const;
+
  private:
   int64_t batch_ = 0, channels_ = 0, plane_ = 0;
   FixedShape statistics_;
   caffe::FillerParameter scale_filler_;
 };
-
-/// Moments of the channels of one rank's batch, first all means, then all variances, become those of all ranks' batches
-/// (of one size). No ranks: unchanged.
-void share_moments(StepReduce* ranks, std::span<double> moments);
 
 }  // namespace robusta

@@ -1,4 +1,4 @@
-/// BatchNorm backward on the GPU: two sums of each channel; then all elements. For files named *_gpu.cpp.
+/// Normalising channels backward on the GPU: two sums of each channel; then all elements. For files named *_gpu.cpp.
 ///
 /// With h = (x - mean) * inverse and g the gradient before the ReLU,
 ///
@@ -7,7 +7,7 @@
 /// since the batch's mean and variance depend on x, too (Ioffe and Szegedy 2015, "Batch Normalization", section 3).
 #pragma once
 
-#include "layers/types/batch_norm/norm_arrays_gpu.h"
+#include "layers/backends/gpu/norm_arrays.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {

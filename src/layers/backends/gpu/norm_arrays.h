@@ -1,4 +1,4 @@
-/// What normalising on the GPU needs of each channel, alone or with the Scale and ReLU after BatchNorm. For files named
+/// What normalising on the GPU needs of each channel, alone or with the Scale and ReLU after it. For files named
 /// *_gpu.cpp.
 ///
 /// Memory traffic is all that counts: forward reads x twice and writes y, backward reads x and dy twice and writes dx.

@@ -1,10 +1,10 @@
-/// BatchNorm forward on the GPU: mean and variance of each channel, of the batch or stored; then all elements
-/// (norm_arrays_gpu.h). For files named *_gpu.cpp.
+/// Normalising channels forward on the GPU: mean and variance of each channel, of the batch or stored; then all
+/// elements (norm_arrays.h). For files named *_gpu.cpp.
 #pragma once
 
 #include <cmath>
 
-#include "layers/types/batch_norm/norm_arrays_gpu.h"
+#include "layers/backends/gpu/norm_arrays.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
@@ -23,23 +23,25 @@ struct NormSettings {
   }
 };
 
-/// The stored statistics, which the batch's are added to.
+/// The stored statistics, which the batch's are added to (kit/channel_norm.h).
 struct NormStatistics {
-  float *means, *variances, *batches;
-  double fraction, unbiased;
+  float *means, *variances, *batches;  ///< null: there are none, or no count
+  double fraction, share, unbiased;
   ROBUSTA_GPU void add(int64_t c, double mean, double variance) const {
-    means[c] = static_cast<float>(means[c] * fraction + mean);
-    variances[c] = static_cast<float>(variances[c] * fraction + variance * unbiased);
-    if (c == 0) *batches = static_cast<float>(*batches * fraction + 1);
+    if (!means) return;
+    means[c] = static_cast<float>(means[c] * fraction + mean * share);
+    variances[c] = static_cast<float>(variances[c] * fraction + variance * unbiased * share);
+    if (c == 0 && batches) *batches = static_cast<float>(*batches * fraction + 1);
   }
 };
 
-/// From the stored statistics.
+/// From the stored statistics; without any, mean 0 and variance 1.
 struct NormFromStored {
   NormSettings settings;
   NormStatistics stored;
   ROBUSTA_GPU void operator()(int64_t c) const {
-    const double norm = *stored.batches == 0 ? 0 : 1 / static_cast<double>(*stored.batches);
+    if (!stored.means) return settings.set(c, 0, 1);
+    const double count = stored.batches ? static_cast<double>(*stored.batches) : 1, norm = count == 0 ? 0 : 1 / count;
     settings.set(c, stored.means[c] * norm, stored.variances[c] * norm);
   }
 };

@@ -1,0 +1,125 @@
+/// Layers that normalise channels (kit/channel_norm.h) on the GPU, plain or channels last, alone or with a ReLU behind.
+/// For files named *_gpu.cpp.
+///
+/// Statistics stay on the GPU; only sums over ranks pass through the host.
+#pragma once
+
+#include <memory>
+
+#include "device/gpu/host_values.h"
+#include "layers/backends/gpu/norm_backward.h"
+#include "layers/backends/gpu/norm_forward.h"
+#include "layers/kit/booking.h"
+#include "layers/kit/channel_norm.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// `slope`: of the ReLU; 1: there is none.
+template <typename T>
+class ChannelNormGpu : public Kernel {
+ public:
+  ChannelNormGpu(const KernelRequest& request, const ChannelNormPlan& plan, float slope) : plan_(plan), slope_(slope) {
+    view_ = book_channel_view(request, {plan.batch, plan.channels, plan.plane}, booking_);
+    booking_.asks_ranks = plan_.sync;
+    booking_.reads_bottoms = {!plan_.stored || plan_.learns_scale(request) || slope_ != 1};
+    book_in_place(booking_);
+    booking_.saved_bytes = kSavedArrays * channels() * sizeof(float);
+    booking_.forward_scratch = sums_bytes() + channel_sums_scratch<NormMoments<T>>(view_);
+    booking_.backward_scratch = sums_bytes() + channel_sums_scratch<NormGradientSums<T>>(view_);
+    if (plan_.sync) {
+      Device& device = request.device ? *request.device : cpu_device();
+      staging_ = std::static_pointer_cast<double>(device.host_memory(sums_bytes()));
+    }
+  }
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override {
+    const T* x = run.bottoms[0].as<T>();
+    if (!run.again) find_moments(run, x);
+    for_each_by_channel(run.stream, view_, NormEach<T>{arrays(run), x, run.tops[0].template as<T>()});
+  }
+
+  void backward(const KernelRun& run) override {
+    const T *x = booking_.reads_bottoms[0] ? run.bottoms[0].as<T>() : nullptr, *dy = run.top_diffs[0].as<T>();
+    if (!plan_.stored || gradient(run, plan_.scale) || gradient(run, plan_.shift)) sum_gradients(run, x, dy);
+    if (!run.bottom_diffs[0]) return;
+    for_each_by_channel(
+        run.stream, view_,
+        NormPropagate<T>{arrays(run), plan_.stored ? nullptr : constant(run), plan_.stored ? nullptr : linear(run), x,
+                         dy, run.bottom_diffs[0].template as<T>()});
+  }
+
+ private:
+  static constexpr size_t kSavedArrays = 6;  ///< of NormArrays, then the two that backward fills
+
+  size_t channels() const { return static_cast<size_t>(view_.count); }
+  size_t sums_bytes() const { return 2 * channels() * sizeof(double); }
+  StepReduce* ranks_of(const KernelRun& run) const { return plan_.sync ? run.pass->ranks : nullptr; }
+  std::span<double> staging() const { return {staging_.get(), 2 * channels()}; }
+  /// Elements per channel behind the statistics: of all ranks, if they are synchronised.
+  double elements_of_batch(const KernelRun& run) const {
+    const StepReduce* ranks = ranks_of(run);
+    return static_cast<double>(view_.outer * view_.inner) * (ranks ? ranks->ranks() : 1);
+  }
+
+  NormArrays arrays(const KernelRun& run) const {
+    float* first = static_cast<float*>(run.saved);
+    return {first, first + view_.count, first + 2 * view_.count, first + 3 * view_.count, slope_};
+  }
+
+  float* constant(const KernelRun& run) const { return static_cast<float*>(run.saved) + 4 * view_.count; }
+  float* linear(const KernelRun& run) const { return static_cast<float*>(run.saved) + 5 * view_.count; }
+
+  static float* values(const KernelRun& run, int param) {
+    return param < 0 ? nullptr : run.params[static_cast<size_t>(param)]->tensor().as<float>();
+  }
+  /// Null when there is no such parameter, or when it does not learn.
+  static float* gradient(const KernelRun& run, int param) {
+    if (param < 0 || !run.params[static_cast<size_t>(param)]->learns) return nullptr;
+    return run.params[static_cast<size_t>(param)]->gradient().as<float>();
+  }
+  static bool adds(const KernelRun& run, int param) { return param >= 0 && run.accumulate[static_cast<size_t>(param)]; }
+
+  void find_moments(const KernelRun& run, const T* x) const {
+    const NormSettings settings{arrays(run), values(run, plan_.scale), values(run, plan_.shift), plan_.eps};
+    const NormStatistics stored{.means = values(run, plan_.mean),
+                                .variances = values(run, plan_.variance),
+                                .batches = values(run, plan_.batches),
+                                .fraction = plan_.fraction,
+                                .share = plan_.share,
+                                .unbiased = plan_.correction(elements_of_batch(run))};
+    if (plan_.stored) return for_each(run.stream, view_.count, NormFromStored{settings, stored});
+    double* sums = static_cast<double*>(run.scratch);
+    StepReduce* ranks = ranks_of(run);
+    channel_sums(run.stream, view_, sums + 2 * view_.count,
+                 NormMoments<T>{x, view_, settings, stored, ranks ? sums : nullptr});
+    if (ranks) {
+      change_on_host(run.stream, sums, staging(), [=](std::span<double> own) { share_moments(ranks, own); });
+      for_each(run.stream, view_.count, NormFromBatch{settings, stored, sums, view_.count});
+    }
+    renew_statistics(plan_, run);
+  }
+
+  void sum_gradients(const KernelRun& run, const T* x, const T* dy) const {
+    double* sums = static_cast<double*>(run.scratch);
+    StepReduce* ranks = plan_.stored ? nullptr : ranks_of(run);
+    const NormArrays norm = arrays(run);
+    const NormCoefficients coefficients{constant(run), linear(run), norm.inverse, elements_of_batch(run)};
+    channel_sums(
+        run.stream, view_, sums + 2 * view_.count,
+        NormGradientSums<T>{norm, x, dy, gradient(run, plan_.scale), gradient(run, plan_.shift), adds(run, plan_.scale),
+                            adds(run, plan_.shift), coefficients, ranks ? sums : nullptr, view_.count});
+    if (!ranks) return;
+    change_on_host(run.stream, sums, staging(), [=](std::span<double> values) { ranks->sum(values); });
+    for_each(run.stream, view_.count, NormCoefficientsFromSums{coefficients, sums, view_.count});
+  }
+
+  ChannelNormPlan plan_;
+  float slope_;
+  ChannelView view_;
+  std::shared_ptr<double> staging_;  // of sums over ranks
+};
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
