@@ -17,8 +17,7 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
-                           kIntel = "Intel", kNvidia = "NVIDIA",
-                           kWindows = "caffe-windows";
+                           kIntel = "Intel", kNvidia = "NVIDIA", kWindows = "caffe-windows";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
