@@ -17,7 +17,7 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
-                           kIntel = "Intel", kNvidia = "NVIDIA", kWindows = "caffe-windows";
+                           kWindows = "caffe-windows";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
@@ -42,19 +42,19 @@ constexpr AbsentField kAbsent[] = {
     {"DropoutParameter", "scale_train", "Microsoft's Caffe, py-faster-rcnn", "leave it out: TRAIN scales"},
     {"ImageDataParameter", "clip_max", kC3d, kFilms},
     {"ImageDataParameter", "clip_min", kC3d, kFilms},
-    {"ImageDataParameter", "dataset_share_per_node", kNvidia, kShares},
+    {"ImageDataParameter", "dataset_share_per_node", "NVIDIA", kShares},
     {"ImageDataParameter", "has_label", kDeepLab, kTwoImages},
     {"ImageDataParameter", "ignore_label", kDeepLab, kTwoImages},
     {"ImageDataParameter", "is_flow", kC3d, kFilms},
     {"ImageDataParameter", "label_type", kDeepLab, kTwoImages},
     {"ImageDataParameter", "max_labels", kDeepLab, kTwoImages},
     {"ImageDataParameter", "mean_value", kC3d, kFilms},
-    {"ImageDataParameter", "min_height", kIntel, kResize},
-    {"ImageDataParameter", "min_width", kIntel, kResize},
+    {"ImageDataParameter", "min_height", "Intel", kResize},
+    {"ImageDataParameter", "min_width", "Intel", kResize},
     {"ImageDataParameter", "new_length", kC3d, kFilms},
     {"ImageDataParameter", "num_truth_channels", kC3d, kFilms},
     {"ImageDataParameter", "sampling_rate", kC3d, kFilms},
-    {"ImageDataParameter", "short_side", kNvidia, kResize},
+    {"ImageDataParameter", "short_side", "NVIDIA", kResize},
     {"ImageDataParameter", "show_data", kC3d, kFilms},
     {"ImageDataParameter", "truth_scale", kC3d, kFilms},
     {"ImageDataParameter", "use_byte_input", kC3d, kFilms},
