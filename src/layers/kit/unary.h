@@ -77,7 +77,7 @@ class UnaryReference : public Kernel {
   Formula f_;
 };
 
-namespace detail {
+namespace host_detail {
 
 // Not `restrict`: the planner may have put result and argument into the same memory, element upon element.
 template <typename Formula>
@@ -101,7 +101,7 @@ void with_branchless(const Formula& f, const Body& body) {
   }
 }
 
-}  // namespace detail
+}  // namespace host_detail
 
 /// f32 in any layout, with vectorised loops. `Formula`: over VectorMath.
 template <typename Formula>
@@ -116,9 +116,10 @@ class UnaryNative : public Kernel {
   void forward(const KernelRun& run) override {
     const float* x = run.bottoms[0].as<float>();
     float* y = run.tops[0].as<float>();
-    detail::with_branchless(f_, [=, this](const auto& f) {
-      parallel_ranges(count_, kElementwiseGrain,
-                      [=](int64_t begin, int64_t end) { detail::map_values(f, x + begin, y + begin, end - begin); });
+    host_detail::with_branchless(f_, [=, this](const auto& f) {
+      parallel_ranges(count_, kElementwiseGrain, [=](int64_t begin, int64_t end) {
+        host_detail::map_values(f, x + begin, y + begin, end - begin);
+      });
     });
   }
 
@@ -127,9 +128,9 @@ class UnaryNative : public Kernel {
     const float* s = static_cast<const float*>(slope_argument(f_.slope_from(), run));
     const float* dy = run.top_diffs[0].as<float>();
     float* dx = run.bottom_diffs[0].as<float>();
-    detail::with_branchless(f_, [=, this](const auto& f) {
+    host_detail::with_branchless(f_, [=, this](const auto& f) {
       parallel_ranges(count_, kElementwiseGrain, [=](int64_t begin, int64_t end) {
-        detail::map_slopes(f, s + begin, dy + begin, dx + begin, end - begin);
+        host_detail::map_slopes(f, s + begin, dy + begin, dx + begin, end - begin);
       });
     });
   }

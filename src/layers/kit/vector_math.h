@@ -24,7 +24,7 @@ inline double select(bool condition, double then, double otherwise) {
   return std::bit_cast<double>((std::bit_cast<uint64_t>(then) & mask) | (std::bit_cast<uint64_t>(otherwise) & ~mask));
 }
 
-namespace detail {
+namespace host_detail {
 
 /// ln 2 in two pieces; small integers times the first one are exact.
 inline constexpr float kLn2 = 0x1.62e4p-1f, kLn2Rest = 1.42860677e-6f;
@@ -98,18 +98,18 @@ inline float exp2_wide(double x) {
   return (one + one * rest) * power_of_two(shifted) * power_of_two(whole - half + kToInteger);
 }
 
-}  // namespace detail
+}  // namespace host_detail
 
 /// e^x; infinite from 88.37 on (the float range would end at 88.72), 0 below the smallest normal float.
 inline float exp(float x) {
-  const auto [power, rest] = detail::exp_parts(x);
+  const auto [power, rest] = host_detail::exp_parts(x);
   const float y = select(x > 88.37f, kInfinity, power + power * rest);
   return select(x < -87.336f, 0.0f, y);
 }
 
 /// e^x - 1 without cancellation near 0; infinite from 88.37 on.
 inline float expm1(float x) {
-  const auto [power, rest] = detail::exp_parts(x);
+  const auto [power, rest] = host_detail::exp_parts(x);
   const float y = select(x > 88.37f, kInfinity, power * rest + (power - 1.0f));
   return select(x < -20.0f, -1.0f, y);
 }
@@ -125,7 +125,7 @@ inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 
 /// The natural logarithm; -infinity of 0, NaN of less.
 inline float log(float x) {
-  const auto [power, rest] = detail::log_parts(x);
+  const auto [power, rest] = host_detail::log_parts(x);
   // 2 atanh(s) = rest - s * (rest - tail), where s = rest / (2 + rest), tail = 2 (s^2 / 3 + s^4 / 5 + ...)
   const float s = rest / (2.0f + rest), z = s * s;
   float tail = 2.0f / 9;
@@ -133,7 +133,7 @@ inline float log(float x) {
   tail = tail * z + 2.0f / 5;
   tail = tail * z + 2.0f / 3;
   tail = tail * z;
-  const float y = power * detail::kLn2 + (rest - (s * (rest - tail) - power * detail::kLn2Rest));
+  const float y = power * host_detail::kLn2 + (rest - (s * (rest - tail) - power * host_detail::kLn2Rest));
   const float at_end = select(x == 0, -kInfinity, select(x == kInfinity, kInfinity, kNaN));
   return select((x > 0) & (x < kInfinity), y, at_end);
 }
@@ -155,7 +155,7 @@ inline float pow(float base, float exponent) {
   // The sign of the base stays where the exponent is odd.
   const uint32_t sign = integer ? static_cast<uint32_t>(std::bit_cast<uint64_t>(shifted)) << 31 : 0;
 
-  float y = detail::exp2_wide(exponent * detail::log2_wide(x));
+  float y = host_detail::exp2_wide(exponent * host_detail::log2_wide(x));
   y = select(x == 0, select(exponent > 0, 0.0f, kInfinity), y);
   y = select(x == kInfinity, select(exponent > 0, kInfinity, 0.0f), y);
   y = select((x >= 0) & ((base >= 0) | (x == kInfinity) | integer), y, kNaN);

@@ -15,7 +15,7 @@
 
 namespace robusta {
 
-namespace detail {
+namespace host_detail {
 
 /// Flattened, as what is not inlined keeps the loop from being vectorised.
 template <typename Body>
@@ -24,7 +24,7 @@ __attribute__((flatten)) ROBUSTA_SIMD void run_columns(Body body, int64_t row, i
   for (int64_t j = begin; j < end; ++j) body(row, j);
 }
 
-}  // namespace detail
+}  // namespace host_detail
 
 /// to[columns, rows] = from[rows, columns]^T
 void transpose(const float* from, int64_t rows, int64_t columns, float* to);
@@ -48,7 +48,7 @@ class HostMachine {
     parallel_ranges(rows * width, kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin / width; row * width < end; ++row) {
         const int64_t first = row * width;
-        detail::run_columns(body, row, std::max(begin - first, int64_t{0}), std::min(end - first, width));
+        host_detail::run_columns(body, row, std::max(begin - first, int64_t{0}), std::min(end - first, width));
       }
     });
   }
