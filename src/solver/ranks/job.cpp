@@ -109,7 +109,6 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
   }
   if (watch) watch->goodbye();
   if (error) report(world, *error);
-  if (world.kind() == "mpi") LOG_INFO << "[MPI:0   ] MPI_Finalize";
   // Not without a watch: only its goodbye() tells that no other rank has work left.
   if (watch && watch->watches()) end_in_any_case(code);
   return code;
