@@ -25,7 +25,7 @@ NetOptions options_with(const std::string& kernels, bool fuse, Device& device = 
   return options;
 }
 
-std::unique_ptr<Net> branchy(const NetOptions& options) {
+std::unique_ptr<Net> branching_net(const NetOptions& options) {
   auto net = std::make_unique<Net>(net_def(kBranchyNet), options);
   fill_inputs(*net, 1);
   return net;
@@ -34,7 +34,7 @@ std::unique_ptr<Net> branchy(const NetOptions& options) {
 NodeRange all_of(const Net& net) { return {NodeId(0), net.graph().nodes.end_id() - 1}; }
 const std::string& name_of(const Net& net, NodeId node) { return net.graph().nodes[node].layer->name(); }
 
-NodeId node_of(const Net& net, const std::string& name) {
+NodeId node_named(const Net& net, const std::string& name) {
   for (const NodeId n : net.graph().nodes.ids()) {
     if (name_of(net, n) == name) return n;
   }
@@ -42,7 +42,7 @@ NodeId node_of(const Net& net, const std::string& name) {
 }
 
 /// Every blob, every gradient of one, and those of the parameters.
-std::vector<float> everything(const Net& net) {
+std::vector<float> values_and_gradients(const Net& net) {
   std::vector<float> all;
   const auto append = [&](const std::vector<float>& more) { all.insert(all.end(), more.begin(), more.end()); };
   for (const BlobVersion& version : net.graph().versions) {
@@ -75,15 +75,15 @@ bool in_two(const Run& run, const NodeRange& one, const NodeRange& other) {
 /// Cuts forward and backward behind each layer in turn, and expects what the whole pass gives.
 Refused cut_everywhere(const NetOptions& options) {
   Refused refused;
-  const std::unique_ptr<Net> whole = branchy(options);
+  const std::unique_ptr<Net> whole = branching_net(options);
   const double loss = whole->forward(kPass);
   whole->backward(kPass, false);
-  const std::vector<float> expected = everything(*whole);
+  const std::vector<float> expected = values_and_gradients(*whole);
   const NodeRange all = all_of(*whole);
   for (NodeId cut = all.first; cut < all.last; ++cut) {
     const std::string& name = name_of(*whole, cut);
     const NodeRange below{all.first, cut}, above{cut + 1, all.last};
-    const std::unique_ptr<Net> net = branchy(options);
+    const std::unique_ptr<Net> net = branching_net(options);
     double sum = 0;
     const auto forward = [&](const NodeRange& part) { sum += net->forward(kPass, part); };
     const auto backward = [&](const NodeRange& part) { net->backward(kPass, part, false); };
@@ -97,7 +97,7 @@ Refused cut_everywhere(const NetOptions& options) {
       refused.backward.insert(name);
       net->backward(kPass, false);
     }
-    EXPECT_EQ(everything(*net), expected) << "cut behind " << name;
+    EXPECT_EQ(values_and_gradients(*net), expected) << "cut behind " << name;
   }
   return refused;
 }
@@ -130,21 +130,21 @@ TEST(Parts, OnADevice) {
 
 TEST(Parts, LeaveWhatBackwardNeedsOfOtherLayers) {
   const NetOptions options = options_with("auto", true);
-  const std::unique_ptr<Net> whole = branchy(options), parts = branchy(options);
+  const std::unique_ptr<Net> whole = branching_net(options), parts = branching_net(options);
   for (Net* net : {whole.get(), parts.get()}) net->forward(kPass);
-  for (const char* last : {"a", "pool", "re0"}) parts->forward(kPass, {NodeId(0), node_of(*parts, last)});
-  for (const char* first : {"c1", "gap"}) parts->forward(kPass, {node_of(*parts, first), all_of(*parts).last});
+  for (const char* last : {"a", "pool", "re0"}) parts->forward(kPass, {NodeId(0), node_named(*parts, last)});
+  for (const char* first : {"c1", "gap"}) parts->forward(kPass, {node_named(*parts, first), all_of(*parts).last});
   for (Net* net : {whole.get(), parts.get()}) net->backward(kPass, false);
-  EXPECT_EQ(everything(*parts), everything(*whole));
-  parts->backward(kPass, {node_of(*parts, "a"), node_of(*parts, "norm")}, false);
+  EXPECT_EQ(values_and_gradients(*parts), values_and_gradients(*whole));
+  parts->backward(kPass, {node_named(*parts, "a"), node_named(*parts, "norm")}, false);
   parts->backward(kPass, false);
-  EXPECT_EQ(everything(*parts), everything(*whole)) << "again";
+  EXPECT_EQ(values_and_gradients(*parts), values_and_gradients(*whole)) << "again";
 }
 
 /// All that both convolutions do is linear, and twice a number is exact.
 TEST(Parts, ReadWhatAProgramHasWritten) {
   for (const char* kernels : {"auto", "reference"}) {
-    const std::unique_ptr<Net> net = branchy(options_with(kernels, true));
+    const std::unique_ptr<Net> net = branching_net(options_with(kernels, true));
     const auto doubled = [](std::vector<float> numbers) {
       for (float& number : numbers) number *= 2;
       return numbers;
@@ -154,17 +154,17 @@ TEST(Parts, ReadWhatAProgramHasWritten) {
     net->backward(kPass, false);
     const std::vector<float> cat = blobs.read("cat"), gradient = blobs.read_diff("sum"), norm = blobs.read("norm");
     blobs.write("sum", doubled(blobs.read("sum")));
-    net->forward(kPass, {node_of(*net, "a"), node_of(*net, "cat")});
+    net->forward(kPass, {node_named(*net, "a"), node_named(*net, "cat")});
     EXPECT_EQ(blobs.read("cat"), doubled(cat)) << kernels;
     EXPECT_EQ(blobs.read("norm"), norm) << "not in the part";
     blobs.write_diff("cat", doubled(blobs.read_diff("cat")));
-    net->backward(kPass, {node_of(*net, "resum") + 1, node_of(*net, "cat")}, false);
+    net->backward(kPass, {node_named(*net, "resum") + 1, node_named(*net, "cat")}, false);
     EXPECT_EQ(blobs.read_diff("sum"), doubled(gradient)) << kernels;
   }
 }
 
 TEST(Parts, GradientsThatAProgramWritesAreApart) {
-  const std::unique_ptr<Net> net = branchy(options_with("auto", true));
+  const std::unique_ptr<Net> net = branching_net(options_with("auto", true));
   net->forward(kPass);
   net->backward(kPass, false);
   const std::vector<float> other = net->blobs().read_diff("c2");
@@ -187,9 +187,9 @@ TEST(Parts, OfSharedParametersAddUp) {
   }
   whole.backward(kPass, false);
   for (int time = 0; time < 2; ++time) {
-    parts.backward(kPass, {node_of(parts, "b"), node_of(parts, "loss")}, false);
-    parts.backward(kPass, {NodeId(0), node_of(parts, "a")}, false);
-    EXPECT_EQ(everything(parts), everything(whole));
+    parts.backward(kPass, {node_named(parts, "b"), node_named(parts, "loss")}, false);
+    parts.backward(kPass, {NodeId(0), node_named(parts, "a")}, false);
+    EXPECT_EQ(values_and_gradients(parts), values_and_gradients(whole));
   }
 }
 
@@ -207,7 +207,7 @@ TEST(Parts, DoNotWriteOverABlobOfAnotherLayer) {
           options);
   fill_inputs(net, 1);
   net.forward(kPass);
-  const NodeId first = node_of(net, "one"), second = node_of(net, "two");
+  const NodeId first = node_named(net, "one"), second = node_named(net, "two");
   const auto copied = [&](const Step& step) { return step.reorder && net.plan().units[step.unit].nodes[0] == first; };
   if (std::ranges::none_of(net.plan().steps, copied)) GTEST_SKIP() << "convolutions leave plain numbers here";
   const std::vector<float> one = net.blobs().read("one"), two = net.blobs().read("two");
