@@ -6,6 +6,7 @@
 #include "caffe.pb.h"
 #include "data/hdf5_access.h"
 #include "data/image.h"
+#include "robusta/error.h"
 #include "support/files.h"
 
 namespace robusta::test {
