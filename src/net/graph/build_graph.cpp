@@ -54,8 +54,8 @@ class Builder {
     node.layer->name_automatic_tops();
     *param.mutable_top() = node.layer->param().top();
     node.source = dynamic_cast<SourceLayer*>(node.layer.get());
-    if (node.source) open_source(node);
     check_arity(*node.layer);
+    if (node.source) open_source(node);
     connect_bottoms(node, id);
     infer(node);
     if (node.layer->sizing_bottom() >= 0) graph_.sizers.push_back(id);
