@@ -17,7 +17,8 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
-                           kWindows = "caffe-windows";
+                           kWindows = "caffe-windows",
+                           kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
@@ -38,6 +39,14 @@ constexpr AbsentField kAbsent[] = {
     {"ConvolutionParameter", "pad_type", kSynopsys, kSides},
     {"ConvolutionParameter", "temporal_pad", kC3d, kThird},
     {"ConvolutionParameter", "temporal_stride", kC3d, kThird},
+    {"DetectionOutputParameter", "biases", kYolo, kLeaveOut},
+    {"DetectionOutputParameter", "coords", kYolo, kLeaveOut},
+    {"DetectionOutputParameter", "label_map_file", kYolo, kLeaveOut},
+    {"DetectionOutputParameter", "nms_threshold", kYolo, "write nms_param { nms_threshold: ... }"},
+    {"DetectionOutputParameter", "no_permute", kSynopsys, kLeaveOut},
+    {"DetectionOutputParameter", "num_box", kYolo, kLeaveOut},
+    {"DetectionOutputParameter", "side", kYolo, kLeaveOut},
+    {"DetectionOutputParameter", "theta", kOneFork, kLeaveOut},
     {"DropoutParameter", "sample_weights_test", kSegNet, kLeaveOut},
     {"DropoutParameter", "scale_train", "Microsoft's Caffe, py-faster-rcnn", "leave it out: TRAIN scales"},
     {"ImageDataParameter", "clip_max", kC3d, kFilms},
@@ -67,6 +76,8 @@ constexpr AbsentField kAbsent[] = {
     {"LossParameter", "class_weighting", kSegNet, kLeaveOut},
     {"LossParameter", "weight_by_label_freqs", kSegNet, kLeaveOut},
     {"MemoryDataParameter", "dim", "naibaf7's Caffe", "write channels, height and width"},
+    {"NonMaximumSuppressionParameter", "soft_nms", kOneFork, kLeaveOut},
+    {"NonMaximumSuppressionParameter", "theta", kOneFork, kLeaveOut},
     {"NormalizeParameter", "bp_norm", kWindows, kLeaveOut},
     {"NormalizeParameter", "fix_gradient", kWindows, kLeaveOut},
     {"NormalizeParameter", "normalize_type", kWindows, kLeaveOut},
@@ -75,6 +86,7 @@ constexpr AbsentField kAbsent[] = {
     {"PoolingParameter", "pad_type", kSynopsys, kSides},
     {"PoolingParameter", "temporal_pad", kC3d, kThird},
     {"PoolingParameter", "temporal_stride", kC3d, kThird},
+    {"ROIPoolingParameter", "pooled_size", "Intel", "write pooled_h and pooled_w"},
     {"ResizeBilinearParameter", "output_depth", kSynopsys, kLeaveOut},
     {"ResizeBilinearParameter", "scale_depth", kSynopsys, kLeaveOut},
     {"ResizeNearestNeighborParameter", "half_pixel_onnx", kSynopsys, kLeaveOut},

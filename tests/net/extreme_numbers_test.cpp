@@ -179,7 +179,7 @@ void fill_in(Message& message, bool all) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->name() == "num_output" || field->name() == "kernel_size") set(message, field, 3);
-    for (const char* two : {"tiles", "input_dim", "pyramid_height", "zoom_factor"}) {
+    for (const char* two : {"tiles", "input_dim", "pyramid_height", "zoom_factor", "pooled_h", "pooled_w", "num_classes", "roi_per_img"}) {
       if (field->name() == two) set(message, field, 2);
     }
     for (const char* two : {"batch_size", "channels", "height", "width"}) {
@@ -188,6 +188,11 @@ void fill_in(Message& message, bool all) {
     if (field->name() == "file_name") r.SetString(&message, field, sources().output());
     const std::string source = sources().source_of(message.GetDescriptor()->name());
     if (field->name() == "source" && !source.empty()) r.SetString(&message, field, source);
+    if (field->name() == "output_dim") set(message, field, 3);
+    if (field->name() == "min_size") set(message, field, 4);
+    for (const char* one : {"group_size", "spatial_scale"}) {
+      if (field->name() == one) set(message, field, 1);
+    }
     if (field->name() == "stride" && !field->is_repeated()) set(message, field, 2);
     if (field->name() == "crop_size" && message.GetDescriptor()->name() == "TransformationParameter")
       set(message, field, 4);
@@ -281,7 +286,7 @@ ExtremeCase plain_case(const std::string& type, const std::vector<std::vector<in
 /// The shapes of bottoms that are tried, of few first.
 std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
   const std::vector<int64_t> first{2, 3, 8, 8}, labels{2, 1, 8, 8}, numbers{2}, square{3, 3}, steps{2, 3},
-      deep{2, 4, 8, 8};
+      deep{2, 4, 8, 8}, regions{2, 5};
   return {{first},
           {first, first},
           {first, labels},
@@ -294,7 +299,10 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
           {first, first, numbers},
           {first, labels, square},
           {steps, first, first},
-          {deep}};
+          {deep},
+          {first, regions},
+          {{2, 8}, {2, 4}, {1, 2, 8}},
+          {regions, numbers, numbers, steps}};
 }
 
 /// Fills in the messages that the type's name speaks of. `all`: two tops, too.
