@@ -1,23 +1,11 @@
 // InfogainLoss on the GPU: the losses of the positions are summed over the classes first.
 
-#include <span>
-
+#include "layers/backends/gpu/constants.h"
 #include "layers/backends/gpu/softmax_loss.h"
 #include "layers/types/infogain_loss/infogain_loss.h"
 
 namespace robusta {
 namespace {
-
-/// Numbers of the host, in the memory where the kernel will run.
-DeviceBuffer copied_to_device(const KernelRequest& request, std::span<const float> numbers) {
-  Device& device = request.device ? *request.device : cpu_device();
-  DeviceBuffer buffer(device, numbers.size_bytes());
-  if (numbers.empty()) return buffer;
-  const std::unique_ptr<Stream> stream = device.make_stream();
-  stream->copy_to_device(buffer.data(), numbers.data(), numbers.size_bytes());
-  stream->synchronize();
-  return buffer;
-}
 
 /// The losses of the positions: a body of reduce_classes.
 template <typename T>
