@@ -6,6 +6,7 @@
 #include <cassert>
 #include <utility>
 
+#include "layers/kit/sized_by_bottoms.h"
 #include "net/graph/shapes.h"
 #include "net/run/executor.h"
 
@@ -98,8 +99,13 @@ StepId Net::run_to_sizer(NodeId sizer, StepId begin, const Pass& pass, ParamGate
 /// Asks a layer with a sizing bottom, whose values are there, whether its tops are of another size than planned.
 bool Net::has_other_size(NodeId sizer) {
   const Node& node = state_.graph.nodes[sizer];
-  const VersionId deciding = node.bottoms[static_cast<size_t>(node.layer->sizing_bottom())];
-  node.layer->size_by(state_.executor->read(state_.plan.data[deciding]));
+  try {
+    tell_sizes(*node.layer, [&](int bottom) {
+      return state_.executor->read(state_.plan.data[node.bottoms[static_cast<size_t>(bottom)]]);
+    });
+  } catch (Error& error) {
+    rethrow_at(std::move(error), node.layer->name(), node.where);
+  }
   const std::vector<Shape> tops = node.layer->infer_tops(bottom_shapes(state_.graph, node));
   const auto is_planned = [&](VersionId top, const Shape& shape) { return state_.graph.versions[top].shape == shape; };
   return !std::ranges::equal(node.tops, tops, is_planned);

@@ -22,7 +22,9 @@ constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "c
                            kDataParallel = "all layers are trained data parallel",
                            kTransform = "transform_param has it in layers of the new form",
                            kMath = "the GPU's kernels sum in f32",
-                           kOneBlock = "gradients are summed by buckets of -ddl";
+                           kOneBlock = "gradients are summed by buckets of -ddl",
+                           kNotWritten = "detections are the layer's top and are not written to files",
+                           kNotShown = "detections are not shown";
 
 constexpr IgnoredField kIgnored[] = {
     {"BlobProto", "double_diff", kOfCaffe, "gradients in files are not read"},
@@ -51,6 +53,10 @@ constexpr IgnoredField kIgnored[] = {
     {"DataParameter", "mirror", kOfCaffe, kTransform},
     {"DataParameter", "rand_skip", kOfCaffe, "training begins with the first record"},
     {"DataParameter", "scale", kOfCaffe, kTransform},
+    {"DetectionOutputParameter", "save_file", kOfBoth, kNotShown},
+    {"DetectionOutputParameter", "save_output_param", kOfBoth, kNotWritten},
+    {"DetectionOutputParameter", "visualize", kOfBoth, kNotShown},
+    {"DetectionOutputParameter", "visualize_threshold", kOfBoth, kNotShown},
     {"DropoutParameter", "engine", kOfNvidia, kEngine},
     {"EltwiseParameter", "engine", kOfIntel, kEngine},
     {"ImageDataParameter", "cache", kOfNvidia, kSystemCaches},

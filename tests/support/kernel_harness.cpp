@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/str.h"
+#include "layers/kit/sized_by_bottoms.h"
 
 namespace robusta::test {
 namespace {
@@ -96,10 +97,12 @@ void KernelHarness::make_layers(const KernelCase& what) {
 
 /// Tells the first layer what its tops' shapes follow from, if the case has that.
 void KernelHarness::size_first(const KernelCase& what) {
-  const int bottom = layers_[0]->sizing_bottom();
-  if (bottom < 0 || !what.bottom_values) return;
-  const Array values = what.bottom_values(bottom, what.bottoms[static_cast<size_t>(bottom)]);
-  layers_[0]->size_by(std::vector<float>(values.begin(), values.end()));
+  if (layers_[0]->sizing_bottom() < 0 || !what.bottom_values) return;
+  layers_[0]->infer_tops(what.bottoms);
+  tell_sizes(*layers_[0], [&](int bottom) {
+    const Array values = what.bottom_values(bottom, what.bottoms[static_cast<size_t>(bottom)]);
+    return std::vector<float>(values.begin(), values.end());
+  });
 }
 
 void KernelHarness::make_kernel() {
