@@ -17,8 +17,7 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
-                           kWindows = "caffe-windows",
-                           kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
+                           kWindows = "caffe-windows", kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",

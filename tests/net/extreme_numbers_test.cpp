@@ -179,7 +179,8 @@ void fill_in(Message& message, bool all) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->name() == "num_output" || field->name() == "kernel_size") set(message, field, 3);
-    for (const char* two : {"tiles", "input_dim", "pyramid_height", "zoom_factor", "pooled_h", "pooled_w", "num_classes", "roi_per_img"}) {
+    for (const char* two : {"tiles", "input_dim", "pyramid_height", "zoom_factor", "pooled_h", "pooled_w",
+                            "num_classes", "roi_per_img"}) {
       if (field->name() == two) set(message, field, 2);
     }
     for (const char* two : {"batch_size", "channels", "height", "width"}) {
