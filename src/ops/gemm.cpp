@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
-#include <mutex>
 #include <system_error>
-#include <thread>
 
 #include "base/str.h"
 #include "robusta/error.h"
@@ -47,7 +45,7 @@ void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   }
 }
 
-void warm_up_gemm() {
+std::jthread warm_up_gemm() {
   // A product that is too small for several threads, and for nothing else of what it takes.
   constexpr auto kMultiply = [] {
     constexpr dnnl_dim_t kSize = 4;
@@ -55,12 +53,10 @@ void warm_up_gemm() {
     float product[kSize * kSize];
     dnnl_sgemm('N', 'N', kSize, kSize, kSize, 1, kFactor, kSize, kFactor, kSize, 0, product, kSize);
   };
-  static std::jthread thread;  // ended by the end of the process
-  static std::once_flag once;
   try {
-    std::call_once(once, [&] { thread = std::jthread(kMultiply); });
+    return std::jthread(kMultiply);
   } catch (const std::system_error&) {
-    // No thread is to be had: the first product waits.
+    return {};  // the first product waits
   }
 }
 

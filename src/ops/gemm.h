@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 
 namespace robusta {
 
@@ -13,8 +14,10 @@ enum class Op { kPlain, kTransposed };
 template <typename T>
 void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, const T* b, T beta, T* c);
 
-/// Starts in the background, once for the process, what the first f32 product would wait for: oneDNN compiles its
+/// Does in the background what the first f32 product would wait for: oneDNN compiles its
 /// kernels for this processor, which takes as long as reading and planning a small net.
-void warm_up_gemm();
+/// Keep the thread until the program ends, and let it go before: at the end of the process oneDNN's own objects go
+/// while it might use them. Empty where no thread is to be had.
+std::jthread warm_up_gemm();
 
 }  // namespace robusta

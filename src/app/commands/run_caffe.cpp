@@ -82,7 +82,8 @@ int run_caffe(int argc, char** argv) {
                 "caffe --help lists those that are");
   }
   refuse_absent_parts(options);
-  if (action.passes && options.gpu().empty()) warm_up_gemm();
+  std::jthread compiling;
+  if (action.passes && options.gpu().empty()) compiling = warm_up_gemm();
   load_plugins(split_list(options.plugin()));
   return action.run(options);
 }
