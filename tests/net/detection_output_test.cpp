@@ -36,6 +36,7 @@ TEST(DetectionOutputInNet, RowsFollowEachPass) {
     NetOptions options;
     options.device = device;
     options.backward = false;
+    options.keep_blobs = true;
     Net net(net_def(detector("CENTER_SIZE")), options);
     EXPECT_EQ(net.blobs().shape("found"), (Shape{1, 1, 1, 7}));
     net.blobs().write("loc", std::vector<float>(16, 0.0f));
