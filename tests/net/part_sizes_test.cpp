@@ -31,14 +31,14 @@ NodeRange range_of(const Net& net, const std::string& first, const std::string& 
   return {node_of(net, first), node_of(net, last)};
 }
 
-Pass pass_of(const Net& net) { return {.batch = net.batch()}; }
+Pass one_batch(const Net& net) { return {.batch = net.batch()}; }
 
 double forward(Net& net, const std::string& first, const std::string& last) {
-  return net.forward(pass_of(net), range_of(net, first, last));
+  return net.forward(one_batch(net), range_of(net, first, last));
 }
 
 void backward(Net& net, const std::string& first, const std::string& last) {
-  net.backward(pass_of(net), range_of(net, first, last), false);
+  net.backward(one_batch(net), range_of(net, first, last), false);
 }
 
 /// Every blob, every gradient of one, and those of the parameters.
@@ -53,7 +53,7 @@ std::vector<float> everything(const Net& net) {
   return all;
 }
 
-constexpr char kFiltered[] = R"(force_backward: true
+constexpr char kWithFilter[] = R"(force_backward: true
   layer { name: "in" type: "Input" top: "x" top: "s" input_param { shape { dim: 4 dim: 2 } shape { dim: 4 } } }
   layer { name: "pre" type: "Power" bottom: "x" top: "p" power_param { scale: 2 } }
   layer { name: "f" type: "Filter" bottom: "p" bottom: "s" top: "y" }
@@ -71,7 +71,7 @@ TEST(PartSizes, FollowFromTheValuesOfThePart) {
   SimDevice gpu(size_t{1} << 22, 0, "emulated");
   for (Device* device : {&cpu_device(), static_cast<Device*>(&gpu)}) {
     SCOPED_TRACE(device->name());
-    Net net(net_def(kFiltered), options_on(*device));
+    Net net(net_def(kWithFilter), options_on(*device));
     write_inputs(net, {0, 1, 0, 1});
     forward(net, "in", "pre");
     EXPECT_EQ(net.blobs().shape("y"), (Shape{4, 2})) << "nobody has asked the selectors";
@@ -89,20 +89,20 @@ TEST(PartSizes, FollowFromTheValuesOfThePart) {
 TEST(PartSizes, CutAnywhereAPassIsTheSame) {
   SimDevice gpu(size_t{1} << 22, 0, "emulated");
   for (Device* device : {&cpu_device(), static_cast<Device*>(&gpu)}) {
-    Net whole(net_def(kFiltered), options_on(*device)), parts(net_def(kFiltered), options_on(*device));
+    Net whole(net_def(kWithFilter), options_on(*device)), parts(net_def(kWithFilter), options_on(*device));
     const IdVector<NodeId, Node>& nodes = parts.graph().nodes;
     const NodeId last = nodes.end_id() - 1;
     for (NodeId cut(0); cut < last; ++cut) {
       for (const std::vector<float>& selectors : {std::vector<float>{0, 1, 0, 1}, {1, 0, 1, 1}, {1, 1, 0, 1}}) {
         SCOPED_TRACE(str(device->name(), ": cut behind ", nodes[cut].layer->name()));
         for (Net* net : {&whole, &parts}) write_inputs(*net, selectors);
-        const double loss = whole.forward(pass_of(whole));
-        const double below = parts.forward(pass_of(parts), {NodeId(0), cut});
-        EXPECT_EQ(below + parts.forward(pass_of(parts), {cut + 1, last}), loss);
+        const double loss = whole.forward(one_batch(whole));
+        const double below = parts.forward(one_batch(parts), {NodeId(0), cut});
+        EXPECT_EQ(below + parts.forward(one_batch(parts), {cut + 1, last}), loss);
         EXPECT_TRUE(parts.has_run_forward());
-        whole.backward(pass_of(whole), false);
-        parts.backward(pass_of(parts), {cut + 1, last}, false);
-        parts.backward(pass_of(parts), {NodeId(0), cut}, false);
+        whole.backward(one_batch(whole), false);
+        parts.backward(one_batch(parts), {cut + 1, last}, false);
+        parts.backward(one_batch(parts), {NodeId(0), cut}, false);
         EXPECT_EQ(everything(parts), everything(whole));
       }
     }
@@ -110,10 +110,10 @@ TEST(PartSizes, CutAnywhereAPassIsTheSame) {
 }
 
 TEST(PartSizes, LayersBehindLoseWhatTheyHave) {
-  Net net(net_def(kFiltered), options_on(cpu_device()));
+  Net net(net_def(kWithFilter), options_on(cpu_device()));
   EXPECT_FALSE(net.has_run_forward());
   write_inputs(net, {0, 1, 0, 1});
-  net.forward(pass_of(net));
+  net.forward(one_batch(net));
   backward(net, "ip", "sum");
   net.blobs().write("s", {1, 1, 1, 0});
   forward(net, "f", "f");
@@ -142,7 +142,7 @@ TEST(PartSizes, ACopyFromBeforeThePartDoesNotCrossAFilter) {
           options);
   fill_inputs(net, 1);
   net.blobs().write("s", {0, 1});
-  net.forward(pass_of(net));
+  net.forward(one_batch(net));
   const auto copied = [&](const Step& step) {
     return step.reorder && net.plan().units[step.unit].nodes[0] == node_of(net, "one");
   };
@@ -174,14 +174,14 @@ TEST(PartStates, GoOnFromPartToPart) {
         net->blobs().write("x", {x, -x, 1 - x, 0.5f});
         net->blobs().write("cont", {1, 1});
       }
-      const double loss = whole.forward(pass_of(whole));
+      const double loss = whole.forward(one_batch(whole));
       if (pass % 2 == 0) {
         EXPECT_EQ(forward(parts, "in", "lstm"), 0);
         EXPECT_EQ(forward(parts, "rnn", "rnn"), loss);
       } else {
-        EXPECT_EQ(parts.forward(pass_of(parts)), loss);
+        EXPECT_EQ(parts.forward(one_batch(parts)), loss);
       }
-      whole.backward(pass_of(whole), false);
+      whole.backward(one_batch(whole), false);
       backward(parts, "rnn", "rnn");
       backward(parts, "in", "lstm");
       EXPECT_EQ(everything(parts), everything(whole));
@@ -189,7 +189,7 @@ TEST(PartStates, GoOnFromPartToPart) {
     const std::vector<float> h = whole.blobs().read("h");
     forward(parts, "rnn", "rnn");
     EXPECT_EQ(parts.blobs().read("h"), h) << "in the part there is the other layer alone";
-    whole.forward(pass_of(whole));
+    whole.forward(one_batch(whole));
     forward(parts, "lstm", "lstm");
     EXPECT_NE(whole.blobs().read("h"), h);
     EXPECT_EQ(parts.blobs().read("h"), whole.blobs().read("h"));

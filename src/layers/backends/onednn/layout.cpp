@@ -122,7 +122,7 @@ int channel_block(const Layout& layout) {
   return 0;
 }
 
-bool is_channels_last(const Layout& layout) {
+bool has_channels_last(const Layout& layout) {
   const auto* known = dynamic_cast<const OnednnLayout*>(layout.get());
   if (!known || known->desc().data.ndims < 3 || known->desc().data.ndims > 5) return false;
   return known->desc() == channels_last_desc(known->desc().dims());

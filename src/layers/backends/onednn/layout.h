@@ -15,6 +15,6 @@ Layout layout_of(const Desc& desc);
 
 /// The block size of such a layout: 16, 8, 4, ...; 1 for plain; 0 for anything else.
 int channel_block(const Layout& layout);
-bool is_channels_last(const Layout& layout);
+bool has_channels_last(const Layout& layout);
 
 }  // namespace robusta::onednn

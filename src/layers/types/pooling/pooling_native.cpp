@@ -21,7 +21,7 @@ class PoolingNative : public Kernel {
       : is_max_(layer.is_max()),
         lines_{PoolLine(layer.axes().size() == 2 ? layer.axes()[0] : WindowAxis{}, layer.counts_padding()),
                PoolLine(layer.axes().back(), layer.counts_padding())} {
-    lines_.inner = onednn::is_channels_last(bottom) ? layer.channels() : onednn::channel_block(bottom);
+    lines_.inner = onednn::has_channels_last(bottom) ? layer.channels() : onednn::channel_block(bottom);
     images_ = stored_count({request.bottoms[0].shape, DType::kF32, bottom}) / in_size();
     booking_.bottom_layouts = {bottom};
     booking_.top_layouts = {top};
@@ -85,7 +85,7 @@ class PoolingNative : public Kernel {
 void choose_layouts(const KernelRequest& request, Layout& bottom, Layout& top) {
   const Layout& offered = request.bottoms[0].layout;
   const onednn::Dims dims = onednn::dims_of(request.tops[0].shape);
-  if (onednn::is_channels_last(offered)) {
+  if (onednn::has_channels_last(offered)) {
     top = onednn::layout_of(onednn::channels_last_desc(dims));
   } else if (const int block = onednn::channel_block(offered); block > 1) {
     top = onednn::layout_of(onednn::blocked_desc(dims, block));
