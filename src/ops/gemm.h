@@ -14,10 +14,10 @@ enum class Op { kPlain, kTransposed };
 template <typename T>
 void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, const T* b, T beta, T* c);
 
-/// Does in the background what the first f32 product would wait for: oneDNN compiles its
-/// kernels for this processor, which takes as long as reading and planning a small net.
-/// Keep the thread until the program ends, and let it go before: at the end of the process oneDNN's own objects go
-/// while it might use them. Empty where no thread is to be had.
+/// Does in the background what the first f32 product would wait for: oneDNN compiles its kernels for this processor,
+/// which takes as long as reading and planning a small net. Empty where no thread is to be had.
+///
+/// Let the thread go before the process ends: oneDNN's own objects go then, while it might use them.
 std::jthread warm_up_gemm();
 
 }  // namespace robusta
