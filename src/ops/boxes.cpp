@@ -8,7 +8,7 @@
 #include <array>
 
 namespace robusta {
-namespace detail {
+namespace host_detail {
 
 void keep_best(std::vector<Scored>& scores, int64_t most) {
   const auto better = [](const Scored& a, const Scored& b) {
@@ -21,7 +21,7 @@ void keep_best(std::vector<Scored>& scores, int64_t most) {
   std::sort(scores.begin(), scores.end(), better);
 }
 
-}  // namespace detail
+}  // namespace host_detail
 
 namespace {
 

@@ -100,12 +100,12 @@ std::vector<Scored> best_scores(int64_t count, const ScoreOf& score_of, float le
 /// that all stay take seconds at most.
 std::vector<int64_t> suppress_overlaps(std::span<const Box<float>> boxes, float threshold, float eta);
 
-namespace detail {
+namespace host_detail {
 
 /// Leaves the best, in order.
 void keep_best(std::vector<Scored>& scores, int64_t most);
 
-}  // namespace detail
+}  // namespace host_detail
 
 template <typename ScoreOf>
 std::vector<Scored> best_scores(int64_t count, const ScoreOf& score_of, float least, int64_t most) {
@@ -114,7 +114,7 @@ std::vector<Scored> best_scores(int64_t count, const ScoreOf& score_of, float le
     const float score = score_of(i);
     if (score > least) scores.push_back({score, i});
   }
-  detail::keep_best(scores, most);
+  host_detail::keep_best(scores, most);
   return scores;
 }
 
