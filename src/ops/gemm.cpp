@@ -51,7 +51,11 @@ std::jthread warm_up_gemm() {
     constexpr dnnl_dim_t kSize = 4;
     constexpr float kFactor[kSize * kSize] = {};
     float product[kSize * kSize];
-    dnnl_sgemm('N', 'N', kSize, kSize, kSize, 1, kFactor, kSize, kFactor, kSize, 0, product, kSize);
+    try {
+      dnnl_sgemm('N', 'N', kSize, kSize, kSize, 1, kFactor, kSize, kFactor, kSize, 0, product, kSize);
+    } catch (...) {
+      // There is too little memory, or whatever else the first product will meet and tell.
+    }
   };
   try {
     return std::jthread(kMultiply);

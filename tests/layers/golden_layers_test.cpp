@@ -48,6 +48,7 @@ std::vector<GoldenCase> golden_cases() {
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
     const std::string type = name.substr(0, name.find("__"));
+    if (type == "HDF5Output") continue;  // it has no tops; golden_test looks at the file that a net writes
     for (const KernelCandidate* candidate : kernel_candidates(type, "cpu")) cases.push_back({name, candidate->backend});
   }
   return cases;

@@ -183,20 +183,21 @@ void fill_in(Message& message, bool all) {
                             "num_classes", "roi_per_img"}) {
       if (field->name() == two) set(message, field, 2);
     }
-    for (const char* two : {"batch_size", "channels", "height", "width"}) {
-      if (field->name() == two && !field->is_repeated()) set(message, field, 2);
+    if (field->name() == "batch_size" && !field->is_repeated()) set(message, field, 2);
+    for (const char* two : {"channels", "height", "width"}) {
+      if (field->name() == two && message.GetDescriptor()->name() == "MemoryDataParameter") set(message, field, 2);
     }
     if (field->name() == "file_name") r.SetString(&message, field, sources().output());
     const std::string source = sources().source_of(message.GetDescriptor()->name());
     if (field->name() == "source" && !source.empty()) r.SetString(&message, field, source);
     if (field->name() == "output_dim") set(message, field, 3);
-    if (field->name() == "min_size") set(message, field, 4);
+    if (field->name() == "min_size" && message.GetDescriptor()->name() == "PriorBoxParameter") set(message, field, 4);
     for (const char* one : {"group_size", "spatial_scale"}) {
       if (field->name() == one) set(message, field, 1);
     }
-    if (field->name() == "stride" && !field->is_repeated()) set(message, field, 2);
-    if (field->name() == "crop_size" && message.GetDescriptor()->name() == "TransformationParameter")
-      set(message, field, 4);
+    const bool transforms = message.GetDescriptor()->name() == "TransformationParameter";
+    if (field->name() == "stride" && !field->is_repeated() && !transforms) set(message, field, 2);
+    if (field->name() == "crop_size" && transforms) set(message, field, 4);
     if (field->name() == "slice_point" && all) set(message, field, 1);
     for (int end = 0; field->name() == "paddings" && end < 8; ++end) r.AddUInt32(&message, field, 1);
     if (field->name() == "min" || field->name() == "max") set(message, field, field->name() == "max");
@@ -482,7 +483,7 @@ TEST(ExtremeNumbersBase, EveryTypeIsPlannedWithOrdinaryNumbers) {
     if (type == "Data") continue;
     if (type.starts_with("HDF5") && !has_hdf5()) continue;
     if (type == "AutoCrop") continue;  // has no numbers; both its bottoms come from one blob
-    EXPECT_TRUE(can_be_planned(base_of(type))) << type;
+    EXPECT_NO_THROW(try_it(base_of(type))) << type;
   }
 }
 
