@@ -14,14 +14,14 @@ namespace robusta {
 
 /// Nothing is initialised yet, a sanitizer's own memory neither: plain system calls alone.
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline void require_address_space(int, char**, char**) {
-  constexpr size_t kLeast = size_t{256} << 20;
+  constexpr size_t kLeast = size_t{320} << 20;
   void* const probe = ::mmap(nullptr, kLeast, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (probe != MAP_FAILED) {
     ::munmap(probe, kLeast);
     return;
   }
   constexpr char kText[] =
-      "caffe: error: less than 256 MiB of address space are left to start with; raise `ulimit -v`\n";
+      "caffe: error: less than 320 MiB of address space are left to start with; raise `ulimit -v`\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(static_cast<int>(ErrorKind::kMemory));
 }

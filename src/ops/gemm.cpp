@@ -4,6 +4,7 @@
 
 #include <cblas.h>
 #include <dnnl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cassert>
@@ -26,6 +27,12 @@ blasint extent(int64_t size) {
   return static_cast<blasint>(size);
 }
 
+/// By `ulimit -v`: then there is none to spare for a thread's stack and heap.
+bool is_address_space_limited() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 }  // namespace
 
 template <typename T>
@@ -46,6 +53,7 @@ void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a
 }
 
 std::jthread warm_up_gemm() {
+  if (is_address_space_limited()) return {};
   // A product that is too small for several threads, and for nothing else of what it takes.
   constexpr auto kMultiply = [] {
     constexpr dnnl_dim_t kSize = 4;
