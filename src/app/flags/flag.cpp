@@ -17,7 +17,8 @@ bool parse_integer(const std::string& text, Integer& value) {
   const size_t sign = negative || text.starts_with('+') ? 1 : 0;
   const bool hexadecimal =
       text.size() > sign + 2 && text[sign] == '0' && (text[sign + 1] == 'x' || text[sign + 1] == 'X');
-  const std::string digits = (negative ? "-" : "") + text.substr(sign + (hexadecimal ? 2 : 0));
+  std::string digits = negative ? "-" : "";
+  digits += text.substr(sign + (hexadecimal ? 2 : 0));
   Integer parsed = 0;
   const char* end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, parsed, hexadecimal ? 16 : 10);

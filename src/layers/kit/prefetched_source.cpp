@@ -126,7 +126,7 @@ void PrefetchedSource::stand_in(const std::string& source) {
   items_.assign(static_cast<size_t>(param().top_size()), Shape{});
   items_[0] = assumed.shape;
   std::string size;
-  for (const int64_t extent : assumed.shape.dims()) size += (size.empty() ? "" : "x") + std::to_string(extent);
+  for (const int64_t extent : assumed.shape.dims()) size.append(size.empty() ? "" : "x").append(std::to_string(extent));
   LOG_INFO << "layer " << name() << ": " << source << " does not exist; synthetic input of " << size
            << " takes its place (" << assumed.reason << ")";
 }
