@@ -10,6 +10,7 @@
 #include "base/philox.h"
 #include "base/simd.h"
 #include "base/str.h"
+#include "data/image.h"
 #include "robusta/error.h"
 #include "schema/blob_proto.h"
 
@@ -148,6 +149,12 @@ void Transformer::read_resize(const TransformationParameter& param) {
   if (resize.height() == 0 || resize.width() == 0) {
     throw Error(ErrorKind::kConfig, "resizing needs a height and a width", "set both")
         .in_field(path + (resize.height() ? "width" : "height"));
+  }
+  if (resize.height() > kMostPixels / resize.width()) {
+    throw Error(ErrorKind::kConfig,
+                str("images of ", resize.height(), " x ", resize.width(), " pixels; at most ", kMostPixels),
+                "make them smaller")
+        .in_field(path + "height");
   }
   resize_height_ = resize.height();
   resize_width_ = resize.width();

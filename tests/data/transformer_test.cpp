@@ -159,6 +159,8 @@ TEST(TransformerTest, SettingsThatCannotBe) {
   EXPECT_EQ(kind_and_field("mean_file: '/none/mean'"), (Result{ErrorKind::kData, "transform_param.mean_file"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 3 }"),
             (Result{ErrorKind::kConfig, "transform_param.resize_param.width"}));
+  EXPECT_EQ(kind_and_field("resize_param { height: 16777217 width: 8 }"),
+            (Result{ErrorKind::kConfig, "transform_param.resize_param.height"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 interp_mode: AREA }"),
             (Result{ErrorKind::kUnsupported, "transform_param.resize_param.interp_mode"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 resize_mode: FIT_SMALL_SIZE }"),
