@@ -1,10 +1,12 @@
-// A handler may only touch sig_atomic_t and call what is async-signal-safe (POSIX.1-2017, 2.4.3): it sets flags.
+// A handler may only touch lock-free atomics and call what is async-signal-safe (C++20, [support.signal]; POSIX.1-2017,
+// 2.4.3): it sets flags. Any thread may run it, while the main thread looks at them.
 #include "solver/loop/signals.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstring>
 
@@ -19,11 +21,12 @@ constexpr std::array kSignals = {SIGINT, SIGHUP, SIGTERM, SIGUSR1};
 constexpr int kKilledBySigint = 128 + SIGINT;
 
 // Only these are touched in a handler.
-volatile sig_atomic_t g_snapshot = 0;
-volatile sig_atomic_t g_stop = 0;
-volatile sig_atomic_t g_last_signal = 0;
-volatile sig_atomic_t g_has_begun = 0;
-volatile sig_atomic_t g_effects[kSignals.size()];
+static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<int> g_snapshot = 0;
+std::atomic<int> g_stop = 0;
+std::atomic<int> g_last_signal = 0;
+std::atomic<int> g_has_begun = 0;
+std::atomic<int> g_effects[kSignals.size()];
 
 struct sigaction g_before[kSignals.size()];
 
@@ -38,7 +41,7 @@ void leave(int signal) {
 void handle(int signal) {
   for (size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] != signal) continue;
-    const auto effect = static_cast<Request>(g_effects[i]);
+    const auto effect = static_cast<Request>(g_effects[i].load());
     if (effect == Request::kNone) return;
     if (effect == Request::kSnapshot) g_snapshot = 1;
     if (effect == Request::kStop) {
@@ -67,7 +70,7 @@ SignalWatch::SignalWatch(Request sigint, Request sighup) {
   g_has_begun = 0;
   const std::array effects = {sigint, sighup, Request::kStop, Request::kStop};
   for (size_t i = 0; i < kSignals.size(); ++i) {
-    g_effects[i] = static_cast<sig_atomic_t>(effects[i]);
+    g_effects[i] = static_cast<int>(effects[i]);
     struct sigaction action = {};
     action.sa_handler = handle;
     action.sa_flags = SA_RESTART;
@@ -86,8 +89,7 @@ void SignalWatch::training_begins() { g_has_begun = 1; }
 Request SignalWatch::poll() {
   const Request request = g_stop ? Request::kStop : g_snapshot ? Request::kSnapshot : Request::kNone;
   g_snapshot = 0;
-  if (const int signal = g_last_signal) {
-    g_last_signal = 0;
+  if (const int signal = g_last_signal.exchange(0)) {
     LOG_INFO << "Got " << strsignal(signal) << ": "
              << (request == Request::kStop ? "snapshot and stop" : "snapshot after this iteration");
   }
