@@ -1,6 +1,5 @@
 // ImageData: lists, image files, sizes, and what is wrong with them.
 
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -26,12 +25,7 @@ using test::Tops;
 
 caffe::LayerParameter image_layer(const std::string& source, const std::string& settings,
                                   const std::string& transform = "", caffe::Phase phase = caffe::TRAIN) {
-  caffe::LayerParameter param;
-  const std::string text = "name: 'd' type: 'ImageData' top: 'x' top: 'l' image_data_param { source: '" + source +
-                           "' " + settings + " } transform_param { " + transform + " }";
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &param)) << text;
-  param.set_phase(phase);
-  return param;
+  return test::layer_of_images("ImageData", "image_data_param", source, settings, transform, phase);
 }
 
 /// Colour pictures "<i> picture.png" of this size with labels 10 i, and their list.

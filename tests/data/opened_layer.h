@@ -1,12 +1,28 @@
 /// Sources on their own, opened and asked for batches as a net does it.
 #pragma once
 
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "layers/kit/source_layer.h"
 
 namespace robusta::test {
+
+/// A layer "d" with tops "x" and "l" that reads images of `source`; `field` is "image_data_param" for ImageData.
+inline caffe::LayerParameter layer_of_images(const std::string& type, const std::string& field,
+                                             const std::string& source, const std::string& settings,
+                                             const std::string& transform, caffe::Phase phase) {
+  caffe::LayerParameter param;
+  const std::string text = "name: 'd' type: '" + type + "' top: 'x' top: 'l' " + field + " { source: '" + source +
+                           "' " + settings + " } transform_param { " + transform + " }";
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &param)) << text;
+  param.set_phase(phase);
+  return param;
+}
 
 struct Tops {
   std::vector<Shape> shapes;

@@ -1,6 +1,5 @@
 // WindowData: window files, what is drawn, and where windows come to lie.
 
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,12 +25,7 @@ using test::Tops;
 
 caffe::LayerParameter window_layer(const std::string& source, const std::string& settings,
                                    const std::string& transform = "crop_size: 4") {
-  caffe::LayerParameter param;
-  const std::string text = "name: 'd' type: 'WindowData' top: 'x' top: 'l' window_data_param { source: '" + source +
-                           "' " + settings + " } transform_param { " + transform + " }";
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &param)) << text;
-  param.set_phase(caffe::TRAIN);
-  return param;
+  return test::layer_of_images("WindowData", "window_data_param", source, settings, transform, caffe::TRAIN);
 }
 
 constexpr Extent kSize{3, 12, 10};
