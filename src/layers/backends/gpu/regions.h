@@ -1,8 +1,9 @@
-/// Regions of interest (kit/regions.h) on the GPU. For files named *_gpu.cpp.
+/// Regions of interest (kit/regions.h) on the GPU, and what kernels that pool them share. For files named *_gpu.cpp.
 ///
 /// A region that cannot be is passed over and noted for the host, which throws when the pass is done (labels.h).
 #pragma once
 
+#include "device/gpu/copy.h"
 #include "device/gpu/reduce.h"
 #include "layers/backends/gpu/labels.h"
 #include "layers/kit/regions.h"
@@ -61,6 +62,40 @@ class RegionWatch {
  private:
   int64_t items_, count_;
   LabelWatch watch_;
+};
+
+/// A kernel that pools regions: features and top are of type T, regions are f32, watched, and have no gradient.
+template <typename T, typename RegionLayer>
+class RegionPoolingGpu : public Kernel {
+ public:
+  explicit RegionPoolingGpu(const KernelRequest& request)
+      : layer_(request.layer<RegionLayer>()), watch_(request, layer_.extents()) {
+    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
+    booking_.top_types = {dtype_of<T>()};
+    booking_.forward_scratch = watch_.scratch();
+  }
+  std::string describe() const override { return "gpu"; }
+
+  void forward(const KernelRun& run) override {
+    watch_.look(run);
+    pool(run, watch_.reader(run));
+  }
+  void backward(const KernelRun& run) override {
+    const Tensor& regions = run.bottom_diffs[1];
+    if (regions) gpu_fill_zero(run.stream, regions.data, regions.desc.bytes());
+    if (run.bottom_diffs[0]) gather(run, watch_.reader(run));
+  }
+  void check(const Pass&) override { watch_.check(); }
+
+ protected:
+  virtual void pool(const KernelRun& run, const RegionReader& regions) const = 0;
+  /// The gradient of the features.
+  virtual void gather(const KernelRun& run, const RegionReader& regions) const = 0;
+
+  const RegionLayer& layer_;
+
+ private:
+  RegionWatch watch_;
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

@@ -1,7 +1,6 @@
 // PSROIPooling on the GPU: forward a thread for each bin; backward one for each pixel of the features, which gathers
 // from the regions over it: a channel belongs to one bin of each. Features keep their type; regions are f32.
 
-#include "device/gpu/copy.h"
 #include "device/gpu/divisor.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/regions.h"
@@ -87,36 +86,23 @@ struct PsRoiGather {
 };
 
 template <typename T>
-class PsRoiPoolingGpu : public Kernel {
+class PsRoiPoolingGpu : public RegionPoolingGpu<T, PsRoiPoolingLayer> {
  public:
-  explicit PsRoiPoolingGpu(const KernelRequest& request)
-      : layer_(request.layer<PsRoiPoolingLayer>()), watch_(request, layer_.extents()) {
-    book_ps_roi_pooling(booking_);
-    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
-    booking_.top_types = {dtype_of<T>()};
-    booking_.forward_scratch = watch_.scratch();
+  explicit PsRoiPoolingGpu(const KernelRequest& request) : RegionPoolingGpu<T, PsRoiPoolingLayer>(request) {
+    book_ps_roi_pooling(this->booking_);
   }
-  std::string describe() const override { return "gpu"; }
-
-  void forward(const KernelRun& run) override {
-    watch_.look(run);
-    for_each(run.stream, run.tops[0].count(),
-             PsRoiMean<T>{PsRoiGeometry(layer_, watch_.reader(run)), run.bottoms[0].as<T>(), run.tops[0].as<T>()});
-  }
-
-  void backward(const KernelRun& run) override {
-    const Tensor& regions = run.bottom_diffs[1];
-    if (regions) gpu_fill_zero(run.stream, regions.data, regions.desc.bytes());
-    if (!run.bottom_diffs[0]) return;
-    for_each(run.stream, run.bottom_diffs[0].count(),
-             PsRoiGather<T>{PsRoiGeometry(layer_, watch_.reader(run)), run.top_diffs[0].as<T>(),
-                            run.bottom_diffs[0].as<T>()});
-  }
-  void check(const Pass&) override { watch_.check(); }
 
  private:
-  const PsRoiPoolingLayer& layer_;
-  RegionWatch watch_;
+  void pool(const KernelRun& run, const RegionReader& regions) const override {
+    for_each(run.stream, run.tops[0].count(),
+             PsRoiMean<T>{PsRoiGeometry(this->layer_, regions), run.bottoms[0].as<T>(), run.tops[0].as<T>()});
+  }
+
+  void gather(const KernelRun& run, const RegionReader& regions) const override {
+    for_each(
+        run.stream, run.bottom_diffs[0].count(),
+        PsRoiGather<T>{PsRoiGeometry(this->layer_, regions), run.top_diffs[0].as<T>(), run.bottom_diffs[0].as<T>()});
+  }
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // ROIPooling on the GPU: forward a thread for each bin; backward one for each pixel of the features, which asks the
 // bins over it whether it was their largest, so that no sum needs an atomic. Features keep their type; regions are f32.
 
-#include "device/gpu/copy.h"
 #include "device/gpu/divisor.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/regions.h"
@@ -98,43 +97,32 @@ struct RoiGather {
 };
 
 template <typename T>
-class RoiPoolingGpu : public Kernel {
+class RoiPoolingGpu : public RegionPoolingGpu<T, RoiPoolingLayer> {
  public:
-  explicit RoiPoolingGpu(const KernelRequest& request)
-      : layer_(request.layer<RoiPoolingLayer>()), watch_(request, layer_.extents()) {
-    book_roi_pooling(request, booking_);
-    booking_.bottom_types = {dtype_of<T>(), DType::kF32};
-    booking_.top_types = {dtype_of<T>()};
-    booking_.forward_scratch = watch_.scratch();
+  explicit RoiPoolingGpu(const KernelRequest& request) : RegionPoolingGpu<T, RoiPoolingLayer>(request) {
+    book_roi_pooling(request, this->booking_);
   }
-  std::string describe() const override { return "gpu"; }
 
-  void forward(const KernelRun& run) override {
-    watch_.look(run);
+ private:
+  void pool(const KernelRun& run, const RegionReader& regions) const override {
+    const RoiPoolingLayer& layer = this->layer_;
     for_each(run.stream, run.tops[0].count(),
-             RoiMax<T>{.g = RoiGeometry(layer_, watch_.reader(run)),
-                       .channels = layer_.extents().channels,
+             RoiMax<T>{.g = RoiGeometry(layer, regions),
+                       .channels = layer.extents().channels,
                        .x = run.bottoms[0].as<T>(),
                        .y = run.tops[0].as<T>(),
-                       .largest = booking_.saved_bytes > 0 ? static_cast<int32_t*>(run.saved) : nullptr});
+                       .largest = this->booking_.saved_bytes > 0 ? static_cast<int32_t*>(run.saved) : nullptr});
   }
 
-  void backward(const KernelRun& run) override {
-    const Tensor& regions = run.bottom_diffs[1];
-    if (regions) gpu_fill_zero(run.stream, regions.data, regions.desc.bytes());
-    if (!run.bottom_diffs[0]) return;
+  void gather(const KernelRun& run, const RegionReader& regions) const override {
+    const RoiPoolingLayer& layer = this->layer_;
     for_each(run.stream, run.bottom_diffs[0].count(),
-             RoiGather<T>{.g = RoiGeometry(layer_, watch_.reader(run)),
-                          .channels = layer_.extents().channels,
+             RoiGather<T>{.g = RoiGeometry(layer, regions),
+                          .channels = layer.extents().channels,
                           .dy = run.top_diffs[0].as<T>(),
                           .largest = static_cast<const int32_t*>(run.saved),
                           .dx = run.bottom_diffs[0].as<T>()});
   }
-  void check(const Pass&) override { watch_.check(); }
-
- private:
-  const RoiPoolingLayer& layer_;
-  RegionWatch watch_;
 };
 
 }  // namespace
