@@ -27,8 +27,8 @@ void BinaryFile::check(const std::string& path, ErrorKind kind) const {
   constexpr char kHdf5[] = "\x89HDF\r\n\x1a\n";
   char begin[8] = {};
   if (::pread(fd(), begin, sizeof begin, 0) == sizeof begin && std::memcmp(begin, kHdf5, sizeof begin) == 0)
-    throw Error(ErrorKind::kUnsupported, "this is an HDF5 file; HDF5 is not in this build",
-                "save it with snapshot_format: BINARYPROTO")
+    throw Error(ErrorKind::kUnsupported, "this is an HDF5 file, which is not read here",
+                "save it with snapshot_format: BINARYPROTO, or, if it is a snapshot, take a build with libhdf5")
         .at(path);
   if (bytes > kLargestMessage)
     throw Error(kind, str("the file has ", bytes, " bytes; a protobuf message has less than 2 GiB")).at(path);

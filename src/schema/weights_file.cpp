@@ -138,15 +138,15 @@ class WeightsReader {
   WireReader in_;
 };
 
-/// NVIDIA's first version saved a BatchNorm as (scale, bias, mean, variance, factor).
+}  // namespace
+
 void order_batch_norm(LayerWeights* layer) {
   auto& blobs = layer->blobs;
-  if (layer->type != "BatchNorm" || blobs.size() != 5 || blobs[4].data.size() != 1) return;
+  const bool may_be = layer->type == "BatchNorm" || layer->type.empty();  // nothing else has five, the last a number
+  if (!may_be || blobs.size() != 5 || blobs[4].data.size() != 1) return;
   if (blobs[2].data.size() == 1) return;  // one channel: (mean, variance, factor, scale, bias) looks the same
   std::rotate(blobs.begin(), blobs.begin() + 2, blobs.end());
 }
-
-}  // namespace
 
 WeightsFile read_weights(const std::string& path) try {
   const BinaryFile file(path, ErrorKind::kModel);

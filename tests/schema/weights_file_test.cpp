@@ -127,7 +127,7 @@ TEST_F(Weights, RefuseGroupsWithoutEnd) { failure(std::string(1000, '\x0b')); }
 TEST_F(Weights, RecogniseOtherFiles) {
   EXPECT_TRUE(contains(failure(""), "the file is empty"));
   EXPECT_TRUE(contains(failure("name: \"x\"\nlayer { }\n"), path_));
-  EXPECT_TRUE(contains(failure("\x89HDF\r\n\x1a\n....", ErrorKind::kUnsupported), "HDF5 is not in this build"));
+  EXPECT_TRUE(contains(failure("\x89HDF\r\n\x1a\n....", ErrorKind::kUnsupported), "this is an HDF5 file"));
   caffe::SolverState state;
   state.set_iter(5);
   EXPECT_TRUE(contains(failure(state.SerializeAsString()), "this is a solver state"));

@@ -209,17 +209,6 @@ TEST(Snapshot, AnUnwritablePrefixIsFoundBeforeTraining) {
   EXPECT_EQ(iterations, 0);
 }
 
-TEST(Snapshot, Hdf5IsRefusedBeforeTraining) {
-  const TempDir folder;
-  auto solver = toy("max_iter: 5 snapshot_format: HDF5 " + prefix_of(folder));
-  try {
-    solver->solve();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  }
-}
-
 TEST(Snapshot, AFailedOneIsRetriedAndTold) {
   const TempDir folder;
   fs::create_directory(folder / "a");

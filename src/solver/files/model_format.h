@@ -37,6 +37,8 @@ class ModelFormat {
   /// With all histories, in the order of Updater::history.
   virtual caffe::SolverState read_state(const std::string& path) const = 0;
 
+  /// Throws Error{kUnsupported} in the layer that the format cannot name or hold.
+  virtual void require_possible(const Graph& graph) const {}
   /// Each file is written whole or not at all. Throws Error{kOutput}.
   virtual void write_model(const std::string& path, Net& net, bool with_diffs) const = 0;
   /// `state` has no histories yet.

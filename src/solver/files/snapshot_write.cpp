@@ -56,6 +56,7 @@ void check_snapshots_possible(const SolverDef& solver, const Net& net, const Upd
     const std::string fix = "set snapshot: 0 and snapshot_after_train: false to train without snapshots";
     require_small(format, format.model_ending(), proto_bytes(net, p.snapshot_diff()), fix);
     require_small(format, format.state_ending(), updater.history_bytes(), fix);
+    format.require_possible(net.graph());
     require_writable_prefix("snapshots with prefix", p.snapshot_prefix());
   } catch (Error& error) {
     throw error.at(solver.where("snapshot_prefix"));

@@ -39,12 +39,27 @@ const Node* find_node(const Net& net, const std::string& layer) {
   return nullptr;
 }
 
-void copy_layer(const LayerWeights& from, const Node& to, Net& net) {
-  if (from.blobs.size() != to.params.size()) {
+/// Drops the parameters that another layer owns from what has to be in the file, if it leaves these out.
+std::vector<size_t> params_in_file(const WeightsFile& file, const LayerWeights& from, const Node& to) {
+  std::vector<size_t> own;
+  for (size_t i = 0; i < to.params.size(); ++i) {
+    const bool absent = i >= from.blobs.size() || from.blobs[i].data.empty();
+    const bool left_out = file.leaves_out_shared && absent && to.params[i]->layer != to.layer->name();
+    if (!left_out) own.push_back(i);
+  }
+  return own;
+}
+
+void copy_layer(const WeightsFile& file, const LayerWeights& from, const Node& to, Net& net) {
+  const std::vector<size_t> own = params_in_file(file, from, to);
+  const size_t needed = own.empty() ? 0 : own.back() + 1;
+  if (from.blobs.size() < needed || from.blobs.size() > to.params.size()) {
     throw Error(ErrorKind::kModel, str("the file has ", from.blobs.size(), " arrays, the layer has ", to.params.size()),
                 "rename the layer in the prototxt to learn it anew");
   }
-  for (size_t i = 0; i < from.blobs.size(); ++i) {
+  for (const size_t i : own) {
+    if (from.blobs[i].data.empty())
+      throw Error(ErrorKind::kModel, str("the file lacks array ", i), "take another file");
     const Shape& shape = to.params[i]->desc.shape;
     if (!same_shape(from.blobs[i], shape.dims())) {
       throw Error(ErrorKind::kModel,
@@ -53,7 +68,7 @@ void copy_layer(const LayerWeights& from, const Node& to, Net& net) {
                   "rename the layer in the prototxt to learn it anew");
     }
   }
-  for (size_t i = 0; i < from.blobs.size(); ++i) net.blobs().write_param(*to.params[i], from.blobs[i].data);
+  for (const size_t i : own) net.blobs().write_param(*to.params[i], from.blobs[i].data);
 }
 
 std::string_view bytes_of(const std::vector<float>& values) {
@@ -80,7 +95,7 @@ CopyReport copy_layers(const WeightsFile& file, const std::string& path, Net& ne
     seen.insert(layer.name);
     if (layer.blobs.empty() && node->params.empty()) continue;
     try {
-      copy_layer(layer, *node, net);
+      copy_layer(file, layer, *node, net);
     } catch (Error& error) {
       throw error.in_layer(layer.name).at(path);
     }
@@ -138,7 +153,9 @@ std::vector<std::string> split_list(const std::string& list) {
 uint64_t fingerprint(const WeightsFile& weights) {
   std::set<uint64_t> arrays;
   for (const LayerWeights& layer : weights.layers) {
-    for (const BlobData& blob : layer.blobs) arrays.insert(hash_bytes(bytes_of(blob.data)));
+    for (const BlobData& blob : layer.blobs) {
+      if (!blob.data.empty()) arrays.insert(hash_bytes(bytes_of(blob.data)));
+    }
   }
   return hash_of(arrays);
 }
