@@ -7,7 +7,7 @@
 #include "data/hdf5_access.h"
 #include "golden/case.h"
 #include "schema/blob_proto.h"
-#include "schema/weights_file.h"
+#include "solver/files/model_format.h"
 #include "support/files.h"
 
 namespace robusta::test {
@@ -35,7 +35,7 @@ Param& param_of(Net& net, const std::string& layer, int index) {
 }
 
 void load(Net& net, const std::string& path) {
-  for (const LayerWeights& layer : read_weights(path).layers) {
+  for (const LayerWeights& layer : format_of_file(path).read_model(path).layers) {
     const std::vector<ParamPtr> params = net.layer_params(layer.name);
     for (size_t i = 0; i < std::min(params.size(), layer.blobs.size()); ++i) {
       net.blobs().write_param(*params[i], layer.blobs[i].data);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "golden/case.h"
 #include "schema/read_text.h"
+#include "solver/files/snapshot_names.h"
 #include "solver/solver.h"
 #include "support/files.h"
 
@@ -54,7 +55,6 @@ void replay_resumed(const SolverDef& def, const SolverOptions& options, const st
 Result replay_solver(const std::string& name, const Mode& mode) {
   Case golden(name, mode);
   const std::string text = read_file(name + ".solver.prototxt");
-  if (text.find("HDF5") != std::string::npos) return {Outcome::kUnsupported, "HDF5 snapshots"};
   const SolverDef def = read_solver(name + ".solver.prototxt");
   SolverOptions options;
   options.kernels = mode.kernels;
@@ -73,8 +73,10 @@ Result replay_solver(const std::string& name, const Mode& mode) {
   golden.compare("losses", losses, kSolverBounds);
   golden.compare("lr", rates, kSolverBounds);
   compare_end(solver, golden);
-  const std::string state = name + "_iter_5.solverstate";
-  if (std::filesystem::exists(state)) replay_resumed(def, options, state, golden);
+  for (const ModelFormat* format : model_formats()) {
+    const std::string state = snapshot_paths(name, 5, *format).state;
+    if (std::filesystem::exists(state)) replay_resumed(def, options, state, golden);
+  }
   return golden.result();
 }
 
