@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Training speed on the CPU: ours and PyTorch's, against this machine's arithmetic peak, in one run.
 
-  scripts/bench_cpu.py [--nets lenet,alexnet,...] [--quick] [--json FILE]
+  scripts/bench_cpu.py [--nets lenet,alexnet,...] [--quick] [--inference] [--json FILE]
 
 A step is forward + backward + update (SGD with momentum) on synthetic input in f32. Ours is what `caffe time` prints.
 PyTorch runs eagerly, the same networks (scripts/bench_torch.py) in both memory formats, and the better one counts.
 Contestants alternate for several rounds, each in a process of its own, and the median of the rounds counts. The peak
 is measured before and after every network, because clocks change with load and neighbours. One GFLOP is 1e9
-multiplications or additions; a step counts as 3 times the forward convolutions and inner products.
+multiplications or additions; a step counts as 3 times the forward convolutions and inner products. With --inference a
+step is a forward pass in phase TEST, and counts once.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from robusta_models import recurrent
+from robusta_models import recurrent, timed
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -52,12 +53,29 @@ class Lstm(Net):
         return recurrent.lstm(self.batch).file("train", "Timing."), []
 
 
+class Timed(Net):
+    """A network of robusta_models/timed.py."""
+
+    def __init__(self, name, batch, gflop, steps):
+        super().__init__(name, batch, gflop, steps)
+        self.build = getattr(timed, name)
+
+    def definition(self):
+        text = self.build(self.batch).file("train", "Timing.")
+        return re.sub(r'source: ".*"', f'source: "absent_{self.folder}"', text), []
+
+
 NETS = {
     "lenet": Net("lenet", 64, 0.0138, 300),
     "alexnet": Net("bvlc_alexnet", 32, 4.3, 12),
     "googlenet": Net("bvlc_googlenet", 16, 9.5, 10),
     "resnet50": Net("resnet50", 16, 23, 6),
     "vgg16": Net("vgg16", 8, 93, 4),
+    "mobilenet": Net("mobilenet_v1", 16, 3.4, 10),
+    "mobilenet_v2": Timed("mobilenet_v2", 16, 1.8, 10),
+    "shufflenet_v2": Timed("shufflenet_v2", 16, 0.87, 16),
+    "ssd_mobilenet": Timed("ssd_mobilenet", 16, 7.0, 5),
+    "fcn8s": Timed("fcn8s", 1, 1100, 3),
     "lstm16": Lstm(16, 20),
     "lstm32": Lstm(32, 14),
     "lstm64": Lstm(64, 8),
@@ -131,12 +149,13 @@ class Peak:
         return float(done.stdout.split()[0])
 
 
-def our_step(caffe, net, steps, folder, environment):
+def our_step(options, net, steps, folder, environment):
     """Milliseconds of a step by `caffe time`."""
     text, batch = net.definition()
     synthetic = folder / f"{net.folder}.prototxt"
     synthetic.write_text(text)
-    command = [caffe, "time", "-model", str(synthetic), *batch, "-iterations", str(steps)]
+    mode = ["-forward_only", "-phase", "TEST"] if options.inference else []
+    command = [options.caffe, "time", "-model", str(synthetic), *batch, "-iterations", str(steps), *mode]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}:\n{done.stderr[-3000:]}")
@@ -148,13 +167,16 @@ def our_step(caffe, net, steps, folder, environment):
             fail(f"`caffe time` printed no \"Average {what}\"")
         return float(found.group(1))
 
+    if options.inference:
+        return milliseconds("Forward pass")
     return milliseconds("Forward-Backward") + milliseconds("Update")
 
 
-def torch_step(python, name, net, steps, memory_format, threads, environment):
+def torch_step(options, name, net, steps, memory_format, environment):
     """Milliseconds of a step by PyTorch."""
     worker = ROOT / "scripts" / "bench_torch.py"
-    command = [python, str(worker), net.torch_net or name, str(net.batch), str(steps), memory_format, str(threads)]
+    command = [options.python, str(worker), net.torch_net or name, str(net.batch), str(steps), memory_format,
+               str(options.threads), *(["--inference"] if options.inference else [])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
@@ -175,15 +197,16 @@ def measure(name, options, folder, environment, version, peak, before):
     formats = net.formats if version else []
     times = {key: [] for key in ["ours", *formats]}
     for _ in range(1 if options.quick else options.rounds):
-        times["ours"].append(our_step(options.caffe, net, steps, folder, environment))
+        times["ours"].append(our_step(options, net, steps, folder, environment))
         for form in formats:
-            times[form].append(torch_step(options.python, name, net, steps, form, options.threads, environment))
+            times[form].append(torch_step(options, name, net, steps, form, environment))
     after = peak.measure(options.peak_seconds)
     median = {key: statistics.median(values) for key, values in times.items()}
     rate = {key: net.batch / ms * 1000 for key, ms in median.items()}
+    gflop = net.gflop / 3 if options.inference else net.gflop
     row = {"net": name, "batch": net.batch, "peak_before": before, "peak_after": after, "ms": times,
-           "ours_images_per_s": rate["ours"], "ours_gflops": rate["ours"] * net.gflop,
-           "share_of_peak": rate["ours"] * net.gflop / ((before + after) / 2)}
+           "ours_images_per_s": rate["ours"], "ours_gflops": rate["ours"] * gflop,
+           "share_of_peak": rate["ours"] * gflop / ((before + after) / 2)}
     if formats:
         best = max(formats, key=rate.get)
         row.update(torch_format=best, torch_images_per_s=rate[best], ratio=rate["ours"] / rate[best])
@@ -191,7 +214,7 @@ def measure(name, options, folder, environment, version, peak, before):
 
 
 def print_row(row):
-    line = (f"{row['net']:<10}{row['batch']:>6}{row['ours_images_per_s']:>11.1f}{row['ours_gflops']:>10.1f}"
+    line = (f"{row['net']:<14}{row['batch']:>6}{row['ours_images_per_s']:>11.1f}{row['ours_gflops']:>10.1f}"
             f"{row['share_of_peak']:>8.2f}")
     if "ratio" in row:
         line += f"{row['torch_images_per_s']:>11.1f}  {row['torch_format']:<14}{row['ratio']:>7.2f}"
@@ -202,6 +225,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--nets", default=",".join(NETS), help=f"comma list of {', '.join(NETS)}")
     parser.add_argument("--quick", action="store_true", help="one short round")
+    parser.add_argument("--inference", action="store_true", help="forward passes in phase TEST instead of training")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", metavar="FILE", help="write all measurements to FILE")
     parser.add_argument("--caffe", default=str(ROOT / "build/tools/caffe"), help="our program")
@@ -227,9 +251,10 @@ def main():
     else:
         print(f"PyTorch is not installed for {options.python}, so only ours is measured. To compare: python3 -m venv "
               "/tmp/torch && /tmp/torch/bin/pip install torch, then add --python /tmp/torch/bin/python")
-    print(f"{options.threads} threads, f32, forward + backward + update\n")
-    print("net        batch     img/s   GFLOP/s  x peak" + ("  PyTorch img/s  format        ratio" if version else "") +
-          "   peak before / after")
+    work = "forward, phase TEST" if options.inference else "forward + backward + update"
+    print(f"{options.threads} threads, f32, {work}\n")
+    print("net            batch     img/s   GFLOP/s  x peak" +
+          ("  PyTorch img/s  format        ratio" if version else "") + "   peak before / after")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         peak = Peak(folder, environment)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The networks of models/ in PyTorch, and the time of a training step. Called by bench_cpu.py.
+"""The networks of models/ in PyTorch, and the time of a training step, or of a forward pass. Called by bench_cpu.py.
 
-  scripts/bench_torch.py NET BATCH STEPS contiguous|channels_last THREADS
+  scripts/bench_torch.py NET BATCH STEPS contiguous|channels_last THREADS [--inference]
 
-Prints the milliseconds of a step. Every network returns a list of (scores, weight of its loss), so that GoogLeNet's
+Prints the milliseconds of a step. Those of robusta_bench/torch_timed.py aside, every network returns a list of (scores, weight of its loss), so that GoogLeNet's
 auxiliary classifiers count as they do in models/bvlc_googlenet/train_val.prototxt.
 """
 
@@ -13,6 +13,8 @@ import time
 import torch
 from torch import nn
 from torch.nn import functional
+
+from robusta_bench import torch_timed
 
 
 class Classifier(nn.Sequential):
@@ -156,17 +158,44 @@ def task(name, batch):
     return build(), torch.randn(batch, channels, size, size), torch.randint(classes, (batch,))
 
 
-def time_of_step(name, batch, steps, memory_format):
-    net, images, labels = task(name, batch)
-    net, images = net.to(memory_format=memory_format).train(), images.to(memory_format=memory_format)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.001, momentum=0.9, weight_decay=0.0005)
+def prepared(name, batch, memory_format):
+    """The network, its input, and a function of its outputs that gives the loss."""
+    if name in torch_timed.NETS:
+        net = torch_timed.NETS[name]()
+        x, targets = net.example(batch)
+        loss = lambda outputs: net.losses(outputs, targets)  # noqa: E731
+    else:
+        net, x, labels = task(name, batch)
+        loss = lambda outputs: sum(  # noqa: E731
+            weight * functional.cross_entropy(scores, labels) for scores, weight in outputs)
+    return net.to(memory_format=memory_format), x.to(memory_format=memory_format), loss
+
+
+def training_step(net, x, loss_of):
+    net.train()
+    optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.001, momentum=0.9,
+                                weight_decay=0.0005)
 
     def step():
         optimizer.zero_grad()
-        loss = sum(weight * functional.cross_entropy(scores, labels) for scores, weight in net(images))
-        loss.backward()
+        loss_of(net(x)).backward()
         optimizer.step()
 
+    return step
+
+
+def forward_pass(net, x):
+    net.eval()
+
+    def step():
+        with torch.inference_mode():
+            net(x)
+
+    return step
+
+
+def time_of(step, steps):
+    """Milliseconds of one of `steps`, after two that warm up."""
     for _ in range(2):
         step()
     start = time.perf_counter()
@@ -176,10 +205,12 @@ def time_of_step(name, batch, steps, memory_format):
 
 
 def main():
-    name, batch, steps, memory_format, threads = sys.argv[1:]
+    name, batch, steps, memory_format, threads, *more = sys.argv[1:]
     torch.set_num_threads(int(threads))
     formats = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
-    print(time_of_step(name, int(batch), int(steps), formats[memory_format]))
+    net, x, loss_of = prepared(name, int(batch), formats[memory_format])
+    step = forward_pass(net, x) if more == ["--inference"] else training_step(net, x, loss_of)
+    print(time_of(step, int(steps)))
 
 
 if __name__ == "__main__":
