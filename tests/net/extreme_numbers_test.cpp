@@ -304,7 +304,8 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
           {deep},
           {first, regions},
           {{2, 8}, {2, 4}, {1, 2, 8}},
-          {regions, numbers, numbers, steps}};
+          {regions, numbers, numbers, steps},
+          {{1, 18, 128, 128}, {1, 36, 128, 128}, {1, 3}}};
 }
 
 /// Fills in the messages that the type's name speaks of. `all`: two tops, too.
