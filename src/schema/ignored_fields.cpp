@@ -82,6 +82,8 @@ constexpr IgnoredField kIgnored[] = {
     {"NetParameter", "bn_stats_batch_size", kOfIntel, "BatchNorm takes its statistics from the batch"},
     {"NetParameter", "compile_net_state", kOfIntel, "it is written by Intel's own compiler of nets"},
     {"NetParameter", "default_backward_math", kOfNvidia, kMath},
+    {"MultiBoxLossParameter", "ignore_difficult_gt", kOfNvidia,
+     "no Caffe reads it: use_difficult_gt does what it says"},
     {"NetParameter", "default_conv_algos_override", kOfNvidia, kDnn},
     {"NetParameter", "default_cudnn_math_override", kOfNvidia, kMath},
     {"NetParameter", "default_forward_math", kOfNvidia, kMath},

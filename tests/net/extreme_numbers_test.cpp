@@ -305,7 +305,9 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
           {first, regions},
           {{2, 8}, {2, 4}, {1, 2, 8}},
           {regions, numbers, numbers, steps},
-          {{1, 18, 128, 128}, {1, 36, 128, 128}, {1, 3}}};
+          // Of detectors, too large to be run: zeros are no prior boxes, and no ground truth.
+          {{1, 18, 128, 128}, {1, 36, 128, 128}, {1, 3}},
+          {{1, 400000}, {1, 200000}, {1, 2, 400000}, {1, 1, 4, 8}}};
 }
 
 /// Fills in the messages that the type's name speaks of. `all`: two tops, too.
