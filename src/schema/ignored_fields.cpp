@@ -23,6 +23,8 @@ constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "c
                            kTransform = "transform_param has it in layers of the new form",
                            kMath = "the GPU's kernels sum in f32",
                            kOneBlock = "gradients are summed by buckets of -ddl",
+                           kGeometry = "where boxes lie depends on sizes and resize_mode alone",
+                           kOfYolo1 = "boxes are those of YOLO v2",
                            kNotWritten = "detections are the layer's top and are not written to files",
                            kNotShown = "detections are not shown";
 
@@ -59,6 +61,8 @@ constexpr IgnoredField kIgnored[] = {
     {"DetectionOutputParameter", "visualize_threshold", kOfBoth, kNotShown},
     {"DropoutParameter", "engine", kOfNvidia, kEngine},
     {"EltwiseParameter", "engine", kOfIntel, kEngine},
+    {"EvalDetectionParameter", "constriant", kOfIntel, kOfYolo1},
+    {"EvalDetectionParameter", "sqrt", kOfIntel, kOfYolo1},
     {"ImageDataParameter", "cache", kOfNvidia, kSystemCaches},
     {"ImageDataParameter", "precache", kOfNvidia, kSystemCaches},
     {"ImageDataParameter", "threads", kOfNvidia, kReadThreads},
@@ -97,6 +101,10 @@ constexpr IgnoredField kIgnored[] = {
     {"RecurrentParameter", "debug_info", kOfCaffe, "no net is unrolled: debug_info of the solver shows the layer"},
     {"ReLUParameter", "engine", kOfCaffe, kEngine},
     {"ReLUParameter", "fuse", kOfIntel, "the planner fuses where it can"},
+    {"ResizeParameter", "interp_mode", kOfBoth, kGeometry},
+    {"ResizeParameter", "pad_mode", kOfBoth, kGeometry},
+    {"ResizeParameter", "pad_value", kOfBoth, kGeometry},
+    {"ResizeParameter", "prob", kOfBoth, kGeometry},
     {"SigmoidParameter", "engine", kOfCaffe, kEngine},
     {"SoftmaxParameter", "engine", kOfCaffe, kEngine},
     {"SolverParameter", "ap_version", kOfNvidia, "detections are not evaluated"},

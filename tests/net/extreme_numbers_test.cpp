@@ -200,6 +200,8 @@ void fill_in(Message& message, bool all) {
     if (field->name() == "crop_size" && transforms) set(message, field, 4);
     if (field->name() == "slice_point" && all) set(message, field, 1);
     for (int end = 0; field->name() == "paddings" && end < 8; ++end) r.AddUInt32(&message, field, 1);
+    const bool evaluates_yolo = message.GetDescriptor()->name() == "EvalDetectionParameter";
+    for (int i = 0; field->name() == "biases" && evaluates_yolo && i < 4; ++i) r.AddFloat(&message, field, 1);
     if (field->name() == "min" || field->name() == "max") set(message, field, field->name() == "max");
     if (field->name() == "shape" && field->message_type()) {
       Message* shape = field->is_repeated() ? r.AddMessage(&message, field) : r.MutableMessage(&message, field);
@@ -307,7 +309,9 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
           {regions, numbers, numbers, steps},
           // Of detectors, too large to be run: zeros are no prior boxes, and no ground truth.
           {{1, 18, 128, 128}, {1, 36, 128, 128}, {1, 3}},
-          {{1, 400000}, {1, 200000}, {1, 2, 400000}, {1, 1, 4, 8}}};
+          {{1, 400000}, {1, 200000}, {1, 2, 400000}, {1, 1, 4, 8}},
+          {{1, 1, 200000, 7}, {1, 1, 4, 8}},
+          {{1, 50, 7, 7}, {1, 1, 200000, 8}}};
 }
 
 /// Fills in the messages that the type's name speaks of. `all`: two tops, too.
