@@ -10,6 +10,7 @@
 #include "solver/loop/step_watch.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/start_checks.h"
+#include "solver/reports/detection_score.h"
 #include "solver/solver.h"
 
 namespace robusta {
@@ -19,6 +20,12 @@ namespace {
 void name_rank(caffe::SolverParameter& p, const Ranks& ranks) {
   p.set_snapshot_prefix(with_rank(p.snapshot_prefix(), ranks.rank(), ranks.count()));
   if (p.has_train_net()) p.set_train_net(with_rank(p.train_net(), ranks.rank(), ranks.count()));
+}
+
+/// Before training, not at its first test.
+void check_outputs(const caffe::SolverParameter& p, const std::vector<std::unique_ptr<Net>>& test_nets) {
+  if (p.eval_type() != "detection") return;
+  for (const std::unique_ptr<Net>& net : test_nets) const DetectionScore can_be_made(*net);
 }
 
 }  // namespace
@@ -44,6 +51,7 @@ void Solver::build() {
   NetBuilder builder(def_, options_, ranks_, state_.seed);
   train_net_ = builder.train_net();
   test_nets_ = builder.test_nets(*train_net_);
+  ranks_.together([&] { check_outputs(def_.param, test_nets_); });
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count()); });
   training_.emplace(Training{
       .def = def_, .ranks = ranks_, .state = state_, .net = *train_net_, .updater = *updater_, .schedule = schedule_});

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "schema/known_names.h"
+#include "solver/reports/detection_score.h"
 #include "solver/update/update_rule.h"
 
 namespace robusta {
@@ -33,6 +34,19 @@ void refuse_nan(const SolverDef& solver) {
   }
 }
 
+void check_evaluation(const SolverDef& solver) {
+  const std::string& type = solver.param.eval_type();
+  if (type != "classification" && type != "detection") {
+    throw Error(ErrorKind::kConfig, str("eval_type is \"", type, "\""), "give classification or detection")
+        .at(solver.where("eval_type"));
+  }
+  try {
+    require_ap_version(solver.param.ap_version(), "ap_version", ErrorKind::kConfig);
+  } catch (Error& error) {
+    throw error.at(solver.where("ap_version"));
+  }
+}
+
 void refuse_unsupported(const SolverDef& solver, const char* field, bool used, const char* whose) {
   if (used) throw not_in_this_build(field, whose, "remove it").at(solver.where(field));
 }
@@ -52,6 +66,7 @@ void check_solver(const SolverDef& solver) {
   refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
   refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
   refuse_unsupported(solver, "ema_decay", p.ema_decay() != 0, "Robusta");
+  check_evaluation(solver);
   make_update_rule(solver);
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
     LOG_WARNING << solver.file << ": base_lr is not set: the net will not learn";

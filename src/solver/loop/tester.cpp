@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "solver/loop/output_sums.h"
 #include "solver/ranks/share.h"
+#include "solver/reports/detection_score.h"
 
 namespace robusta {
 namespace {
@@ -37,18 +38,38 @@ void Tester::test(size_t index) {
   const auto start = std::chrono::steady_clock::now();
   const int batches = training_.param().test_iter(net);
   if (batches == 0) return;  // BVLC's loop over batches is empty then
-  std::vector<OutputBlob> means = zeros_like(read_outputs(*nets_[index]));
+  std::vector<OutputBlob> means;
   double loss = 0;
-  if (!sum_batches(index, loss, means)) return;
-  sum_over_ranks(training_.ranks, means, loss);
-  divide(means, batches);
+  const bool detections = training_.param().eval_type() == "detection";
+  if (!(detections ? score_detections(index, loss, means) : mean_outputs(index, loss, means))) return;
   if (on_test_) on_test_(net, means);
   log_.test(training_.state.iter, net, training_.param().test_compute_loss(), loss / batches, means,
             elapsed_seconds(start));
 }
 
-/// This rank's share of the batches. False when a request has ended the test.
-bool Tester::sum_batches(size_t index, double& loss, std::vector<OutputBlob>& sums) {
+/// These return false when a request has ended the test.
+bool Tester::mean_outputs(size_t index, double& loss, std::vector<OutputBlob>& means) {
+  Net& net = *nets_[index];
+  means = zeros_like(read_outputs(net));
+  if (!run_batches(index, loss, [&](int) { add(means, read_outputs(net)); })) return false;
+  sum_over_ranks(training_.ranks, means, loss);
+  divide(means, training_.param().test_iter(static_cast<int>(index)));
+  return true;
+}
+
+bool Tester::score_detections(size_t index, double& loss, std::vector<OutputBlob>& means) {
+  const caffe::SolverParameter& p = training_.param();
+  Net& net = *nets_[index];
+  DetectionScore score(net);
+  if (!run_batches(index, loss, [&](int batch) { score.add(net, batch); })) return false;
+  training_.ranks.sum({&loss, 1});
+  score.gather(training_.ranks);
+  means = score.means(*ap_version_named(p.ap_version()), p.show_per_class_result());
+  return true;
+}
+
+/// This rank's share.
+bool Tester::run_batches(size_t index, double& loss, const OnBatch& on_batch) {
   Ranks& ranks = training_.ranks;
   Net& net = *nets_[index];
   const int batches = training_.param().test_iter(static_cast<int>(index)), step = ranks.count();
@@ -66,7 +87,7 @@ bool Tester::sum_batches(size_t index, double& loss, std::vector<OutputBlob>& su
     net.start_forward(pass_of(i));
     if (i + step < batches) net.prefetch(pass_of(i + step));
     loss += net.finish_forward();
-    add(sums, read_outputs(net));
+    on_batch(i);
   }
   return true;
 }

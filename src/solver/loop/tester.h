@@ -2,7 +2,8 @@
 ///
 /// Every test begins at the first sample of its set, so that tests can be compared with each other. (Caffe goes on
 /// where the last test ended, which is the same when test_iter batches are the whole set.) The batches are dealt out to
-/// the ranks, one after the other.
+/// the ranks, one after the other. With eval_type "detection" it is the mean average precision that is shown, of all
+/// batches of all ranks.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ namespace robusta {
 
 class Tester {
  public:
-  /// Told the means of every test.
+  /// Told what every test has come to.
   using OnTest = std::function<void(int net, const std::vector<OutputBlob>& means)>;
   using Nets = std::vector<std::unique_ptr<Net>>;
   /// References are kept.
@@ -35,7 +36,11 @@ class Tester {
 
  private:
   void test(size_t index);
-  bool sum_batches(size_t index, double& loss, std::vector<OutputBlob>& sums);
+  /// Called after each batch of this rank.
+  using OnBatch = std::function<void(int batch)>;
+  bool run_batches(size_t index, double& loss, const OnBatch& on_batch);
+  bool mean_outputs(size_t index, double& loss, std::vector<OutputBlob>& means);
+  bool score_detections(size_t index, double& loss, std::vector<OutputBlob>& means);
   bool interrupted();
 
   Training& training_;
