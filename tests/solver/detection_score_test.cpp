@@ -158,17 +158,19 @@ class DetectionProgram : public testing::Test {
  protected:
   void SetUp() override {
     write_file(folder_ / "net.prototxt", "name: 'detector' " + with_phase(""));
-    // A file without layers: the net learns nothing.
-    write_file(folder_ / "none.caffemodel",
-               "\x0a\x08"
-               "detector");
+    // Of another net: this one has nothing to learn.
+    caffe::NetParameter other;
+    other.add_layer()->set_name("other");
+    other.mutable_layer(0)->add_blobs()->add_data(1);
+    other.mutable_layer(0)->mutable_blobs(0)->mutable_shape()->add_dim(1);
+    write_file(folder_ / "other.caffemodel", other.SerializeAsString());
   }
   struct Done {
     int code;
     std::string log;
   };
   Done run(std::vector<std::string> args) const {
-    args.insert(args.begin() + 1, {"-model=net.prototxt", "-weights=none.caffemodel", "-iterations=4"});
+    args.insert(args.begin() + 1, {"-model=net.prototxt", "-weights=other.caffemodel", "-iterations=4"});
     CaffeProcess caffe(folder_.path(), args);
     const int code = caffe.wait();
     return {code, caffe.log()};
