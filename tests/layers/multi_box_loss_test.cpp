@@ -389,7 +389,19 @@ TEST(MultiBoxLossTest, NothingMatched) {
   EXPECT_EQ(loss_of(flat, "reference", "num_classes: 2 code_type: CENTER_SIZE"), 0);
 }
 
-/// 3 boxes are matched here in each of both ranks' 1 and 5: the mean of both is that of one rank with all of them.
+/// As PriorBox clips them at the edge of an image.
+TEST(MultiBoxLossTest, EmptyPriorBoxesAreNegatives) {
+  Scene clipped = kSmall;
+  clipped.bottoms[2][4] = 1;
+  for (const char* backend : {"reference", "gpu"}) {
+    for (const std::string code : {"CORNER", "CENTER_SIZE", "CORNER_SIZE"}) {
+      const double all = loss_of(clipped, backend, "num_classes: 2 code_type: " + code);
+      EXPECT_NEAR(all, loss_of(kSmall, backend, "num_classes: 2 code_type: " + code), 1e-6) << backend << " " << code;
+    }
+  }
+}
+
+/// One box is matched here and five by the other rank: both divide by 3, and their mean is the loss of all six.
 TEST(MultiBoxLossTest, RanksShareTheNumberOfMatches) {
   for (const char* backend : {"reference", "gpu"}) {
     TwoRanks ranks;
@@ -426,7 +438,8 @@ TEST(MultiBoxLossTest, BadData) {
   expect_bad(3, 1, 0, "row 0 of bottom 3 is of class 0, which is the background");
   expect_bad(3, 5, std::nan(""), "row 0 of bottom 3 has the corners 0 0 nan 0.5");
   expect_bad(3, 6, HUGE_VAL, "row 0 of bottom 3 has the corners 0 0 0.5 inf");
-  expect_bad(2, 4, 1, "prior box 1 is 0 wide and 0.5 high", "num_classes: 2 code_type: CENTER_SIZE");
+  expect_bad(2, 4, 1, "prior box 1 is 0 wide and 0.5 high",
+             "num_classes: 2 code_type: CENTER_SIZE use_prior_for_matching: false");
   expect_bad(2, 0, std::nan(""), "prior box 0 is nan wide");
   expect_bad(2, 15, 0, "with the variances 0.1 0.1 0.1 0");
 }

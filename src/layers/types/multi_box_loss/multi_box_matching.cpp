@@ -79,11 +79,13 @@ void MultiBoxMatching::read(std::span<const float> truth, const float* prior_box
 }
 
 void MultiBoxMatching::check_priors() const {
+  // An empty one overlaps nothing, so that nothing is encoded by it.
+  const bool may_be_empty = code_ == BoxCode::kCorner || !reads_codes();
   for (size_t prior = 0; prior < priors_.size(); ++prior) {
     const Box<float>&box = priors_[prior], &variance = variances_[prior];
     const bool known = box.is_finite() && variance.is_finite();
-    if (known && (code_ == BoxCode::kCorner || (box.width() > 0 && box.height() > 0)) && variance.xmin > 0 &&
-        variance.ymin > 0 && variance.xmax > 0 && variance.ymax > 0) {
+    if (known && (may_be_empty || (box.width() > 0 && box.height() > 0)) && variance.xmin > 0 && variance.ymin > 0 &&
+        variance.xmax > 0 && variance.ymax > 0) {
       continue;
     }
     throw Error(ErrorKind::kData,
