@@ -27,6 +27,7 @@ constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "c
                            kNotShown = "detections are not shown";
 
 constexpr IgnoredField kIgnored[] = {
+    {"AnnotatedDataParameter", "label_map_file", kOfBoth, "records hold labels as numbers"},
     {"BlobProto", "double_diff", kOfCaffe, "gradients in files are not read"},
     {"BlobProto", "raw_diff", kOfNvidia, "gradients in files are not read"},
     {"BlobProto", "raw_diff_type", kOfNvidia, "gradients in files are not read"},
@@ -111,10 +112,7 @@ constexpr IgnoredField kIgnored[] = {
     {"SplitParameter", "engine", kOfIntel, kEngine},
     {"SPPParameter", "engine", kOfCaffe, kEngine},
     {"TanHParameter", "engine", kOfCaffe, kEngine},
-    {"TransformationParameter", "allow_upscale", kOfNvidia, "images are resized by resize_param alone"},
     {"TransformationParameter", "display", kOfNvidia, "no images are shown"},
-    {"TransformationParameter", "interpolation_algo_down", kOfNvidia, "images are resized by resize_param alone"},
-    {"TransformationParameter", "interpolation_algo_up", kOfNvidia, "images are resized by resize_param alone"},
     {"TransformationParameter", "num_labels", kOfNvidia, "labels are those of the records"},
     {"TransformationParameter", "use_gpu_transform", kOfNvidia, "a GPU always transforms, with the bits of the host"},
     {"WindowDataParameter", "crop_size", kOfCaffe, kTransform},

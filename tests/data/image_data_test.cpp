@@ -53,6 +53,25 @@ std::vector<float> labels_of(const OpenedLayer& layer, int64_t batch, uint64_t p
   return labels;
 }
 
+TEST(ImageDataTest, TransformationsOfForks) {
+  TempDir dir;
+  const std::string list = make_images(dir, 2);
+  OpenedLayer plain(image_layer(list, in_folder(dir, "batch_size: 2"))),
+      negative(image_layer(list, in_folder(dir, "batch_size: 2"), "noise_param { inverse: true }")),
+      padded(image_layer(list, in_folder(dir, "batch_size: 2"),
+                         "resize_param { height: 6 width: 9 resize_mode: FIT_LARGE_SIZE_AND_PAD pad_value: 3 }"));
+  const Tops as_they_are = pass_over(plain, nth_pass(0, 2)), turned = pass_over(negative, nth_pass(0, 2)),
+             wide = pass_over(padded, nth_pass(0, 2));
+  for (size_t i = 0; i < as_they_are.values[0].size(); ++i)
+    ASSERT_EQ(turned.values[0][i], 255 - as_they_are.values[0][i]);
+  ASSERT_EQ(wide.shapes[0], (Shape{2, 3, 6, 9}));
+  for (size_t i = 0; i < wide.values[0].size(); ++i) {
+    const size_t row = i / 9, x = i % 9;
+    const bool inside = x >= 2 && x < 7;
+    ASSERT_EQ(wide.values[0][i], inside ? as_they_are.values[0][row * 5 + x - 2] : 3) << i;
+  }
+}
+
 TEST(ImageDataTest, PixelsAndLabelsInTheOrderOfTheList) {
   TempDir dir;
   OpenedLayer layer(image_layer(make_images(dir, 3), in_folder(dir, "batch_size: 2")));
