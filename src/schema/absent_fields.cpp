@@ -17,9 +17,10 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
-                           kWindows = "caffe-windows", kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
+                           kWindows = "caffe-windows", kYolo = "caffe-yolov2", kMobileYolo = "MobileNet-YOLO",
+                           kOneFork = "single forks of SSD";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
-                           kSides = "write pad_t, pad_b, pad_l and pad_r",
+                           kPatches = "write batch_sampler blocks", kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
                            kTwoImages = "write images and their label images as HDF5 files for HDF5Data",
@@ -27,6 +28,14 @@ constexpr std::string_view kLeaveOut = "remove it, if the net means the same wit
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
 constexpr AbsentField kAbsent[] = {
+    {"AnnotatedDataParameter", "difficult_label_warmup", kMobileYolo, kLeaveOut},
+    {"AnnotatedDataParameter", "seg_resize_height", kMobileYolo, kLeaveOut},
+    {"AnnotatedDataParameter", "seg_resize_width", kMobileYolo, kLeaveOut},
+    {"AnnotatedDataParameter", "seg_scales", kMobileYolo, kLeaveOut},
+    {"AnnotatedDataParameter", "single_class", kMobileYolo, kLeaveOut},
+    {"AnnotatedDataParameter", "train_diffcult", kMobileYolo, kLeaveOut},
+    {"AnnotatedDataParameter", "yolo_data_jitter", kMobileYolo, kPatches},
+    {"AnnotatedDataParameter", "yolo_data_type", kMobileYolo, kPatches},
     {"ChannelScaleParameter", "do_backward_feature", kWindows, kLeaveOut},
     {"ChannelScaleParameter", "do_forward", kWindows, kLeaveOut},
     {"ChannelScaleParameter", "global_scale", kWindows, kLeaveOut},

@@ -148,7 +148,8 @@ void add_places(const google::protobuf::Descriptor* message, std::vector<const F
 bool belongs_to(const FieldDescriptor* field, const std::string& type) {
   const bool known = ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
                      (type == "Im2col" && field->name() == "convolution_param") ||
-                     ((type == "ImageData" || type == "WindowData") && field->name() == "transform_param") ||
+                     ((type == "ImageData" || type == "WindowData" || type == "AnnotatedData") &&
+                      field->name() == "transform_param") ||
                      (type == "Normalize" && field->name() == "norm_param");
   return known || letters(type).find(letters(field->name())) != std::string::npos;
 }
@@ -314,6 +315,8 @@ void fill_in_messages(caffe::LayerParameter& layer, bool all) {
     const bool of_type = field->message_type() && !field->is_repeated() && belongs_to(field, layer.type());
     if (of_type) fill_in(*layer.GetReflection()->MutableMessage(&layer, field), all);
   }
+  const std::string database = sources().database_of(layer.type());
+  if (!database.empty()) layer.mutable_data_param()->set_source(database);
   if (all) layer.add_top("top2");
 }
 

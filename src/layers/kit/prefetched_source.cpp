@@ -43,21 +43,6 @@ void copy_top(const float* in, const Tensor& to) {
   });
 }
 
-void fill_synthetic(std::span<const Tensor> tops, uint64_t key) {
-  dispatch(tops[0].desc.dtype, [&](auto t) {
-    using T = decltype(t);
-    T* out = tops[0].as<T>();
-    constexpr int64_t kGrain = 1 << 14;
-    parallel_for(tops[0].count(), kGrain, [=](int64_t i) {
-      const auto at = static_cast<uint64_t>(i);
-      out[i] = static_cast<T>(2 * uniform01(philox(key, 0, at / 4)[at % 4]) - 1);
-    });
-  });
-  for (const Tensor& label : tops.subspan(1)) {
-    dispatch(label.desc.dtype, [&](auto t) { std::fill_n(label.as<decltype(t)>(), label.count(), decltype(t){0}); });
-  }
-}
-
 }  // namespace
 
 int prefetched_batches(const caffe::LayerParameter& layer) {
@@ -101,6 +86,7 @@ void PrefetchedSource::begin_reading() {
   const bool lent = ready_ && !retired_;
   if (lent) retired_ = std::move(reading_);
   reading_ = std::move(opened);
+  rows_top_ = reading_->batches->filler().rows_top();
 }
 
 std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
@@ -133,8 +119,11 @@ void PrefetchedSource::stand_in(const std::string& source) {
 
 std::vector<Shape> PrefetchedSource::infer_tops(const std::vector<Shape>&) {
   std::vector<Shape> tops;
-  for (const Shape& item : items_) {
-    tops.push_back(batch_of(settings_.batch, item));
+  for (size_t top = 0; top < items_.size(); ++top) {
+    const bool assumed = synthetic() && top > 0;
+    tops.push_back(assumed           ? assumed_top(static_cast<int>(top), settings_.batch)
+                   : holds_rows(top) ? items_[top]
+                                     : batch_of(settings_.batch, items_[top]));
     check_extents(tops.back());
   }
   return tops;
@@ -194,9 +183,13 @@ void PrefetchedSource::end_retired() {
 
 /// Returns whether an item changes its shape. Where none does, as in most passes, nothing is allocated.
 bool PrefetchedSource::take_over_items(const std::vector<Shape>& tops) {
-  if (std::ranges::equal(tops, items_, is_batch_of)) return false;
+  bool same = tops.size() == items_.size();
+  for (size_t top = 0; same && top < tops.size(); ++top)
+    same = holds_rows(top) ? tops[top] == items_[top] : is_batch_of(tops[top], items_[top]);
+  if (same) return false;
   items_.clear();
-  for (const Shape& top : tops) items_.push_back(top.slice(1, top.axes()));
+  for (size_t top = 0; top < tops.size(); ++top)
+    items_.push_back(holds_rows(top) ? tops[top] : tops[top].slice(1, tops[top].axes()));
   return true;
 }
 
@@ -207,6 +200,25 @@ void PrefetchedSource::report_wraps(const Pass& pass) const {
   const uint64_t end = next > first ? next : first + static_cast<uint64_t>(settings_.batch);
   const uint64_t count = static_cast<uint64_t>(reading_->batches->reader().size());
   if (end / count > first / count) LOG_INFO << "Restarting data prefetching from start.";
+}
+
+void PrefetchedSource::fill_synthetic(std::span<const Tensor> tops, uint64_t key) const {
+  dispatch(tops[0].desc.dtype, [&](auto t) {
+    using T = decltype(t);
+    T* out = tops[0].as<T>();
+    constexpr int64_t kGrain = 1 << 14;
+    parallel_for(tops[0].count(), kGrain, [=](int64_t i) {
+      const auto at = static_cast<uint64_t>(i);
+      out[i] = static_cast<T>(2 * uniform01(philox(key, 0, at / 4)[at % 4]) - 1);
+    });
+  });
+  for (size_t top = 1; top < tops.size(); ++top) {
+    dispatch(tops[top].desc.dtype, [&](auto t) {
+      using T = decltype(t);
+      T* out = tops[top].as<T>();
+      for (int64_t i = 0; i < tops[top].count(); ++i) out[i] = static_cast<T>(assumed_value(static_cast<int>(top), i));
+    });
+  }
 }
 
 void PrefetchedSource::fill(std::span<const Tensor> tops, const Pass& pass) {

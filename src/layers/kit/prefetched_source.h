@@ -35,7 +35,7 @@ struct RecordSource {
   std::unique_ptr<const RecordOrder> order = nullptr;  ///< null: epochs, as the settings say
 };
 
-/// What stands for the items of a source that is absent: top 0 of this shape, all others scalars.
+/// What stands for the items of a source that is absent: top 0 of this shape; for the others assumed_top().
 struct AssumedItem {
   Shape shape;
   std::string reason;  ///< for the log
@@ -48,7 +48,7 @@ class PrefetchedSource : public SourceLayer {
 
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   /// Opens the source and looks at its first record. A source that is absent is replaced by synthetic input where
-  /// DataSettings say so: top 0 uniform in [-1, 1), the others 0, a label that every net knows.
+  /// DataSettings say so: top 0 uniform in [-1, 1), the others as assumed_top() and assumed_value() have them.
   void open(const SourceOptions& options) override;
   bool prepare(const Pass& pass) override;
   void fill(std::span<const Tensor> tops, const Pass& pass) override;
@@ -67,6 +67,9 @@ class PrefetchedSource : public SourceLayer {
   /// Opens what is at `source`, whose placeholders are filled in. Throws Error{kConfig, kData, kUnsupported}.
   virtual RecordSource open_records(const std::string& source) const = 0;
   virtual AssumedItem assumed_item(const std::string& source) const = 0;
+  /// A top other than 0 of such a batch, and its numbers: a label for each sample, 0, which every net knows.
+  virtual Shape assumed_top(int top, int64_t batch) const { return {batch}; }
+  virtual float assumed_value(int top, int64_t index) const { return 0; }
   /// Whether there is nothing to open.
   virtual bool is_missing(const std::string& source) const;
   /// Gives the tops these items until there is something to open: begin_reading() follows, once or again and again.
@@ -92,12 +95,15 @@ class PrefetchedSource : public SourceLayer {
   BatchPlan plan_of(const Pass& pass) const;
   void report_wraps(const Pass& pass) const;
   bool take_over_items(const std::vector<Shape>& tops);
+  bool holds_rows(size_t top) const { return static_cast<int>(top) == rows_top_; }
+  void fill_synthetic(std::span<const Tensor> tops, uint64_t key) const;
   void end_retired();
 
   ReadingSettings settings_;
   SourceOptions options_;
   uint64_t ranks_ = 1;        // that have a source of their own each
-  std::vector<Shape> items_;  // of the tops as they stand
+  std::vector<Shape> items_;  // of the tops as they stand; of that with rows, the whole of it
+  int rows_top_ = -1;         // RecordFiller::rows_top
   bool synthetic_ = false;
   bool as_pixels_ = false;            // top 0
   std::unique_ptr<Reading> reading_;  // null where the source is synthetic, or not open

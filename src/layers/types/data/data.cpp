@@ -19,7 +19,8 @@ ReadingSettings read_settings(const caffe::LayerParameter& layer) {
   if (param.source().empty()) wrong("source", "no source is given", "name the LMDB folder");
   if (param.batch_size() == 0) wrong("batch_size", "batch_size is 0", "set it to 1 or more");
   if (param.side_size() > 0) {
-    throw Error(ErrorKind::kUnsupported, "labels on a grid of sides are not done by this build")
+    throw Error(ErrorKind::kUnsupported, "boxes for sides are those of layers of type BoxData",
+                "write type: \"BoxData\"")
         .in_field("data_param.side");
   }
   return {.source = param.source(),
