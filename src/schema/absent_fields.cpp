@@ -17,7 +17,8 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
-                           kWindows = "caffe-windows", kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
+                           kWindows = "caffe-windows", kYolo = "caffe-yolov2", kOneFork = "single forks of SSD",
+                           kMobileNetYolo = "MobileNet-YOLO", kCtc = "the CTC forks";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
@@ -86,6 +87,8 @@ constexpr AbsentField kAbsent[] = {
     {"PoolingParameter", "temporal_pad", kC3d, kThird},
     {"PoolingParameter", "temporal_stride", kC3d, kThird},
     {"ROIPoolingParameter", "pooled_size", "Intel", "write pooled_h and pooled_w"},
+    {"RegionLossParameter", "class_map", "Intel", "write the classes of the net into the data"},
+    {"RegionLossParameter", "softmax_tree", "Intel", "train on classes without a tree"},
     {"ResizeBilinearParameter", "output_depth", kSynopsys, kLeaveOut},
     {"ResizeBilinearParameter", "scale_depth", kSynopsys, kLeaveOut},
     {"ResizeNearestNeighborParameter", "half_pixel_onnx", kSynopsys, kLeaveOut},

@@ -15,7 +15,8 @@ namespace {
 
 using google::protobuf::Message;
 
-constexpr std::string_view kOfCaffe = "Caffe", kOfIntel = "Intel", kOfNvidia = "NVIDIA", kOfBoth = "Intel, NVIDIA";
+constexpr std::string_view kOfCaffe = "Caffe", kOfIntel = "Intel", kOfNvidia = "NVIDIA", kOfBoth = "Intel, NVIDIA",
+                           kOfYolo = "MobileNet-YOLO", kOfWindows = "caffe-windows";
 constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "cuDNN's algorithms are timed",
                            kReadThreads = "-data_threads says how many threads read",
                            kSystemCaches = "the operating system caches what is read",
@@ -24,7 +25,8 @@ constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "c
                            kMath = "the GPU's kernels sum in f32",
                            kOneBlock = "gradients are summed by buckets of -ddl",
                            kNotWritten = "detections are the layer's top and are not written to files",
-                           kNotShown = "detections are not shown";
+                           kNotShown = "detections are not shown", kNoCaffe = "no Caffe reads it",
+                           kTrainsAlone = "no Caffe changes scores in the TEST phase";
 
 constexpr IgnoredField kIgnored[] = {
     {"BlobProto", "double_diff", kOfCaffe, "gradients in files are not read"},
@@ -93,6 +95,11 @@ constexpr IgnoredField kIgnored[] = {
     {"PoolingParameter", "engine", kOfCaffe, kEngine},
     {"PoolingParameter", "torch_pooling", kOfNvidia, "no Caffe reads it: round_mode: FLOOR does what it says"},
     {"RecurrentParameter", "debug_info", kOfCaffe, "no net is unrolled: debug_info of the solver shows the layer"},
+    {"RegionLossParameter", "absolute", kOfIntel, kNoCaffe},
+    {"RegionLossParameter", "jitter", kOfIntel, kNoCaffe},
+    {"RegionLossParameter", "random", kOfIntel, kNoCaffe},
+    {"RegionLossParameter", "rescore", kOfIntel, kNoCaffe},
+    {"RegionLossParameter", "softmax", kOfIntel, "scores of classes always go through a softmax"},
     {"ReLUParameter", "engine", kOfCaffe, kEngine},
     {"ReLUParameter", "fuse", kOfIntel, "the planner fuses where it can"},
     {"SigmoidParameter", "engine", kOfCaffe, kEngine},

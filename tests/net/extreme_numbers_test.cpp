@@ -3,6 +3,7 @@
 // are found by the registry and by reflection, so that new ones are tried, too.
 
 #include <fcntl.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sys/mman.h>
@@ -317,6 +318,16 @@ void fill_in_messages(caffe::LayerParameter& layer, bool all) {
   if (all) layer.add_top("top2");
 }
 
+/// Types whose fields and bottoms have to fit each other in ways of their own.
+struct NetOfType {
+  std::string type, fields;
+  std::vector<std::vector<int64_t>> bottoms;
+};
+
+const NetOfType kNetsOfTypes[] = {
+    {"RegionLoss", "region_loss_param { num: 1 num_class: 2 biases: 1 biases: 1 }", {{2, 7, 4, 4}, {3, 8}}},
+};
+
 /// What may be needed for a layer of the type to be planned, the simplest first.
 std::vector<ExtremeCase> candidates_for(const std::string& type) {
   std::vector<ExtremeCase> candidates;
@@ -324,6 +335,13 @@ std::vector<ExtremeCase> candidates_for(const std::string& type) {
     candidates.push_back(plain_case(type, {}));
     candidates[0].layer.add_top("top2");
     candidates[0].bottoms = {{1, 2, 3}, {1, 2, 12}, {1, 2}};
+  }
+  for (const NetOfType& net : kNetsOfTypes) {
+    if (net.type != type) continue;
+    candidates.push_back(plain_case(type, net.bottoms));
+    google::protobuf::TextFormat::MergeFromString(net.fields, &candidates.back().layer);
+    candidates.push_back(candidates.back());
+    candidates.back().gradients = false;
   }
   for (const int filled : {0, 1, 2}) {
     for (const auto& bottoms : shapes_of_bottoms()) {
