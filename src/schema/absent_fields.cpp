@@ -92,6 +92,8 @@ constexpr AbsentField kAbsent[] = {
     {"ResizeBilinearParameter", "output_depth", kSynopsys, kLeaveOut},
     {"ResizeBilinearParameter", "scale_depth", kSynopsys, kLeaveOut},
     {"ResizeNearestNeighborParameter", "half_pixel_onnx", kSynopsys, kLeaveOut},
+    {"Yolov3Parameter", "iou_loss", kMobileNetYolo, "train with MSE"},
+    {"Yolov3Parameter", "use_focal_loss", kMobileNetYolo, "train without it"},
 };
 
 [[noreturn]] void refuse(const AbsentField& row, const std::string& path) {

@@ -128,6 +128,11 @@ constexpr IgnoredField kIgnored[] = {
     {"WindowDataParameter", "mean_file", kOfCaffe, kTransform},
     {"WindowDataParameter", "mirror", kOfCaffe, kTransform},
     {"WindowDataParameter", "scale", kOfCaffe, kTransform},
+    {"Yolov3Parameter", "accumulate", kOfYolo, "it belongs to an iou_loss"},
+    {"Yolov3Parameter", "iou_normalizer", kOfYolo, "it belongs to an iou_loss"},
+    {"Yolov3Parameter", "max_delta", kOfYolo, "it belongs to an iou_loss"},
+    {"Yolov3Parameter", "noobject_scale", kOfYolo, kNoCaffe},
+    {"Yolov3Parameter", "side", kOfYolo, "the grid is that of the bottom"},
 };
 
 using Found = std::function<void(const IgnoredField&, const std::string& path)>;
