@@ -92,6 +92,7 @@ constexpr AbsentField kAbsent[] = {
     {"ResizeBilinearParameter", "output_depth", kSynopsys, kLeaveOut},
     {"ResizeBilinearParameter", "scale_depth", kSynopsys, kLeaveOut},
     {"ResizeNearestNeighborParameter", "half_pixel_onnx", kSynopsys, kLeaveOut},
+    {"Yolov3DetectionOutputParameter", "gaussian_box", kMobileNetYolo, "train and deploy without it"},
     {"Yolov3Parameter", "iou_loss", kMobileNetYolo, "train with MSE"},
     {"Yolov3Parameter", "use_focal_loss", kMobileNetYolo, "train without it"},
 };

@@ -128,6 +128,8 @@ constexpr IgnoredField kIgnored[] = {
     {"WindowDataParameter", "mean_file", kOfCaffe, kTransform},
     {"WindowDataParameter", "mirror", kOfCaffe, kTransform},
     {"WindowDataParameter", "scale", kOfCaffe, kTransform},
+    {"YoloDetectionOutputParameter", "label_map_file", kOfYolo, kNotWritten},
+    {"YoloDetectionOutputParameter", "side", kOfYolo, "the grid is that of the bottom"},
     {"Yolov3Parameter", "accumulate", kOfYolo, "it belongs to an iou_loss"},
     {"Yolov3Parameter", "iou_normalizer", kOfYolo, "it belongs to an iou_loss"},
     {"Yolov3Parameter", "max_delta", kOfYolo, "it belongs to an iou_loss"},

@@ -327,6 +327,13 @@ struct NetOfType {
 const NetOfType kNetsOfTypes[] = {
     {"RegionLoss", "region_loss_param { num: 1 num_class: 2 biases: 1 biases: 1 }", {{2, 7, 4, 4}, {3, 8}}},
     {"Yolov3", "yolov3_param { num: 1 num_class: 2 biases: 1 biases: 1 mask: 0 }", {{2, 7, 4, 4}, {2, 10}}},
+    {"YoloDetectionOutput",
+     "yolo_detection_output_param { num_box: 1 num_classes: 2 biases: 1 biases: 1 }",
+     {{2, 7, 4, 4}}},
+    {"Yolov3DetectionOutput",
+     "yolov3_detection_output_param { num_box: 1 num_classes: 2 biases: 1 biases: 1 mask: 0 mask_group_num: 1 "
+     "anchors_scale: 8 }",
+     {{2, 7, 4, 4}}},
 };
 
 /// What may be needed for a layer of the type to be planned, the simplest first.
