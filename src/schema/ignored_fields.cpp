@@ -61,6 +61,7 @@ constexpr IgnoredField kIgnored[] = {
     {"DetectionOutputParameter", "visualize_threshold", kOfBoth, kNotShown},
     {"DropoutParameter", "engine", kOfNvidia, kEngine},
     {"EltwiseParameter", "engine", kOfIntel, kEngine},
+    {"FocalLossParameter", "beta", kOfWindows, kNoCaffe},
     {"ImageDataParameter", "cache", kOfNvidia, kSystemCaches},
     {"ImageDataParameter", "precache", kOfNvidia, kSystemCaches},
     {"ImageDataParameter", "threads", kOfNvidia, kReadThreads},
