@@ -72,6 +72,8 @@ constexpr AbsentField kAbsent[] = {
     {"ImageDataParameter", "use_temporal_jitter", kC3d, kFilms},
     {"InnerProductParameter", "normalize", kWindows, kLeaveOut},
     {"InterpParameter", "full_zoom_factor", "single forks", "write height and width"},
+    {"LabelSpecificAffineParameter", "auto_tune", kWindows, kLeaveOut},
+    {"LabelSpecificMarginParameter", "auto_tune", kWindows, kLeaveOut},
     {"LayerParameter", "strict_dim", kDeepLab, kLeaveOut},
     {"LossParameter", "class_weighting", kSegNet, kLeaveOut},
     {"LossParameter", "weight_by_label_freqs", kSegNet, kLeaveOut},
