@@ -28,6 +28,11 @@ constexpr std::string_view kLeaveOut = "remove it, if the net means the same wit
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
 constexpr AbsentField kAbsent[] = {
+    {"CTCLossParameter", "blank_index", kCtc, "write blank_label"},
+    {"CTCLossParameter", "ctc_merge_repeated", kCtc, kLeaveOut},
+    {"CTCLossParameter", "loss_calculation_t", kCtc, kLeaveOut},
+    {"CTCLossParameter", "output_delay", kCtc, kLeaveOut},
+    {"CTCLossParameter", "preprocess_collapse_repeated", kCtc, kLeaveOut},
     {"ChannelScaleParameter", "do_backward_feature", kWindows, kLeaveOut},
     {"ChannelScaleParameter", "do_forward", kWindows, kLeaveOut},
     {"ChannelScaleParameter", "global_scale", kWindows, kLeaveOut},

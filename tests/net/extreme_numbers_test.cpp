@@ -334,6 +334,7 @@ const NetOfType kNetsOfTypes[] = {
      "yolov3_detection_output_param { num_box: 1 num_classes: 2 biases: 1 biases: 1 mask: 0 mask_group_num: 1 "
      "anchors_scale: 8 }",
      {{2, 7, 4, 4}}},
+    {"CtcLoss", "ctc_loss_param { alphabet_size: 3 time_step: 4 }", {{4, 2, 3}, {2, 2}}},
     {"ContinuationIndicator", "continuation_indicator_param { time_step: 4 batch_size: 2 }", {}},
     {"LabelSpecificMargin", "label_specific_margin_param { margin_base: 10 }", {{2, 3}, {2}}},
 };
