@@ -337,6 +337,7 @@ const NetOfType kNetsOfTypes[] = {
     {"CtcLoss", "ctc_loss_param { alphabet_size: 3 time_step: 4 }", {{4, 2, 3}, {2, 2}}},
     {"ContinuationIndicator", "continuation_indicator_param { time_step: 4 batch_size: 2 }", {}},
     {"LabelSpecificMargin", "label_specific_margin_param { margin_base: 10 }", {{2, 3}, {2}}},
+    {"CTCGreedyDecoder", "", {{4, 2, 3}, {4, 2}}},
 };
 
 /// What may be needed for a layer of the type to be planned, the simplest first.
