@@ -336,6 +336,7 @@ const NetOfType kNetsOfTypes[] = {
      {{2, 7, 4, 4}}},
     {"CtcLoss", "ctc_loss_param { alphabet_size: 3 time_step: 4 }", {{4, 2, 3}, {2, 2}}},
     {"ContinuationIndicator", "continuation_indicator_param { time_step: 4 batch_size: 2 }", {}},
+    {"LabelsequenceAccuracy", "", {{2, 4, 3}, {2, 2}}},
     {"LabelSpecificMargin", "label_specific_margin_param { margin_base: 10 }", {{2, 3}, {2}}},
     {"CTCGreedyDecoder", "", {{4, 2, 3}, {4, 2}}},
 };
