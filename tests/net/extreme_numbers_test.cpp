@@ -339,6 +339,7 @@ const NetOfType kNetsOfTypes[] = {
     {"LabelsequenceAccuracy", "", {{2, 4, 3}, {2, 2}}},
     {"LabelSpecificMargin", "label_specific_margin_param { margin_base: 10 }", {{2, 3}, {2}}},
     {"CTCGreedyDecoder", "", {{4, 2, 3}, {4, 2}}},
+    {"ReverseTime", "", {{4, 2, 3}, {2}}},
 };
 
 /// What may be needed for a layer of the type to be planned, the simplest first.
