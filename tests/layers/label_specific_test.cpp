@@ -1,4 +1,4 @@
-// LabelSpecificAdd, LabelSpecificAffine, LabelSpecificMargin and LabelSpecificRescale.
+// LabelSpecificAdd, LabelSpecificAffine, LabelSpecificHardMargin, LabelSpecificMargin and LabelSpecificRescale.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,11 @@ namespace {
 
 /// Scores in 0.1..0.9, so that they can be angles and cosines, too.
 KernelCase change(const std::string& type, const std::string& param, const Shape& scores, int tops = 1) {
-  std::string message = type == "Add" ? "add" : type == "Affine" ? "affine" : type == "Margin" ? "margin" : "rescale";
+  const std::string message = type == "Add"          ? "add"
+                              : type == "Affine"     ? "affine"
+                              : type == "HardMargin" ? "hard_margin"
+                              : type == "Margin"     ? "margin"
+                                                     : "rescale";
   KernelCase what{{"type: 'LabelSpecific" + type + "' label_specific_" + message + "_param { " + param + " }"},
                   {scores, {scores[0]}}};
   what.tops = tops;
@@ -126,12 +130,23 @@ TEST(LabelSpecificTest, Margin) {
   }
 }
 
+TEST(LabelSpecificTest, HardMargin) {
+  for (const char* backend : kBackends) {
+    const Arrays moved = run(backend, change("HardMargin", "positive_weight: 0.75", {1, 3}, 2), {2, 4, 6});
+    expect_near(moved[0], {2, 4, 6}, 1e-6, backend);
+    const Arrays other = run(backend, change("HardMargin", "positive_weight: 0.75", {1, 3}, 2), {2, 8, 6});
+    expect_near(other[0], {2, 7, 6}, 1e-6, backend);
+    expect_near(other[1], {180 / M_PI}, 1e-6, backend);
+    expect_near(other[2], {2.25, 1.5, 2.25}, 1e-6, backend);
+  }
+}
+
 TEST(LabelSpecificTest, NothingIsDoneInTheTestPhase) {
-  for (const char* type : {"Add", "Affine", "Margin", "Rescale"}) {
-    const std::string param = type == std::string("Margin")    ? "margin_base: 10"
-                              : type == std::string("Affine")  ? "scale_base: 2 scale_max: 2"
-                              : type == std::string("Rescale") ? "positive_weight: 2"
-                                                               : "bias: -1";
+  for (const char* type : {"Add", "Affine", "HardMargin", "Margin", "Rescale"}) {
+    const std::string param = type == std::string("Margin")   ? "margin_base: 10"
+                              : type == std::string("Affine") ? "scale_base: 2 scale_max: 2"
+                              : type == std::string("Add")    ? "bias: -1"
+                                                              : "positive_weight: 2";
     for (const char* backend : kBackends) {
       KernelCase what = change(type, param, {1, 3});
       what.phase = caffe::TEST;
@@ -146,6 +161,8 @@ TEST(LabelSpecificTest, NothingIsDoneInTheTestPhase) {
 std::vector<KernelCase> cases() {
   return {change("Add", "bias: -0.3", {5, 4}),
           change("Add", "bias_base: -0.1 bias_gamma: 0.1 bias_max: 1", {3, 2, 2}, 2),
+          change("HardMargin", "", {5, 4}),
+          change("HardMargin", "positive_weight: 0.9", {3, 2, 2}),
           change("Rescale", "positive_weight: 0.7 negative_weight: 1.3 bias_fix: true", {5, 4}),
           change("Rescale", "positive_weight_base: 2 gamma: 0.5 power_on_positive: true", {5, 4}, 2),
           change("Affine", "scale_base: 1.2 scale_max: 2 power_base: 0.8 bias_base: 0.1 bias_max: 1", {5, 4}, 2)};
@@ -162,6 +179,7 @@ TEST(LabelSpecificTest, KernelsAgree) {
   all.push_back(change("Margin", "margin_base: 20", {5, 4}, 2));
   all.push_back(change("Margin", "margin_base: 1.2 type: SOFT", {5, 4}));
   all.push_back(change("Add", "bias: -0.3", {300, 77}));
+  all.push_back(change("HardMargin", "positive_weight: 0.8", {30, 77}, 2));
   for (const KernelCase& c : all) {
     compare_with_reference("reference", c);
     compare_gpu_with_reference(c);
@@ -186,6 +204,9 @@ TEST(LabelSpecificTest, Errors) {
   expect_config_error(change("Affine", "power_min: inf", {2, 3}), "power_min is inf",
                       "label_specific_affine_param.power_min");
   expect_config_error(change("Rescale", "gamma: -inf", {2, 3}), "gamma is -inf", "label_specific_rescale_param.gamma");
+  expect_config_error(change("HardMargin", "", {2, 1}), "has one class", "bottom");
+  expect_config_error(change("HardMargin", "positive_weight: inf", {2, 3}), "positive_weight is inf",
+                      "label_specific_hard_margin_param.positive_weight");
   expect_config_error({{"type: 'LabelSpecificAdd'"}, {{2, 3}, {3}}}, "bottom 0 has shape 2 3", "bottom");
   const KernelHarness harness(change("Add", "", {2, 3}), {});
   EXPECT_TRUE(harness.wants_bottom(0));
