@@ -22,7 +22,7 @@ constexpr std::string_view kLeaveOut = "remove it, if the net means the same wit
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
-                           kTwoImages = "write images and their label images as HDF5 files for HDF5Data",
+                           kManyLabels = "write images and their labels as HDF5 files for HDF5Data",
                            kResize = "set new_height and new_width, or resize the images beforehand",
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
@@ -51,11 +51,8 @@ constexpr AbsentField kAbsent[] = {
     {"ImageDataParameter", "clip_max", kC3d, kFilms},
     {"ImageDataParameter", "clip_min", kC3d, kFilms},
     {"ImageDataParameter", "dataset_share_per_node", "NVIDIA", kShares},
-    {"ImageDataParameter", "has_label", kDeepLab, kTwoImages},
-    {"ImageDataParameter", "ignore_label", kDeepLab, kTwoImages},
     {"ImageDataParameter", "is_flow", kC3d, kFilms},
-    {"ImageDataParameter", "label_type", kDeepLab, kTwoImages},
-    {"ImageDataParameter", "max_labels", kDeepLab, kTwoImages},
+    {"ImageDataParameter", "max_labels", kDeepLab, kManyLabels},
     {"ImageDataParameter", "mean_value", kC3d, kFilms},
     {"ImageDataParameter", "min_height", "Intel", kResize},
     {"ImageDataParameter", "min_width", "Intel", kResize},

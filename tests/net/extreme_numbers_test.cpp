@@ -146,9 +146,12 @@ void add_places(const google::protobuf::Descriptor* message, std::vector<const F
 /// Whether a layer of the type reads this message: its name speaks of it ("convolution_param" of Deconvolution,
 /// "loss_param" of SoftmaxWithLoss), or it is known to.
 bool belongs_to(const FieldDescriptor* field, const std::string& type) {
+  const bool labels_pixels = type == "ImageSegData" || type == "ImageLabelmapData";
   const bool known = ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
                      (type == "Im2col" && field->name() == "convolution_param") ||
-                     ((type == "ImageData" || type == "WindowData") && field->name() == "transform_param") ||
+                     ((type.ends_with("ImageData") || type == "WindowData" || labels_pixels) &&
+                      field->name() == "transform_param") ||
+                     (labels_pixels && field->name() == "image_data_param") ||
                      (type == "Normalize" && field->name() == "norm_param");
   return known || letters(type).find(letters(field->name())) != std::string::npos;
 }
@@ -174,7 +177,7 @@ const ExtremeSources& sources() {
 }
 
 /// What fields of these names are set to where a layer of the type is not planned without.
-void fill_in(Message& message, bool all) {
+void fill_in(Message& message, const std::string& type, bool all) {
   const Reflection& r = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
@@ -188,7 +191,7 @@ void fill_in(Message& message, bool all) {
       if (field->name() == two && message.GetDescriptor()->name() == "MemoryDataParameter") set(message, field, 2);
     }
     if (field->name() == "file_name") r.SetString(&message, field, sources().output());
-    const std::string source = sources().source_of(message.GetDescriptor()->name());
+    const std::string source = sources().source_of(message.GetDescriptor()->name(), type);
     if (field->name() == "source" && !source.empty()) r.SetString(&message, field, source);
     if (field->name() == "output_dim") set(message, field, 3);
     if (field->name() == "min_size" && message.GetDescriptor()->name() == "PriorBoxParameter") set(message, field, 4);
@@ -312,7 +315,7 @@ void fill_in_messages(caffe::LayerParameter& layer, bool all) {
   for (int i = 0; i < layer.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = layer.GetDescriptor()->field(i);
     const bool of_type = field->message_type() && !field->is_repeated() && belongs_to(field, layer.type());
-    if (of_type) fill_in(*layer.GetReflection()->MutableMessage(&layer, field), all);
+    if (of_type) fill_in(*layer.GetReflection()->MutableMessage(&layer, field), layer.type(), all);
   }
   if (all) layer.add_top("top2");
 }

@@ -27,6 +27,7 @@ class ExtremeSources {
     image.reset({3, 8, 8});
     write_file(folder_ / "image.png", encode_image(image, ImageFormat::kPng));
     write_file(images(), (folder_ / "image.png") + " 1\n");
+    write_file(pairs(), (folder_ / "image.png") + " " + (folder_ / "image.png") + "\n");
     write_file(windows(), "# 0 " + (folder_ / "image.png") + " 3 8 8 2\n1 1 0 0 3 3\n1 0 4 4 7 7\n");
     if (!has_hdf5()) return;
     std::vector<float> numbers(16);
@@ -36,14 +37,17 @@ class ExtremeSources {
   }
 
   std::string images() const { return folder_ / "images.txt"; }
+  std::string pairs() const { return folder_ / "pairs.txt"; }
   std::string windows() const { return folder_ / "windows.txt"; }
   std::string rows() const { return folder_ / "rows.txt"; }
   /// Where layers may write.
   std::string output() const { return folder_ / "output"; }
 
-  /// Of the parameters of a layer; "" for others.
-  std::string source_of(const std::string& message) const {
+  /// Of the parameters of a layer of the type; "" for others.
+  std::string source_of(const std::string& message, const std::string& type) const {
+    if (type == "ImageLabelmapData") return pairs();
     return message == "ImageDataParameter"    ? images()
+           : message == "DenseImageDataParameter" ? pairs()
            : message == "WindowDataParameter" ? windows()
            : message == "HDF5DataParameter"   ? rows()
                                               : "";

@@ -123,8 +123,9 @@ std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
 void PrefetchedSource::stand_in(const std::string& source) {
   synthetic_ = true;
   const AssumedItem assumed = assumed_item(source);
-  items_.assign(static_cast<size_t>(param().top_size()), Shape{});
-  items_[0] = assumed.shape;
+  items_ = assumed.others;
+  items_.insert(items_.begin(), assumed.shape);
+  items_.resize(static_cast<size_t>(param().top_size()));
   std::string size;
   for (const int64_t extent : assumed.shape.dims()) size.append(size.empty() ? "" : "x").append(std::to_string(extent));
   LOG_INFO << "layer " << name() << ": " << source << " does not exist; synthetic input of " << size

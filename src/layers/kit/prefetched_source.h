@@ -35,10 +35,11 @@ struct RecordSource {
   std::unique_ptr<const RecordOrder> order = nullptr;  ///< null: epochs, as the settings say
 };
 
-/// What stands for the items of a source that is absent: top 0 of this shape, all others scalars.
+/// What stands for the items of a source that is absent: top 0 of this shape, the others of `others`, or scalars.
 struct AssumedItem {
   Shape shape;
   std::string reason;  ///< for the log
+  std::vector<Shape> others = {};
 };
 
 class PrefetchedSource : public SourceLayer {

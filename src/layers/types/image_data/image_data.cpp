@@ -1,46 +1,24 @@
 // ImageData: images and labels from files that a list names. Tops: data [batch, channels, height, width], label
 // [batch]. A reader for the list, a filler for image files; the rest is PrefetchedSource's.
 
-#include "base/str.h"
 #include "data/image.h"
 #include "data/image_files.h"
 #include "data/item_writer.h"
 #include "layers/kit/assumed_extent.h"
 #include "layers/kit/forced_colors.h"
-#include "layers/kit/prefetched_source.h"
+#include "layers/kit/listed_images.h"
 
 namespace robusta {
 namespace {
 
-[[noreturn]] void wrong_image_data(const std::string& field, const std::string& cause, const std::string& fix) {
-  throw Error(ErrorKind::kConfig, cause, fix).in_field("image_data_param." + field);
-}
-
-ReadingSettings image_reading(const caffe::LayerParameter& layer) {
+/// DeepLab's Caffe reads maps of labels in a layer of its own.
+ListedImages read_images(const caffe::LayerParameter& layer) {
   const caffe::ImageDataParameter& param = layer.image_data_param();
-  if (param.source().empty())
-    wrong_image_data("source", "no source is given", "name a text file of \"path label\" lines");
-  if (param.batch_size() == 0) wrong_image_data("batch_size", "batch_size is 0", "set it to 1 or more");
-  return {.source = param.source(),
-          .field = "image_data_param.source",
-          .batch = param.batch_size(),
-          .prefetch = prefetched_batches(layer),
-          .shuffle = param.shuffle(),
-          .skip_below = param.rand_skip()};
-}
-
-/// new_height and new_width; zeros where images keep their size.
-Extent read_size(const caffe::ImageDataParameter& param) {
-  const int64_t height = param.new_height(), width = param.new_width();
-  if ((height > 0) != (width > 0)) {
-    wrong_image_data(height > 0 ? "new_width" : "new_height", "new_height and new_width go together",
-                     "set both, or neither");
+  if (param.label_type() != caffe::ImageDataParameter::IMAGE) {
+    throw Error(ErrorKind::kConfig, "ImageData has one label for each image", "make the layer an ImageSegData")
+        .in_field("image_data_param.label_type");
   }
-  if (height > 0 && height > kMostPixels / width) {
-    wrong_image_data("new_height", str("images of ", height, " x ", width, " pixels; at most ", kMostPixels),
-                     "make them smaller");
-  }
-  return {param.is_color() ? 3 : 1, height, width};
+  return listed_images(layer, param, "image_data_param", "path label");
 }
 
 class ImageFiller : public RecordFiller {
@@ -80,7 +58,7 @@ class ImageFiller : public RecordFiller {
 class ImageDataLayer : public PrefetchedSource {
  public:
   explicit ImageDataLayer(const caffe::LayerParameter& param)
-      : PrefetchedSource(param, image_reading(param)), size_(read_size(param.image_data_param())) {}
+      : ImageDataLayer(param, read_images(param)) {}
   Arity arity() const override { return {.min_bottoms = 0, .max_bottoms = 0, .min_tops = 2, .max_tops = 2}; }
 
  protected:
@@ -103,6 +81,9 @@ class ImageDataLayer : public PrefetchedSource {
   }
 
  private:
+  ImageDataLayer(const caffe::LayerParameter& param, const ListedImages& images)
+      : PrefetchedSource(param, images.reading), size_(images.size) {}
+
   Extent size_;
 };
 
