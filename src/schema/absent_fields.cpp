@@ -16,14 +16,13 @@ namespace {
 
 using google::protobuf::Message;
 
-constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kSegNet = "SegNet",
+constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab",
                            kWindows = "caffe-windows", kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird = "write a type of layer that has a third axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
                            kManyLabels = "write images and their labels as HDF5 files for HDF5Data",
-                           kResize = "set new_height and new_width, or resize the images beforehand",
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
 constexpr AbsentField kAbsent[] = {
@@ -46,20 +45,15 @@ constexpr AbsentField kAbsent[] = {
     {"DetectionOutputParameter", "num_box", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "side", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "theta", kOneFork, kLeaveOut},
-    {"DropoutParameter", "sample_weights_test", kSegNet, kLeaveOut},
-    {"DropoutParameter", "scale_train", "Microsoft's Caffe, py-faster-rcnn", "leave it out: TRAIN scales"},
     {"ImageDataParameter", "clip_max", kC3d, kFilms},
     {"ImageDataParameter", "clip_min", kC3d, kFilms},
     {"ImageDataParameter", "dataset_share_per_node", "NVIDIA", kShares},
     {"ImageDataParameter", "is_flow", kC3d, kFilms},
     {"ImageDataParameter", "max_labels", kDeepLab, kManyLabels},
     {"ImageDataParameter", "mean_value", kC3d, kFilms},
-    {"ImageDataParameter", "min_height", "Intel", kResize},
-    {"ImageDataParameter", "min_width", "Intel", kResize},
     {"ImageDataParameter", "new_length", kC3d, kFilms},
     {"ImageDataParameter", "num_truth_channels", kC3d, kFilms},
     {"ImageDataParameter", "sampling_rate", kC3d, kFilms},
-    {"ImageDataParameter", "short_side", "NVIDIA", kResize},
     {"ImageDataParameter", "show_data", kC3d, kFilms},
     {"ImageDataParameter", "truth_scale", kC3d, kFilms},
     {"ImageDataParameter", "use_byte_input", kC3d, kFilms},
@@ -68,10 +62,6 @@ constexpr AbsentField kAbsent[] = {
     {"ImageDataParameter", "use_temporal_jitter", kC3d, kFilms},
     {"InnerProductParameter", "normalize", kWindows, kLeaveOut},
     {"InterpParameter", "full_zoom_factor", "single forks", "write height and width"},
-    {"LayerParameter", "strict_dim", kDeepLab, kLeaveOut},
-    {"LossParameter", "class_weighting", kSegNet, kLeaveOut},
-    {"LossParameter", "weight_by_label_freqs", kSegNet, kLeaveOut},
-    {"MemoryDataParameter", "dim", "naibaf7's Caffe", "write channels, height and width"},
     {"NonMaximumSuppressionParameter", "soft_nms", kOneFork, kLeaveOut},
     {"NonMaximumSuppressionParameter", "theta", kOneFork, kLeaveOut},
     {"NormalizeParameter", "bp_norm", kWindows, kLeaveOut},
@@ -82,7 +72,6 @@ constexpr AbsentField kAbsent[] = {
     {"PoolingParameter", "pad_type", kSynopsys, kSides},
     {"PoolingParameter", "temporal_pad", kC3d, kThird},
     {"PoolingParameter", "temporal_stride", kC3d, kThird},
-    {"ROIPoolingParameter", "pooled_size", "Intel", "write pooled_h and pooled_w"},
     {"ResizeBilinearParameter", "output_depth", kSynopsys, kLeaveOut},
     {"ResizeBilinearParameter", "scale_depth", kSynopsys, kLeaveOut},
     {"ResizeNearestNeighborParameter", "half_pixel_onnx", kSynopsys, kLeaveOut},
