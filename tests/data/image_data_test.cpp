@@ -96,6 +96,23 @@ TEST(ImageDataTest, ImagesOfSeveralSizesFitOnceResized) {
   EXPECT_EQ(pass_over(resized, nth_pass(0, 2)).shapes[0], (Shape{2, 3, 4, 4}));
 }
 
+TEST(ImageDataTest, SizesThatDependOnTheImage) {
+  TempDir dir;
+  const std::string list = make_images(dir, 2);
+  test::write_file(dir / "1 picture.png", encode_image(test::random_image({3, 9, 30}, 1), ImageFormat::kPng));
+  const auto shapes = [&](const std::string& settings) {
+    OpenedLayer layer(image_layer(list, in_folder(dir, "batch_size: 1 " + settings)));
+    return std::vector<Shape>{pass_over(layer, nth_pass(0, 1)).shapes[0], pass_over(layer, nth_pass(1, 1)).shapes[0]};
+  };
+  EXPECT_EQ(shapes("short_side: 4"), (std::vector<Shape>{{1, 3, 4, 4}, {1, 3, 4, 13}}));
+  EXPECT_EQ(shapes("short_side: 12"), (std::vector<Shape>{{1, 3, 14, 12}, {1, 3, 12, 40}}));
+  EXPECT_EQ(shapes("min_height: 6 min_width: 5"), (std::vector<Shape>{{1, 3, 6, 5}, {1, 3, 9, 30}}));
+  EXPECT_EQ(shapes("min_height: 12 min_width: 8"), (std::vector<Shape>{{1, 3, 12, 10}, {1, 3, 12, 40}}));
+  EXPECT_EQ(shapes("min_height: 7 min_width: 9"), (std::vector<Shape>{{1, 3, 11, 9}, {1, 3, 9, 30}}));
+  EXPECT_EQ(shapes("new_height: 2 new_width: 3 min_height: 7 min_width: 9"),
+            (std::vector<Shape>{{1, 3, 2, 3}, {1, 3, 2, 3}}));
+}
+
 TEST(ImageDataTest, MeanScaleAndCrop) {
   TempDir dir;
   OpenedLayer layer(image_layer(make_images(dir, 1), in_folder(dir, "batch_size: 1"),
@@ -197,7 +214,10 @@ TEST(ImageDataTest, SettingsThatCannotBe) {
   EXPECT_EQ(field_of("l", "batch_size: 0"), "image_data_param.batch_size");
   EXPECT_EQ(field_of("l", "new_height: 4"), "image_data_param.new_width");
   EXPECT_EQ(field_of("l", "new_height: 4294967295 new_width: 4294967295"), "image_data_param.new_height");
-  EXPECT_EQ(field_of("l", "short_side: 4"), "image_data_param.short_side");
+  EXPECT_EQ(field_of("l", "short_side: 4 new_height: 3 new_width: 3"), "image_data_param.short_side");
+  EXPECT_EQ(field_of("l", "short_side: 4294967295"), "image_data_param.short_side");
+  EXPECT_EQ(field_of("l", "min_width: 3"), "image_data_param.min_height");
+  EXPECT_EQ(field_of("l", "max_labels: 3"), "image_data_param.max_labels");
   EXPECT_EQ(field_of("/nowhere/list.txt", ""), "image_data_param.source");
 }
 
@@ -209,6 +229,7 @@ TEST(ImageDataTest, SyntheticImages) {
   };
   EXPECT_EQ(shape("new_height: 20 new_width: 30", ""), (Shape{2, 3, 20, 30}));
   EXPECT_EQ(shape("new_height: 20 new_width: 30 is_color: false", "crop_size: 10"), (Shape{2, 1, 10, 10}));
+  EXPECT_EQ(shape("short_side: 9", ""), (Shape{2, 3, 9, 9}));
 }
 
 }  // namespace

@@ -39,6 +39,13 @@ const Node* find_node(const Net& net, const std::string& layer) {
   return nullptr;
 }
 
+/// With strict_dim false (DeepLab's Caffe, src/caffe/net.cpp of TheLegendAli/DeepLab-Context) any shape fits that has as
+/// many numbers: fully connected layers become convolutions so.
+bool fits(const BlobData& blob, const Shape& shape, const Layer& layer) {
+  if (same_shape(blob, shape.dims())) return true;
+  return !layer.param().strict_dim() && static_cast<int64_t>(blob.data.size()) == shape.count();
+}
+
 /// Drops the parameters that another layer owns from what has to be in the file, if it leaves these out.
 std::vector<size_t> params_in_file(const WeightsFile& file, const LayerWeights& from, const Node& to) {
   std::vector<size_t> own;
@@ -61,7 +68,7 @@ void copy_layer(const WeightsFile& file, const LayerWeights& from, const Node& t
     if (from.blobs[i].data.empty())
       throw Error(ErrorKind::kModel, str("the file lacks array ", i), "take another file");
     const Shape& shape = to.params[i]->desc.shape;
-    if (!same_shape(from.blobs[i], shape.dims())) {
+    if (!fits(from.blobs[i], shape, *to.layer)) {
       throw Error(ErrorKind::kModel,
                   str("cannot copy parameter ", i, ": its shape is ", Shape(from.blobs[i].shape).str(),
                       " in the file and ", shape.str(), " in the net"),
