@@ -20,7 +20,7 @@ constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "Dee
                            kWindows = "caffe-windows", kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
-                           kThird = "write a type of layer that has a third axis",
+                           kThird = "make it a Convolution3D, Deconvolution3D or Pooling3D, or give a number for each axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
                            kManyLabels = "write images and their labels as HDF5 files for HDF5Data",
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
@@ -67,7 +67,6 @@ constexpr AbsentField kAbsent[] = {
     {"NormalizeParameter", "bp_norm", kWindows, kLeaveOut},
     {"NormalizeParameter", "fix_gradient", kWindows, kLeaveOut},
     {"NormalizeParameter", "normalize_type", kWindows, kLeaveOut},
-    {"PoolingParameter", "dilation", "naibaf7's Caffe", kLeaveOut},
     {"PoolingParameter", "kernel_depth", kC3d, kThird},
     {"PoolingParameter", "pad_type", kSynopsys, kSides},
     {"PoolingParameter", "temporal_pad", kC3d, kThird},

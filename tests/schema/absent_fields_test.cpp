@@ -64,8 +64,8 @@ TEST(AbsentFields, OldLayersOfForksHaveNewNames) {
       "layers { name: 'd' type: CROP }",
       "n.prototxt");
   ASSERT_EQ(net.param.layer_size(), 4);
-  EXPECT_EQ(net.param.layer(0).type(), "Convolution3D");
-  EXPECT_EQ(net.param.layer(0).convolution_param().kernel_depth(), 3u);
+  EXPECT_EQ(net.param.layer(0).type(), "Convolution");
+  EXPECT_EQ(net.param.layer(0).convolution_param().kernel_size_size(), 3);
   EXPECT_EQ(net.param.layer(1).type(), "BN");
   EXPECT_EQ(net.param.layer(1).bn_param().scale_filler().value(), 2);
   EXPECT_EQ(net.param.layer(2).interp_param().zoom_factor(), 8);

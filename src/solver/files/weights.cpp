@@ -39,10 +39,15 @@ const Node* find_node(const Net& net, const std::string& layer) {
   return nullptr;
 }
 
+/// Without leading ones: C3D's Caffe writes biases as 1 x 1 x 1 x 1 x n.
+std::vector<int64_t> significant(const std::vector<int64_t>& shape) {
+  return {std::find_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; }), shape.end()};
+}
+
 /// With strict_dim false (DeepLab's Caffe, src/caffe/net.cpp of TheLegendAli/DeepLab-Context) any shape fits that has as
 /// many numbers: fully connected layers become convolutions so.
 bool fits(const BlobData& blob, const Shape& shape, const Layer& layer) {
-  if (same_shape(blob, shape.dims())) return true;
+  if (same_shape(blob, shape.dims()) || significant(blob.shape) == significant(shape.dims())) return true;
   return !layer.param().strict_dim() && static_cast<int64_t>(blob.data.size()) == shape.count();
 }
 
