@@ -26,6 +26,7 @@ constexpr std::string_view kLeaveOut = "remove it, if the net means the same wit
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
 constexpr AbsentField kAbsent[] = {
+    {"BBoxRegParameter", "cls_aware", "mscnn", kLeaveOut},
     {"ChannelScaleParameter", "do_backward_feature", kWindows, kLeaveOut},
     {"ChannelScaleParameter", "do_forward", kWindows, kLeaveOut},
     {"ChannelScaleParameter", "global_scale", kWindows, kLeaveOut},

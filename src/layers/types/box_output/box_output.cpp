@@ -23,20 +23,6 @@ void require_at_least(float value, float least, const std::string& field) {
   throw refused(field, str(last_part(field), " is ", value), str("give ", least, " or more"));
 }
 
-/// The means and deviations that codes were normalised by, where these are given.
-void read_statistics(const caffe::BBoxRegParameter& p, BoxMap& map) {
-  if (p.bbox_mean_size() == 0 || p.bbox_std_size() == 0) return;
-  if (p.bbox_mean_size() != 4 || p.bbox_std_size() != 4) {
-    throw refused(p.bbox_mean_size() != 4 ? "bbox_reg_param.bbox_mean" : "bbox_reg_param.bbox_std",
-                  str("there are ", p.bbox_mean_size(), " means and ", p.bbox_std_size(), " deviations"),
-                  "give 4 of each: x, y, width and height");
-  }
-  for (int k = 0; k < 4; ++k) {
-    map.mean[static_cast<size_t>(k)] = require_finite(p.bbox_mean(k), "bbox_reg_param.bbox_mean");
-    map.deviation[static_cast<size_t>(k)] = require_finite(p.bbox_std(k), "bbox_reg_param.bbox_std");
-  }
-}
-
 /// The part of two boxes that both have: of either (IOU), of the smaller one (IOMU), of the better one (IOFU).
 float common_part(const std::string& type, const Box<float>& better, const Box<float>& box) {
   if (type == "IOU") return overlap(better, box);
@@ -81,7 +67,7 @@ BoxOutputLayer::BoxOutputLayer(const caffe::LayerParameter& param) : Layer(param
   common_.most_shift = 1 / p.field_xyr();
   common_.least_log = std::log(1 / p.field_whr());
   common_.most_log = std::log(p.field_whr());
-  read_statistics(param.bbox_reg_param(), common_);
+  common_.statistics = read_box_statistics(param.bbox_reg_param());
 }
 
 std::vector<int> BoxOutputLayer::sizing_bottoms() const {

@@ -13,10 +13,10 @@
 /// decode the boxes of that. A code or a score that is no number makes no box.
 #pragma once
 
-#include <array>
 #include <cmath>
 
 #include "base/half.h"
+#include "layers/kit/box_statistics.h"
 #include "layers/kit/kernel.h"
 #include "layers/kit/sized_by_bottoms.h"
 #include "ops/boxes.h"
@@ -28,7 +28,7 @@ struct BoxMap {
   int64_t channels = 0, height = 0, width = 0;
   float field_w = 0, field_h = 0, rate = 1;  ///< pixels of the field; pixels from cell to cell
   float least_shift = 0, most_shift = 0, least_log = 0, most_log = 0;
-  std::array<float, 4> mean{}, deviation{1, 1, 1, 1};
+  BoxStatistics statistics;
 
   ROBUSTA_HOST_DEVICE int64_t cells() const { return height * width; }
 
@@ -56,9 +56,8 @@ struct BoxMap {
 
  private:
   template <typename T>
-  ROBUSTA_HOST_DEVICE T number(const T* code, int64_t k) const {
-    return code[k * cells()] * static_cast<T>(deviation[static_cast<size_t>(k)]) +
-           static_cast<T>(mean[static_cast<size_t>(k)]);
+  ROBUSTA_HOST_DEVICE T number(const T* code, int k) const {
+    return statistics.undo(k, code[k * cells()]);
   }
   template <typename T>
   ROBUSTA_HOST_DEVICE static T within(T value, float least, float most) {
