@@ -109,7 +109,7 @@ TEST(MemoryDataTest, SizesThatCannotBe) {
         "batch_size: 4294967295 channels: 4294967295 height: 2 width: 2"}) {
     EXPECT_EQ(kind_of(settings), ErrorKind::kConfig) << settings;
   }
-  EXPECT_EQ(kind_of("batch_size: 1 channels: 1 height: 1 width: 1 dim: 3"), ErrorKind::kUnsupported);
+  EXPECT_EQ(kind_of("batch_size: 1 channels: 1 height: 1 width: 1 dim: 3"), ErrorKind::kConfig);
 }
 
 TEST(MemoryDataTest, IsTimedWithoutSamples) {
