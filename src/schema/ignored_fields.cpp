@@ -101,6 +101,7 @@ constexpr IgnoredField kIgnored[] = {
     {"RecurrentParameter", "debug_info", kOfCaffe, "no net is unrolled: debug_info of the solver shows the layer"},
     {"ReLUParameter", "engine", kOfCaffe, kEngine},
     {"ReLUParameter", "fuse", kOfIntel, "the planner fuses where it can"},
+    {"SegAccuracyParameter", "metric", "DeepLab", "all three shares are given"},
     {"SigmoidParameter", "engine", kOfCaffe, kEngine},
     {"SoftmaxParameter", "engine", kOfCaffe, kEngine},
     {"SolverParameter", "ap_version", kOfNvidia, "detections are not evaluated"},
