@@ -18,9 +18,9 @@ namespace {
 using Length = uint64_t;
 
 const char* form_of_line(PixelLabels labels) {
-  return labels == PixelLabels::kMap          ? "write \"image map\", two paths without blanks"
-         : labels == PixelLabels::kOneForAll  ? "write \"image label\", a path without blanks and a whole number"
-                                              : "write the path of an image, without blanks";
+  return labels == PixelLabels::kMap         ? "write \"image map\", two paths without blanks"
+         : labels == PixelLabels::kOneForAll ? "write \"image label\", a path without blanks and a whole number"
+                                             : "write the path of an image, without blanks";
 }
 
 std::vector<std::string> words_of(const std::string& text) {

@@ -15,8 +15,8 @@ void take_grey(const Image& colors, Image& map) {
   map.reset({1, colors.extent.height, colors.extent.width});
   const int64_t pixels = map.extent.count();
   const uint8_t* planes = colors.planes.data();
-  const bool grey = std::equal(planes, planes + pixels, planes + pixels) &&
-                    std::equal(planes, planes + pixels, planes + 2 * pixels);
+  const bool grey =
+      std::equal(planes, planes + pixels, planes + pixels) && std::equal(planes, planes + pixels, planes + 2 * pixels);
   if (!grey) {
     throw Error(ErrorKind::kData, "the map of labels holds colours",
                 "write it as a grey image whose pixels are the labels; a palette has to be taken out");

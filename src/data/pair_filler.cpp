@@ -39,7 +39,7 @@ struct PairFiller::Draw {
 
 /// What of an image is seen in a sample.
 struct PairFiller::Plane {
-  int64_t height, width;          ///< of the sample
+  int64_t height, width;             ///< of the sample
   int64_t top, left, rows, columns;  ///< the part of the image that lies at the sample's top left
   bool mirror;
 };
@@ -67,8 +67,9 @@ std::vector<Shape> PairFiller::item_shapes(std::string_view record, int64_t) con
   const Extent whole = resizes() ? settings_.size : stored;
   numbers_.output(whole);
   // The size of a scaled image is that of its crop.
-  return shapes(settings_.scale_factors.empty() ? output(whole) : output({whole.channels, settings_.crop_height,
-                                                                          settings_.crop_width}));
+  return shapes(settings_.scale_factors.empty()
+                    ? output(whole)
+                    : output({whole.channels, settings_.crop_height, settings_.crop_width}));
 }
 
 PairFiller::Draw PairFiller::draw(const Sample& sample) const {
@@ -106,7 +107,8 @@ void PairFiller::read_map(std::string_view file, const Extent& image, Image& map
     decode_label_map(file, decoded);
   const bool fits = decoded.extent.height == image.height && decoded.extent.width == image.width;
   if (!fits && !resizes()) {
-    throw Error(ErrorKind::kData, str("it is ", size_of(decoded.extent), " (rows x columns), the image ", size_of(image)),
+    throw Error(ErrorKind::kData,
+                str("it is ", size_of(decoded.extent), " (rows x columns), the image ", size_of(image)),
                 "make both the same size, or set new_height and new_width");
   }
   if (fits) {

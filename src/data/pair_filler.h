@@ -1,5 +1,5 @@
-/// From an image and its map of labels to one sample: top 0 [C, H, W] the image, top 1 [1, H, W] a label for each pixel,
-/// top 2 [1, 1, 2], if there is one, the rows and columns of the image that are in the sample.
+/// From an image and its map of labels to one sample: top 0 [C, H, W] the image, top 1 [1, H, W] a label for each
+/// pixel, top 2 [1, 1, 2], if there is one, the rows and columns of the image that are in the sample.
 ///
 /// Both go through the same resizing, scaling, crop and mirroring; labels are copied, never mixed, but where they are
 /// binary (PairSettings). What is drawn depends on the layer's name, the seed and the sample's position alone.
@@ -16,8 +16,8 @@
 namespace robusta {
 
 struct PairSettings {
-  std::string layer;   ///< the key of the random numbers
-  Extent size;         ///< 3 channels or 1; with a height, both are resized to it
+  std::string layer;  ///< the key of the random numbers
+  Extent size;        ///< 3 channels or 1; with a height, both are resized to it
   bool training = true;
   bool mirror = false;
   int64_t crop_height = 0, crop_width = 0;  ///< 0: no crop
@@ -32,7 +32,10 @@ class PairFiller : public RecordFiller {
  public:
   /// `numbers` knows mean and scale, and neither crops, mirrors nor resizes.
   PairFiller(PairSettings settings, Transformer numbers, std::shared_ptr<const ImagePairsReader> pairs)
-      : settings_(std::move(settings)), numbers_(std::move(numbers)), form_(numbers_.form()), pairs_(std::move(pairs)) {}
+      : settings_(std::move(settings)),
+        numbers_(std::move(numbers)),
+        form_(numbers_.form()),
+        pairs_(std::move(pairs)) {}
 
   std::vector<Shape> item_shapes(std::string_view record, int64_t index) const override;
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override;

@@ -16,11 +16,12 @@ namespace {
 
 using google::protobuf::Message;
 
-constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab",
-                           kWindows = "caffe-windows", kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
+constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "DeepLab", kWindows = "caffe-windows",
+                           kYolo = "caffe-yolov2", kOneFork = "single forks of SSD";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
                            kSides = "write pad_t, pad_b, pad_l and pad_r",
-                           kThird = "make it a Convolution3D, Deconvolution3D or Pooling3D, or give a number for each axis",
+                           kThird =
+                               "make it a Convolution3D, Deconvolution3D or Pooling3D, or give a number for each axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
                            kManyLabels = "write images and their labels as HDF5 files for HDF5Data",
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";

@@ -3,7 +3,8 @@
 // From facebook/C3D: C3D-v1.0 with the fields in convolution_param and pooling_param, C3D-v1.1 in convolution3d_param
 // and pooling3d_param (src/caffe/layers/convolution3d_layer.cpp, deconvolution3d_layer.cpp, pool3d_layer.cpp of both).
 // kernel_size, stride and pad are those of height and width; filter_group changes no result. And from
-// foss-for-synopsys-dwc-arc-processors/synopsys-caffe (src/caffe/layers/pooling3d_layer.cpp), which has no kernel_depth.
+// foss-for-synopsys-dwc-arc-processors/synopsys-caffe (src/caffe/layers/pooling3d_layer.cpp), which has no
+// kernel_depth.
 
 #include <algorithm>
 #include <array>
@@ -76,8 +77,9 @@ Window3d window_of_convolution(const Rewritten& at, const Param& p) {
 
 template <typename Param>
 void set_convolution(const Rewritten& at, const Param& from, caffe::ConvolutionParameter* to) {
-  refuse_others(at, from, {"num_output", "bias_term", "kernel_size", "stride", "pad", "weight_filler", "bias_filler",
-                           "kernel_depth", "temporal_stride", "temporal_pad", "filter_group", "engine"});
+  refuse_others(at, from,
+                {"num_output", "bias_term", "kernel_size", "stride", "pad", "weight_filler", "bias_filler",
+                 "kernel_depth", "temporal_stride", "temporal_pad", "filter_group", "engine"});
   const Window3d window = window_of_convolution(at, from);
   if (from.has_num_output()) to->set_num_output(from.num_output());
   if (from.has_bias_term()) to->set_bias_term(from.bias_term());

@@ -59,8 +59,8 @@ caffe::LayerParameter pair_layer(const std::string& type, const TempDir& dir, co
                                  const std::string& transform = "", caffe::Phase phase = caffe::TRAIN,
                                  const std::string& list = "list.txt") {
   const std::string field = type == "DenseImageData" ? kDense : kListed;
-  return test::layer_of_images(type, field, dir / list,
-                               "is_color: false root_folder: '" + (dir / "") + "' " + settings, transform, phase);
+  return test::layer_of_images(type, field, dir / list, "is_color: false root_folder: '" + (dir / "") + "' " + settings,
+                               transform, phase);
 }
 
 caffe::LayerParameter seg_layer(const TempDir& dir, const std::string& settings, const std::string& transform = "",
@@ -91,9 +91,8 @@ TEST(PairDataTest, CropsAndMirrorsBothAlike) {
   TempDir dir;
   make_pairs(dir, 2, 9, 8);
   for (const char* type : {"DenseImageData", "ImageSegData"}) {
-    OpenedLayer layer(
-        pair_layer(type, dir, std::string("batch_size: 2") + (type[0] == 'I' ? " label_type: PIXEL" : ""),
-                   "crop_h: 4 crop_w: 3 mirror: true"));
+    OpenedLayer layer(pair_layer(type, dir, std::string("batch_size: 2") + (type[0] == 'I' ? " label_type: PIXEL" : ""),
+                                 "crop_h: 4 crop_w: 3 mirror: true"));
     std::set<float> corners;
     for (uint64_t k = 0; k < 20; ++k) {
       const Tops tops = pass_over(layer, nth_pass(k, 2));
@@ -204,8 +203,8 @@ TEST(PairDataTest, WhatIsWrongIsNamed) {
   OpenedLayer sizes(pair_layer("DenseImageData", dir, "batch_size: 1"));
   const Error error = error_of([&] { sizes->prepare(nth_pass(0, 1)); });
   EXPECT_EQ(error.kind(), ErrorKind::kData);
-  EXPECT_EQ(error.cause(), "record 0.png, line 1 in " + list +
-                               ": its map 1.png: it is 4 x 5 (rows x columns), the image 6 x 5");
+  EXPECT_EQ(error.cause(),
+            "record 0.png, line 1 in " + list + ": its map 1.png: it is 4 x 5 (rows x columns), the image 6 x 5");
   OpenedLayer resized(pair_layer("DenseImageData", dir, "batch_size: 1 new_height: 3 new_width: 3"));
   EXPECT_NO_THROW(resized->prepare(nth_pass(0, 1)));
 

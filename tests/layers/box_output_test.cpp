@@ -51,8 +51,8 @@ void expect_rows(const KernelCase& what, const Arrays& rows) {
     for (size_t row = 0; row < rows.size(); ++row) {
       const auto at = static_cast<std::ptrdiff_t>(row);
       expect_near({tops[1].begin() + 6 * at, tops[1].begin() + 6 * at + 6}, rows[row], 1e-4, backend);
-      expect_near({tops[0].begin() + 5 * at, tops[0].begin() + 5 * at + 5},
-                  {rows[row].begin(), rows[row].begin() + 5}, 1e-4, backend);
+      expect_near({tops[0].begin() + 5 * at, tops[0].begin() + 5 * at + 5}, {rows[row].begin(), rows[row].begin() + 5},
+                  1e-4, backend);
     }
   }
 }

@@ -74,7 +74,8 @@ TEST(DecodeBboxTest, TrainingKeepsWhatIsOfUse) {
   // The last number of a row is how much is common.
   const Arrays matched{codes(kStay, kStay, kStay), kRegions, {1, 0.95, 0, 0.96, 1, 0.94}};
   expect_top(decode(matched), last);
-  expect_top(decode(matched, caffe::TRAIN, "decode_bbox_param { gt_iou_thr: 0.96 }"), {0, 10, 10, 19, 29, 1, 5, 5, 14, 24});
+  expect_top(decode(matched, caffe::TRAIN, "decode_bbox_param { gt_iou_thr: 0.96 }"),
+             {0, 10, 10, 19, 29, 1, 5, 5, 14, 24});
 }
 
 TEST(DecodeBboxTest, Errors) {

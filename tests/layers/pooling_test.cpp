@@ -60,8 +60,9 @@ TEST(PoolingTest, DilatedWindowsLeaveOutWhatLiesBetween) {
                           {.backend = backend, .dtype = DType::kF32});
     largest.forward({{1, 9, 2, 3, 7, 4}});
     EXPECT_EQ(largest.tops()[0], (Array{2, 9, 7, 4})) << backend;
-    KernelHarness average({{"type: 'Pooling' pooling_param { pool: AVE kernel_size: 2 dilation: 2 pad: 1 }"}, {{1, 1, 4}}},
-                          {.backend = backend, .dtype = DType::kF32});
+    KernelHarness average(
+        {{"type: 'Pooling' pooling_param { pool: AVE kernel_size: 2 dilation: 2 pad: 1 }"}, {{1, 1, 4}}},
+        {.backend = backend, .dtype = DType::kF32});
     average.forward({{2, 4, 6, 8}});
     EXPECT_EQ(average.tops()[0], (Array{2, 4, 6, 3})) << backend;
   }

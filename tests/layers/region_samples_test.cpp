@@ -11,8 +11,9 @@ KernelCase aligned(const std::string& param, const Shape& features, const Array&
 
 /// Corners have no gradient, which could not be compared with differences: they are rounded.
 KernelCase warped(const std::string& param, const Shape& features, const Array& regions) {
-  return regions_case("type: 'ROIWarping' propagate_down: true propagate_down: false roi_warping_param { " + param + " }",
-                      features, regions);
+  return regions_case(
+      "type: 'ROIWarping' propagate_down: true propagate_down: false roi_warping_param { " + param + " }", features,
+      regions);
 }
 
 std::vector<KernelCase> cases() {

@@ -34,8 +34,9 @@ std::vector<KernelCase> cases() {
       loss({2, 4, 3, 2}, {2, 3, 2}, 4, "loss_param { ignore_label: 4 normalize: true }"),
       loss({2, 4, 3, 2}, {2, 3, 2}, 4, "loss_param { ignore_label: 4 normalize: false }"),
   };
-  const std::string weighted = "loss_param { weight_by_label_freqs: true class_weighting: 0.5 class_weighting: 2 "
-                               "class_weighting: 0 class_weighting: 3 ";
+  const std::string weighted =
+      "loss_param { weight_by_label_freqs: true class_weighting: 0.5 class_weighting: 2 "
+      "class_weighting: 0 class_weighting: 3 ";
   all.push_back(loss({5, 4}, {5}, 3, weighted + "}"));
   all.push_back(loss({2, 4, 3, 2}, {2, 3, 2}, 4, weighted + "ignore_label: 4 }", 2));
   for (const char* mode : {"FULL", "VALID", "BATCH_SIZE", "NONE", "PRE_FIXED pre_fixed_normalizer: 3.5"}) {

@@ -147,12 +147,11 @@ void add_places(const google::protobuf::Descriptor* message, std::vector<const F
 /// "loss_param" of SoftmaxWithLoss), or it is known to.
 bool belongs_to(const FieldDescriptor* field, const std::string& type) {
   const bool labels_pixels = type == "ImageSegData" || type == "ImageLabelmapData";
-  const bool known = ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
-                     (type == "Im2col" && field->name() == "convolution_param") ||
-                     ((type.ends_with("ImageData") || type == "WindowData" || labels_pixels) &&
-                      field->name() == "transform_param") ||
-                     (labels_pixels && field->name() == "image_data_param") ||
-                     (type == "Normalize" && field->name() == "norm_param");
+  const bool known =
+      ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
+      (type == "Im2col" && field->name() == "convolution_param") ||
+      ((type.ends_with("ImageData") || type == "WindowData" || labels_pixels) && field->name() == "transform_param") ||
+      (labels_pixels && field->name() == "image_data_param") || (type == "Normalize" && field->name() == "norm_param");
   return known || letters(type).find(letters(field->name())) != std::string::npos;
 }
 

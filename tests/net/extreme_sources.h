@@ -46,11 +46,11 @@ class ExtremeSources {
   /// Of the parameters of a layer of the type; "" for others.
   std::string source_of(const std::string& message, const std::string& type) const {
     if (type == "ImageLabelmapData") return pairs();
-    return message == "ImageDataParameter"    ? images()
+    return message == "ImageDataParameter"        ? images()
            : message == "DenseImageDataParameter" ? pairs()
-           : message == "WindowDataParameter" ? windows()
-           : message == "HDF5DataParameter"   ? rows()
-                                              : "";
+           : message == "WindowDataParameter"     ? windows()
+           : message == "HDF5DataParameter"       ? rows()
+                                                  : "";
   }
 
  private:

@@ -318,9 +318,10 @@ TEST(Weights, AnotherShapeIsAnErrorWithBoth) {
 
 TEST(Weights, AnotherShapeFitsWhereTheLayerSaysSo) {
   const auto net_of = [](const std::string& field) {
-    return test::net_def("layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 1 dim: 2 dim: 2 } } } "
-                         "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' " + field +
-                         " convolution_param { num_output: 1 kernel_size: 2 } }");
+    return test::net_def(
+        "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 1 dim: 2 dim: 2 } } } "
+        "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' " +
+        field + " convolution_param { num_output: 1 kernel_size: 2 } }");
   };
   const auto copied = [](Net& net, std::vector<int64_t> weight, std::vector<int64_t> bias) {
     const WeightsFile file{"", {{"c", "", {{std::move(weight), false, {1, 2, 3, 4}}, {std::move(bias), false, {5}}}}}};

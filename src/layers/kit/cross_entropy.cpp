@@ -38,10 +38,10 @@ std::vector<Shape> CrossEntropyLayer::infer_tops(const std::vector<Shape>& botto
   std::vector<Shape> tops = SoftmaxLossLayer::infer_tops(bottoms);
   const auto weights = static_cast<int64_t>(class_weights_.size());
   if (weights > 0 && weights != view(bottoms[0]).classes) {
-    throw Error(ErrorKind::kConfig,
-                str("class_weighting is given ", weights, " times, the scores have ", view(bottoms[0]).classes,
-                    " classes"),
-                "give one for each class, in their order")
+    throw Error(
+        ErrorKind::kConfig,
+        str("class_weighting is given ", weights, " times, the scores have ", view(bottoms[0]).classes, " classes"),
+        "give one for each class, in their order")
         .in_field("loss_param.class_weighting");
   }
   return tops;

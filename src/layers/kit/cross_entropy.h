@@ -1,8 +1,9 @@
-/// SoftmaxWithLoss and what its relatives share with it: L = -sum w(label) log p(label) / divisor and dx = w(label) (p -
-/// target) / divisor, p being the softmax of the scores.
+/// SoftmaxWithLoss and what its relatives share with it: L = -sum w(label) log p(label) / divisor and dx = w(label) (p
+/// - target) / divisor, p being the softmax of the scores.
 ///
-/// The weights of classes are 1 but with loss_param.weight_by_label_freqs, as in src/caffe/layers/softmax_loss_layer.cpp
-/// of alexgkendall/caffe-segnet: then they are those of class_weighting. The divisor does not know of them.
+/// The weights of classes are 1 but with loss_param.weight_by_label_freqs, as in
+/// src/caffe/layers/softmax_loss_layer.cpp of alexgkendall/caffe-segnet: then they are those of class_weighting. The
+/// divisor does not know of them.
 #pragma once
 
 #include "layers/kit/softmax_loss.h"

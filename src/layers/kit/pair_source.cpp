@@ -19,16 +19,21 @@ using caffe::TransformationParameter;
 
 /// crop_size; crop_h and crop_w (NVIDIA); crop_height and crop_width (PSPNet).
 void read_crop(const TransformationParameter& param, PairSettings& settings) {
-  const bool nvidia = param.crop_h() > 0 || param.crop_w() > 0, pspnet = param.crop_height() > 0 || param.crop_width() > 0;
+  const bool nvidia = param.crop_h() > 0 || param.crop_w() > 0,
+             pspnet = param.crop_height() > 0 || param.crop_width() > 0;
   const int64_t height = nvidia ? param.crop_h() : pspnet ? param.crop_height() : param.crop_size();
   const int64_t width = nvidia ? param.crop_w() : pspnet ? param.crop_width() : param.crop_size();
   if (nvidia + pspnet + (param.crop_size() > 0) > 1 || (height > 0) != (width > 0)) {
-    wrong_transform(param.crop_size() > 0 ? "crop_size" : nvidia ? "crop_h" : "crop_height",
+    wrong_transform(param.crop_size() > 0 ? "crop_size"
+                    : nvidia              ? "crop_h"
+                                          : "crop_height",
                     "the crop is not given by one number or one pair of numbers",
                     "set crop_size, or crop_height and crop_width");
   }
   if (height > 0 && height > kMostPixels / width) {
-    wrong_transform(nvidia ? "crop_h" : pspnet ? "crop_height" : "crop_size",
+    wrong_transform(nvidia   ? "crop_h"
+                    : pspnet ? "crop_height"
+                             : "crop_size",
                     str("a crop of ", height, " x ", width, " pixels; at most ", kMostPixels), "make it smaller");
   }
   settings.crop_height = height;

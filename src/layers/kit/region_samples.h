@@ -29,10 +29,10 @@ struct PlaceSample {
 
 /// How the corners of a region become places.
 struct RegionGrid {
-  float scale = 1;       ///< from the image to the features
-  float pad_ratio = 0;   ///< a region grows on each side by this part of its size first
-  bool rounds = false;   ///< corners are whole pixels; else pixels have their middle at whole numbers, and a region
-                         ///< that is empty has nothing
+  float scale = 1;      ///< from the image to the features
+  float pad_ratio = 0;  ///< a region grows on each side by this part of its size first
+  bool rounds = false;  ///< corners are whole pixels; else pixels have their middle at whole numbers, and a region
+                        ///< that is empty has nothing
   int64_t rows = 1, columns = 1;            ///< of places
   int64_t row_steps = 1, column_steps = 1;  ///< that a region is high and wide
 };
@@ -112,14 +112,14 @@ ROBUSTA_HOST_DEVICE T column_slope_at(const From* image, int64_t width, const Pl
          down * (static_cast<T>(below[w.upper]) - static_cast<T>(below[w.lower]));
 }
 
-/// What coordinate `k` of a region (1: x1, 2: y1, 3: x2, 4: y2) does to the place (i, j): the slope there, as if corners
-/// were not rounded.
+/// What coordinate `k` of a region (1: x1, 2: y1, 3: x2, 4: y2) does to the place (i, j): the slope there, as if
+/// corners were not rounded.
 template <typename T, typename From>
 ROBUSTA_HOST_DEVICE T corner_slope(const RegionGrid& grid, const From* image, int64_t width, int64_t k, int64_t i,
                                    int64_t j, const PlaceSample& h, const PlaceSample& w) {
   const bool row = k % 2 == 0;
-  const T part = row ? static_cast<T>(i) / static_cast<T>(grid.row_steps)
-                     : static_cast<T>(j) / static_cast<T>(grid.column_steps);
+  const T part =
+      row ? static_cast<T>(i) / static_cast<T>(grid.row_steps) : static_cast<T>(j) / static_cast<T>(grid.column_steps);
   const T slope = row ? row_slope_at<T>(image, width, h, w) : column_slope_at<T>(image, width, h, w);
   return static_cast<T>(grid.scale) * (k > 2 ? part : 1 - part) * slope;
 }

@@ -44,8 +44,8 @@ std::vector<int64_t> significant(const std::vector<int64_t>& shape) {
   return {std::find_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; }), shape.end()};
 }
 
-/// With strict_dim false (DeepLab's Caffe, src/caffe/net.cpp of TheLegendAli/DeepLab-Context) any shape fits that has as
-/// many numbers: fully connected layers become convolutions so.
+/// With strict_dim false (DeepLab's Caffe, src/caffe/net.cpp of TheLegendAli/DeepLab-Context) any shape fits that has
+/// as many numbers: fully connected layers become convolutions so.
 bool fits(const BlobData& blob, const Shape& shape, const Layer& layer) {
   if (same_shape(blob, shape.dims()) || significant(blob.shape) == significant(shape.dims())) return true;
   return !layer.param().strict_dim() && static_cast<int64_t>(blob.data.size()) == shape.count();

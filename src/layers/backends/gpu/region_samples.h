@@ -66,7 +66,8 @@ struct RegionSampleGather {
     for (int64_t r = 0; r < p.e.regions; ++r) {
       if (!p.region.is_good(r)) continue;
       const Region region = p.region(r);
-      if (region.item == item) sum += of_region(region, dy + (r * p.e.channels + c) * p.grid.rows * p.grid.columns, h, w);
+      if (region.item == item)
+        sum += of_region(region, dy + (r * p.e.channels + c) * p.grid.rows * p.grid.columns, h, w);
     }
     dx[pixel] = static_cast<T>(sum);
   }
@@ -141,11 +142,10 @@ class RegionSamplingGpu : public Kernel {
     const Tensor& corners = run.bottom_diffs[1];
     if (!corners) return;
     if (!layer_.has_corner_gradient()) return gpu_fill_zero(run.stream, corners.data, corners.desc.bytes());
-    reduce_rows(run.stream, p.e.regions * kRegionNumbers, p.e.channels * p.grid.rows * p.grid.columns,
-                RegionCornerSums<T>{.p = p,
-                                    .x = run.bottoms[0].as<T>(),
-                                    .dy = run.top_diffs[0].as<T>(),
-                                    .slopes = corners.as<float>()});
+    reduce_rows(
+        run.stream, p.e.regions * kRegionNumbers, p.e.channels * p.grid.rows * p.grid.columns,
+        RegionCornerSums<T>{
+            .p = p, .x = run.bottoms[0].as<T>(), .dy = run.top_diffs[0].as<T>(), .slopes = corners.as<float>()});
   }
   void check(const Pass&) override { watch_.check(); }
 

@@ -81,7 +81,8 @@ std::vector<Shape> BoxOutputLayer::infer_tops(const std::vector<Shape>& bottoms)
   const caffe::BoxOutputParameter& p = param().box_output_param();
   const auto require_each = [&](int given, const char* field) {
     if (given == static_cast<int>(bottoms.size())) return;
-    throw refused(str("box_output_param.", field), str(field, " is given ", given, " times for ", bottoms.size(), " bottoms"),
+    throw refused(str("box_output_param.", field),
+                  str(field, " is given ", given, " times for ", bottoms.size(), " bottoms"),
                   "give it once for each bottom");
   };
   require_each(p.field_h_size(), "field_h");

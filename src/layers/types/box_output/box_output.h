@@ -1,13 +1,14 @@
 /// BoxOutput: the boxes that maps of detections propose (Cai et al. 2016, "A unified multi-scale deep convolutional
 /// neural network for fast object detection"). Shared by its kernels.
 ///
-/// As in zhaoweicai/mscnn (src/caffe/layers/box_output_layer.cpp). Each bottom [items, classes + 4, height, width] holds
-/// for each cell the scores of the classes, 0 being the background, and the code of a box around a field of field_w x
-/// field_h pixels. A cell proposes its box where the best score of a class is by fg_thr or more above that of the
-/// background and the box, cut to the image, is min_size or more wide and high. Of an item's boxes, over all bottoms,
-/// the max_nms_num best are looked at, those that overlap a better one by more than iou_thr go, and max_post_nms_num
-/// stay. Of equal scores the last cell comes first. Top 0 [n, 5, 1, 1]: item and corners; top 1 [n, 6, 1, 1]: the score,
-/// too. Where a batch has no box, there is one of an item 0 from (1, 1) to (10, 10), with a score of 0 in a row of zeros.
+/// As in zhaoweicai/mscnn (src/caffe/layers/box_output_layer.cpp). Each bottom [items, classes + 4, height, width]
+/// holds for each cell the scores of the classes, 0 being the background, and the code of a box around a field of
+/// field_w x field_h pixels. A cell proposes its box where the best score of a class is by fg_thr or more above that of
+/// the background and the box, cut to the image, is min_size or more wide and high. Of an item's boxes, over all
+/// bottoms, the max_nms_num best are looked at, those that overlap a better one by more than iou_thr go, and
+/// max_post_nms_num stay. Of equal scores the last cell comes first. Top 0 [n, 5, 1, 1]: item and corners; top 1 [n, 6,
+/// 1, 1]: the score, too. Where a batch has no box, there is one of an item 0 from (1, 1) to (10, 10), with a score of
+/// 0 in a row of zeros.
 ///
 /// What is found is decided on the host before the layer runs (kit/sized_by_bottoms.h), in single precision; kernels
 /// decode the boxes of that. A code or a score that is no number makes no box.
@@ -87,8 +88,8 @@ struct ProposedBox {
   ROBUSTA_HOST_DEVICE void write(const BoxMap& of, const T* x, int64_t row, T* boxes, T* scores) const {
     const T* own = map < 0 ? nullptr : x + item * of.channels * of.cells();
     const Box<T> found = own ? of.box(own, cell) : Box<T>{1, 1, 10, 10};
-    const T numbers[6] = {static_cast<T>(item), found.xmin, found.ymin, found.xmax, found.ymax,
-                          own ? of.score(own, cell) : T{0}};
+    const T numbers[6] = {static_cast<T>(item), found.xmin, found.ymin,
+                          found.xmax,           found.ymax, own ? of.score(own, cell) : T{0}};
     for (int k = 0; k < 5; ++k) boxes[row * 5 + k] = numbers[k];
     for (int k = 0; scores && k < 6; ++k) scores[row * 6 + k] = own ? numbers[k] : T{0};
   }

@@ -31,7 +31,8 @@ class BoxOutputGpu : public Kernel {
     booking_.top_types.assign(request.tops.size(), DType::kF32);
     booking_.host_work = true;
     Device& device = request.device ? *request.device : cpu_device();
-    found_ = std::static_pointer_cast<ProposedBox>(device.host_memory(static_cast<size_t>(rows_) * sizeof(ProposedBox)));
+    found_ =
+        std::static_pointer_cast<ProposedBox>(device.host_memory(static_cast<size_t>(rows_) * sizeof(ProposedBox)));
   }
   std::string describe() const override { return "gpu"; }
 

@@ -25,7 +25,8 @@ std::vector<Shape> DecodeBboxLayer::infer_tops(const std::vector<Shape>& bottoms
         .in_field("bottom");
   };
   const Shape &codes = bottoms[0], &regions = bottoms[1];
-  require(0, codes.axes() >= 2 && codes.count(1) == 8, "n x 8: four numbers for the background, and four for the boxes");
+  require(0, codes.axes() >= 2 && codes.count(1) == 8,
+          "n x 8: four numbers for the background, and four for the boxes");
   require(1, regions.axes() >= 2 && regions.count(1) == 5 && regions[0] == codes[0], "n x 5: an item and four corners");
   if (bottoms.size() > 2) require(2, bottoms[2].axes() >= 1 && bottoms[2][0] == codes[0], "a row for each region");
   // What was kept of another number of regions says nothing about these.

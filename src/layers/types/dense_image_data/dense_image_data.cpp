@@ -10,8 +10,8 @@ namespace {
 class DenseImageDataLayer : public PairSource {
  public:
   explicit DenseImageDataLayer(const caffe::LayerParameter& param)
-      : PairSource(param,
-                   listed_images(param, param.dense_image_data_param(), "dense_image_data_param", "image map"), {}) {}
+      : PairSource(param, listed_images(param, param.dense_image_data_param(), "dense_image_data_param", "image map"),
+                   {}) {}
 };
 
 ROBUSTA_REGISTER_LAYER("DenseImageData", DenseImageDataLayer);

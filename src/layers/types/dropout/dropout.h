@@ -2,8 +2,8 @@
 /// expectation stays; passes everything on when testing (Srivastava et al. 2014). Shared by its kernels.
 ///
 /// Two forks do it otherwise: with scale_train false (microsoft/caffe, src/caffe/layers/dropout_layer.cpp) nothing is
-/// scaled when training, and everything by the share that survives when testing; with sample_weights_test (the same file
-/// of alexgkendall/caffe-segnet) testing is done as training is, which samples from what a net is unsure of.
+/// scaled when training, and everything by the share that survives when testing; with sample_weights_test (the same
+/// file of alexgkendall/caffe-segnet) testing is done as training is, which samples from what a net is unsure of.
 #pragma once
 
 #include "base/philox.h"
@@ -44,7 +44,8 @@ struct DropoutMask {
   uint32_t threshold;  ///< words below it drop their element; 0: none is dropped
 };
 
-/// What all kernels have in common unless the layer passes on: values and gradients go through one mask, in place or not.
+/// What all kernels have in common unless the layer passes on: values and gradients go through one mask, in place or
+/// not.
 class DropoutKernel : public Kernel {
  public:
   explicit DropoutKernel(const KernelRequest& request) : layer_(request.layer<DropoutLayer>()) {

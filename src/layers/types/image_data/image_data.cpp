@@ -33,8 +33,8 @@ int64_t whole(double pixels) { return std::max<int64_t>(static_cast<int64_t>(pix
 
 /// What becomes of the size of an image.
 struct SizeRule {
-  Extent fixed;                            ///< that of all images; without height: each keeps its own, but for the others
-  int64_t short_side = 0;                  ///< Intel's and NVIDIA's fields, 0 where they are not given
+  Extent fixed;            ///< that of all images; without height: each keeps its own, but for the others
+  int64_t short_side = 0;  ///< Intel's and NVIDIA's fields, 0 where they are not given
   int64_t least_height = 0, least_width = 0;
 
   /// The bytes of 2^27 pixels are not exceeded. Throws Error{kData}.
@@ -70,8 +70,9 @@ SizeRule size_rule(const caffe::ImageDataParameter& param, const Extent& fixed) 
     fail("short_side", "short_side is given together with another size", "give short_side alone");
   }
   constexpr int64_t kMostSide = 1 << 20;
-  for (const auto& [field, side] : {std::pair{"short_side", rule.short_side}, std::pair{"min_height", rule.least_height},
-                                    std::pair{"min_width", rule.least_width}}) {
+  for (const auto& [field, side] :
+       {std::pair{"short_side", rule.short_side}, std::pair{"min_height", rule.least_height},
+        std::pair{"min_width", rule.least_width}}) {
     if (side > kMostSide) fail(field, str(field, " is ", side), str("give ", kMostSide, " or less"));
   }
   return rule;
@@ -112,8 +113,7 @@ class ImageFiller : public RecordFiller {
 
 class ImageDataLayer : public PrefetchedSource {
  public:
-  explicit ImageDataLayer(const caffe::LayerParameter& param)
-      : ImageDataLayer(param, read_images(param)) {}
+  explicit ImageDataLayer(const caffe::LayerParameter& param) : ImageDataLayer(param, read_images(param)) {}
   Arity arity() const override { return {.min_bottoms = 0, .max_bottoms = 0, .min_tops = 2, .max_tops = 2}; }
 
  protected:

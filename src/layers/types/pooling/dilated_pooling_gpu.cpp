@@ -164,8 +164,7 @@ class DilatedPoolingGpu : public Kernel {
   void backward(const KernelRun& run) override {
     if (!run.bottom_diffs[0]) return;
     const auto* largest = is_max_ ? static_cast<const int64_t*>(run.saved) : nullptr;
-    for_each(run.stream, in_,
-             DilatedGather<T>{plane_, run.top_diffs[0].as<T>(), largest, run.bottom_diffs[0].as<T>()});
+    for_each(run.stream, in_, DilatedGather<T>{plane_, run.top_diffs[0].as<T>(), largest, run.bottom_diffs[0].as<T>()});
   }
 
  private:

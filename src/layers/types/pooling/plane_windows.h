@@ -1,5 +1,5 @@
-/// The windows of a pooling layer over one plane, for reference kernels and for those of GPUs with dilation: one loop per
-/// axis, missing axes counted as one place wide.
+/// The windows of a pooling layer over one plane, for reference kernels and for those of GPUs with dilation: one loop
+/// per axis, missing axes counted as one place wide.
 #pragma once
 
 #include <algorithm>

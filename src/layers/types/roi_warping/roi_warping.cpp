@@ -1,5 +1,5 @@
-// ROIWarping: each region of the features, resized to pooled_h x pooled_w, and what its corners do to that (Dai, He, Sun
-// 2016, "Instance-aware semantic segmentation via multi-task network cascades", section 3.2;
+// ROIWarping: each region of the features, resized to pooled_h x pooled_w, and what its corners do to that (Dai, He,
+// Sun 2016, "Instance-aware semantic segmentation via multi-task network cascades", section 3.2;
 // src/caffe/layers/roi_warping_layer.cu of daijifeng001/caffe-mnc).
 //
 // Corners are rounded to pixels of the features, and have the gradient that they would have without rounding. There,

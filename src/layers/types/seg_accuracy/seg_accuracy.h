@@ -1,11 +1,11 @@
 /// SegAccuracy: how well maps of scores find the labels of pixels (src/caffe/layers/seg_accuracy_layer.cpp of
 /// TheLegendAli/DeepLab-Context and hszhao/PSPNet). Shared by its kernels.
 ///
-/// Bottoms: scores [items, classes, ...]; labels, one for each position outside of the classes. The top [1, 1, 1, 3]: the
-/// share of positions whose largest score is that of their label; the mean of these shares over the classes that have
-/// positions; the mean over all classes of intersection by union, of the positions of a class and those that are taken
-/// for it, which is 1 where there are neither. Positions with a label of ignore_label do not count. Of equal scores the
-/// last is taken for the largest; one that is no number never is.
+/// Bottoms: scores [items, classes, ...]; labels, one for each position outside of the classes. The top [1, 1, 1, 3]:
+/// the share of positions whose largest score is that of their label; the mean of these shares over the classes that
+/// have positions; the mean over all classes of intersection by union, of the positions of a class and those that are
+/// taken for it, which is 1 where there are neither. Positions with a label of ignore_label do not count. Of equal
+/// scores the last is taken for the largest; one that is no number never is.
 #pragma once
 
 #include <optional>

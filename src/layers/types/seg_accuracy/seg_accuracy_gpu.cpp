@@ -33,9 +33,7 @@ struct FirstBadSegLabel {
   SegLabels labels;
   ROBUSTA_GPU Sum zero() const { return kNoPlace; }
   ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a < b ? a : b; }
-  ROBUSTA_GPU Sum term(int64_t position) const {
-    return labels(position) == LabelReader::kBad ? position : kNoPlace;
-  }
+  ROBUSTA_GPU Sum term(int64_t position) const { return labels(position) == LabelReader::kBad ? position : kNoPlace; }
   ROBUSTA_GPU void store(Sum first) const { labels.label.report(first); }
 };
 
@@ -102,8 +100,8 @@ class SegAccuracyGpu : public Kernel {
         ignored_(copied_to_device(request, as_floats(request.layer<SegAccuracyLayer>().ignored()))) {
     book_scores<T>(request, booking_);
     book_reads_nothing(request.bottoms.size(), booking_);
-    sums_ = std::max(reduce_all_scratch<FirstBadSegLabel>(view_.positions()),
-                     reduce_all_scratch<SegShares>(view_.classes));
+    sums_ =
+        std::max(reduce_all_scratch<FirstBadSegLabel>(view_.positions()), reduce_all_scratch<SegShares>(view_.classes));
     sums_ = align_up(sums_);
     booking_.forward_scratch = sums_ + static_cast<size_t>(view_.classes) * sizeof(SegCounts) +
                                static_cast<size_t>(view_.positions()) * sizeof(int64_t);
