@@ -151,7 +151,11 @@ bool belongs_to(const FieldDescriptor* field, const std::string& type) {
       ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
       (type == "Im2col" && field->name() == "convolution_param") ||
       ((type.ends_with("ImageData") || type == "WindowData" || labels_pixels) && field->name() == "transform_param") ||
-      (labels_pixels && field->name() == "image_data_param") || (type == "Normalize" && field->name() == "norm_param");
+      (labels_pixels && field->name() == "image_data_param") ||
+      (type == "ROIAlign" && field->name() == "roi_pooling_param") ||
+      ((type == "BoxOutput" || type == "DecodeBBox") && field->name() == "bbox_reg_param") ||
+      (type == "Normalize" && field->name() == "norm_param");
+  if (type == "ROIAlign" && field->name() == "roi_align_param") return false;  // of another layer of this name
   return known || letters(type).find(letters(field->name())) != std::string::npos;
 }
 
@@ -181,8 +185,9 @@ void fill_in(Message& message, const std::string& type, bool all) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->name() == "num_output" || field->name() == "kernel_size") set(message, field, 3);
-    for (const char* two : {"tiles", "input_dim", "pyramid_height", "zoom_factor", "pooled_h", "pooled_w",
-                            "num_classes", "roi_per_img"}) {
+    for (const char* two :
+         {"tiles", "input_dim", "pyramid_height", "zoom_factor", "pooled_h", "pooled_w", "num_classes", "roi_per_img",
+          "output_height", "output_width", "field_h", "field_w", "downsample_rate"}) {
       if (field->name() == two) set(message, field, 2);
     }
     if (field->name() == "batch_size" && !field->is_repeated()) set(message, field, 2);
@@ -306,6 +311,8 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
           {deep},
           {first, regions},
           {{2, 8}, {2, 4}, {1, 2, 8}},
+          {{2, 8, 4, 4}},
+          {{2, 8}, {2, 5}},
           {regions, numbers, numbers, steps}};
 }
 
