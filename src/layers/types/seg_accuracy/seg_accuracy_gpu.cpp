@@ -2,12 +2,15 @@
 // (backends/gpu/labels.h); the class that each position is taken for; the counts of each class, over all positions; and
 // the sums over the classes.
 
+#include <algorithm>
+
 #include "layers/backends/gpu/axis.h"
 #include "layers/backends/gpu/constants.h"
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/labels.h"
 #include "layers/kit/booking.h"
 #include "layers/types/seg_accuracy/seg_accuracy.h"
+#include "memory/placement.h"
 
 namespace robusta {
 namespace {
@@ -100,9 +103,8 @@ class SegAccuracyGpu : public Kernel {
         ignored_(copied_to_device(request, as_floats(request.layer<SegAccuracyLayer>().ignored()))) {
     book_scores<T>(request, booking_);
     book_reads_nothing(request.bottoms.size(), booking_);
-    sums_ =
-        std::max(reduce_all_scratch<FirstBadSegLabel>(view_.positions()), reduce_all_scratch<SegShares>(view_.classes));
-    sums_ = align_up(sums_);
+    sums_ = align_up(std::max(reduce_all_scratch<FirstBadSegLabel>(view_.positions()),
+                              reduce_all_scratch<SegShares>(view_.classes)));
     booking_.forward_scratch = sums_ + static_cast<size_t>(view_.classes) * sizeof(SegCounts) +
                                static_cast<size_t>(view_.positions()) * sizeof(int64_t);
   }
