@@ -96,6 +96,7 @@ constexpr IgnoredField kIgnored[] = {
     {"NetParameter", "global_grad_scale_adaptive", kOfNvidia, "the scale of f16 gradients always adapts"},
     {"NetParameter", "multinode", kOfIntel, kDataParallel},
     {"NetParameter", "reduce_buckets", kOfNvidia, kOneBlock},
+    {"NormalizeParameter", "bp_norm", "caffe-windows", "it is for a second top, which Normalize does not make"},
     {"PoolingParameter", "engine", kOfCaffe, kEngine},
     {"PoolingParameter", "torch_pooling", kOfNvidia, "no Caffe reads it: round_mode: FLOOR does what it says"},
     {"RecurrentParameter", "debug_info", kOfCaffe, "no net is unrolled: debug_info of the solver shows the layer"},
