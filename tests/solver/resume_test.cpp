@@ -316,28 +316,6 @@ TEST(Weights, AnotherShapeIsAnErrorWithBoth) {
   }
 }
 
-TEST(Weights, AnotherShapeFitsWhereTheLayerSaysSo) {
-  const auto net_of = [](const std::string& field) {
-    return test::net_def(
-        "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 1 dim: 2 dim: 2 } } } "
-        "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' " +
-        field + " convolution_param { num_output: 1 kernel_size: 2 } }");
-  };
-  const auto copied = [](Net& net, std::vector<int64_t> weight, std::vector<int64_t> bias) {
-    const WeightsFile file{"", {{"c", "", {{std::move(weight), false, {1, 2, 3, 4}}, {std::move(bias), false, {5}}}}}};
-    copy_weights(file, "w", net);
-    return net.blobs().read_param(*net.layer_params("c")[0]);
-  };
-  const std::vector<float> values{1, 2, 3, 4};
-  Net loose(net_of("strict_dim: false"), {});
-  EXPECT_EQ(copied(loose, {1, 4}, {1}), values);
-  EXPECT_EQ(test::error_of([&] { copied(loose, {4}, {1, 1, 0}); }).kind(), ErrorKind::kModel) << "another count";
-  Net strict(net_of(""), {});
-  EXPECT_EQ(test::error_of([&] { copied(strict, {4, 1}, {1}); }).kind(), ErrorKind::kModel);
-  // Leading ones say nothing: C3D's Caffe writes biases of five axes.
-  EXPECT_EQ(copied(strict, {1, 1, 1, 2, 2}, {1, 1, 1, 1, 1}), values);
-}
-
 TEST(Weights, ListsAreSplitAtCommas) {
   EXPECT_EQ(split_list(" a.caffemodel , b c.caffemodel,,"),
             (std::vector<std::string>{"a.caffemodel", "b c.caffemodel"}));

@@ -30,18 +30,11 @@ std::vector<Shape> DecodeBboxLayer::infer_tops(const std::vector<Shape>& bottoms
   require(1, regions.axes() >= 2 && regions.count(1) == 5 && regions[0] == codes[0], "n x 5: an item and four corners");
   if (bottoms.size() > 2) require(2, bottoms[2].axes() >= 1 && bottoms[2][0] == codes[0], "a row for each region");
   // What was kept of another number of regions says nothing about these.
-  if (regions_ != regions[0]) {
-    regions_ = regions[0];
-    keep_all();
-  }
+  if (regions_ != regions[0]) keeps_all_ = true;
+  regions_ = regions[0];
   Shape top = regions;
-  top[0] = static_cast<int64_t>(kept_.size());
+  if (!keeps_all_) top[0] = static_cast<int64_t>(kept_.size());
   return {top};
-}
-
-void DecodeBboxLayer::keep_all() {
-  kept_.resize(static_cast<size_t>(regions_));
-  std::iota(kept_.begin(), kept_.end(), int64_t{0});
 }
 
 std::vector<int> DecodeBboxLayer::sizing_bottoms() const {
@@ -60,8 +53,11 @@ void DecodeBboxLayer::size_by_bottoms(std::span<const std::vector<float>> values
     const float common = values[2][(static_cast<size_t>(i) + 1) * width - 1];
     return !(common >= param().decode_bbox_param().gt_iou_thr());
   };
-  keep_all();
-  std::erase_if(kept_, [&](int64_t i) { return !is_kept(i); });
+  kept_.clear();
+  for (int64_t i = 0; i < regions_; ++i) {
+    if (is_kept(i)) kept_.push_back(i);
+  }
+  keeps_all_ = static_cast<int64_t>(kept_.size()) == regions_;
   if (!kept_.empty()) return;
   throw Error(ErrorKind::kData, str("of ", regions_, " regions none is left"),
               "their boxes are upside down or no numbers, or all above gt_iou_thr: look at what makes the codes");
@@ -78,10 +74,12 @@ class DecodeBboxReference : public Kernel {
   std::string describe() const override { return "reference"; }
 
   void forward(const KernelRun& run) override {
-    const int64_t rows = std::min(run.tops[0].shape()[0], static_cast<int64_t>(layer_.kept().size()));
+    const auto kept = static_cast<int64_t>(layer_.kept().size());
+    const int64_t rows = layer_.keeps_all() ? run.tops[0].shape()[0] : std::min(run.tops[0].shape()[0], kept);
     for (int64_t row = 0; row < rows; ++row) {
-      write_region(layer_.statistics(), layer_.kept()[static_cast<size_t>(row)], run.bottoms[0].as<T>(),
-                   run.bottoms[1].as<T>(), run.tops[0].as<T>() + row * 5);
+      const int64_t region = layer_.keeps_all() ? row : layer_.kept()[static_cast<size_t>(row)];
+      write_region(layer_.statistics(), region, run.bottoms[0].as<T>(), run.bottoms[1].as<T>(),
+                   run.tops[0].as<T>() + row * 5);
     }
   }
 

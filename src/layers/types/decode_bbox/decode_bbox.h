@@ -45,14 +45,14 @@ class DecodeBboxLayer : public Layer, public SizedByBottoms {
   void size_by_bottoms(std::span<const std::vector<float>> values) override;
 
   const BoxStatistics& statistics() const { return statistics_; }
-  /// The regions that are kept, in order.
+  bool keeps_all() const { return keeps_all_; }
+  /// The regions that are kept, in order, unless all are.
   const std::vector<int64_t>& kept() const { return kept_; }
 
  private:
-  void keep_all();
-
   BoxStatistics statistics_;
   int64_t regions_ = -1;
+  bool keeps_all_ = true;
   std::vector<int64_t> kept_;
 };
 

@@ -1,6 +1,8 @@
 // DecodeBBox on the GPU: a thread decodes each region that is kept. The list of these is the host's and is written anew
 // in every run, in memory that GPUs reach: nothing of the pass before is under way then, as the net has waited for the
-// values that the list was made from. When testing it never changes. Everything is f32: 16 bits would move the boxes.
+// values that the list was made from. Everything is f32: 16 bits would move the boxes.
+
+#include <algorithm>
 
 #include "device/gpu/for_each.h"
 #include "layers/backends/gpu/elementwise.h"
@@ -11,11 +13,11 @@ namespace {
 
 struct WriteRegion {
   BoxStatistics statistics;
-  const int64_t* kept;
+  const int64_t* kept;  ///< null: all are
   const float *codes, *regions;
   float* rows;
   ROBUSTA_GPU void operator()(int64_t row) const {
-    write_region(statistics, kept[row], codes, regions, rows + row * 5);
+    write_region(statistics, kept ? kept[row] : row, codes, regions, rows + row * 5);
   }
 };
 
@@ -27,17 +29,19 @@ class DecodeBboxGpu : public Kernel {
     booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
     booking_.top_types = {DType::kF32};
     booking_.host_work = layer_.sizing_bottom() >= 0;
-    Device& device = request.device ? *request.device : cpu_device();
-    kept_ = std::static_pointer_cast<int64_t>(device.host_memory(static_cast<size_t>(rows_) * sizeof(int64_t)));
-    write_kept();
+    device_ = request.device ? request.device : &cpu_device();
   }
   std::string describe() const override { return "gpu"; }
 
   void forward(const KernelRun& run) override {
-    if (layer_.sizing_bottom() >= 0) write_kept();
-    for_each(run.stream, rows_,
+    int64_t rows = rows_;
+    if (!layer_.keeps_all()) {
+      rows = std::min(rows, static_cast<int64_t>(layer_.kept().size()));
+      write_kept(rows);
+    }
+    for_each(run.stream, rows,
              WriteRegion{.statistics = layer_.statistics(),
-                         .kept = kept_.get(),
+                         .kept = layer_.keeps_all() ? nullptr : kept_.get(),
                          .codes = run.bottoms[0].as<float>(),
                          .regions = run.bottoms[1].as<float>(),
                          .rows = run.tops[0].as<float>()});
@@ -46,14 +50,16 @@ class DecodeBboxGpu : public Kernel {
   void backward(const KernelRun&) override {}
 
  private:
-  void write_kept() {
-    std::fill_n(kept_.get(), rows_, int64_t{0});
-    std::copy_n(layer_.kept().begin(), std::min(rows_, static_cast<int64_t>(layer_.kept().size())), kept_.get());
+  void write_kept(int64_t rows) {
+    if (!kept_)
+      kept_ = std::static_pointer_cast<int64_t>(device_->host_memory(static_cast<size_t>(rows_) * sizeof(int64_t)));
+    std::copy_n(layer_.kept().begin(), rows, kept_.get());
   }
 
   const DecodeBboxLayer& layer_;
   int64_t rows_;
-  std::shared_ptr<int64_t> kept_;
+  Device* device_;
+  std::shared_ptr<int64_t> kept_;  // in memory that GPUs reach, once it is wanted
 };
 
 std::unique_ptr<Kernel> make_decode_bbox_gpu(const KernelRequest& request, std::string& why_not) {
