@@ -180,6 +180,13 @@ TEST_P(ManyRanks, ClippingSeesTheAverage) {
               1e-6);
 }
 
+TEST_P(ManyRanks, LarcSeesTheAverage) {
+  const std::string net = kConv + kDropped + loss_layer(), larc = kFixed + "larc: true larc_eta: 0.1 ";
+  for (const std::string policy : {"larc_policy: 'clip'", "iter_size: 2 clip_gradients: 0.3"}) {
+    expect_same(train(larc + policy, net, GetParam()), train(larc + policy, net, 1), 1e-6);
+  }
+}
+
 TEST_P(ManyRanks, ReduceOnceForSeveralSubIterations) {
   const std::string net = kConv + kDropped + loss_layer();
   expect_same(train(kFixed + "iter_size: 3", net, GetParam()), train(kFixed + "iter_size: 3", net, 1), 1e-6);

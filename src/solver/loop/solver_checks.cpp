@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "schema/known_names.h"
-#include "solver/update/update_rule.h"
+#include "solver/update/local_rates.h"
 
 namespace robusta {
 namespace {
@@ -48,11 +48,10 @@ void check_solver(const SolverDef& solver) {
   require(p.display() >= 0, solver, "display", p.display(), "give 0 for no display");
   require(p.snapshot() >= 0, solver, "snapshot", p.snapshot(), "give 0 for no periodic snapshots");
   require(p.test_interval() >= 0, solver, "test_interval", p.test_interval(), "give 0 for no tests");
-  refuse_unsupported(solver, "larc", p.larc(), "NVIDIA");
   refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
   refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
   refuse_unsupported(solver, "ema_decay", p.ema_decay() != 0, "Robusta");
-  make_update_rule(solver);
+  LocalRates(solver, *make_update_rule(solver));
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
     LOG_WARNING << solver.file << ": base_lr is not set: the net will not learn";
   }

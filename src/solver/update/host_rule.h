@@ -49,6 +49,7 @@ class ElementRule : public UpdateRule {
   ElementRule(std::string type, const caffe::SolverParameter& settings) : type_(std::move(type)), settings_(settings) {}
   int histories() const override { return Element<float>::kTraits.histories; }
   bool history_moves_without_rate() const override { return Element<float>::kTraits.moves_without_rate; }
+  LarcNorm larc_norm() const override { return Element<float>::kTraits.larc; }
   void apply(std::span<const UpdateTask> tasks) const override {
     if (!tasks.empty() && tasks[0].stream) return device_rule(tasks[0].kernel_kind, type_)(tasks, settings_);
     for (const UpdateTask& task : tasks) update_on_host<Element>(task, settings_);

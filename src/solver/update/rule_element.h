@@ -17,6 +17,7 @@ struct RuleTraits {
   int histories = 1;
   bool moves_without_rate = false;  ///< UpdateRule::history_moves_without_rate
   bool decouples_decay = false;     ///< g has no decay in it: the rule shrinks the weights itself
+  LarcNorm larc = LarcNorm::kNone;
 };
 
 inline namespace ROBUSTA_GPU_TARGET {

@@ -37,6 +37,13 @@ struct UpdateTask {
   std::string_view kernel_kind = "cpu";  ///< of that device
 };
 
+/// By which norm LARC (local_rates.h) sets the rates of a rule.
+enum class LarcNorm {
+  kNone,      ///< by none: its steps do not grow with the gradient
+  kGradient,  ///< of the gradient
+  kHistory,   ///< of the first history, along which it steps
+};
+
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
@@ -46,6 +53,7 @@ class UpdateRule {
   /// True when the history moves even where the rate is 0 (it does not hold the rate): then Caffe's files have a
   /// history that is not zero for decayed parameters with lr_mult 0.
   virtual bool history_moves_without_rate() const = 0;
+  virtual LarcNorm larc_norm() const = 0;
   /// All tasks are of one device. In few launches where that is a GPU.
   virtual void apply(std::span<const UpdateTask> tasks) const = 0;
 };

@@ -35,12 +35,12 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       device_(*net.options().device),
       device_kind_(device_.kernel_kind()),
       rule_(make_update_rule(solver)),
+      local_rates_(solver, *rule_),
       norms_(device_, net.stream()),
       clip_(solver.param.clip_gradients()),
       iter_size_(solver.param.iter_size()),
       ranks_(ranks),
       l1_(wants_l1(solver)) {
-  if (solver.param.local_lr_auto()) trust_ = solver.param.local_gw_ratio();
   allocate_histories();
 }
 
@@ -119,7 +119,12 @@ void Updater::enlist(Slot& slot, double gradient_scale) {
   task.gradient = param.diff;
   task.history = slot.history;
   task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
-  task.rate = rate_of(param, task.gradient_scale);
+  task.rate = local_rates_.of(param, slot.history,
+                              {.rate = now_.rate,
+                               .momentum = now_.momentum,
+                               .weight_decay = now_.weight_decay,
+                               .gradient_scale = task.gradient_scale},
+                              norms_);
   task.decay = decay;
   task.l1 = l1_;
   task.momentum = now_.momentum;
@@ -136,18 +141,6 @@ void Updater::launch() {
     rule_->apply(tasks);
     for (Param* param : moved) ++param->version;  // in the order of the stream, as kernels read it
   });
-}
-
-/// Layer-wise rates (LARS; You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks"), as Intel's
-/// local_lr_auto has them: trust * |w| / (|g| + decay * |w|), 1 when a norm is 0, in place of the parameter's lr_mult.
-double Updater::rate_of(const Param& param, double gradient_scale) {
-  if (!trust_ || param.lr_mult == 0) return now_.rate * param.lr_mult;
-  const Tensor arrays[] = {param.tensor(), param.gradient()};
-  const std::vector<Norms> found = norms_.read(arrays);
-  const double weight = std::sqrt(found[0].square_sum);
-  const double gradient = std::sqrt(found[1].square_sum) * gradient_scale;
-  if (weight == 0 || gradient == 0) return now_.rate;
-  return now_.rate * *trust_ * weight / (gradient + now_.weight_decay * weight);
 }
 
 double Updater::clip_scale(double square_sum) const {

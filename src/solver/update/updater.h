@@ -9,7 +9,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "device/device.h"
 #include "net/net.h"
 #include "solver/update/gradient_norm.h"
+#include "solver/update/local_rates.h"
 #include "solver/update/update_rule.h"
 
 namespace robusta {
@@ -72,7 +72,6 @@ class Updater : public GradientSink {
   double inspect_gradients();
   double clip_scale(double square_sum) const;
   double loss_scale() const { return now_.loss_scale > 0 ? now_.loss_scale : 1; }
-  double rate_of(const Param& param, double gradient_scale);
   const Slot& slot_of(HistoryId id) const { return slots_[ParamId(id.index() % slots_.size())]; }
   Tensor history_tensor(HistoryId id) const;
 
@@ -80,11 +79,11 @@ class Updater : public GradientSink {
   Device& device_;
   const std::string device_kind_;  ///< whose kernels run there
   std::unique_ptr<UpdateRule> rule_;
+  LocalRates local_rates_;
   NormReader norms_;
   double clip_;
   int iter_size_, ranks_;
   bool l1_;
-  std::optional<double> trust_;  ///< LARS' coefficient; none: LARS is off
   DeviceBuffer memory_;
   IdVector<ParamId, Slot> slots_;
   std::unordered_map<const Param*, ParamId> id_of_;
