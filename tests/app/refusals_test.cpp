@@ -85,10 +85,12 @@ TEST_F(Refusals, FieldsThatChangeNothingAreWarnedOfOnce) {
   EXPECT_TRUE(matches(done.log, "W\\d{4} .*solver\\.prototxt:\\d+: eval_type")) << done.log;
 }
 
-TEST_F(Refusals, LayersAndRulesOfOtherCaffesAreAbsent) {
+TEST_F(Refusals, LayersAndSettingsOfOtherCaffesAreAbsent) {
   const std::string solver = read_file(folder_ / "solver.prototxt");
-  write_file(folder_ / "solver.prototxt", "type: 'SAG' " + solver);
-  EXPECT_EQ(run("train", {}).code, 9);
+  write_file(folder_ / "solver.prototxt", "larc: true larc_turbo: true " + solver);
+  const Finished setting = run("train", {});
+  EXPECT_EQ(setting.code, 9) << setting.log;
+  EXPECT_TRUE(contains(setting.log, "solver.prototxt:1: larc_turbo (NVIDIA) is not in this build")) << setting.log;
   write_file(folder_ / "solver.prototxt", std::regex_replace(solver, std::regex("'Dropout'|\"Dropout\""), "'TRT'"));
   const Finished layer = run("train", {});
   EXPECT_EQ(layer.code, 9) << layer.log;
