@@ -180,6 +180,11 @@ TEST_P(ManyRanks, ClippingSeesTheAverage) {
               1e-6);
 }
 
+TEST_P(ManyRanks, DecoupledDecayEqualsOneRank) {
+  const std::string net = kConv + kDropped + loss_layer(), settings = kFixed + "regularization_type: 'WD' ";
+  expect_same(train(settings, net, GetParam()), train(settings, net, 1), 1e-6);
+}
+
 TEST_P(ManyRanks, LarcSeesTheAverage) {
   const std::string net = kConv + kDropped + loss_layer(), larc = kFixed + "larc: true larc_eta: 0.1 ";
   for (const std::string policy : {"larc_policy: 'clip'", "iter_size: 2 clip_gradients: 0.3"}) {

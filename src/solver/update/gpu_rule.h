@@ -37,7 +37,9 @@ struct UpdateEach {
     Pack<float, N> weights = load_pack<N>(w + i);
     [[maybe_unused]] Pack<float, N> histories[] = {load_pack<N>(h[I] + i)..., {}};
     for (int k = 0; k < N; ++k) {
-      element(weights.at[k], decayed(gradients.at[k], weights.at[k]), histories[I].at[k]...);
+      const float before = weights.at[k];
+      element(weights.at[k], decayed(gradients.at[k], before), histories[I].at[k]...);
+      weights.at[k] -= decayed.shrinkage * before;
     }
     store_pack(weights, w + i);
     (store_pack(histories[I], h[I] + i), ...);

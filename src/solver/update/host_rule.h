@@ -16,7 +16,11 @@ template <typename Element, typename T, typename... H>
 ROBUSTA_SIMD void update_elements(Element element, DecayedGradient<T> decayed, int64_t count,
                                   const T* __restrict gradient, T* __restrict w, H* __restrict... histories) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) element(w[i], decayed(gradient[i], w[i]), histories[i]...);
+  for (int64_t i = 0; i < count; ++i) {
+    const T before = w[i];
+    element(w[i], decayed(gradient[i], before), histories[i]...);
+    w[i] -= decayed.shrinkage * before;
+  }
 }
 
 /// The elements from `begin` to `end` of a task.

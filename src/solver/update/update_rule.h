@@ -1,6 +1,6 @@
 /// How a gradient changes a parameter: the contract of update rules, and their registry.
 ///
-/// With g = gradient_scale * gradient + decay, each rule turns (weight, g, histories) into the new weight and
+/// With g = gradient_scale * gradient + decay (unless decay is decoupled), each rule turns (weight, g, histories) into the new weight and
 /// histories. A rule has no state of its own: what it keeps from one iteration to the next lies in histories, which the
 /// Updater owns and a .solverstate holds. A rule is one folder in rules/ and registers itself (register_rule.h);
 /// nothing else names it.
@@ -20,6 +20,13 @@
 
 namespace robusta {
 
+/// What weight decay takes from the weights, by regularization_type.
+enum class Regularization {
+  kL2,         ///< decay * w is part of the gradient
+  kL1,         ///< decay * sign(w) is
+  kDecoupled,  ///< "WD", NVIDIA's: the weights lose rate * decay * w beside the rule's step, which knows nothing of it
+};
+
 /// One parameter in one iteration. Arrays have `count` elements of `dtype`.
 struct UpdateTask {
   DType dtype = DType::kF32;
@@ -30,7 +37,7 @@ struct UpdateTask {
   double gradient_scale = 1;            ///< clipping x 1/iter_size
   double rate = 0;                      ///< learning rate x lr_mult
   double decay = 0;                     ///< weight_decay x decay_mult
-  bool l1 = false;                      ///< decay by sign(w) instead of w
+  Regularization regularization = Regularization::kL2;
   double momentum = 0;
   int64_t iteration = 0;                 ///< finished iterations before this one
   Stream* stream = nullptr;              ///< of the device whose memory the arrays are in; null: the host

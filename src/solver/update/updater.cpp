@@ -11,21 +11,16 @@
 #include "base/log.h"
 #include "memory/placement.h"
 #include "net/run/arrays.h"
-#include "schema/known_names.h"
 #include "solver/update/gradient_norm.h"
 #include "solver/update/policy_settings.h"
 
 namespace robusta {
 namespace {
 
-bool wants_l1(const SolverDef& solver) {
-  const std::string& kind = solver.param.regularization_type();
-  if (kind == "WD") {
-    throw not_in_this_build("regularization_type \"WD\"", "NVIDIA", "use \"L2\"")
-        .at(solver.where("regularization_type"));
-  }
-  static const std::map<std::string, bool> known = {{"L1", true}, {"L2", false}};
-  return named(solver, "regularization_type", kind, known);
+Regularization regularization_of(const SolverDef& solver) {
+  static const std::map<std::string, Regularization> known = {
+      {"L1", Regularization::kL1}, {"L2", Regularization::kL2}, {"WD", Regularization::kDecoupled}};
+  return named(solver, "regularization_type", solver.param.regularization_type(), known);
 }
 
 }  // namespace
@@ -40,7 +35,7 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       clip_(solver.param.clip_gradients()),
       iter_size_(solver.param.iter_size()),
       ranks_(ranks),
-      l1_(wants_l1(solver)) {
+      regularization_(regularization_of(solver)) {
   allocate_histories();
 }
 
@@ -110,8 +105,8 @@ void Updater::enlist(Slot& slot, double gradient_scale) {
   Param& param = *slot.param;
   slot.done = true;
   const double decay = now_.weight_decay * param.decay_mult;
-  const bool moves = param.lr_mult != 0;
-  if (!moves && (decay == 0 || !rule_->history_moves_without_rate())) return;
+  const bool moves = param.lr_mult != 0, decays = decay != 0 && regularization_ != Regularization::kDecoupled;
+  if (!moves && !(decays && rule_->history_moves_without_rate())) return;
   UpdateTask task;
   task.dtype = param.desc.dtype;
   task.count = param.desc.count();
@@ -126,7 +121,7 @@ void Updater::enlist(Slot& slot, double gradient_scale) {
                                .gradient_scale = task.gradient_scale},
                               norms_);
   task.decay = decay;
-  task.l1 = l1_;
+  task.regularization = regularization_;
   task.momentum = now_.momentum;
   task.iteration = now_.number;
   task.kernel_kind = device_kind_;

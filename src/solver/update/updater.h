@@ -83,7 +83,7 @@ class Updater : public GradientSink {
   NormReader norms_;
   double clip_;
   int iter_size_, ranks_;
-  bool l1_;
+  Regularization regularization_;
   DeviceBuffer memory_;
   IdVector<ParamId, Slot> slots_;
   std::unordered_map<const Param*, ParamId> id_of_;
