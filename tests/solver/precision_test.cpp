@@ -127,7 +127,8 @@ TEST(LossScale, OverflowSkipsStepsUntilItFits) {
 TEST(LossScale, IsUndoneByTheUpdate) {
   for (const char* settings : {"momentum: 0.9 weight_decay: 0.01", "momentum: 0.9 clip_gradients: 0.1",
                                "momentum: 0.9 iter_size: 2", "momentum: 0.9 local_lr_auto: true local_gw_ratio: 0.1",
-                               "momentum: 0.9 larc: true larc_eta: 0.1"}) {
+                               "momentum: 0.9 larc: true larc_eta: 0.1",
+                               "type: 'LAMB' momentum: 0.9 delta: 1e-3"}) {
     SimDevice device(kMemory, 0, "emulated");
     const auto small = half_toy(settings, device, 8), large = half_toy(settings, device, 4096);
     small->step(5);

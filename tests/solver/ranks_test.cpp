@@ -185,6 +185,11 @@ TEST_P(ManyRanks, DecoupledDecayEqualsOneRank) {
   expect_same(train(settings, net, GetParam()), train(settings, net, 1), 1e-6);
 }
 
+TEST_P(ManyRanks, LambSeesTheAverage) {
+  const std::string net = kConv + kDropped + loss_layer(), settings = kSlow + "type: 'LAMB' delta: 1e-3 ";
+  expect_same(train(settings, net, GetParam()), train(settings, net, 1), 1e-6);
+}
+
 TEST_P(ManyRanks, LarcSeesTheAverage) {
   const std::string net = kConv + kDropped + loss_layer(), larc = kFixed + "larc: true larc_eta: 0.1 ";
   for (const std::string policy : {"larc_policy: 'clip'", "iter_size: 2 clip_gradients: 0.3"}) {

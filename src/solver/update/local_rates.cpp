@@ -50,7 +50,12 @@ LocalRates::LocalRates(const SolverDef& solver, const UpdateRule& rule) {
     eta_ = solver.param.larc_eta();
     clips_ = larc_clips(solver);
   }
-  if (solver.param.local_lr_auto()) trust_ = solver.param.local_gw_ratio();
+  if (!solver.param.local_lr_auto()) return;
+  if (rule.adapts()) {
+    refuse_setting(solver, "local_lr_auto", str("local_lr_auto with solver type ", solver.param.type()),
+                   str(solver.param.type(), " adapts to each layer itself: remove local_lr_auto"));
+  }
+  trust_ = solver.param.local_gw_ratio();
 }
 
 double LocalRates::of(const Param& param, std::span<void* const> history, const Step& step, NormReader& norms) const {

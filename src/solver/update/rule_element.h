@@ -18,6 +18,7 @@ struct RuleTraits {
   bool moves_without_rate = false;  ///< UpdateRule::history_moves_without_rate
   bool decouples_decay = false;     ///< g has no decay in it: the rule shrinks the weights itself
   LarcNorm larc = LarcNorm::kNone;
+  bool adapts = false;  ///< UpdateRule::adapts
 };
 
 inline namespace ROBUSTA_GPU_TARGET {

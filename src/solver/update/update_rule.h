@@ -1,9 +1,9 @@
 /// How a gradient changes a parameter: the contract of update rules, and their registry.
 ///
-/// With g = gradient_scale * gradient + decay (unless decay is decoupled), each rule turns (weight, g, histories) into the new weight and
-/// histories. A rule has no state of its own: what it keeps from one iteration to the next lies in histories, which the
-/// Updater owns and a .solverstate holds. A rule is one folder in rules/ and registers itself (register_rule.h);
-/// nothing else names it.
+/// With g = gradient_scale * gradient + decay (unless decay is decoupled), each rule turns (weight, g, histories) into
+/// the new weight and histories. A rule has no state of its own: what it keeps from one iteration to the next lies in
+/// histories, which the Updater owns and a .solverstate holds. A rule is one folder in rules/ and registers itself
+/// (register_rule.h); nothing else names it.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,8 @@ struct UpdateTask {
   double rate = 0;                      ///< learning rate x lr_mult
   double decay = 0;                     ///< weight_decay x decay_mult
   Regularization regularization = Regularization::kL2;
+  bool adapts = false;      ///< the step is scaled to the norm of the weights; of rules that adapt alone
+  void* scratch = nullptr;  ///< kTrustScratch bytes of the device, for one task after the other; if it adapts
   double momentum = 0;
   int64_t iteration = 0;                 ///< finished iterations before this one
   Stream* stream = nullptr;              ///< of the device whose memory the arrays are in; null: the host
@@ -61,6 +63,8 @@ class UpdateRule {
   /// history that is not zero for decayed parameters with lr_mult 0.
   virtual bool history_moves_without_rate() const = 0;
   virtual LarcNorm larc_norm() const = 0;
+  /// Whether it can scale steps to the norms of weights (trust.h).
+  virtual bool adapts() const = 0;
   /// All tasks are of one device. In few launches where that is a GPU.
   virtual void apply(std::span<const UpdateTask> tasks) const = 0;
 };

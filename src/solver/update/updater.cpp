@@ -13,6 +13,7 @@
 #include "net/run/arrays.h"
 #include "solver/update/gradient_norm.h"
 #include "solver/update/policy_settings.h"
+#include "solver/update/trust.h"
 
 namespace robusta {
 namespace {
@@ -37,6 +38,7 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       ranks_(ranks),
       regularization_(regularization_of(solver)) {
   allocate_histories();
+  if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);
 }
 
 /// In the order of a .solverstate: all parameters' first arrays, then all second ones.
@@ -122,6 +124,8 @@ void Updater::enlist(Slot& slot, double gradient_scale) {
                               norms_);
   task.decay = decay;
   task.regularization = regularization_;
+  task.adapts = rule_->adapts() && param.decay_mult != 0;
+  task.scratch = scratch_.data();
   task.momentum = now_.momentum;
   task.iteration = now_.number;
   task.kernel_kind = device_kind_;

@@ -84,7 +84,7 @@ class Updater : public GradientSink {
   double clip_;
   int iter_size_, ranks_;
   Regularization regularization_;
-  DeviceBuffer memory_;
+  DeviceBuffer memory_, scratch_;
   IdVector<ParamId, Slot> slots_;
   std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
