@@ -70,6 +70,8 @@ class Solver {
   std::function<void(int iter, double loss, double rate)> on_iteration;
   /// Told the means of every test.
   std::function<void(int net, const std::vector<OutputBlob>& means)> on_test;
+  /// The same of the averaged weights (ema_decay).
+  std::function<void(int net, const std::vector<OutputBlob>& means)> on_averaged_test;
 
  private:
   // solver_setup.cpp

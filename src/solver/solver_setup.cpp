@@ -40,7 +40,7 @@ Solver::Solver(SolverDef def, SolverOptions options)
 }
 
 void Solver::build() {
-  if (options_.memory.budget) options_.memory.budget->histories = make_update_rule(def_)->histories();
+  if (options_.memory.budget) options_.memory.budget->histories = arrays_per_parameter(def_);
   NetBuilder builder(def_, options_, ranks_, state_.seed);
   train_net_ = builder.train_net();
   test_nets_ = builder.test_nets(*train_net_);
@@ -54,7 +54,10 @@ void Solver::start_from(const Snapshot* snapshot) {
   if (snapshot) restore(*snapshot, options_.accept_batch_change, *training_);
   check_same_data(ranks_, *train_net_);
   share_parameters(ranks_, *train_net_);
-  if (snapshot) share_histories(ranks_, *updater_);
+  if (snapshot) {
+    share_histories(ranks_, *updater_);
+    share_average(ranks_, *updater_);
+  }
   ranks_.together([&] { begin_loss_scale(*training_); });
   state_.global_batch = global_batch(*training_);
 }
@@ -71,7 +74,8 @@ void Solver::assemble() {
                       : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };
   snapshotter_ = std::make_unique<Snapshotter>(*training_, options_.tuner, log_);
-  tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_, on_test);
+  tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_,
+                                      TestReports{on_test, on_averaged_test});
 }
 
 void Solver::start_timeline() {

@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSolver{"test_iter: 1 test_interval: 5 test_state {} test_state {}", ErrorKind::kConfig,
                               "2 test_state for 1"},
                     BadSolver{"larc: true type: 'Adam'", ErrorKind::kConfig, "larc with solver type Adam"},
-                    BadSolver{"ema_decay: 0.9", ErrorKind::kUnsupported, "ema_decay"}));
+                    BadSolver{"ema_decay: 2", ErrorKind::kConfig, "ema_decay 2 is not between 0 and 1"}));
 
 /// What one iteration without momentum takes away from every parameter, by the gradients it leaves behind.
 TEST(Solver, LocalRatesFollowTheNorms) {

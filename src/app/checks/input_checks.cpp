@@ -74,8 +74,7 @@ std::string check_disk(Ranks& ranks, Solver& solver) {
       throw Error(ErrorKind::kOutput, str("cannot look at the disk of ", folder, ": ", std::strerror(errno)));
     }
     const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-    const auto needed = static_cast<double>(proto_bytes(solver.train_net(), def.param.snapshot_diff()) +
-                                            solver.updater().history_bytes());
+    const auto needed = static_cast<double>(snapshot_bytes(def, solver.train_net(), solver.updater()));
     if (free < needed) {
       throw Error(ErrorKind::kOutput,
                   str("a snapshot takes ", size_text(needed), ", the disk of ", folder, " has ", size_text(free)),

@@ -17,7 +17,7 @@
 #include "net/planner/out_of_memory.h"
 #include "net/report.h"
 #include "robusta/error.h"
-#include "solver/update/update_rule.h"
+#include "solver/update/updater.h"
 
 namespace robusta {
 namespace {
@@ -86,7 +86,7 @@ int plan_command(const Options& options) {
   net_options.plan_only = true;
   net_options.data.synthesize_missing = true;
   net_options.backward = chosen.phase == caffe::TRAIN && !options.forward_only();
-  const int histories = make_update_rule(chosen.solver)->histories();
+  const int histories = arrays_per_parameter(chosen.solver);
   if (net_options.budget) net_options.budget->histories = net_options.backward ? histories : 0;
   const Net net(chosen.net, net_options);
   print_plan(std::cout, net, histories);

@@ -13,6 +13,14 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int iter, const ModelFor
   return {stem + format.model_ending(), stem + format.state_ending()};
 }
 
+std::string averaged_model(const std::string& model) {
+  for (const ModelFormat* format : model_formats()) {
+    const std::string ending = format->model_ending();
+    if (model.ends_with(ending)) return model.substr(0, model.size() - ending.size()) + kAveraged + ending;
+  }
+  return model + kAveraged;
+}
+
 int snapshot_iteration(const std::string& file, const std::string& stem, const std::string& ending) {
   const std::string begin = stem + "_iter_";
   if (file.size() <= begin.size() + ending.size() || !file.starts_with(begin) || !file.ends_with(ending)) return -1;

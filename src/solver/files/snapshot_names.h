@@ -7,10 +7,17 @@
 
 namespace robusta {
 
+/// Between the name of a snapshot and its ending, where it has averaged weights.
+inline constexpr const char* kAveraged = "_ema";
+
 struct SnapshotPaths {
   std::string model, state;
+  std::string averaged = {};  ///< the model with averaged weights (ema_decay), where there is one
 };
 SnapshotPaths snapshot_paths(const std::string& prefix, int iter, const ModelFormat& format = default_format());
+
+/// Where the averaged weights lie beside those of `model`: PREFIX_iter_N_ema.caffemodel.
+std::string averaged_model(const std::string& model);
 
 /// The N of "<stem>_iter_N<ending>", -1 for any other name.
 int snapshot_iteration(const std::string& file, const std::string& stem, const std::string& ending);

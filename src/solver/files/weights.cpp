@@ -168,6 +168,11 @@ uint64_t fingerprint(Net& net) {
   return hash_of(arrays);
 }
 
+uint64_t joint_fingerprint(uint64_t model, uint64_t averaged) {
+  const uint64_t both[] = {model, averaged};
+  return std::max<uint64_t>(hash_bytes({reinterpret_cast<const char*>(both), sizeof both}), 1);
+}
+
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {
   caffe::NetParameter proto;
   proto.set_name(net.name());

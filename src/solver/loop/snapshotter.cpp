@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "robusta/error.h"
-#include "solver/files/weights.h"
 #include "solver/ranks/share.h"
 
 namespace robusta {
@@ -38,7 +37,7 @@ SnapshotPaths Snapshotter::write() {
   SnapshotPaths paths;
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
   training_.ranks.root_only([&] { paths = write_locked(); });
-  for (std::string* path : {&paths.model, &paths.state}) training_.ranks.broadcast(*path);
+  for (std::string* path : {&paths.model, &paths.state, &paths.averaged}) training_.ranks.broadcast(*path);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_ = std::max(slowest_, seconds);
   last_iter_ = state.iter;
@@ -75,8 +74,7 @@ void Snapshotter::write_last(bool stopping) {
 double Snapshotter::seconds() const {
   if (slowest_ > 0) return slowest_;
   constexpr double kSlowDisk = 100e6;  // bytes per second, until one was measured
-  const size_t model = proto_bytes(training_.net, training_.param().snapshot_diff());
-  return static_cast<double>(model + training_.updater.history_bytes()) / kSlowDisk;
+  return static_cast<double>(snapshot_bytes(training_.def, training_.net, training_.updater)) / kSlowDisk;
 }
 
 }  // namespace robusta

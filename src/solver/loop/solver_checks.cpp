@@ -50,7 +50,6 @@ void check_solver(const SolverDef& solver) {
   require(p.test_interval() >= 0, solver, "test_interval", p.test_interval(), "give 0 for no tests");
   refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
   refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
-  refuse_unsupported(solver, "ema_decay", p.ema_decay() != 0, "Robusta");
   LocalRates(solver, *make_update_rule(solver));
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
     LOG_WARNING << solver.file << ": base_lr is not set: the net will not learn";

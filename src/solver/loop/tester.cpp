@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/log.h"
 #include "solver/loop/output_sums.h"
@@ -25,13 +26,32 @@ bool Tester::due() const {
 void Tester::test_all() {
   const AveragedStatistics averaged(training_.ranks, training_.net);
   const auto start = std::chrono::steady_clock::now();
-  for (size_t net = 0; net < nets_.size() && !stop_.stopping(); ++net) test(net);
+  test_nets(With::kWeights);
+  WeightAverage* const average = training_.updater.average();
+  if (average && average->begun() && !nets_.empty()) test_average(*average);
   slowest_ = std::max(slowest_, elapsed_seconds(start));
 }
 
-void Tester::test(size_t index) {
+void Tester::test_average(WeightAverage& average) {
+  training_.finish_updates();
+  {
+    const AveragedWeights weights(average);
+    averaged_ = true;
+    test_nets(With::kAverage);
+  }
+  averaged_ = false;
+  if (std::exchange(owes_snapshot_, false)) snapshotter_.try_write();
+}
+
+void Tester::test_nets(With weights) {
+  for (size_t net = 0; net < nets_.size() && !stop_.stopping(); ++net) test(net, weights);
+}
+
+void Tester::test(size_t index, With weights) {
   const auto net = static_cast<int>(index);
-  LOG_INFO << "Iteration " << training_.state.iter << ", Testing net (#" << index << ")";
+  const bool averaged = weights == With::kAverage;
+  LOG_INFO << "Iteration " << training_.state.iter
+           << (averaged ? ", averaged weights in net (#" : ", Testing net (#") << index << ")";
   const DriverSpan span(training_.recorder, TraceKind::kTest, net);
   training_.finish_updates();
   const auto start = std::chrono::steady_clock::now();
@@ -42,9 +62,15 @@ void Tester::test(size_t index) {
   if (!sum_batches(index, loss, means)) return;
   sum_over_ranks(training_.ranks, means, loss);
   divide(means, batches);
-  if (on_test_) on_test_(net, means);
-  log_.test(training_.state.iter, net, training_.param().test_compute_loss(), loss / batches, means,
-            elapsed_seconds(start));
+  const TestReports::OnTest& report = averaged ? reports_.on_averaged_test : reports_.on_test;
+  if (report) report(net, means);
+  log_.test({.iter = training_.state.iter,
+             .net = net,
+             .averaged = averaged,
+             .with_loss = training_.param().test_compute_loss(),
+             .loss = loss / batches,
+             .seconds = elapsed_seconds(start)},
+            means);
 }
 
 /// This rank's share of the batches. False when a request has ended the test.
@@ -74,7 +100,13 @@ bool Tester::sum_batches(size_t index, double& loss, std::vector<OutputBlob>& su
 /// Alone, a request ends a test. Several ranks would first have to agree: they do so after their next iteration.
 bool Tester::interrupted() {
   stop_.obey(stop_.votes());
-  if (stop_.take_snapshot_request()) snapshotter_.try_write();
+  if (stop_.take_snapshot_request()) {
+    if (averaged_) {
+      owes_snapshot_ = true;
+    } else {
+      snapshotter_.try_write();
+    }
+  }
   if (stop_.stopping()) LOG_INFO << "Test interrupted.";
   return stop_.stopping();
 }

@@ -16,34 +16,44 @@
 
 namespace robusta {
 
+/// Told the means of every test: with the weights of training, and with their average (ema_decay). Kept by reference.
+struct TestReports {
+  using OnTest = std::function<void(int net, const std::vector<OutputBlob>& means)>;
+  const OnTest &on_test, &on_averaged_test;
+};
+
 class Tester {
  public:
-  /// Told the means of every test.
-  using OnTest = std::function<void(int net, const std::vector<OutputBlob>& means)>;
   using Nets = std::vector<std::unique_ptr<Net>>;
   /// References are kept.
   Tester(Training& training, Nets& nets, StopConditions& stop, Snapshotter& snapshotter, TrainingLog& log,
-         const OnTest& on_test)
-      : training_(training), nets_(nets), stop_(stop), snapshotter_(snapshotter), log_(log), on_test_(on_test) {}
+         TestReports reports)
+      : training_(training), nets_(nets), stop_(stop), snapshotter_(snapshotter), log_(log), reports_(reports) {}
 
   /// Whether a test comes after the iterations done so far.
   bool due() const;
-  /// One pass over every test net's test_iter batches; logs the means. Alone, a request ends it.
+  /// One pass over every test net's test_iter batches, and another one with averaged weights where there are any; logs
+  /// the means. Alone, a request ends it.
   void test_all();
   /// Seconds.
   double slowest() const { return slowest_; }
 
  private:
-  void test(size_t index);
+  enum class With { kWeights, kAverage };
+  void test_nets(With weights);
+  void test(size_t index, With weights);
   bool sum_batches(size_t index, double& loss, std::vector<OutputBlob>& sums);
   bool interrupted();
+  void test_average(WeightAverage& average);
 
   Training& training_;
   Nets& nets_;
   StopConditions& stop_;
   Snapshotter& snapshotter_;
   TrainingLog& log_;
-  const OnTest& on_test_;
+  TestReports reports_;
+  bool averaged_ = false;  ///< the net has its averaged weights
+  bool owes_snapshot_ = false;  ///< asked for meanwhile
   double slowest_ = 0;
 };
 

@@ -38,6 +38,7 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       ranks_(ranks),
       regularization_(regularization_of(solver)) {
   allocate_histories();
+  if (solver.param.ema_decay() != 0) average_.emplace(solver, net);
   if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);
 }
 
@@ -71,6 +72,7 @@ void Updater::begin(const Iteration& iteration) {
   assert(iteration.hold || iteration.loss_scale == 0);
   now_ = iteration;
   skipped_ = false;
+  if (average_ && !average_->begun()) average_->restart();
   for (Slot& slot : slots_) slot.done = false;
 }
 
@@ -139,6 +141,7 @@ void Updater::launch() {
   net_.stream().run([this, tasks = std::exchange(tasks_, {}), moved = std::exchange(moved_, {})] {
     rule_->apply(tasks);
     for (Param* param : moved) ++param->version;  // in the order of the stream, as kernels read it
+    if (average_) average_->follow(moved);
   });
 }
 
@@ -149,6 +152,10 @@ double Updater::clip_scale(double square_sum) const {
   LOG_INFO << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "
            << scale;
   return scale;
+}
+
+int arrays_per_parameter(const SolverDef& solver) {
+  return make_update_rule(solver)->histories() + (solver.param.ema_decay() != 0 ? 1 : 0);
 }
 
 Tensor Updater::history_tensor(HistoryId id) const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "solver/update/gradient_norm.h"
 #include "solver/update/local_rates.h"
 #include "solver/update/update_rule.h"
+#include "solver/update/weight_average.h"
 
 namespace robusta {
 
@@ -50,6 +52,8 @@ class Updater : public GradientSink {
   bool skipped() const { return skipped_; }
 
   bool clips() const { return clip_ >= 0; }
+  /// Null without ema_decay. It begins with the first iteration, unless it is given its values before.
+  WeightAverage* average() { return average_ ? &*average_ : nullptr; }
 
   int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
   IdRange<HistoryId> history_ids() const { return {HistoryId(0), HistoryId(histories())}; }
@@ -57,6 +61,9 @@ class Updater : public GradientSink {
   void set_history(HistoryId id, const std::vector<float>& values);
   const Param& history_param(HistoryId id) const { return *slot_of(id).param; }
   size_t history_bytes() const { return memory_.bytes(); }
+  /// In which updates are enqueued.
+  Stream& stream() { return net_.stream(); }
+  size_t average_bytes() const { return average_ ? average_->bytes() : 0; }
 
  private:
   struct Slot {
@@ -85,6 +92,7 @@ class Updater : public GradientSink {
   int iter_size_, ranks_;
   Regularization regularization_;
   DeviceBuffer memory_, scratch_;
+  std::optional<WeightAverage> average_;
   IdVector<ParamId, Slot> slots_;
   std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
@@ -92,5 +100,8 @@ class Updater : public GradientSink {
   std::vector<UpdateTask> tasks_;  ///< to be launched together
   std::vector<Param*> moved_;      ///< whose weights they change
 };
+
+/// Arrays that an update keeps of each parameter in a device's memory: the rule's histories, and the average.
+int arrays_per_parameter(const SolverDef& solver);
 
 }  // namespace robusta
