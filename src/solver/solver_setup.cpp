@@ -75,7 +75,8 @@ void Solver::assemble() {
   training_->finish_updates = [this] { strategy_->finish_updates(); };
   snapshotter_ = std::make_unique<Snapshotter>(*training_, options_.tuner, log_);
   tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_,
-                                      TestReports{on_test, on_averaged_test});
+                                     TestReports{on_test, on_averaged_test});
+  last_epochs_ = std::make_unique<LastEpochs>(*training_);
 }
 
 void Solver::start_timeline() {
@@ -89,8 +90,9 @@ void Solver::start_timeline() {
 }
 
 Costs Solver::costs() const {
+  const bool tests = tester_->due() || last_epochs_->end_with(state_.iter + 1);
   return {.iteration = reporter_->slowest_iteration(),
-          .test = tester_->due() ? tester_->slowest() : 0,
+          .test = tests ? tester_->slowest() : 0,
           .snapshot = snapshotter_->seconds()};
 }
 

@@ -180,6 +180,11 @@ TEST_P(ManyRanks, ClippingSeesTheAverage) {
               1e-6);
 }
 
+TEST_P(ManyRanks, DisabledUpdatesLeaveEverything) {
+  const std::string net = kConv + kDropped + loss_layer(), settings = kFixed + "disabled_update: true ";
+  EXPECT_EQ(train(settings, net, GetParam()).numbers, train(settings, net, GetParam(), 1).numbers);
+}
+
 TEST_P(ManyRanks, DecoupledDecayEqualsOneRank) {
   const std::string net = kConv + kDropped + loss_layer(), settings = kFixed + "regularization_type: 'WD' ";
   expect_same(train(settings, net, GetParam()), train(settings, net, 1), 1e-6);

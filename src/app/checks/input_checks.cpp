@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "solver/files/prefix_lock.h"
 #include "solver/files/weights.h"
+#include "solver/loop/last_epochs.h"
 
 namespace robusta {
 namespace {
@@ -32,14 +33,6 @@ void read_ends(Ranks& ranks, const Net& net, uint64_t seed, int64_t batches) {
       }
     }
   }
-}
-
-int64_t records_of(const Net& net) {
-  int64_t records = 0;
-  for (const Node& node : net.graph().nodes) {
-    if (node.source && records == 0) records = node.source->records();
-  }
-  return records;
 }
 
 std::string size_text(double bytes) { return str(static_cast<int64_t>(bytes / (1 << 20)), " MiB"); }

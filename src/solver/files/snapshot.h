@@ -1,8 +1,8 @@
 /// Snapshots: writing them, choosing one, reading them back.
 ///
 /// A snapshot is a pair PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, or the same with the endings of another
-/// format (model_format.h), and with averaged weights (ema_decay) a second model PREFIX_iter_N_ema.caffemodel. The model is written first and the state last, each whole or not at all, so that a state
-/// never lies without its model.
+/// format (model_format.h), and with averaged weights (ema_decay) a second model PREFIX_iter_N_ema.caffemodel. The
+/// model is written first and the state last, each whole or not at all, so that a state never lies without its model.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,9 @@ size_t snapshot_bytes(const SolverDef& solver, const Net& net, const Updater& up
 void remove_unfinished_snapshots(const std::string& prefix);
 
 /// Writes both files, after remove_unfinished_snapshots(). Throws Error{kOutput}, and Error{kNumeric} rather than write
-/// weights that are not finite.
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net);
+/// weights that are not finite. `scores` are those of their name.
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net,
+                             const std::string& scores = "");
 
 /// A state with its weights, read and in itself sound.
 struct Snapshot {

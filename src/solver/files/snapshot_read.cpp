@@ -34,11 +34,14 @@ std::vector<Candidate> states_of(const std::string& prefix) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     for (const ModelFormat* format : model_formats()) {
-      const int iter = snapshot_iteration(it->path().filename().string(), stem, format->state_ending());
-      if (iter >= 0) found.push_back({iter, snapshot_paths(prefix, iter, *format).state});
+      const std::string file = it->path().filename().string();
+      const int iter = snapshot_iteration(file, stem, format->state_ending());
+      if (iter >= 0) found.push_back({iter, prefix + file.substr(stem.size())});
     }
   }
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.iter > b.iter; });
+  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+    return a.iter != b.iter ? a.iter > b.iter : a.path < b.path;
+  });
   return found;
 }
 

@@ -58,7 +58,7 @@ uint64_t with_average(uint64_t model, const ModelFormat& format, Updater& update
 }  // namespace
 
 bool plans_snapshots(const caffe::SolverParameter& solver) {
-  return solver.snapshot() > 0 || solver.snapshot_after_train();
+  return solver.snapshot() > 0 || solver.snapshot_after_train() || solver.test_and_snapshot_last_epochs() > 0;
 }
 
 size_t snapshot_bytes(const SolverDef& solver, const Net& net, const Updater& updater) {
@@ -89,11 +89,12 @@ void remove_unfinished_snapshots(const std::string& prefix) {
   }
 }
 
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net) {
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net,
+                             const std::string& scores) {
   require_finite(net);
   remove_unfinished_snapshots(solver.param.snapshot_prefix());  // a full disk may need their room
   const ModelFormat& format = format_of_solver(solver);
-  SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter, format);
+  SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter, format, scores);
   LOG_INFO << "Snapshotting to " << format.title() << ' ' << paths.model;
   format.write_model(paths.model, net, solver.param.snapshot_diff());
   const uint64_t written = with_average(fingerprint(net), format, updater, net, paths);

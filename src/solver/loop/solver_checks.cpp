@@ -1,4 +1,4 @@
-// Numbers that make no training, and fields of forks that would change it and are not in this build.
+// Numbers that make no training.
 #include "solver/loop/solver_checks.h"
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "schema/known_names.h"
+#include "robusta/error.h"
 #include "solver/update/local_rates.h"
 
 namespace robusta {
@@ -33,10 +33,6 @@ void refuse_nan(const SolverDef& solver) {
   }
 }
 
-void refuse_unsupported(const SolverDef& solver, const char* field, bool used, const char* whose) {
-  if (used) throw not_in_this_build(field, whose, "remove it").at(solver.where(field));
-}
-
 }  // namespace
 
 void check_solver(const SolverDef& solver) {
@@ -48,9 +44,11 @@ void check_solver(const SolverDef& solver) {
   require(p.display() >= 0, solver, "display", p.display(), "give 0 for no display");
   require(p.snapshot() >= 0, solver, "snapshot", p.snapshot(), "give 0 for no periodic snapshots");
   require(p.test_interval() >= 0, solver, "test_interval", p.test_interval(), "give 0 for no tests");
-  refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
-  refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
+  require(p.test_and_snapshot_last_epochs() >= 0, solver, "test_and_snapshot_last_epochs",
+          p.test_and_snapshot_last_epochs(), "give the number of epochs, 0 for none");
   LocalRates(solver, *make_update_rule(solver));
+  if (p.disabled_update())
+    LOG_WARNING << solver.where("disabled_update") << ": disabled_update: no parameter is updated";
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
     LOG_WARNING << solver.file << ": base_lr is not set: the net will not learn";
   }

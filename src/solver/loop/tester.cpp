@@ -16,11 +16,24 @@ double elapsed_seconds(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+std::string scores_of(const std::vector<OutputBlob>& means) {
+  std::vector<double> scores;
+  for (const OutputBlob& blob : means) scores.insert(scores.end(), blob.values.begin(), blob.values.end());
+  return score_text(scores);
+}
+
 }  // namespace
 
 bool Tester::due() const {
   const caffe::SolverParameter& p = training_.param();
-  return !nets_.empty() && p.test_interval() > 0 && (training_.state.iter - p.test_offset()) % p.test_interval() == 0;
+  return !nets_.empty() && p.test_interval() > 0 && training_.state.iter != tested_iter_ &&
+         (training_.state.iter - p.test_offset()) % p.test_interval() == 0;
+}
+
+void Tester::test_at_end_of_epoch() {
+  scores_.clear();
+  test_all();
+  tested_iter_ = training_.state.iter;
 }
 
 void Tester::test_all() {
@@ -50,8 +63,8 @@ void Tester::test_nets(With weights) {
 void Tester::test(size_t index, With weights) {
   const auto net = static_cast<int>(index);
   const bool averaged = weights == With::kAverage;
-  LOG_INFO << "Iteration " << training_.state.iter
-           << (averaged ? ", averaged weights in net (#" : ", Testing net (#") << index << ")";
+  LOG_INFO << "Iteration " << training_.state.iter << (averaged ? ", averaged weights in net (#" : ", Testing net (#")
+           << index << ")";
   const DriverSpan span(training_.recorder, TraceKind::kTest, net);
   training_.finish_updates();
   const auto start = std::chrono::steady_clock::now();
@@ -62,6 +75,7 @@ void Tester::test(size_t index, With weights) {
   if (!sum_batches(index, loss, means)) return;
   sum_over_ranks(training_.ranks, means, loss);
   divide(means, batches);
+  if (index == 0 && !averaged) scores_ = scores_of(means);
   const TestReports::OnTest& report = averaged ? reports_.on_averaged_test : reports_.on_test;
   if (report) report(net, means);
   log_.test({.iter = training_.state.iter,

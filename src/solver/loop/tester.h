@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "solver/loop/snapshotter.h"
@@ -35,6 +36,10 @@ class Tester {
   /// One pass over every test net's test_iter batches, and another one with averaged weights where there are any; logs
   /// the means. Alone, a request ends it.
   void test_all();
+  /// The same at the end of an epoch: no test is due at this iteration then.
+  void test_at_end_of_epoch();
+  /// The means of the last test of the first net, as the name of a snapshot has them: "_score0_0.91_score1_0.3".
+  const std::string& scores() const { return scores_; }
   /// Seconds.
   double slowest() const { return slowest_; }
 
@@ -52,8 +57,10 @@ class Tester {
   Snapshotter& snapshotter_;
   TrainingLog& log_;
   TestReports reports_;
-  bool averaged_ = false;  ///< the net has its averaged weights
+  bool averaged_ = false;       ///< the net has its averaged weights
   bool owes_snapshot_ = false;  ///< asked for meanwhile
+  std::string scores_;
+  int tested_iter_ = -1;  ///< at the end of an epoch
   double slowest_ = 0;
 };
 

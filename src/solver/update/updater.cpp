@@ -36,6 +36,7 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       clip_(solver.param.clip_gradients()),
       iter_size_(solver.param.iter_size()),
       ranks_(ranks),
+      disabled_(solver.param.disabled_update()),
       regularization_(regularization_of(solver)) {
   allocate_histories();
   if (solver.param.ema_decay() != 0) average_.emplace(solver, net);
@@ -73,11 +74,11 @@ void Updater::begin(const Iteration& iteration) {
   now_ = iteration;
   skipped_ = false;
   if (average_ && !average_->begun()) average_->restart();
-  for (Slot& slot : slots_) slot.done = false;
+  for (Slot& slot : slots_) slot.done = disabled_;
 }
 
 void Updater::ready(Param& param) {
-  if (now_.hold || clips()) return;
+  if (now_.hold || clips() || disabled_) return;
   const auto found = id_of_.find(&param);
   assert(found != id_of_.end());
   enlist(slots_[found->second], 1);

@@ -90,6 +90,7 @@ class Updater : public GradientSink {
   NormReader norms_;
   double clip_;
   int iter_size_, ranks_;
+  bool disabled_;  ///< nothing is updated (disabled_update)
   Regularization regularization_;
   DeviceBuffer memory_, scratch_;
   std::optional<WeightAverage> average_;
