@@ -173,6 +173,19 @@ uint64_t joint_fingerprint(uint64_t model, uint64_t averaged) {
   return std::max<uint64_t>(hash_bytes({reinterpret_cast<const char*>(both), sizeof both}), 1);
 }
 
+WeightsFile weights_of(Net& net) {
+  WeightsFile weights;
+  weights.net_name = net.name();
+  for (const Node& node : net.graph().nodes) {
+    LayerWeights layer{node.layer->name(), node.layer->param().type(), {}};
+    for (const ParamPtr& param : node.params) {
+      layer.blobs.push_back({.shape = param->desc.shape.dims(), .data = net.blobs().read_param(*param)});
+    }
+    weights.layers.push_back(std::move(layer));
+  }
+  return weights;
+}
+
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {
   caffe::NetParameter proto;
   proto.set_name(net.name());
