@@ -74,7 +74,7 @@ void Solver::after_iteration(const Votes& votes) {
   }
   const bool asked = stop_->take_snapshot_request();
   if (asked || snapshotter_->due()) snapshotter_->try_write();
-  if (last_epochs_->due() && !stop_->stopping()) end_epoch();
+  if (last_epochs_->end_with(state_.iter) && !stop_->stopping()) end_epoch();
 }
 
 /// One of the last epochs.

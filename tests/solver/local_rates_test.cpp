@@ -26,7 +26,9 @@ struct Layer {
   double rate(const std::string& settings, const LocalRates::Step& step) {
     const SolverDef solver = larc_solver(settings);
     NormReader norms(cpu_device(), *stream);
-    return LocalRates(solver, *make_update_rule(solver)).of(param, histories, step, norms);
+    const LocalRates rates(solver, *make_update_rule(solver));
+    const std::vector<Tensor> arrays = rates.arrays_of(param, histories);
+    return rates.of(param, step, norms.read(arrays));
   }
   std::array<double, 2> weights = {3, -4}, gradient = {-12, 16}, history = {0, 2};
   std::array<void*, 1> histories = {history.data()};

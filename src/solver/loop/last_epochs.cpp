@@ -17,14 +17,14 @@ LastEpochs::LastEpochs(const Training& training) : training_(training) {
   training.ranks.broadcast_value(records_);
 }
 
-bool LastEpochs::due() const {
+bool LastEpochs::end_with(int iterations) const {
   const auto epochs = static_cast<uint64_t>(training_.param().test_and_snapshot_last_epochs());
-  const int64_t left = int64_t{training_.param().max_iter()} - training_.state.iter;
+  const int64_t left = int64_t{training_.param().max_iter()} - iterations;
   if (epochs == 0 || left < 0) return false;
   if (left == 0 || records_ == 0) return left == 0;
-  const uint64_t batch = training_.state.global_batch, iterations = static_cast<uint64_t>(left);
-  const uint64_t epoch = (iterations * batch + records_ - 1) / records_;  // the first that ends so early
-  return epoch < epochs && epoch * records_ / batch == iterations;
+  const uint64_t batch = training_.state.global_batch, before_end = static_cast<uint64_t>(left);
+  const uint64_t epoch = (before_end * batch + records_ - 1) / records_;  // the first that ends so early
+  return epoch < epochs && epoch * records_ / batch == before_end;
 }
 
 }  // namespace robusta

@@ -20,8 +20,8 @@ class LastEpochs {
   /// Collective. The state knows its global batch. A reference is kept.
   explicit LastEpochs(const Training& training);
 
-  /// Whether one of them ends with the iterations done so far.
-  bool due() const;
+  /// Whether one of them ends with so many iterations.
+  bool end_with(int iterations) const;
 
  private:
   const Training& training_;

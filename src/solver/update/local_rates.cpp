@@ -58,28 +58,29 @@ LocalRates::LocalRates(const SolverDef& solver, const UpdateRule& rule) {
   trust_ = solver.param.local_gw_ratio();
 }
 
-double LocalRates::of(const Param& param, std::span<void* const> history, const Step& step, NormReader& norms) const {
-  if (param.lr_mult != 0 && trust_) return lars(param, step, norms);
-  if (param.lr_mult > 0 && larc_norm_ != LarcNorm::kNone) return larc(param, history, step, norms);
-  return step.rate * param.lr_mult;
+std::vector<Tensor> LocalRates::arrays_of(const Param& param, std::span<void* const> history) const {
+  if (param.lr_mult != 0 && trust_) return {param.tensor(), param.gradient()};
+  if (param.lr_mult <= 0 || larc_norm_ == LarcNorm::kNone) return {};
+  if (larc_norm_ == LarcNorm::kHistory) return {param.tensor(), {param.desc, history[0]}};
+  return {param.tensor(), param.gradient()};
 }
 
-double LocalRates::lars(const Param& param, const Step& step, NormReader& norms) const {
-  const Tensor arrays[] = {param.tensor(), param.gradient()};
-  const std::vector<Norms> found = norms.read(arrays);
-  const double weight = norm_of(found[0]), gradient = norm_of(found[1]) * step.gradient_scale;
+double LocalRates::of(const Param& param, const Step& step, std::span<const Norms> norms) const {
+  if (norms.empty()) return step.rate * param.lr_mult;
+  return trust_ ? lars(step, norms) : larc(step, norms);
+}
+
+double LocalRates::lars(const Step& step, std::span<const Norms> norms) const {
+  const double weight = norm_of(norms[0]), gradient = norm_of(norms[1]) * step.gradient_scale;
   if (weight == 0 || gradient == 0) return step.rate;
   return step.rate * *trust_ * weight / (gradient + step.weight_decay * weight);
 }
 
-double LocalRates::larc(const Param& param, std::span<void* const> history, const Step& step, NormReader& norms) const {
+double LocalRates::larc(const Step& step, std::span<const Norms> norms) const {
   const bool by_history = larc_norm_ == LarcNorm::kHistory;
-  const Tensor direction = by_history ? Tensor{param.desc, history[0]} : param.gradient();
-  const Tensor arrays[] = {param.tensor(), direction};
-  const std::vector<Norms> found = norms.read(arrays);
-  const double weight = norm_of(found[0]), moves = norm_of(found[1]) * (by_history ? 1 : step.gradient_scale);
+  const double weight = norm_of(norms[0]), direction = norm_of(norms[1]) * (by_history ? 1 : step.gradient_scale);
   const double damping = by_history ? 1 : 1 - step.momentum;
-  const double local = weight > 0 && moves > 0 ? damping * eta_ * weight / moves : 1;
+  const double local = weight > 0 && direction > 0 ? damping * eta_ * weight / direction : 1;
   return clips_ ? std::min(step.rate, local) : step.rate * local;
 }
 

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "layers/kit/param.h"
 #include "schema/source.h"
@@ -30,12 +31,14 @@ class LocalRates {
     double rate, momentum, weight_decay;
     double gradient_scale;  ///< of the gradient in memory to that of the update
   };
-  /// `history`: the rule's arrays of this parameter. Reads norms, and waits for the stream then.
-  double of(const Param& param, std::span<void* const> history, const Step& step, NormReader& norms) const;
+  /// The arrays of a parameter whose norms decide its rate; none where none do. `history`: the rule's.
+  std::vector<Tensor> arrays_of(const Param& param, std::span<void* const> history) const;
+  /// `norms`: of these arrays.
+  double of(const Param& param, const Step& step, std::span<const Norms> norms) const;
 
  private:
-  double lars(const Param& param, const Step& step, NormReader& norms) const;
-  double larc(const Param& param, std::span<void* const> history, const Step& step, NormReader& norms) const;
+  double lars(const Step& step, std::span<const Norms> norms) const;
+  double larc(const Step& step, std::span<const Norms> norms) const;
 
   std::optional<double> trust_;  ///< LARS' coefficient; none: LARS is off
   LarcNorm larc_norm_ = LarcNorm::kNone;

@@ -81,17 +81,20 @@ void Updater::ready(Param& param) {
   if (now_.hold || clips() || disabled_) return;
   const auto found = id_of_.find(&param);
   assert(found != id_of_.end());
-  enlist(slots_[found->second], 1);
+  Slot* const slot = &slots_[found->second];
+  enlist({&slot, 1}, 1);
   launch();
 }
 
 void Updater::finish() {
   if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
   const double scale = clips() || now_.loss_scale > 0 ? inspect_gradients() : 1;
+  std::vector<Slot*> open;
   for (Slot& slot : slots_) {
     if (skipped_) slot.done = true;
-    if (!slot.done) enlist(slot, scale);
+    if (!slot.done) open.push_back(&slot);
   }
+  enlist(open, scale);
   launch();
 }
 
@@ -106,7 +109,22 @@ double Updater::inspect_gradients() {
   return clips() && !skipped_ ? clip_scale(square_sum) : 1;
 }
 
-void Updater::enlist(Slot& slot, double gradient_scale) {
+/// All norms are read at once: each reading waits for the device.
+void Updater::enlist(std::span<Slot* const> slots, double gradient_scale) {
+  std::vector<Tensor> arrays;
+  std::vector<size_t> ends;
+  for (const Slot* slot : slots) {
+    for (const Tensor& array : local_rates_.arrays_of(*slot->param, slot->history)) arrays.push_back(array);
+    ends.push_back(arrays.size());
+  }
+  const std::vector<Norms> norms = arrays.empty() ? std::vector<Norms>() : norms_.read(arrays);
+  size_t begin = 0;
+  for (size_t i = 0; i < slots.size(); begin = ends[i++]) {
+    enlist(*slots[i], gradient_scale, std::span(norms).subspan(begin, ends[i] - begin));
+  }
+}
+
+void Updater::enlist(Slot& slot, double gradient_scale, std::span<const Norms> norms) {
   Param& param = *slot.param;
   slot.done = true;
   const double decay = now_.weight_decay * param.decay_mult;
@@ -119,12 +137,12 @@ void Updater::enlist(Slot& slot, double gradient_scale) {
   task.gradient = param.diff;
   task.history = slot.history;
   task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
-  task.rate = local_rates_.of(param, slot.history,
+  task.rate = local_rates_.of(param,
                               {.rate = now_.rate,
                                .momentum = now_.momentum,
                                .weight_decay = now_.weight_decay,
                                .gradient_scale = task.gradient_scale},
-                              norms_);
+                              norms);
   task.decay = decay;
   task.regularization = regularization_;
   task.adapts = rule_->adapts() && param.decay_mult != 0;

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -73,7 +74,10 @@ class Updater : public GradientSink {
   };
 
   void allocate_histories();
-  void enlist(Slot& slot, double gradient_scale);
+  /// Makes tasks of the updates of these parameters.
+  void enlist(std::span<Slot* const> slots, double gradient_scale);
+  /// `norms`: those that decide its rate.
+  void enlist(Slot& slot, double gradient_scale, std::span<const Norms> norms);
   void launch();
   /// Reads all gradients: by which factor they are clipped, and whether the iteration is skipped.
   double inspect_gradients();
