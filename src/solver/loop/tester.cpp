@@ -16,6 +16,18 @@ double elapsed_seconds(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// A flag that is set while this lives.
+class While {
+ public:
+  explicit While(bool& flag) : flag_(flag) { flag_ = true; }
+  ~While() { flag_ = false; }
+  While(const While&) = delete;
+  While& operator=(const While&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 std::string scores_of(const std::vector<OutputBlob>& means) {
   std::vector<double> scores;
   for (const OutputBlob& blob : means) scores.insert(scores.end(), blob.values.begin(), blob.values.end());
@@ -49,10 +61,9 @@ void Tester::test_average(WeightAverage& average) {
   training_.finish_updates();
   {
     const AveragedWeights weights(average);
-    averaged_ = true;
+    const While now(averaged_);
     test_nets(With::kAverage);
   }
-  averaged_ = false;
   if (std::exchange(owes_snapshot_, false)) snapshotter_.try_write();
 }
 
