@@ -30,6 +30,11 @@ TEST(UpgradeV0, MovesFlatSettingsByLayerType) {
                " mirror: true meanfile: 'm' } top: 't' }"),
       "layer { name: \"d\" type: \"Data\" top: \"t\" transform_param { scale: 2 mirror: true crop_size: 6 "
       "mean_file: \"m\" } data_param { source: \"s\" batch_size: 4 rand_skip: 5 } }");
+  EXPECT_EQ(
+      upgraded("layers { layer { name: 'i' type: 'images' source: 's' new_height: 32 new_width: 36 shuffle_images: "
+               "true } }"),
+      "layer { name: \"i\" type: \"ImageData\" image_data_param { source: \"s\" shuffle: true new_height: 32 "
+      "new_width: 36 } }");
   EXPECT_EQ(upgraded("layers { layer { name: 'w' type: 'window_data' det_fg_threshold: 0.25 det_context_pad: 2 "
                      "det_crop_mode: 'square' } }"),
             "layer { name: \"w\" type: \"WindowData\" window_data_param { fg_threshold: 0.25 context_pad: 2 crop_mode: "
