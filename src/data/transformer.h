@@ -21,6 +21,12 @@ class Transformer {
   /// read.
   Transformer(const caffe::TransformationParameter& param, bool training);
 
+  /// Throws what the constructor would, but for the mean file.
+  static void check(caffe::TransformationParameter param, bool training) {
+    param.clear_mean_file();
+    const Transformer checked(param, training);
+  }
+
   /// force_color and force_gray.
   ColorMode color_mode() const { return color_mode_; }
   bool crops() const { return crop_height_ > 0; }

@@ -9,12 +9,16 @@
 #include "opened_layer.h"
 #include "sample_db.h"
 #include "schema/read_text.h"
+#include "support/errors.h"
 #include "support/files.h"
 #include "support/golden_file.h"
+#include "support/log_lines.h"
 
 namespace robusta {
 namespace {
 
+using test::contains;
+using test::LogLines;
 using test::nth_pass;
 using test::OpenedLayer;
 using test::pass_over;
@@ -249,6 +253,9 @@ TEST(DataLayerTest, SyntheticInputInPlaceOfAMissingSource) {
   EXPECT_EQ(extent("train_lmdb", "crop_size: 227"), (Shape{2, 3, 227, 227}));
   EXPECT_EQ(extent("train_lmdb", "crop_size: 20 force_gray: true"), (Shape{2, 1, 20, 20}));
   EXPECT_EQ(extent("train_lmdb", ""), (Shape{2, 3, 224, 224}));
+  const LogLines lines;
+  extent("digits_lmdb", "noise_param { prob: 0.5 }");
+  EXPECT_TRUE(contains(lines.text(), "with data this would be refused: transform_param.noise_param"));
   OpenedLayer present(layer_param(make_pictures(dir), "batch_size: 2"), synthesize);
   EXPECT_FALSE(present->constant());
 }

@@ -34,6 +34,13 @@ bool is_batch_of(const Shape& top, const Shape& item) {
   return std::ranges::equal(std::span(top.dims()).subspan(1), item.dims());
 }
 
+/// "3x224x224".
+std::string extents_text(const Shape& item) {
+  std::string text;
+  for (const int64_t extent : item.dims()) text.append(text.empty() ? "" : "x").append(std::to_string(extent));
+  return text.empty() ? "one number" : text;
+}
+
 void copy_top(const float* in, const Tensor& to) {
   constexpr int64_t kGrain = 1 << 16;
   dispatch(to.desc.dtype, [&](auto t) {
@@ -74,15 +81,24 @@ PrefetchedSource::PrefetchedSource(const caffe::LayerParameter& param, ReadingSe
 
 PrefetchedSource::~PrefetchedSource() = default;
 
-std::string PrefetchedSource::source() const { return with_rank(settings_.source, options_.rank, options_.ranks); }
+std::string PrefetchedSource::source(const SourceOptions& options) const {
+  return with_rank(settings_.source, options.rank, options.ranks);
+}
 
 bool PrefetchedSource::is_missing(const std::string& source) const { return source_is_missing(source); }
 
 void PrefetchedSource::open(const SourceOptions& options) {
   options_ = options;
   if (settings_.source.find("%#") != std::string::npos) ranks_ = static_cast<uint64_t>(options.ranks);
-  if (options.data.synthesize_missing && is_missing(source())) return stand_in(source());
+  if (would_stand_in(options)) return stand_in();
+  if (settings_.source.empty()) {
+    throw Error(ErrorKind::kConfig, "no source is given", settings_.source_fix).in_field(settings_.field);
+  }
   begin_reading();
+}
+
+bool PrefetchedSource::would_stand_in(const SourceOptions& options) const {
+  return options.data.synthesize_missing && (settings_.source.empty() || is_missing(source(options)));
 }
 
 void PrefetchedSource::expect(const SourceOptions& options, std::vector<Shape> items) {
@@ -104,7 +120,7 @@ void PrefetchedSource::begin_reading() {
 }
 
 std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
-  RecordSource opened = open_records(source());
+  RecordSource opened = open_records(source(options_));
   const bool shuffle = settings_.shuffle || (options_.data.shuffle && training());
   if (!opened.order) {
     opened.order = std::make_unique<EpochOrder>(
@@ -120,15 +136,37 @@ std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
   return reading;
 }
 
-void PrefetchedSource::stand_in(const std::string& source) {
+void PrefetchedSource::stand_in() {
   synthetic_ = true;
-  const AssumedItem assumed = assumed_item(source);
-  items_.assign(static_cast<size_t>(param().top_size()), Shape{});
-  items_[0] = assumed.shape;
-  std::string size;
-  for (const int64_t extent : assumed.shape.dims()) size.append(size.empty() ? "" : "x").append(std::to_string(extent));
-  LOG_INFO << "layer " << name() << ": " << source << " does not exist; synthetic input of " << size
-           << " takes its place (" << assumed.reason << ")";
+  items_.clear();
+  for (int top = 0; top < param().top_size(); ++top) items_.push_back(assumed(top).shape);
+  LOG_INFO << "layer " << name() << ": " << account();
+  try {
+    check_without_data();
+  } catch (const Error& error) {
+    LOG_WARNING << "layer " << name() << ": with data this would be refused: " << error.field() << ": " << error.what();
+  }
+}
+
+AssumedItem PrefetchedSource::assumed(int top) const {
+  const auto told = assumed_.find(top);
+  if (told != assumed_.end()) return told->second;
+  if (top == 0) return assumed_item(source(options_));
+  return {Shape{}, "a number for each sample", others_are_numbers(), others_are_numbers()};
+}
+
+std::string PrefetchedSource::account() const {
+  const std::string missing = source(options_);
+  std::string text = missing.empty() ? "no source is given" : missing + " does not exist";
+  for (int top = 0; top < param().top_size(); ++top) {
+    const AssumedItem item = assumed(top);
+    if (top == 0) {
+      text += str(", and synthetic input of ", extents_text(item.shape), " takes its place (", item.reason, ")");
+    } else if (assumed_.contains(top)) {
+      text += str(", zeros of ", extents_text(item.shape), " as ", param().top(top), " (", item.reason, ")");
+    }
+  }
+  return text;
 }
 
 std::vector<Shape> PrefetchedSource::infer_tops(const std::vector<Shape>&) {

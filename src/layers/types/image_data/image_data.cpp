@@ -92,14 +92,15 @@ class ImageDataLayer : public PrefetchedSource {
     return {std::move(reader), std::move(filler)};
   }
 
+  void check_without_data() const override { Transformer::check(param().transform_param(), training()); }
   AssumedItem assumed_item(const std::string& source) const override {
-    auto [extent, reason] = assumed_extent(source, param().transform_param());
-    extent.channels = size_.channels;
-    if (size_.height > 0 && reason != "the size of the crop") {
-      extent = size_;
-      reason = "new_height and new_width";
+    AssumedItem assumed = assumed_image(source, param().transform_param());
+    assumed.shape[0] = size_.channels;
+    assumed.channels_known = true;
+    if (size_.height > 0 && assumed.reason != "the size of the crop") {
+      assumed = {{size_.channels, size_.height, size_.width}, "new_height and new_width", true, true};
     }
-    return {{extent.channels, extent.height, extent.width}, reason};
+    return assumed;
   }
 
  private:

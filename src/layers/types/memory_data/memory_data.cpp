@@ -119,7 +119,9 @@ class MemoryDataLayer : public PrefetchedSource {
   RecordSource open_records(const std::string&) const override {
     return {samples_, std::make_unique<SampleFiller>(item_, samples_)};
   }
-  AssumedItem assumed_item(const std::string&) const override { return {item_, "the size that the prototxt gives"}; }
+  AssumedItem assumed_item(const std::string&) const override {
+    return {item_, "the size that the prototxt gives", true, true};
+  }
   bool is_missing(const std::string&) const override { return true; }
 
  private:

@@ -52,7 +52,7 @@ class RoiAxis {
   float bin_;
 };
 
-class RoiPoolingLayer : public Layer {
+class RoiPoolingLayer : public Layer, public WantsRegions {
  public:
   explicit RoiPoolingLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {2, 2, 1, 1}; }

@@ -200,7 +200,7 @@ class WindowDataLayer : public PrefetchedSource {
   }
 
   AssumedItem assumed_item(const std::string&) const override {
-    return {{kColors, cut_.crop, cut_.crop}, "the size of the crop"};
+    return {{kColors, cut_.crop, cut_.crop}, "the size of the crop", true, true};
   }
 
  private:
