@@ -1,4 +1,4 @@
-"""What the nets of the zoo read: all below one folder, as the nets name it, and always the same.
+"""What the nets of the zoo read: all below one folder, as the nets name it, and always the same, each set by itself.
 
 Images are stripes whose direction and colours say the class, with noise, and maps follow from images; so they can be
 learned. Other arrays are random numbers, few enough to be learned by heart.
@@ -169,18 +169,21 @@ def scene(draw, size):
     return bytes(flat), image
 
 
-def make_databases(folder, draw):
+def make_databases(folder):
     for name, (shape, classes) in DATABASES.items():
+        draw = random.Random(name)
         image = pair_of if classes == 2 else stripes
         write_lmdb(folder / name, [datum(shape, image(draw, shape, i % classes), i % classes) for i in range(8)])
     for name, size in LABEL_MAPS.items():
+        draw = random.Random(name)
         scenes = [scene(draw, size) for _ in range(4)]
         write_lmdb(folder / name / "labels_lmdb", [datum((1, size, size), labels, 0) for labels, _ in scenes])
         write_lmdb(folder / name / "images_lmdb", [datum((3, size, size), image, 0) for _, image in scenes])
 
 
-def make_arrays(folder, draw):
+def make_arrays(folder):
     for name, arrays in ARRAYS.items():
+        draw = random.Random(name)
         path = folder / f"{name}.h5"
         path.parent.mkdir(parents=True, exist_ok=True)
         made = {}
@@ -192,8 +195,9 @@ def make_arrays(folder, draw):
         path.with_suffix(".txt").write_text(f"examples/{name}.h5\n")
 
 
-def make_images(folder, draw):
+def make_images(folder):
     """Image files, a list of them, and windows of them as of R-CNN."""
+    draw = random.Random("images")
     (folder / "frames").mkdir(parents=True, exist_ok=True)
     (folder / "windows").mkdir(parents=True, exist_ok=True)
     listed, windows = "", ""
@@ -207,9 +211,8 @@ def make_images(folder, draw):
 
 
 def make_all(folder):
-    draw = random.Random(1)
     for make in (make_databases, make_arrays, make_images):
-        make(folder / "examples", draw)
+        make(folder / "examples")
 
 
 if __name__ == "__main__":
