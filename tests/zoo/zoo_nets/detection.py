@@ -50,7 +50,7 @@ def faster_rcnn_heads():
     y = net.reshape("rpn_cls_score_reshape", net.conv("rpn_cls_score", y, 6, 1), [0, 2, -1, 0])
     net.add("rpn_labels", "DummyData", [], ["rpn_labels"], "train",
             dummy_data_param={"shape": {"dim": [2, 1, 48, 16]},
-                              "data_filler": {"type": "uniform", "min": -1.0, "max": 1.99}})
+                              "data_filler": constant(1)})
     net.add("rpn_loss", "SoftmaxWithLoss", [y, "rpn_labels"], ["rpn_loss"], "train", propagate_down=[True, False],
             loss_weight=1, loss_param={"ignore_label": -1, "normalize": True})
     net.add("rpn_cls_prob", "Softmax", [y], ["rpn_cls_prob"], "deploy")
