@@ -83,6 +83,13 @@ part_deb() { # the Debian package in a fresh Debian, with what it depends on
   result "$(tail -n 1 "$out")"
 }
 
+part_zoo() { # nets of the zoo learn a few samples by heart
+  local status=0
+  measured scripts/learn_zoo.py --caffe "$caffe" || status=$?
+  result "$(tail -n 1 "$out")"
+  return $status
+}
+
 part_asan() { # the tests that CI leaves out, with AddressSanitizer and UndefinedBehaviorSanitizer
   left_out_tests asan
 }

@@ -42,7 +42,7 @@ struct IterationReport {
   double rate = 0;  ///< the learning rate
 };
 
-/// A test that is done: means over its batches.
+/// A test that is done: means over its batches; with eval_type "detection" the mean average precision of each output.
 struct TestReport {
   int iteration = 0;
   int net = 0;  ///< index of the test net

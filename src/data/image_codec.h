@@ -17,7 +17,8 @@ void interleave_row(const Image& image, int64_t y, uint8_t* row);
 
 void decode_jpeg(std::string_view file, ColorMode mode, Image& image);
 Extent jpeg_extent(std::string_view file, ColorMode mode);
-std::string encode_jpeg(const Image& image);
+/// A quality of 95 is OpenCV's, where none is asked for.
+std::string encode_jpeg(const Image& image, int quality = 95);
 
 void decode_png(std::string_view file, ColorMode mode, Image& image);
 Extent png_extent(std::string_view file, ColorMode mode);

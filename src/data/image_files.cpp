@@ -24,17 +24,6 @@ constexpr char kBlanks[] = " \t\r";
   throw Error(ErrorKind::kData, cause, "write \"path label\", the label a whole number").at(str(list, ":", line));
 }
 
-/// The whole part of a number, as C's atoi() reads it; what is no number at all is refused.
-int32_t parse_label(std::string_view text, const std::string& list, int64_t line) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  constexpr double kMost = 2147483647;
-  if (code != std::errc() || end != text.data() + text.size() || !(std::fabs(value) <= kMost))
-    refuse_line(list, line, str("\"", excerpt(text), "\" is no label"));
-  return static_cast<int32_t>(value);
-}
-
 ListedImage parse_line(std::string_view text, const std::string& list, int64_t line) {
   const size_t blank = text.rfind(' ');
   const size_t path_end = blank == std::string_view::npos ? blank : text.find_last_not_of(kBlanks, blank);
@@ -44,6 +33,16 @@ ListedImage parse_line(std::string_view text, const std::string& list, int64_t l
 }
 
 }  // namespace
+
+int32_t parse_label(std::string_view text, const std::string& list, int64_t line) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr double kMost = 2147483647;
+  if (code != std::errc() || end != text.data() + text.size() || !(std::fabs(value) <= kMost))
+    refuse_line(list, line, str("\"", excerpt(text), "\" is no label"));
+  return static_cast<int32_t>(value);
+}
 
 void read_image_file(const std::string& path, std::string& bytes) {
   const InputFile file = open_input_file(path, ErrorKind::kData);

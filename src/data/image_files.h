@@ -25,6 +25,10 @@ struct ListedImage {
 /// lines are left out. Throws Error{kData} at the line, also where a line has no label or one that is no number.
 std::vector<ListedImage> read_labelled_images(const std::string& list);
 
+/// The whole part of a number that stands in a line of a list, as C's atoi() reads it. Throws Error{kData} at the line
+/// for what is no number at all, or no int.
+int32_t parse_label(std::string_view text, const std::string& list, int64_t line);
+
 class ImageFilesReader : public RecordReader {
  public:
   /// `root` is put before each path as it is.

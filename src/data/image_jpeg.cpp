@@ -177,17 +177,16 @@ class JpegEncoder {
     std::free(memory_);
   }
 
-  std::string encode(const Image& image) {
+  std::string encode(const Image& image, int quality) {
     std::vector<uint8_t> row(static_cast<size_t>(image.extent.channels * image.extent.width));
-    if (!try_encode(image, row.data())) {
+    if (!try_encode(image, quality, row.data())) {
       throw Error(ErrorKind::kData, std::string("the image cannot be written as JPEG: ") + state_.message);
     }
     return {reinterpret_cast<const char*>(memory_), bytes_};
   }
 
  private:
-  bool try_encode(const Image& image, uint8_t* row) {
-    constexpr int kQuality = 95;
+  bool try_encode(const Image& image, int quality, uint8_t* row) {
     if (setjmp(state_.escape)) return false;
     jpeg_create_compress(&info_);
     created_ = true;
@@ -197,7 +196,7 @@ class JpegEncoder {
     info_.input_components = static_cast<int>(image.extent.channels);
     info_.in_color_space = image.extent.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_BGR;
     jpeg_set_defaults(&info_);
-    jpeg_set_quality(&info_, kQuality, TRUE);
+    jpeg_set_quality(&info_, quality, TRUE);
     jpeg_start_compress(&info_, TRUE);
     for (int64_t y = 0; y < image.extent.height; ++y) {
       interleave_row(image, y, row);
@@ -238,12 +237,12 @@ Extent jpeg_extent(std::string_view file, ColorMode mode) {
   return extent;
 }
 
-std::string encode_jpeg(const Image& image) {
+std::string encode_jpeg(const Image& image, int quality) {
   if (image.extent.channels != 1 && image.extent.channels != 3) {
     throw Error(ErrorKind::kUnsupported,
                 "JPEG has 1 or 3 channels, the image has " + std::to_string(image.extent.channels), "write it as PNG");
   }
-  return JpegEncoder().encode(image);
+  return JpegEncoder().encode(image, quality);
 }
 
 }  // namespace robusta

@@ -15,8 +15,17 @@ std::vector<Shape> ItemWriter::shapes(const Extent& item) const {
   return shapes;
 }
 
+uint64_t ItemWriter::key(const Sample& sample) const {
+  return random_key(transformer_.seed_or(sample.seed), layer_, "transform");
+}
+
 void ItemWriter::write(const Pixels& item, int label, const Sample& sample, Batch& batch) const {
-  thread_local Image resized;
+  write_image(item, sample, batch);
+  if (labels_) batch.numbers(1)[sample.place] = static_cast<float>(label);
+}
+
+void ItemWriter::write_image(const Pixels& item, const Sample& sample, Batch& batch, Annotations* annotations) const {
+  thread_local TransformMemory memory;
   const Extent out = transformer_.output(item.extent);
   const Shape& shape = batch.layout.tops()[0];
   const Extent wanted{shape[1], shape[2], shape[3]};
@@ -24,15 +33,15 @@ void ItemWriter::write(const Pixels& item, int label, const Sample& sample, Batc
     throw Error(ErrorKind::kData, str("it is ", out.str(), ", the first item of its batch is ", wanted.str()),
                 "set crop_size, " + resizing_ + ", or take batch_size 1");
   }
-  if (labels_) batch.numbers(1)[sample.place] = static_cast<float>(label);
-  const uint64_t key = random_key(transformer_.seed_or(sample.seed), layer_, "transform");
   const int64_t at = sample.place * wanted.count();
-  if (!batch.layout.pixels()) return transformer_.run(item, key, sample.position, resized, batch.numbers(0) + at);
+  if (!batch.layout.pixels())
+    return transformer_.run(item, key(sample), sample.position, memory, batch.numbers(0) + at, annotations);
   if (item.floats) {
     throw Error(ErrorKind::kData, "it holds floats, record 0 holds bytes",
                 "write records of one kind, or train without -gpu");
   }
-  batch.windows()[sample.place] = transformer_.cut(item, key, sample.position, resized, batch.pixel_bytes() + at);
+  batch.windows()[sample.place] =
+      transformer_.cut(item, key(sample), sample.position, memory, batch.pixel_bytes() + at, annotations);
 }
 
 }  // namespace robusta

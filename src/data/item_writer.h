@@ -28,6 +28,10 @@ class ItemWriter {
   std::vector<Shape> shapes(const Extent& item) const;
   /// Throws Error{kData} for a picture of another size than the batch's.
   void write(const Pixels& item, int label, const Sample& sample, Batch& batch) const;
+  /// Top 0 alone. `annotations`: as Transformer::draw has them.
+  void write_image(const Pixels& item, const Sample& sample, Batch& batch, Annotations* annotations = nullptr) const;
+  /// The key of what is drawn for samples of this run.
+  uint64_t key(const Sample& sample) const;
 
  private:
   Transformer transformer_;

@@ -2,6 +2,8 @@
 
 #include "data/record_batches.h"
 
+#include <algorithm>
+
 #include "robusta/error.h"
 
 namespace robusta {
@@ -39,16 +41,48 @@ std::optional<PixelForm> RecordBatches::pixel_form() const {
   return with_record(0, [&](std::string_view record) { return filler_->pixel_form(record); });
 }
 
+Sample RecordBatches::sample_at(const BatchPlan& plan, int64_t place) const {
+  return {order_->index(plan, place), plan.first + static_cast<uint64_t>(place), plan.seed, place};
+}
+
+/// The rows of all samples.
+std::vector<float> RecordBatches::rows_of(const BatchPlan& plan) const {
+  std::vector<float> all;
+  for (int64_t place = 0; place < plan.size; ++place) {
+    const Sample sample = sample_at(plan, place);
+    const auto rows =
+        with_record(sample.record, [&](std::string_view record) { return filler_->rows(record, sample); });
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+Shape RecordBatches::rows_shape(const BatchPlan& plan, const Shape& of_one_record) const {
+  const int64_t width = of_one_record.dims().back();
+  const auto rows = static_cast<int64_t>(rows_of(plan).size()) / width;
+  return {1, 1, std::max<int64_t>(1, rows), width};
+}
+
 BatchLayout RecordBatches::layout(const BatchPlan& plan) const {
   std::vector<Shape> tops;
-  for (const Shape& item : item_shapes(plan)) tops.push_back(batch_of(plan.size, item));
+  for (const Shape& item : item_shapes(plan)) {
+    const bool has_rows = static_cast<int>(tops.size()) == filler_->rows_top();
+    tops.push_back(has_rows ? rows_shape(plan, item) : batch_of(plan.size, item));
+  }
   return BatchLayout(std::move(tops), pixels_);
 }
 
+/// Rows go with the first sample: where those of the others begin is known when all have been asked for. That a batch's
+/// records are looked at twice for it costs little beside decoding them.
 void RecordBatches::fill(Batch& batch, int64_t begin, int64_t end) const {
+  if (begin == 0 && filler_->rows_top() >= 0) {
+    const auto top = static_cast<size_t>(filler_->rows_top());
+    std::vector<float> rows = rows_of(batch.plan);
+    rows.resize(static_cast<size_t>(batch.layout.tops()[top].count()), -1.0f);
+    std::ranges::copy(rows, batch.numbers(top));
+  }
   for (int64_t place = begin; place < end; ++place) {
-    const uint64_t position = batch.plan.first + static_cast<uint64_t>(place);
-    const Sample sample{order_->index(batch.plan, place), position, batch.plan.seed, place};
+    const Sample sample = sample_at(batch.plan, place);
     with_record(sample.record, [&](std::string_view record) { filler_->fill(record, sample, batch); });
   }
 }

@@ -39,6 +39,9 @@ class RecordBatches : public BatchFiller {
   /// body(bytes) of record `index`; adds the record's name to what it throws.
   template <typename Body>
   auto with_record(int64_t index, const Body& body) const;
+  Sample sample_at(const BatchPlan& plan, int64_t place) const;
+  std::vector<float> rows_of(const BatchPlan& plan) const;
+  Shape rows_shape(const BatchPlan& plan, const Shape& of_one_record) const;
 
   std::shared_ptr<const RecordReader> reader_;
   std::unique_ptr<const RecordFiller> filler_;

@@ -30,6 +30,13 @@ class RecordFiller {
   /// also where this record makes other ones.
   virtual void fill(std::string_view record, const Sample& sample, Batch& batch) const = 0;
 
+  /// The top that holds rows of all samples of a batch, [1, 1, rows, width], in place of an item per sample; -1: none
+  /// does. It has at least one row: where no sample adds any, one of -1. item_shapes() gives its shape for a batch of
+  /// the record alone.
+  virtual int rows_top() const { return -1; }
+  /// The rows that a sample adds to it, one after the other. REQUIRES: rows_top() >= 0. Throws Error{kData}.
+  virtual std::vector<float> rows(std::string_view record, const Sample& sample) const { return {}; }
+
   /// What becomes of top 0's pixels where batches may hold them in place of numbers (BatchLayout::pixels); nothing:
   /// they may not. `record` is the first one.
   virtual std::optional<PixelForm> pixel_form(std::string_view record) const { return std::nullopt; }

@@ -1,5 +1,4 @@
-// Settings are checked once, draws are pure functions of the position, and rows are written with one loop per kind of
-// mean.
+// Settings are checked once; rows are written with one loop per kind of mean. What is drawn: transformer_draw.cpp.
 
 #include "data/transformer.h"
 
@@ -10,7 +9,8 @@
 #include "base/philox.h"
 #include "base/simd.h"
 #include "base/str.h"
-#include "data/image.h"
+#include "data/transform/draws.h"
+#include "data/transform/setting_checks.h"
 #include "robusta/error.h"
 #include "schema/blob_proto.h"
 
@@ -29,22 +29,33 @@ const std::set<std::string>& known_fields() {
                                             "force_color",
                                             "force_gray",
                                             "resize_param",
+                                            "noise_param",
+                                            "emit_constraint",
                                             "crop_h",
                                             "crop_w",
+                                            "distort_param",
+                                            "expand_param",
+                                            "random_resize_param",
+                                            "random_aspect_ratio_param",
                                             "display",
                                             "random_seed",
                                             "num_labels",
                                             "use_gpu_transform",
+                                            "img_rand_resize_lower",
+                                            "img_rand_resize_upper",
+                                            "rand_resize_ratio_lower",
+                                            "rand_resize_ratio_upper",
+                                            "vertical_stretch_lower",
+                                            "vertical_stretch_upper",
+                                            "horizontal_stretch_lower",
+                                            "horizontal_stretch_upper",
                                             "allow_upscale",
                                             "interpolation_algo_down",
                                             "interpolation_algo_up"};
   return fields;
 }
 
-const std::set<std::string>& known_resize_fields() {
-  static const std::set<std::string> fields{"prob", "resize_mode", "height", "width", "interp_mode"};
-  return fields;
-}
+constexpr char kResizePath[] = "transform_param.resize_param.";
 
 [[noreturn]] void unsupported(const std::string& field, const std::string& what) {
   throw Error(ErrorKind::kUnsupported, what, "leave it out, or prepare the images so beforehand").in_field(field);
@@ -88,11 +99,6 @@ ColorMode color_mode_of(const TransformationParameter& param) {
   return param.force_color() ? ColorMode::kColor : param.force_gray() ? ColorMode::kGray : ColorMode::kAsStored;
 }
 
-/// Uniform in 0..n-1 from one word.
-int64_t draw_below(uint32_t word, int64_t n) {
-  return static_cast<int64_t>((uint64_t{word} * static_cast<uint64_t>(n)) >> 32);
-}
-
 ROBUSTA_SIMD void write_row(const uint8_t* in, int64_t width, float mean, float scale, float* out) {
   for (int64_t x = 0; x < width; ++x) out[x] = (static_cast<float>(in[x]) - mean) * scale;
 }
@@ -106,9 +112,17 @@ ROBUSTA_SIMD void write_row(const float* in, int64_t width, const float* mean, f
   for (int64_t x = 0; x < width; ++x) out[x] = (in[x] - mean[x]) * scale;
 }
 
+/// The item in memory that may be written to.
+Image& copied(const Pixels& item, Image& to) {
+  if (item.bytes == to.planes.data()) return to;
+  to.reset(item.extent);
+  std::copy_n(item.bytes, item.extent.count(), to.planes.data());
+  return to;
+}
+
 }  // namespace
 
-Transformer::Transformer(const TransformationParameter& param, bool training)
+Transformer::Transformer(const TransformationParameter& param, bool training, bool takes_patches)
     : training_(training),
       mirror_(param.mirror()),
       scale_(param.scale()),
@@ -116,8 +130,8 @@ Transformer::Transformer(const TransformationParameter& param, bool training)
       color_mode_(color_mode_of(param)) {
   refuse_unknown(param, known_fields(), "transform_param.");
   read_crop(param);
-  read_resize(param);
   read_mean(param);
+  read_steps(param, takes_patches);
 }
 
 void Transformer::read_crop(const TransformationParameter& param) {
@@ -130,34 +144,6 @@ void Transformer::read_crop(const TransformationParameter& param) {
   }
   crop_height_ = param.crop_h();
   crop_width_ = param.crop_w();
-}
-
-void Transformer::read_resize(const TransformationParameter& param) {
-  if (param.resize_param_size() == 0) return;
-  if (param.resize_param_size() > 1)
-    unsupported("transform_param.resize_param", "a draw from several ways to resize is not done by this build");
-  const caffe::ResizeParameter& resize = param.resize_param(0);
-  const std::string path = "transform_param.resize_param.";
-  refuse_unknown(resize, known_resize_fields(), path);
-  if (resize.resize_mode() != caffe::ResizeParameter::WARP)
-    unsupported(path + "resize_mode", "of the modes of resizing only WARP is done by this build");
-  if (resize.prob() != 1) unsupported(path + "prob", "resizing only now and then is not done by this build");
-  for (int mode : resize.interp_mode()) {
-    if (mode != caffe::ResizeParameter::LINEAR)
-      unsupported(path + "interp_mode", "of the ways to interpolate only LINEAR is done by this build");
-  }
-  if (resize.height() == 0 || resize.width() == 0) {
-    throw Error(ErrorKind::kConfig, "resizing needs a height and a width", "set both")
-        .in_field(path + (resize.height() ? "width" : "height"));
-  }
-  if (resize.height() > kMostPixels / resize.width()) {
-    throw Error(ErrorKind::kConfig,
-                str("images of ", resize.height(), " x ", resize.width(), " pixels; at most ", kMostPixels),
-                "make them smaller")
-        .in_field(path + "height");
-  }
-  resize_height_ = resize.height();
-  resize_width_ = resize.width();
 }
 
 void Transformer::read_mean(const TransformationParameter& param) {
@@ -176,6 +162,29 @@ void Transformer::read_mean(const TransformationParameter& param) {
   }
 }
 
+void Transformer::read_steps(const TransformationParameter& param, bool takes_patches) {
+  if (param.has_distort_param()) distortion_.emplace(param.distort_param());
+  if (param.has_expand_param()) expansion_.emplace(param.expand_param(), mean_values_);
+  if (expansion_ && expansion_->is_nothing()) expansion_.reset();
+  random_size_ = RandomSize::of(param, crop_height_, crop_width_);
+  if (param.resize_param_size() > 1)
+    unsupported("transform_param.resize_param", "a draw from several ways to resize is not done by this build");
+  if (param.resize_param_size() == 1) resize_.emplace(param.resize_param(0), kResizePath);
+  if (param.has_noise_param()) noise_.emplace(param.noise_param());
+  if (param.has_emit_constraint()) rule_ = BoxRule(param.emit_constraint());
+
+  sizes_vary_ = expansion_ || random_size_ || takes_patches || (resize_ && resize_->may_not_apply());
+  const bool one_size = resize_ && resize_->has_one_size();
+  if (sizes_vary_ && !one_size && !crops()) {
+    refuse_setting(expansion_ ? "transform_param.expand_param" : "transform_param.resize_param",
+                   "images would come out in sizes that are drawn, which make no batch",
+                   "set a resize_param with a height, a width and no prob, or crop_size");
+  }
+  if (mean_image_.empty() || !(expansion_ || (sizes_vary_ && !one_size))) return;
+  refuse_setting("transform_param.mean_file", "images of sizes that are drawn have no place in a mean image",
+                 "give mean_value");
+}
+
 void Transformer::check_mean(const Extent& item) const {
   if (!mean_image_.empty() && mean_extent_ != item) {
     throw Error(ErrorKind::kData, str("the mean image is ", mean_extent_.str(), ", the item ", item.str()),
@@ -189,37 +198,31 @@ void Transformer::check_mean(const Extent& item) const {
   }
 }
 
-Extent Transformer::resized_extent(const Extent& item) const {
-  return resizes() ? Extent{item.channels, resize_height_, resize_width_} : item;
+/// The size before the crop; nothing where it is drawn.
+std::optional<Extent> Transformer::whole_extent(const Extent& item) const {
+  if (resize_ && resize_->has_one_size()) return resize_->output(item);
+  if (sizes_vary_) return std::nullopt;
+  return resize_ ? resize_->output(item) : item;
+}
+
+void Transformer::check_crop(const Extent& whole) const {
+  if (!crops() || (whole.height >= crop_height_ && whole.width >= crop_width_)) return;
+  throw Error(ErrorKind::kData,
+              str("the item is ", whole.str(), ", smaller than the crop of ", crop_height_, "x", crop_width_),
+              "lower the crop size, or write the database with larger images");
 }
 
 Extent Transformer::output(const Extent& item) const {
-  const Extent whole = resized_extent(item);
-  check_mean(whole);
-  if (!crops()) return whole;
-  if (whole.height < crop_height_ || whole.width < crop_width_) {
-    throw Error(ErrorKind::kData,
-                str("the item is ", whole.str(), ", smaller than the crop of ", crop_height_, "x", crop_width_),
-                "lower the crop size, or write the database with larger images");
-  }
-  return {whole.channels, crop_height_, crop_width_};
+  const std::optional<Extent> whole = whole_extent(item);
+  if (!whole) return window_of(item);
+  check_mean(*whole);
+  check_crop(*whole);
+  return window_of(*whole);
 }
 
 /// What of an item of this size is taken.
 Extent Transformer::window_of(const Extent& item) const {
   return crops() ? Extent{item.channels, crop_height_, crop_width_} : item;
-}
-
-PixelWindow Transformer::draw(const Extent& item, uint64_t key, uint64_t position) const {
-  PixelWindow window;
-  const bool random_crop = crops() && training_;
-  const PhiloxBlock words = mirror_ || random_crop ? philox(key, position, 0) : PhiloxBlock{};
-  window.mirror = mirror_ && (words[0] & 1);
-  const Extent taken = window_of(item);
-  const int64_t room_below = item.height - taken.height, room_right = item.width - taken.width;
-  window.top = static_cast<int32_t>(random_crop ? draw_below(words[1], room_below + 1) : room_below / 2);
-  window.left = static_cast<int32_t>(random_crop ? draw_below(words[2], room_right + 1) : room_right / 2);
-  return window;
 }
 
 template <typename T>
@@ -238,38 +241,51 @@ void Transformer::write(const T* pixels, const Extent& extent, const PixelWindow
   }
 }
 
-void Transformer::run(const Pixels& item, uint64_t key, uint64_t position, Image& resized, float* out) const {
-  const Extent whole = resized_extent(item.extent);
-  output(item.extent);
-  const PixelWindow window = draw(whole, key, position);
-  if (item.floats) {
-    if (whole != item.extent)
-      unsupported("transform_param.resize_param", "resizing of float data is not done by this build");
-    return write(item.floats, whole, window, out);
+void Transformer::run(const Pixels& item, uint64_t key, uint64_t position, TransformMemory& memory, float* out,
+                      Annotations* annotations) const {
+  const Drawn drawn = draw(item.extent, key, position, annotations);
+  if (!item.floats) return write(bytes_of(item, drawn, key, position, memory), drawn.whole, drawn.window, out);
+  if (!drawn.steps.empty() || distortion_ || noise_) {
+    const char* field = distortion_ ? "distort_param" : noise_ && drawn.steps.empty() ? "noise_param" : "resize_param";
+    unsupported(std::string("transform_param.") + field, "float data can be cropped and mirrored alone in this build");
   }
-  write(bytes_of(item, resized), whole, window, out);
+  write(item.floats, drawn.whole, drawn.window, out);
 }
 
-/// The item's pixels in their final size.
-const uint8_t* Transformer::bytes_of(const Pixels& item, Image& resized) const {
-  if (resized_extent(item.extent) == item.extent) return item.bytes;
-  resize_bilinear(item, resize_height_, resize_width_, resized);
-  return resized.planes.data();
+/// The item's pixels before the crop.
+const uint8_t* Transformer::bytes_of(const Pixels& item, const Drawn& drawn, uint64_t key, uint64_t position,
+                                     TransformMemory& memory) const {
+  Pixels at = item;
+  if (distortion_) {
+    PhiloxStream draws = draws_of(key, position, DrawnFor::kDistortion);
+    distortion_->apply(copied(at, memory.front), draws);
+    at = memory.front.pixels();
+  }
+  for (const ImageStep& step : drawn.steps) {
+    take_step(step, at, memory.inner, memory.back);
+    std::swap(memory.front, memory.back);
+    at = memory.front.pixels();
+  }
+  if (noise_) {
+    PhiloxStream draws = draws_of(key, position, DrawnFor::kNoise);
+    noise_->apply(copied(at, memory.front), draws);
+    at = memory.front.pixels();
+  }
+  return at.bytes;
 }
 
-PixelWindow Transformer::cut(const Pixels& item, uint64_t key, uint64_t position, Image& resized, uint8_t* out) const {
-  const Extent whole = resized_extent(item.extent);
-  output(item.extent);
-  const PixelWindow window = draw(whole, key, position);
-  const Extent taken = window_of(whole);
-  const uint8_t* bytes = bytes_of(item, resized);
+PixelWindow Transformer::cut(const Pixels& item, uint64_t key, uint64_t position, TransformMemory& memory, uint8_t* out,
+                             Annotations* annotations) const {
+  const Drawn drawn = draw(item.extent, key, position, annotations);
+  const Extent &whole = drawn.whole, taken = window_of(whole);
+  const uint8_t* bytes = bytes_of(item, drawn, key, position, memory);
   for (int64_t c = 0; c < whole.channels; ++c) {
     for (int64_t y = 0; y < taken.height; ++y, out += taken.width) {
-      const int64_t at = (c * whole.height + window.top + y) * whole.width + window.left;
+      const int64_t at = (c * whole.height + drawn.window.top + y) * whole.width + drawn.window.left;
       std::copy_n(bytes + at, taken.width, out);
     }
   }
-  return window;
+  return drawn.window;
 }
 
 PixelForm Transformer::form() const {

@@ -30,7 +30,8 @@ constexpr ForkLayers kForkLayers[] = {
     {"caffe-windows",
      "Arccos BatchContrastiveLoss ConfidencePenaltyLoss CorrelationLoss Cosine FCNAccuracy Flip FocalLoss "
      "GeneralContrastiveLoss GeneralTripletLoss GlobalLSEMargin Gram Hotspot InnerDistance Insanity "
-     "LabelSpecificAdd Local MovingNormalize MultiLabelImageData NCALoss Pairwise PredictBox Resize Slope "
+     "LabelSpecificAdd LabelSpecificAffine LabelSpecificHardMargin LabelSpecificMargin LabelSpecificRescale "
+     "Local MovingNormalize MultiLabelImageData NCALoss Pairwise PredictBox Resize Slope "
      "SoftContrastiveLoss SoftTruncation SubRegion Transformer TripletLoss Truncation"},
     {"caffe-windows, L-Softmax", "LargeMarginInnerProduct"},
     {"caffe-windows, SphereFace", "MarginInnerProduct"},

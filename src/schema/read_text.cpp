@@ -3,12 +3,12 @@
 
 #include "schema/read_text.h"
 
-#include <filesystem>
-
 #include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
 #include "schema/field_lines.h"
+#include "schema/has_phases.h"
+#include "schema/snapshot_prefix.h"
 #include "schema/text_file.h"
 
 namespace robusta {
@@ -54,15 +54,11 @@ FieldLines lines_below(const FieldLines& all, const std::string& prefix) {
   return lines;
 }
 
-/// BVLC's rule for where snapshots go when the solver does not say it.
-void complete_prefix(SolverDef* solver) {
-  const std::filesystem::path file(solver->file);
-  const std::string prefix = solver->param.snapshot_prefix();
-  std::error_code ignored;
-  if (prefix.empty())
-    solver->param.set_snapshot_prefix((file.parent_path() / file.stem()).string());
-  else if (std::filesystem::is_directory(prefix, ignored))
-    solver->param.set_snapshot_prefix((std::filesystem::path(prefix) / file.stem()).string());
+void refuse_phases(const std::string& text, const std::string& name) {
+  if (!has_phases(text)) return;
+  throw Error(ErrorKind::kConfig, "the file has several phases of training (params_pair)",
+              "caffe train and caffe check take it; elsewhere give a file of one solver")
+      .at(name);
 }
 
 }  // namespace
@@ -111,11 +107,12 @@ SolverDef read_solver(const std::string& path) { return parse_solver(load_text(p
 SolverDef parse_solver(const std::string& text, const std::string& name) {
   SolverDef solver;
   solver.file = name;
+  refuse_phases(text, name);
   ParseInfoTree tree;
   parse_text(text, name, &solver.param, &tree);
   collect_lines(solver.param, tree, "", &solver.lines);
   upgrade_solver(&solver);
-  complete_prefix(&solver);
+  solver.param.set_snapshot_prefix(complete_prefix(solver.param.snapshot_prefix(), solver.file));
   return solver;
 }
 

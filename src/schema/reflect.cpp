@@ -34,9 +34,18 @@ void copy_message(const Message& source, const FieldDescriptor* from, int index,
   made->CopyFrom(value);
 }
 
+/// V0 has sizes with a sign that are without one later. What is negative becomes larger than any size.
+bool loses_its_sign(const FieldDescriptor* from, const FieldDescriptor* to) {
+  return from->cpp_type() == FieldDescriptor::CPPTYPE_INT32 && to->cpp_type() == FieldDescriptor::CPPTYPE_UINT32;
+}
+
 void copy_element(const Message& source, const FieldDescriptor* from, int index, Message* target,
                   const FieldDescriptor* to) {
   using R = Reflection;
+  if (loses_its_sign(from, to)) {
+    const int32_t value = value_of(source, from, index, &R::GetInt32, &R::GetRepeatedInt32);
+    return put(target, to, static_cast<uint32_t>(value), &R::SetUInt32, &R::AddUInt32);
+  }
   switch (from->cpp_type()) {
 #define ROBUSTA_COPY(KIND, Name)                                                                        \
   case FieldDescriptor::CPPTYPE_##KIND:                                                                 \
@@ -70,7 +79,7 @@ bool has_field(const Message& message, const FieldDescriptor* field) {
 }
 
 void copy_field(const Message& source, const FieldDescriptor* from, Message* target, const FieldDescriptor* to) {
-  assert(from->cpp_type() == to->cpp_type());
+  assert(from->cpp_type() == to->cpp_type() || loses_its_sign(from, to));
   assert(!from->is_repeated() || to->is_repeated());
   const int count = from->is_repeated() ? source.GetReflection()->FieldSize(source, from) : 1;
   for (int i = 0; i < count; ++i) copy_element(source, from, i, target, to);

@@ -17,7 +17,7 @@ bool has_field(const google::protobuf::Message& message, const FieldDescriptor* 
 bool says_default(const google::protobuf::Message& message, const FieldDescriptor* field);
 
 /// Copies the value of `from` to field `to` of `target`: sets it, or appends when `to` is repeated. Enums go by number.
-/// REQUIRES: the same C++ type, and the same message type for messages.
+/// REQUIRES: the same C++ type, or int32 and then uint32, and the same message type for messages.
 void copy_field(const google::protobuf::Message& source, const FieldDescriptor* from, google::protobuf::Message* target,
                 const FieldDescriptor* to);
 

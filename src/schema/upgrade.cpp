@@ -26,6 +26,7 @@ UpgradeNotes upgrade_net(NetDef* net) {
   upgrade_batch_norm(net, &notes);
   upgrade_second_pairs(net, &notes);
   upgrade_synonyms(net, &notes);
+  upgrade_3d(net, &notes);
   return notes;
 }
 

@@ -19,6 +19,7 @@ void upgrade_batch_norm(NetDef* net, UpgradeNotes* notes);
 /// that follows it (engine MKLDNN), or ignores `filler` (engine CAFFE): there is one pair, never two.
 void upgrade_second_pairs(NetDef* net, UpgradeNotes* notes);
 void upgrade_synonyms(NetDef* net, UpgradeNotes* notes);
+void upgrade_3d(NetDef* net, UpgradeNotes* notes);
 
 /// Gives the line of `old_path` also to `new_path`, for a setting that moves.
 void move_line(LayerSource* source, const std::string& old_path, const std::string& new_path);

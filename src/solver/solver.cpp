@@ -74,6 +74,13 @@ void Solver::after_iteration(const Votes& votes) {
   }
   const bool asked = stop_->take_snapshot_request();
   if (asked || snapshotter_->due()) snapshotter_->try_write();
+  if (last_epochs_->end_with(state_.iter) && !stop_->stopping()) end_epoch();
+}
+
+/// One of the last epochs.
+void Solver::end_epoch() {
+  tester_->test_at_end_of_epoch();
+  if (!stop_->stopping()) snapshotter_->try_write(tester_->scores());
 }
 
 void Solver::finish_training() {

@@ -19,6 +19,7 @@
 #include "solver/files/snapshot.h"
 #include "solver/files/training_state.h"
 #include "solver/loop/iteration_strategy.h"
+#include "solver/loop/last_epochs.h"
 #include "solver/loop/reporter.h"
 #include "solver/loop/snapshotter.h"
 #include "solver/loop/solver_options.h"
@@ -70,6 +71,8 @@ class Solver {
   std::function<void(int iter, double loss, double rate)> on_iteration;
   /// Told the means of every test.
   std::function<void(int net, const std::vector<OutputBlob>& means)> on_test;
+  /// The same of the averaged weights (ema_decay).
+  std::function<void(int net, const std::vector<OutputBlob>& means)> on_averaged_test;
 
  private:
   // solver_setup.cpp
@@ -83,6 +86,7 @@ class Solver {
   Votes train_iteration();
   Iteration plan_iteration(bool display_due);
   void after_iteration(const Votes& votes);
+  void end_epoch();
   void finish_training();
   void show_last_loss();
 
@@ -104,6 +108,7 @@ class Solver {
   std::unique_ptr<StopConditions> stop_;
   std::unique_ptr<Snapshotter> snapshotter_;
   std::unique_ptr<Tester> tester_;
+  std::unique_ptr<LastEpochs> last_epochs_;
   std::unique_ptr<Reporter> reporter_;
 };
 

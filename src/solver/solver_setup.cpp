@@ -10,6 +10,7 @@
 #include "solver/loop/step_watch.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/start_checks.h"
+#include "solver/reports/detection_score.h"
 #include "solver/solver.h"
 
 namespace robusta {
@@ -19,6 +20,12 @@ namespace {
 void name_rank(caffe::SolverParameter& p, const Ranks& ranks) {
   p.set_snapshot_prefix(with_rank(p.snapshot_prefix(), ranks.rank(), ranks.count()));
   if (p.has_train_net()) p.set_train_net(with_rank(p.train_net(), ranks.rank(), ranks.count()));
+}
+
+/// Before training, not at its first test.
+void check_outputs(const caffe::SolverParameter& p, const std::vector<std::unique_ptr<Net>>& test_nets) {
+  if (p.eval_type() != "detection") return;
+  for (const std::unique_ptr<Net>& net : test_nets) const DetectionScore can_be_made(*net);
 }
 
 }  // namespace
@@ -40,10 +47,11 @@ Solver::Solver(SolverDef def, SolverOptions options)
 }
 
 void Solver::build() {
-  if (options_.memory.budget) options_.memory.budget->histories = make_update_rule(def_)->histories();
+  if (options_.memory.budget) options_.memory.budget->histories = arrays_per_parameter(def_);
   NetBuilder builder(def_, options_, ranks_, state_.seed);
   train_net_ = builder.train_net();
   test_nets_ = builder.test_nets(*train_net_);
+  ranks_.together([&] { check_outputs(def_.param, test_nets_); });
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count()); });
   training_.emplace(Training{
       .def = def_, .ranks = ranks_, .state = state_, .net = *train_net_, .updater = *updater_, .schedule = schedule_});
@@ -54,7 +62,10 @@ void Solver::start_from(const Snapshot* snapshot) {
   if (snapshot) restore(*snapshot, options_.accept_batch_change, *training_);
   check_same_data(ranks_, *train_net_);
   share_parameters(ranks_, *train_net_);
-  if (snapshot) share_histories(ranks_, *updater_);
+  if (snapshot) {
+    share_histories(ranks_, *updater_);
+    share_average(ranks_, *updater_);
+  }
   ranks_.together([&] { begin_loss_scale(*training_); });
   state_.global_batch = global_batch(*training_);
 }
@@ -71,7 +82,9 @@ void Solver::assemble() {
                       : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };
   snapshotter_ = std::make_unique<Snapshotter>(*training_, options_.tuner, log_);
-  tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_, on_test);
+  tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_,
+                                     TestReports{on_test, on_averaged_test});
+  last_epochs_ = std::make_unique<LastEpochs>(*training_);
 }
 
 void Solver::start_timeline() {
@@ -85,8 +98,9 @@ void Solver::start_timeline() {
 }
 
 Costs Solver::costs() const {
+  const bool tests = tester_->due() || last_epochs_->end_with(state_.iter + 1);
   return {.iteration = reporter_->slowest_iteration(),
-          .test = tester_->due() ? tester_->slowest() : 0,
+          .test = tests ? tester_->slowest() : 0,
           .snapshot = snapshotter_->seconds()};
 }
 

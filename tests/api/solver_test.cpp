@@ -149,7 +149,7 @@ TEST(ApiSolverTest, ARankThatStartsInAnotherWayIsAnError) {
 /// Of the solver's file and of its net's, by rank 0 alone; a solver that is restored has nothing new to say.
 TEST(ApiSolverTest, WarnsOnceOfFieldsThatChangeNothing) {
   const TempDir folder;
-  std::string text = toy(folder / "s", "test_iter: 2 test_interval: 3 eval_type: 'detection'");
+  std::string text = toy(folder / "s", "test_iter: 2 test_interval: 3 solver_data_type: FLOAT16");
   text.insert(text.find("num_output"), "engine: CAFFE ");
   std::mutex mutex;
   std::vector<std::string> warnings;
@@ -165,7 +165,7 @@ TEST(ApiSolverTest, WarnsOnceOfFieldsThatChangeNothing) {
     solver.restore(solver.snapshot().state);
   });
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_TRUE(contains(warnings[0], "mine:2: eval_type (Intel, NVIDIA) changes nothing here"));
+  EXPECT_TRUE(contains(warnings[0], "mine:2: solver_data_type (NVIDIA) changes nothing here"));
   EXPECT_TRUE(contains(warnings[1], "engine (Intel) changes nothing here"));
 }
 

@@ -20,6 +20,7 @@ TEST(Plan, ANetThatFixesItsBatchIsPlanned) {
   const Finished fixed = plan(input + reshape + "dim: 4 dim: 3 dim: 2 } } }");
   EXPECT_EQ(fixed.code, 0) << fixed.log;
   EXPECT_TRUE(contains(fixed.out, "Largest batch: the net fixes its batch")) << fixed.out;
+  EXPECT_FALSE(contains(fixed.out, "Largest batch that fits")) << fixed.out;
   EXPECT_TRUE(contains(fixed.out, "net.prototxt:2: layer \"r\": ")) << fixed.out;
   const Finished free = plan(input + reshape + "dim: 0 dim: 3 dim: 2 } } }");
   EXPECT_EQ(free.code, 0) << free.log;

@@ -75,20 +75,22 @@ TEST_F(Refusals, AProcessOfAnotherFrameworksLauncherDoesNotTrainAlone) {
 }
 
 TEST_F(Refusals, FieldsThatChangeNothingAreWarnedOfOnce) {
-  write_file(folder_ / "solver.prototxt", read_file(folder_ / "solver.prototxt") + "eval_type: 'detection'\n");
+  write_file(folder_ / "solver.prototxt", read_file(folder_ / "solver.prototxt") + "solver_data_type: FLOAT16\n");
   const Finished done = run("train", {});
   EXPECT_EQ(done.code, 0) << done.log;
-  const std::string text = "eval_type (Intel, NVIDIA) changes nothing here";
+  const std::string text = "solver_data_type (NVIDIA) changes nothing here";
   const size_t first = done.log.find(text);
   ASSERT_NE(first, std::string::npos) << done.log;
   EXPECT_EQ(done.log.find(text, first + 1), std::string::npos) << done.log;
-  EXPECT_TRUE(matches(done.log, "W\\d{4} .*solver\\.prototxt:\\d+: eval_type")) << done.log;
+  EXPECT_TRUE(matches(done.log, "W\\d{4} .*solver\\.prototxt:\\d+: solver_data_type")) << done.log;
 }
 
-TEST_F(Refusals, LayersAndRulesOfOtherCaffesAreAbsent) {
+TEST_F(Refusals, LayersAndSettingsOfOtherCaffesAreAbsent) {
   const std::string solver = read_file(folder_ / "solver.prototxt");
-  write_file(folder_ / "solver.prototxt", "type: 'SAG' " + solver);
-  EXPECT_EQ(run("train", {}).code, 9);
+  write_file(folder_ / "solver.prototxt", "larc: true larc_turbo: true " + solver);
+  const Finished setting = run("train", {});
+  EXPECT_EQ(setting.code, 9) << setting.log;
+  EXPECT_TRUE(contains(setting.log, "solver.prototxt:1: larc_turbo (NVIDIA) is not in this build")) << setting.log;
   write_file(folder_ / "solver.prototxt", std::regex_replace(solver, std::regex("'Dropout'|\"Dropout\""), "'TRT'"));
   const Finished layer = run("train", {});
   EXPECT_EQ(layer.code, 9) << layer.log;

@@ -9,12 +9,16 @@
 #include "opened_layer.h"
 #include "sample_db.h"
 #include "schema/read_text.h"
+#include "support/errors.h"
 #include "support/files.h"
 #include "support/golden_file.h"
+#include "support/log_lines.h"
 
 namespace robusta {
 namespace {
 
+using test::contains;
+using test::LogLines;
 using test::nth_pass;
 using test::OpenedLayer;
 using test::pass_over;
@@ -138,6 +142,30 @@ TEST(DataLayerTest, ThreadsChangeNothing) {
   }
 }
 
+/// All that forks have added, as far as it goes together.
+constexpr char kAllDraws[] =
+    "distort_param { brightness_prob: 0.5 brightness_delta: 32 hue_prob: 0.5 hue_delta: 18 } "
+    "expand_param { prob: 0.5 max_expand_ratio: 2 } noise_param { prob: 0.5 inverse: true } "
+    "random_aspect_ratio_param { min_area_ratio: 0.3 aspect_ratio_change: 0.75 } resize_param { height: 9 width: 9 } "
+    "crop_size: 7 mirror: true mean_value: 100 scale: 0.01";
+
+TEST(DataLayerTest, EveryTransformationIsTheSamples) {
+  TempDir dir;
+  const std::string folder = make_pictures(dir);
+  OpenedLayer one(layer_param(folder, "batch_size: 6", kAllDraws), {.data = {.threads = 1}});
+  OpenedLayer half(layer_param(folder, "batch_size: 3", kAllDraws), {.data = {.threads = 3}});
+  for (uint64_t k = 3; k-- > 0;) {
+    const Tops want = pass_over(one, nth_pass(k, 6));
+    EXPECT_EQ(want.shapes[0], (Shape{6, 3, 7, 7}));
+    std::vector<float> got;
+    for (const uint64_t part : {2 * k, 2 * k + 1}) {
+      const Tops tops = pass_over(half, nth_pass(part, 3));
+      got.insert(got.end(), tops.values[0].begin(), tops.values[0].end());
+    }
+    EXPECT_EQ(got, want.values[0]);
+  }
+}
+
 TEST(DataLayerTest, ShuffleShowsEachRecordOncePerEpoch) {
   TempDir dir;
   OpenedLayer layer(layer_param(make_pictures(dir), "batch_size: 5 shuffle: true"));
@@ -249,6 +277,9 @@ TEST(DataLayerTest, SyntheticInputInPlaceOfAMissingSource) {
   EXPECT_EQ(extent("train_lmdb", "crop_size: 227"), (Shape{2, 3, 227, 227}));
   EXPECT_EQ(extent("train_lmdb", "crop_size: 20 force_gray: true"), (Shape{2, 1, 20, 20}));
   EXPECT_EQ(extent("train_lmdb", ""), (Shape{2, 3, 224, 224}));
+  const LogLines lines;
+  extent("digits_lmdb", "bgr2rgb: true");
+  EXPECT_TRUE(contains(lines.text(), "with data this would be refused: transform_param.bgr2rgb"));
   OpenedLayer present(layer_param(make_pictures(dir), "batch_size: 2"), synthesize);
   EXPECT_FALSE(present->constant());
 }

@@ -53,6 +53,25 @@ std::vector<float> labels_of(const OpenedLayer& layer, int64_t batch, uint64_t p
   return labels;
 }
 
+TEST(ImageDataTest, TransformationsOfForks) {
+  TempDir dir;
+  const std::string list = make_images(dir, 2);
+  OpenedLayer plain(image_layer(list, in_folder(dir, "batch_size: 2"))),
+      negative(image_layer(list, in_folder(dir, "batch_size: 2"), "noise_param { inverse: true }")),
+      padded(image_layer(list, in_folder(dir, "batch_size: 2"),
+                         "resize_param { height: 6 width: 9 resize_mode: FIT_LARGE_SIZE_AND_PAD pad_value: 3 }"));
+  const Tops as_they_are = pass_over(plain, nth_pass(0, 2)), turned = pass_over(negative, nth_pass(0, 2)),
+             wide = pass_over(padded, nth_pass(0, 2));
+  for (size_t i = 0; i < as_they_are.values[0].size(); ++i)
+    ASSERT_EQ(turned.values[0][i], 255 - as_they_are.values[0][i]);
+  ASSERT_EQ(wide.shapes[0], (Shape{2, 3, 6, 9}));
+  for (size_t i = 0; i < wide.values[0].size(); ++i) {
+    const size_t row = i / 9, x = i % 9;
+    const bool inside = x >= 2 && x < 7;
+    ASSERT_EQ(wide.values[0][i], inside ? as_they_are.values[0][row * 5 + x - 2] : 3) << i;
+  }
+}
+
 TEST(ImageDataTest, PixelsAndLabelsInTheOrderOfTheList) {
   TempDir dir;
   OpenedLayer layer(image_layer(make_images(dir, 3), in_folder(dir, "batch_size: 2")));
@@ -94,6 +113,23 @@ TEST(ImageDataTest, ImagesOfSeveralSizesFitOnceResized) {
   EXPECT_TRUE(contains(error.fix(), "new_height"));
   OpenedLayer resized(image_layer(list, in_folder(dir, "batch_size: 2 new_height: 4 new_width: 4")));
   EXPECT_EQ(pass_over(resized, nth_pass(0, 2)).shapes[0], (Shape{2, 3, 4, 4}));
+}
+
+TEST(ImageDataTest, SizesThatDependOnTheImage) {
+  TempDir dir;
+  const std::string list = make_images(dir, 2);
+  test::write_file(dir / "1 picture.png", encode_image(test::random_image({3, 9, 30}, 1), ImageFormat::kPng));
+  const auto shapes = [&](const std::string& settings) {
+    OpenedLayer layer(image_layer(list, in_folder(dir, "batch_size: 1 " + settings)));
+    return std::vector<Shape>{pass_over(layer, nth_pass(0, 1)).shapes[0], pass_over(layer, nth_pass(1, 1)).shapes[0]};
+  };
+  EXPECT_EQ(shapes("short_side: 4"), (std::vector<Shape>{{1, 3, 4, 4}, {1, 3, 4, 13}}));
+  EXPECT_EQ(shapes("short_side: 12"), (std::vector<Shape>{{1, 3, 14, 12}, {1, 3, 12, 40}}));
+  EXPECT_EQ(shapes("min_height: 6 min_width: 5"), (std::vector<Shape>{{1, 3, 6, 5}, {1, 3, 9, 30}}));
+  EXPECT_EQ(shapes("min_height: 12 min_width: 8"), (std::vector<Shape>{{1, 3, 12, 10}, {1, 3, 12, 40}}));
+  EXPECT_EQ(shapes("min_height: 7 min_width: 9"), (std::vector<Shape>{{1, 3, 11, 9}, {1, 3, 9, 30}}));
+  EXPECT_EQ(shapes("new_height: 2 new_width: 3 min_height: 7 min_width: 9"),
+            (std::vector<Shape>{{1, 3, 2, 3}, {1, 3, 2, 3}}));
 }
 
 TEST(ImageDataTest, MeanScaleAndCrop) {
@@ -197,7 +233,10 @@ TEST(ImageDataTest, SettingsThatCannotBe) {
   EXPECT_EQ(field_of("l", "batch_size: 0"), "image_data_param.batch_size");
   EXPECT_EQ(field_of("l", "new_height: 4"), "image_data_param.new_width");
   EXPECT_EQ(field_of("l", "new_height: 4294967295 new_width: 4294967295"), "image_data_param.new_height");
-  EXPECT_EQ(field_of("l", "short_side: 4"), "image_data_param.short_side");
+  EXPECT_EQ(field_of("l", "short_side: 4 new_height: 3 new_width: 3"), "image_data_param.short_side");
+  EXPECT_EQ(field_of("l", "short_side: 4294967295"), "image_data_param.short_side");
+  EXPECT_EQ(field_of("l", "min_width: 3"), "image_data_param.min_height");
+  EXPECT_EQ(field_of("l", "max_labels: 3"), "image_data_param.max_labels");
   EXPECT_EQ(field_of("/nowhere/list.txt", ""), "image_data_param.source");
 }
 
@@ -209,6 +248,7 @@ TEST(ImageDataTest, SyntheticImages) {
   };
   EXPECT_EQ(shape("new_height: 20 new_width: 30", ""), (Shape{2, 3, 20, 30}));
   EXPECT_EQ(shape("new_height: 20 new_width: 30 is_color: false", "crop_size: 10"), (Shape{2, 1, 10, 10}));
+  EXPECT_EQ(shape("short_side: 9", ""), (Shape{2, 3, 9, 9}));
 }
 
 }  // namespace

@@ -38,6 +38,27 @@ TEST(MemoryDataTest, GoesOverTheSamplesAgainAndAgain) {
   EXPECT_EQ(net.graph().nodes[NodeId(0)].source->records(), 3);
 }
 
+TEST(MemoryDataTest, DimIsTheShapeOfABatch) {
+  Net net(memory_net("dim: 2 dim: 2 dim: 1"), {});
+  net.set_samples("d", kSix, kLabels);
+  net.forward(nth(0));
+  EXPECT_EQ(net.blobs().shape("x"), (Shape{2, 2, 1}));
+  EXPECT_EQ(net.blobs().read("y"), (std::vector<float>{2, 4, 6, 8}));
+  Net rows(memory_net("dim: 3"), {});
+  rows.set_samples("d", kLabels, kLabels);
+  rows.forward(nth(0, 3));
+  EXPECT_EQ(rows.blobs().shape("x"), (Shape{3}));
+  const auto field_of = [](const std::string& settings) {
+    return error_of([&] { Net net(memory_net(settings), {}); }).field();
+  };
+  EXPECT_EQ(field_of("dim: 0 dim: 2"), "memory_data_param.dim");
+  EXPECT_EQ(field_of("dim: 2 dim: 0"), "memory_data_param");
+  EXPECT_EQ(field_of("dim: 2 dim: 2 batch_size: 3"), "memory_data_param.dim");
+  EXPECT_EQ(field_of("dim: 2 dim: 2 channels: 2"), "memory_data_param");
+  EXPECT_NE(error_of([&] { Net net(memory_net("dim: 18446744073709551615 dim: 2"), {}); }).kind(),
+            ErrorKind::kInternal);
+}
+
 TEST(MemoryDataTest, OtherSamplesCountFromTheNextPassOn) {
   NetOptions options;
   options.backward = true;
@@ -88,7 +109,7 @@ TEST(MemoryDataTest, SizesThatCannotBe) {
         "batch_size: 4294967295 channels: 4294967295 height: 2 width: 2"}) {
     EXPECT_EQ(kind_of(settings), ErrorKind::kConfig) << settings;
   }
-  EXPECT_EQ(kind_of("batch_size: 1 channels: 1 height: 1 width: 1 dim: 3"), ErrorKind::kUnsupported);
+  EXPECT_EQ(kind_of("batch_size: 1 channels: 1 height: 1 width: 1 dim: 3"), ErrorKind::kConfig);
 }
 
 TEST(MemoryDataTest, IsTimedWithoutSamples) {

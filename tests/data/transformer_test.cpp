@@ -23,8 +23,8 @@ caffe::TransformationParameter parse(const std::string& text) {
 
 std::vector<float> run(const Transformer& transformer, const Pixels& item, uint64_t key = 1, uint64_t position = 0) {
   std::vector<float> out(static_cast<size_t>(transformer.output(item.extent).count()));
-  Image resized;
-  transformer.run(item, key, position, resized, out.data());
+  TransformMemory memory;
+  transformer.run(item, key, position, memory, out.data());
   return out;
 }
 
@@ -161,19 +161,38 @@ TEST(TransformerTest, SettingsThatCannotBe) {
             (Result{ErrorKind::kConfig, "transform_param.resize_param.width"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 16777217 width: 8 }"),
             (Result{ErrorKind::kConfig, "transform_param.resize_param.height"}));
-  EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 interp_mode: AREA }"),
-            (Result{ErrorKind::kUnsupported, "transform_param.resize_param.interp_mode"}));
-  EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 resize_mode: FIT_SMALL_SIZE }"),
-            (Result{ErrorKind::kUnsupported, "transform_param.resize_param.resize_mode"}));
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 height_scale: 2 }"),
-            (Result{ErrorKind::kUnsupported, "transform_param.resize_param.height_scale"}));
+            (Result{ErrorKind::kConfig, "transform_param.resize_param.width_scale"}));
+  EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 pad_value: 300 }"),
+            (Result{ErrorKind::kConfig, "transform_param.resize_param.pad_value"}));
+  EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 prob: 0.5 }"),
+            (Result{ErrorKind::kConfig, "transform_param.resize_param"}))
+      << "images of two sizes";
   EXPECT_EQ(kind_and_field("resize_param { height: 3 width: 3 } resize_param { height: 4 width: 4 }"),
             (Result{ErrorKind::kUnsupported, "transform_param.resize_param"}));
   EXPECT_EQ(kind_and_field("bgr2rgb: true"), (Result{ErrorKind::kUnsupported, "transform_param.bgr2rgb"}));
-  EXPECT_EQ(kind_and_field("img_rand_resize_lower: 256"),
-            (Result{ErrorKind::kUnsupported, "transform_param.img_rand_resize_lower"}));
-  EXPECT_EQ(kind_and_field("noise_param { prob: 0.5 }"),
-            (Result{ErrorKind::kUnsupported, "transform_param.noise_param"}));
+  EXPECT_EQ(kind_and_field("img_rand_resize_lower: 256 img_rand_resize_upper: 300"),
+            (Result{ErrorKind::kConfig, "transform_param.crop_size"}));
+  EXPECT_EQ(kind_and_field("img_rand_resize_lower: 256 crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.img_rand_resize_upper"}));
+  EXPECT_EQ(kind_and_field("rand_resize_ratio_lower: 0.5 rand_resize_ratio_upper: 2 crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.rand_resize_ratio_lower"}));
+  EXPECT_EQ(kind_and_field("horizontal_stretch_upper: inf crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.horizontal_stretch_upper"}));
+  EXPECT_EQ(kind_and_field("random_resize_param { min_size: 3 } crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.random_resize_param.min_size"}));
+  EXPECT_EQ(kind_and_field("random_aspect_ratio_param { aspect_ratio_change: 0 } crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.random_aspect_ratio_param.aspect_ratio_change"}));
+  EXPECT_EQ(kind_and_field("random_aspect_ratio_param { max_attempt: 4000000000 } crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.random_aspect_ratio_param.max_attempt"}));
+  EXPECT_EQ(kind_and_field("random_resize_param { } random_aspect_ratio_param { } crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.random_aspect_ratio_param"}));
+  EXPECT_EQ(kind_and_field("expand_param { max_expand_ratio: 4 }"),
+            (Result{ErrorKind::kConfig, "transform_param.expand_param"}));
+  EXPECT_EQ(kind_and_field("expand_param { max_expand_ratio: 0.5 } crop_size: 4"),
+            (Result{ErrorKind::kConfig, "transform_param.expand_param.max_expand_ratio"}));
+  EXPECT_EQ(kind_and_field("emit_constraint { emit_overlap: 7 }"),
+            (Result{ErrorKind::kConfig, "transform_param.emit_constraint.emit_overlap"}));
   EXPECT_NO_THROW(Transformer(parse("bgr2rgb: false pad: 0 vertical_stretch_lower: 1 use_gpu_transform: true"), true));
 }
 
@@ -183,6 +202,212 @@ TEST(TransformerTest, ItemsThatDoNotFit) {
   EXPECT_EQ(small.kind(), ErrorKind::kData);
   const Error values = error_of([] { Transformer(parse("mean_value: 1 mean_value: 2"), true).output({3, 4, 4}); });
   EXPECT_EQ(values.cause(), "there are 2 values of mean_value, the item has 3 channels");
+}
+
+TEST(TransformerTest, InProportionByTheSmallSide) {
+  const Transformer transformer(parse("resize_param { height: 6 width: 6 resize_mode: FIT_SMALL_SIZE }"), true);
+  EXPECT_EQ(transformer.output({3, 10, 20}), (Extent{3, 6, 12}));
+  EXPECT_EQ(transformer.output({3, 20, 10}), (Extent{3, 12, 6}));
+  EXPECT_EQ(transformer.output({3, 7, 7}), (Extent{3, 6, 6}));
+  const Transformer oblong(parse("resize_param { height: 6 width: 9 resize_mode: FIT_SMALL_SIZE }"), true);
+  EXPECT_EQ(oblong.output({3, 10, 10}), (Extent{3, 9, 9}));
+  EXPECT_EQ(oblong.output({3, 10, 30}), (Extent{3, 6, 18}));
+  const Error error = error_of([&] { transformer.output({3, 1, int64_t{1} << 26}); });
+  EXPECT_EQ(error.kind(), ErrorKind::kData);
+}
+
+TEST(TransformerTest, InProportionAndPadded) {
+  Image row;
+  row.reset({1, 1, 2});
+  row.planes = {10, 30};
+  // 1 x 2 into 4 x 4: 2 x 4 pixels between two rows of padding on either side... of one each.
+  const Transformer transformer(
+      parse(
+          "resize_param { height: 4 width: 4 resize_mode: FIT_LARGE_SIZE_AND_PAD pad_value: 7 interp_mode: NEAREST }"),
+      true);
+  EXPECT_EQ(run(transformer, row.pixels()),
+            (std::vector<float>{7, 7, 7, 7, 10, 10, 30, 30, 10, 10, 30, 30, 7, 7, 7, 7}));
+  const Transformer repeated(parse("resize_param { height: 3 width: 2 resize_mode: FIT_LARGE_SIZE_AND_PAD pad_mode: "
+                                   "REPEAT_NEAREST }"),
+                             true);
+  EXPECT_EQ(run(repeated, row.pixels()), (std::vector<float>{10, 30, 10, 30, 10, 30}));
+  const Transformer values(parse("resize_param { height: 4 width: 4 resize_mode: FIT_LARGE_SIZE_AND_PAD pad_value: 7 "
+                                 "pad_value: 8 }"),
+                           true);
+  EXPECT_EQ(error_of([&] { run(values, row.pixels()); }).kind(), ErrorKind::kData);
+}
+
+TEST(TransformerTest, InterpolationIsDrawnFromThoseThatAreNamed) {
+  const Image image = counting_image();
+  const Transformer both(parse("resize_param { height: 2 width: 2 interp_mode: NEAREST interp_mode: AREA }"), true);
+  const auto nearest =
+      run(Transformer(parse("resize_param { height: 2 width: 2 interp_mode: NEAREST }"), true), image.pixels());
+  const auto area =
+      run(Transformer(parse("resize_param { height: 2 width: 2 interp_mode: AREA }"), true), image.pixels());
+  ASSERT_NE(nearest, area);
+  int count = 0;
+  for (uint64_t p = 0; p < 400; ++p) {
+    const auto got = run(both, image.pixels(), 3, p);
+    EXPECT_TRUE(got == nearest || got == area);
+    count += got == area;
+  }
+  EXPECT_NEAR(count, 200, 50);
+}
+
+TEST(TransformerTest, ExpandedOnACanvasOfTheMean) {
+  Image image;
+  image.reset({1, 2, 2});
+  image.planes = {1, 2, 3, 4};
+  const Transformer transformer(
+      parse("expand_param { max_expand_ratio: 3 } mean_value: 9 resize_param { height: 6 width: 6 }"), true);
+  EXPECT_EQ(transformer.output(image.extent), (Extent{1, 6, 6}));
+  std::map<int64_t, int> sizes;
+  for (uint64_t p = 0; p < 600; ++p) {
+    const Drawn drawn = transformer.draw(image.extent, 1, p);
+    ASSERT_GE(drawn.steps.size(), 1u);
+    const ImageStep& canvas = drawn.steps[0];
+    ++sizes[canvas.height];
+    EXPECT_EQ(canvas.height, canvas.width);
+    EXPECT_GE(canvas.rect.top, 0);
+    EXPECT_LE(canvas.rect.top, canvas.height - 2);
+    EXPECT_GE(canvas.rect.left, 0);
+    EXPECT_LE(canvas.rect.left, canvas.width - 2);
+    Image memory, to;
+    take_step(canvas, image.pixels(), memory, to);
+    for (int64_t y = 0; y < canvas.height; ++y) {
+      for (int64_t x = 0; x < canvas.width; ++x) {
+        const int64_t row = y - canvas.rect.top, column = x - canvas.rect.left;
+        const bool inside = row >= 0 && row < 2 && column >= 0 && column < 2;
+        ASSERT_EQ(to.row(0, y)[x], inside ? 1 + 2 * row + column : 9);
+      }
+    }
+  }
+  // 2 times 1 to 3, rounded down.
+  EXPECT_EQ(sizes.size(), 4u);
+  for (const int64_t size : {2, 3, 4, 5}) EXPECT_NEAR(sizes[size], 150, 45) << size;
+  const Error error = error_of([&] {
+    Transformer(parse("expand_param { max_expand_ratio: 30000 } crop_size: 2"), true).draw({1, 9000, 9000}, 1, 1);
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::kData);
+}
+
+TEST(TransformerTest, NvidiasSizes) {
+  const auto sizes = [](const std::string& text, const Extent& item) {
+    const Transformer transformer(parse(text + " crop_size: 10"), true);
+    std::map<std::pair<int64_t, int64_t>, int> counts;
+    for (uint64_t p = 0; p < 300; ++p) {
+      const Extent whole = transformer.draw(item, 1, p).whole;
+      ++counts[{whole.height, whole.width}];
+    }
+    return counts;
+  };
+  using Sizes = std::map<std::pair<int64_t, int64_t>, int>;
+  const Sizes short_sides = sizes("img_rand_resize_lower: 20 img_rand_resize_upper: 22", {3, 40, 80});
+  ASSERT_EQ(short_sides.size(), 3u);
+  EXPECT_NEAR((short_sides.at({20, 40})), 100, 35);
+  EXPECT_NEAR((short_sides.at({21, 42})), 100, 35);
+  EXPECT_NEAR((short_sides.at({22, 44})), 100, 35);
+  EXPECT_EQ(sizes("img_rand_resize_lower: 50 img_rand_resize_upper: 50", {3, 40, 80}), (Sizes{{{40, 80}, 300}}))
+      << "made larger only if allow_upscale says so";
+  EXPECT_EQ(sizes("img_rand_resize_lower: 50 img_rand_resize_upper: 50 allow_upscale: true", {3, 40, 80}),
+            (Sizes{{{50, 100}, 300}}));
+  EXPECT_EQ(sizes("vertical_stretch_lower: 0.5 vertical_stretch_upper: 0.5", {3, 40, 80}), (Sizes{{{20, 80}, 300}}));
+  EXPECT_EQ(sizes("rand_resize_ratio_lower: 1.5 rand_resize_ratio_upper: 1.5", {3, 40, 80}), (Sizes{{{40, 60}, 300}}));
+  EXPECT_EQ(sizes("img_rand_resize_lower: 4 img_rand_resize_upper: 4", {3, 40, 80}), (Sizes{{{10, 10}, 300}}))
+      << "no smaller than the crop";
+}
+
+TEST(TransformerTest, IntelsShortSides) {
+  const Transformer transformer(parse("random_resize_param { min_size: 12 max_size: 14 } crop_size: 12"), true);
+  std::map<int64_t, int> widths;
+  for (uint64_t p = 0; p < 300; ++p) {
+    const Extent whole = transformer.draw({3, 40, 60}, 1, p).whole;
+    EXPECT_EQ(whole.width, whole.height * 3 / 2);
+    ++widths[whole.height];
+  }
+  ASSERT_EQ(widths.size(), 3u);
+  for (const auto& [height, count] : widths) EXPECT_NEAR(count, 100, 35) << height;
+}
+
+TEST(TransformerTest, IntelsRegions) {
+  const Transformer transformer(parse("random_aspect_ratio_param { min_area_ratio: 0.25 max_area_ratio: 0.25 "
+                                      "aspect_ratio_change: 0.5 } crop_size: 8"),
+                                true);
+  int tall = 0;
+  for (uint64_t p = 0; p < 400; ++p) {
+    const Drawn drawn = transformer.draw({3, 100, 100}, 1, p);
+    EXPECT_EQ(drawn.whole, (Extent{3, 8, 8}));
+    ASSERT_EQ(drawn.steps.size(), 2u);
+    const PixelRect& part = drawn.steps[0].rect;
+    // A quarter of 10,000 pixels, both sides rounded down; sides of 25 to 100.
+    EXPECT_LE(part.height * part.width, 2500);
+    EXPECT_GE((part.height + 1) * (part.width + 1), 2500);
+    EXPECT_GE(std::min(part.height, part.width), 24);
+    EXPECT_LE(part.top + part.height, 100);
+    EXPECT_LE(part.left + part.width, 100);
+    tall += part.height > part.width;
+  }
+  EXPECT_NEAR(tall, 200, 50);
+  // No region of twice the area fits: the whole image with its short side as the crop.
+  const Transformer whole(
+      parse("random_aspect_ratio_param { min_area_ratio: 2 max_area_ratio: 2 max_attempt: 3 } crop_size: 8"), true);
+  EXPECT_EQ(whole.draw({3, 20, 30}, 1, 0).whole, (Extent{3, 8, 12}));
+}
+
+/// Everything at once: no draw may depend on anything but key and position.
+constexpr char kEverything[] =
+    "distort_param { brightness_prob: 0.5 brightness_delta: 32 contrast_prob: 0.5 contrast_lower: 0.5 contrast_upper: "
+    "1.5 "
+    "hue_prob: 0.5 hue_delta: 18 saturation_prob: 0.5 saturation_lower: 0.5 saturation_upper: 1.5 random_order_prob: "
+    "0.3 } "
+    "expand_param { prob: 0.5 max_expand_ratio: 2 } noise_param { prob: 0.5 saltpepper: true "
+    "saltpepper_param { fraction: 0.05 value: 255 } } "
+    "resize_param { height: 20 width: 24 interp_mode: LINEAR interp_mode: AREA interp_mode: CUBIC } "
+    "crop_size: 16 mirror: true mean_value: 100";
+
+TEST(TransformerTest, EverythingDependsOnKeyAndPositionAlone) {
+  const Image image = test::random_image({3, 30, 25}, 1);
+  const Transformer transformer(parse(kEverything), true);
+  std::vector<std::vector<float>> first;
+  for (uint64_t p = 0; p < 40; ++p) first.push_back(run(transformer, image.pixels(), 1, p));
+  for (uint64_t p = 40; p-- > 0;) EXPECT_EQ(run(transformer, image.pixels(), 1, p), first[p]);
+  int other = 0;
+  for (uint64_t p = 0; p < 40; ++p) other += run(transformer, image.pixels(), 2, p) != first[p];
+  EXPECT_EQ(other, 40);
+}
+
+TEST(TransformerTest, BytesForADeviceAreThoseOfTheHost) {
+  const Image image = test::random_image({3, 30, 25}, 1);
+  const Transformer transformer(parse(kEverything), true);
+  TransformMemory memory;
+  std::vector<uint8_t> bytes(3 * 16 * 16);
+  for (uint64_t p = 0; p < 40; ++p) {
+    const auto numbers = run(transformer, image.pixels(), 1, p);
+    const PixelWindow window = transformer.cut(image.pixels(), 1, p, memory, bytes.data());
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const size_t x = i % 16, at = window.mirror ? i - x + 15 - x : i;
+      ASSERT_EQ(numbers[i], static_cast<float>(bytes[at]) - 100);
+    }
+  }
+}
+
+TEST(TransformerTest, OneTransformationMovesNoDrawOfAnother) {
+  const Image image = counting_image();
+  const Transformer alone(parse("crop_size: 2 mirror: true"), true);
+  const Transformer besides(
+      parse("crop_size: 2 mirror: true distort_param { brightness_prob: 0 } noise_param { prob: 0 inverse: true }"),
+      true);
+  for (uint64_t p = 0; p < 30; ++p) EXPECT_EQ(run(alone, image.pixels(), 1, p), run(besides, image.pixels(), 1, p));
+}
+
+TEST(TransformerTest, FloatsAreCroppedAndMirroredAlone) {
+  const std::vector<float> values{0.5f, -1, 2, 8};
+  const Pixels item{{1, 2, 2}, nullptr, values.data()};
+  const Error error = error_of([&] { run(Transformer(parse("noise_param { inverse: true }"), true), item); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(error.field(), "transform_param.noise_param");
+  EXPECT_EQ(error_of([&] { run(Transformer(parse("resize_param { height: 3 width: 3 }"), true), item); }).kind(),
+            ErrorKind::kUnsupported);
 }
 
 }  // namespace

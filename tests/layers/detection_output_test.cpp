@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <random>
 
@@ -181,6 +182,29 @@ TEST(DetectionOutputTest, IsWhatPlainLoopsFind) {
   }
   EXPECT_EQ(want.size(), static_cast<size_t>(kItems) * 60 * 7);
   expect_rows(detections(param, kItems, kManyPriors, bottoms), want);
+}
+
+/// Each prior box twice, which overlap no others: 10^10 comparisons, if each were compared with each.
+TEST(DetectionOutputTest, AHundredThousandBoxes) {
+  constexpr int64_t kPlaces = 50000, kColumns = 250;
+  Arrays bottoms{Array(kPlaces * 8, 0.0), {}, {}};
+  for (int64_t i = 0; i < 2 * kPlaces; ++i) {
+    const auto row = static_cast<double>(i % kPlaces / kColumns), column = static_cast<double>(i % kColumns);
+    const double x = column / 250, y = row / 200;
+    bottoms[2].insert(bottoms[2].end(), {x, y, x + 0.004, y + 0.005});
+    bottoms[1].insert(bottoms[1].end(), {0, 1 - static_cast<double>(i) / 200000});
+  }
+  bottoms[2].insert(bottoms[2].end(), kPlaces * 8, 1.0);
+  const auto begin = std::chrono::steady_clock::now();
+  const Array rows =
+      rows_of("reference", detections("num_classes: 2 nms_param { nms_threshold: 0.45 }", 1, 2 * kPlaces, bottoms));
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 20);
+  ASSERT_EQ(rows.size(), static_cast<size_t>(kPlaces) * 7);
+  for (int64_t i = 0; i < kPlaces; ++i) {
+    const double* row = rows.data() + i * 7;
+    ASSERT_NEAR(row[2], bottoms[1][static_cast<size_t>(2 * i + 1)], 1e-6) << i;
+    ASSERT_EQ(row[3], bottoms[2][static_cast<size_t>(4 * i)]) << i;
+  }
 }
 
 TEST(DetectionOutputTest, ScoresThatAreNoNumbersAreNotFound) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -16,6 +17,9 @@ const KernelCase kCases[] = {
     {{"type: 'Dropout' dropout_param { dropout_ratio: 0 }"}, {{2, 7}}},
     {{"type: 'Dropout' dropout_param { dropout_ratio: 0.9 }"}, {{7, 5003}}},
     {{"type: 'Dropout'"}, {{2, 7}}, caffe::TEST},
+    {{"type: 'Dropout' dropout_param { dropout_ratio: 0.3 scale_train: false }"}, {{3, 7}}},
+    {{"type: 'Dropout' dropout_param { dropout_ratio: 0.3 scale_train: false }"}, {{3, 7}}, caffe::TEST},
+    {{"type: 'Dropout' dropout_param { dropout_ratio: 0.3 sample_weights_test: true }"}, {{3, 7}}, caffe::TEST},
 };
 
 const char* const kDrop = "name: 'drop' type: 'Dropout' dropout_param { dropout_ratio: 0.3 }";
@@ -115,6 +119,33 @@ TEST(DropoutTest, RatioMustLeaveSomething) {
   for (const char* ratio : {"1", "-0.1", "1.5", "nan"}) {
     expect_config_error({{std::string("type: 'Dropout' dropout_param { dropout_ratio: ") + ratio + " }"}, {{2, 3}}},
                         "dropout_ratio", "dropout_param.dropout_ratio");
+  }
+}
+
+TEST(DropoutTest, ScalesWhenTestingInsteadOfTraining) {
+  const std::string layer = "type: 'Dropout' dropout_param { dropout_ratio: 0.25 scale_train: false }";
+  for (const char* backend : {"reference", "native", "gpu"}) {
+    KernelHarness train({{layer}, {{2, 50}}}, {.backend = backend, .dtype = DType::kF32});
+    train.forward({Array(100, 2.0)});
+    const Array top = train.tops()[0];
+    const auto survivors = std::count(top.begin(), top.end(), 2.0);
+    EXPECT_EQ(survivors + std::count(top.begin(), top.end(), 0.0), 100) << backend;
+    EXPECT_GT(survivors, 50) << backend;
+    KernelHarness testing({{layer}, {{2, 50}}, caffe::TEST}, {.backend = backend, .dtype = DType::kF32});
+    testing.forward({Array(100, 2.0)});
+    EXPECT_EQ(testing.tops()[0], Array(100, 1.5)) << backend;
+  }
+}
+
+TEST(DropoutTest, DropsWhenTestingWhereAskedTo) {
+  const std::string drop = "name: 'drop' type: 'Dropout' dropout_param { dropout_ratio: 0.3 ";
+  for (const char* backend : {"reference", "native", "gpu"}) {
+    KernelHarness testing({{drop + "sample_weights_test: true }"}, {{2, 50}}, caffe::TEST},
+                          {.backend = backend, .dtype = DType::kF32, .backward = false});
+    testing.forward({Array(100, 1.0)});
+    KernelHarness training({{drop + "}"}, {{2, 50}}}, {.backend = backend, .dtype = DType::kF32, .backward = false});
+    training.forward({Array(100, 1.0)});
+    EXPECT_EQ(testing.tops()[0], training.tops()[0]) << backend;
   }
 }
 

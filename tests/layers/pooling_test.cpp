@@ -33,6 +33,13 @@ std::vector<KernelCase> cases() {
                           {{2, 2, 4, 5, 3}}));
   }
   all.push_back(pooling("pool: AVE kernel_size: 3 stride: 2 pad: 1 avg_include_pad: false"));
+  for (const std::string method : {"pool: MAX ", "pool: AVE ", "pool: AVE_EXC_PAD "}) {
+    all.push_back(pooling(method + "kernel_size: 3 dilation: 2"));
+    all.push_back(pooling(method + "kernel_size: 2 stride: 2 dilation: 3 pad: 2"));
+    all.push_back(pooling(method + "kernel_h: 2 kernel_w: 3 dilation: 4 dilation: 1 pad_h: 2 pad_w: 1"));
+    all.push_back(pooling(method + "kernel_size: 2 dilation: 2", {{2, 2, 5, 4, 3}}));
+    all.push_back(pooling(method + "kernel_size: 2 dilation: 3 stride: 2 pad: 1", {{2, 2, 9}}));
+  }
   all.push_back(pooling("pool: AVE_EXC_PAD kernel_size: 3 stride: 2 pad: 1"));
   all.push_back(pooling("pool: AVE_TF kernel_size: 3 stride: 2 pad_b: 2 pad_r: 1"));
   all.push_back(pooling("pool: MAX kernel_size: 3 stride: 2 pad: 1", {{2, 3, 7, 6}}, 2));
@@ -45,6 +52,20 @@ TEST(PoolingTest, Gradients) {
 
 TEST(PoolingTest, SinglePrecision) {
   for (const KernelCase& c : cases()) compare_with_reference("reference", c);
+}
+
+TEST(PoolingTest, DilatedWindowsLeaveOutWhatLiesBetween) {
+  for (const char* backend : {"reference", "gpu"}) {
+    KernelHarness largest({{"type: 'Pooling' pooling_param { kernel_size: 2 dilation: 2 }"}, {{1, 1, 6}}},
+                          {.backend = backend, .dtype = DType::kF32});
+    largest.forward({{1, 9, 2, 3, 7, 4}});
+    EXPECT_EQ(largest.tops()[0], (Array{2, 9, 7, 4})) << backend;
+    KernelHarness average(
+        {{"type: 'Pooling' pooling_param { pool: AVE kernel_size: 2 dilation: 2 pad: 1 }"}, {{1, 1, 4}}},
+        {.backend = backend, .dtype = DType::kF32});
+    average.forward({{2, 4, 6, 8}});
+    EXPECT_EQ(average.tops()[0], (Array{2, 4, 6, 3})) << backend;
+  }
 }
 
 TEST(PoolingTest, Gpu) {
@@ -168,6 +189,10 @@ TEST(PoolingTest, RefusesBadFields) {
   bad("kernel_size: 2 pad: 1 pad_l: 1", "together with padding for both sides", "pad_l");
   bad("kernel_size: 2 pad_b: 2", "pad 2 is not smaller", "pad");
   bad("global_pooling: true pad_b: 1", "stride 1 only", "pad");
+  bad("kernel_size: 4 dilation: 3", "kernel_size 4 (10 with dilation 3) exceeds input height 7", "kernel_size");
+  bad("kernel_size: 2 dilation: 0", "dilation is 0", "dilation");
+  bad("global_pooling: true dilation: 2", "dilation 1 only", "dilation");
+  bad("pool: STOCHASTIC kernel_size: 2 dilation: 2", "no dilation", "dilation");
   bad("kernel_size: 2 ceil_mode: false round_mode: CEIL", "contradict", "ceil_mode");
   bad("kernel_size_3d: 2 kernel_size_3d: 2 kernel_size_3d: 2", "for 2 spatial axes", "kernel_size_3d");
   expect_config_error(pooling("kernel_size: 2", {{3, 4}}), "one to three spatial axes");

@@ -22,6 +22,20 @@ TEST(RoiPoolingTest, Gradients) {
   for (const KernelCase& c : cases()) check_gradients(c);
 }
 
+TEST(RoiPoolingTest, PooledSizeIsBothOrEach) {
+  const auto shape_of = [](const std::string& param) {
+    const KernelCase c = roi_pooling(param, {1, 2, 7, 6}, some_regions(1, 6, 7));
+    return run_reference(c, make_inputs(c)).tops[0];
+  };
+  EXPECT_EQ(shape_of("pooled_size: 3"), shape_of("pooled_h: 3 pooled_w: 3"));
+  EXPECT_EQ(shape_of("pooled_size: 3 pooled_size: 2"), shape_of("pooled_h: 3 pooled_w: 2"));
+  for (const char* wrong :
+       {"pooled_size: 0", "pooled_size: 2 pooled_w: 2", "pooled_size: 2 pooled_size: 2 pooled_size: 2"}) {
+    expect_config_error(roi_pooling(wrong, {1, 2, 7, 6}, some_regions(1, 6, 7)), "pooled_size",
+                        "roi_pooling_param.pooled_size");
+  }
+}
+
 TEST(RoiPoolingTest, SinglePrecision) {
   for (const KernelCase& c : cases()) compare_with_reference("reference", c);
 }

@@ -34,6 +34,11 @@ std::vector<KernelCase> cases() {
       loss({2, 4, 3, 2}, {2, 3, 2}, 4, "loss_param { ignore_label: 4 normalize: true }"),
       loss({2, 4, 3, 2}, {2, 3, 2}, 4, "loss_param { ignore_label: 4 normalize: false }"),
   };
+  const std::string weighted =
+      "loss_param { weight_by_label_freqs: true class_weighting: 0.5 class_weighting: 2 "
+      "class_weighting: 0 class_weighting: 3 ";
+  all.push_back(loss({5, 4}, {5}, 3, weighted + "}"));
+  all.push_back(loss({2, 4, 3, 2}, {2, 3, 2}, 4, weighted + "ignore_label: 4 }", 2));
   for (const char* mode : {"FULL", "VALID", "BATCH_SIZE", "NONE", "PRE_FIXED pre_fixed_normalizer: 3.5"}) {
     const std::string param = std::string("loss_param { ignore_label: 2 normalization: ") + mode + " }";
     all.push_back(loss({2, 4, 3, 2}, {2, 3, 2}, 3, param));
@@ -104,6 +109,19 @@ TEST(SoftmaxLossTest, Normalisers) {
   }
 }
 
+TEST(SoftmaxLossTest, WeightsOfClasses) {
+  // Equal scores: each label costs the weight of its class times log 2. The divisor counts labels, not weights.
+  const std::string weights = "loss_param { ignore_label: 7 class_weighting: 3 class_weighting: 0.5 ";
+  for (const char* backend : {"reference", "native", "gpu"}) {
+    const auto in_logs = [&](const std::string& param, const Array& labels) {
+      return loss_of(weights + param + " }", Array(8, 0.0), labels, backend) / std::log(2.0);
+    };
+    EXPECT_NEAR(in_logs("weight_by_label_freqs: true", {0, 1, 7, 7}), 3.5 / 2, 1e-6) << backend;
+    EXPECT_NEAR(in_logs("weight_by_label_freqs: true normalize: false", {0, 0, 7, 1}), 6.5 / 4, 1e-6) << backend;
+    EXPECT_NEAR(in_logs("", {0, 1, 7, 7}), 1.0, 1e-6) << backend;
+  }
+}
+
 TEST(SoftmaxLossTest, ProbabilityHasAFloor) {
   for (const char* backend : {"reference", "native", "gpu"}) {
     EXPECT_NEAR(loss_of("", {1000, 0}, {1}, backend), 87.3365, 1e-4);
@@ -169,6 +187,14 @@ TEST(SoftmaxLossTest, Errors) {
                       "softmax_param.axis");
   expect_config_error({{"type: 'SoftmaxWithLoss' loss_param { label_smoothing: 1 }"}, {{4, 5}, {4}}},
                       "label_smoothing 1", "loss_param.label_smoothing");
+  const auto weighted = [](const std::string& param) {
+    return KernelCase{{"type: 'SoftmaxWithLoss' loss_param { weight_by_label_freqs: true " + param + " }"},
+                      {{4, 2}, {4}}};
+  };
+  expect_config_error(weighted(""), "none are given", "loss_param.weight_by_label_freqs");
+  expect_config_error(weighted("class_weighting: 1"), "given 1 times", "loss_param.class_weighting");
+  expect_config_error(weighted("class_weighting: 1 class_weighting: -1"), "weight -1", "loss_param.class_weighting");
+  expect_config_error(weighted("class_weighting: 1 class_weighting: nan"), "is nan", "loss_param.class_weighting");
 }
 
 }  // namespace

@@ -60,6 +60,9 @@ TEST(SpatialDropoutTest, Gpu) {
 TEST(SpatialDropoutTest, Errors) {
   expect_config_error(dropout("dropout_ratio: 1", {2, 3}), "dropout_ratio 1", "dropout_param.dropout_ratio");
   expect_config_error(dropout("dropout_ratio: nan", {2, 3}), "dropout_ratio", "dropout_param.dropout_ratio");
+  expect_config_error(dropout("scale_train: false", {2, 3}), "scales when training", "dropout_param.scale_train");
+  expect_config_error(dropout("sample_weights_test: true", {2, 3}), "drops nothing when testing",
+                      "dropout_param.sample_weights_test");
   expect_config_error(dropout("", {3}), "takes an input of batch, channels");
 }
 

@@ -3,6 +3,7 @@
 // are found by the registry and by reflection, so that new ones are tried, too.
 
 #include <fcntl.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sys/mman.h>
@@ -146,10 +147,17 @@ void add_places(const google::protobuf::Descriptor* message, std::vector<const F
 /// Whether a layer of the type reads this message: its name speaks of it ("convolution_param" of Deconvolution,
 /// "loss_param" of SoftmaxWithLoss), or it is known to.
 bool belongs_to(const FieldDescriptor* field, const std::string& type) {
-  const bool known = ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
-                     (type == "Im2col" && field->name() == "convolution_param") ||
-                     ((type == "ImageData" || type == "WindowData") && field->name() == "transform_param") ||
-                     (type == "Normalize" && field->name() == "norm_param");
+  const bool labels_pixels = type == "ImageSegData" || type == "ImageLabelmapData";
+  const bool known =
+      ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
+      (type == "Im2col" && field->name() == "convolution_param") ||
+      ((type.ends_with("ImageData") || type == "WindowData" || type == "AnnotatedData" || labels_pixels) &&
+       field->name() == "transform_param") ||
+      (labels_pixels && field->name() == "image_data_param") ||
+      (type == "ROIAlign" && field->name() == "roi_pooling_param") ||
+      ((type == "BoxOutput" || type == "DecodeBBox") && field->name() == "bbox_reg_param") ||
+      (type == "Normalize" && field->name() == "norm_param");
+  if (type == "ROIAlign" && field->name() == "roi_align_param") return false;  // of another layer of this name
   return known || letters(type).find(letters(field->name())) != std::string::npos;
 }
 
@@ -174,13 +182,14 @@ const ExtremeSources& sources() {
 }
 
 /// What fields of these names are set to where a layer of the type is not planned without.
-void fill_in(Message& message, bool all) {
+void fill_in(Message& message, const std::string& type, bool all) {
   const Reflection& r = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->name() == "num_output" || field->name() == "kernel_size") set(message, field, 3);
-    for (const char* two : {"tiles", "input_dim", "pyramid_height", "zoom_factor", "pooled_h", "pooled_w",
-                            "num_classes", "roi_per_img"}) {
+    for (const char* two :
+         {"tiles", "input_dim", "pyramid_height", "zoom_factor", "pooled_h", "pooled_w", "num_classes", "roi_per_img",
+          "output_height", "output_width", "field_h", "field_w", "downsample_rate"}) {
       if (field->name() == two) set(message, field, 2);
     }
     if (field->name() == "batch_size" && !field->is_repeated()) set(message, field, 2);
@@ -188,7 +197,7 @@ void fill_in(Message& message, bool all) {
       if (field->name() == two && message.GetDescriptor()->name() == "MemoryDataParameter") set(message, field, 2);
     }
     if (field->name() == "file_name") r.SetString(&message, field, sources().output());
-    const std::string source = sources().source_of(message.GetDescriptor()->name());
+    const std::string source = sources().source_of(message.GetDescriptor()->name(), type);
     if (field->name() == "source" && !source.empty()) r.SetString(&message, field, source);
     if (field->name() == "output_dim") set(message, field, 3);
     if (field->name() == "min_size" && message.GetDescriptor()->name() == "PriorBoxParameter") set(message, field, 4);
@@ -200,6 +209,8 @@ void fill_in(Message& message, bool all) {
     if (field->name() == "crop_size" && transforms) set(message, field, 4);
     if (field->name() == "slice_point" && all) set(message, field, 1);
     for (int end = 0; field->name() == "paddings" && end < 8; ++end) r.AddUInt32(&message, field, 1);
+    const bool evaluates_yolo = message.GetDescriptor()->name() == "EvalDetectionParameter";
+    for (int i = 0; field->name() == "biases" && evaluates_yolo && i < 4; ++i) r.AddFloat(&message, field, 1);
     if (field->name() == "min" || field->name() == "max") set(message, field, field->name() == "max");
     if (field->name() == "shape" && field->message_type()) {
       Message* shape = field->is_repeated() ? r.AddMessage(&message, field) : r.MutableMessage(&message, field);
@@ -304,7 +315,14 @@ std::vector<std::vector<std::vector<int64_t>>> shapes_of_bottoms() {
           {deep},
           {first, regions},
           {{2, 8}, {2, 4}, {1, 2, 8}},
-          {regions, numbers, numbers, steps}};
+          {regions, numbers, numbers, steps},
+          {{2, 8, 4, 4}},
+          {{2, 8}, {2, 5}},
+          // Of detectors, too large to be run: zeros are no prior boxes, and no ground truth.
+          {{1, 18, 128, 128}, {1, 36, 128, 128}, {1, 3}},
+          {{1, 400000}, {1, 200000}, {1, 2, 400000}, {1, 1, 4, 8}},
+          {{1, 1, 200000, 7}, {1, 1, 4, 8}},
+          {{1, 50, 7, 7}, {1, 1, 200000, 8}}};
 }
 
 /// Fills in the messages that the type's name speaks of. `all`: two tops, too.
@@ -312,10 +330,36 @@ void fill_in_messages(caffe::LayerParameter& layer, bool all) {
   for (int i = 0; i < layer.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = layer.GetDescriptor()->field(i);
     const bool of_type = field->message_type() && !field->is_repeated() && belongs_to(field, layer.type());
-    if (of_type) fill_in(*layer.GetReflection()->MutableMessage(&layer, field), all);
+    if (of_type) fill_in(*layer.GetReflection()->MutableMessage(&layer, field), layer.type(), all);
   }
+  const std::string database = sources().database_of(layer.type());
+  if (!database.empty()) layer.mutable_data_param()->set_source(database);
   if (all) layer.add_top("top2");
 }
+
+/// Types whose fields and bottoms have to fit each other in ways of their own.
+struct NetOfType {
+  std::string type, fields;
+  std::vector<std::vector<int64_t>> bottoms;
+};
+
+const NetOfType kNetsOfTypes[] = {
+    {"RegionLoss", "region_loss_param { num: 1 num_class: 2 biases: 1 biases: 1 }", {{2, 7, 4, 4}, {3, 8}}},
+    {"Yolov3", "yolov3_param { num: 1 num_class: 2 biases: 1 biases: 1 mask: 0 }", {{2, 7, 4, 4}, {2, 10}}},
+    {"YoloDetectionOutput",
+     "yolo_detection_output_param { num_box: 1 num_classes: 2 biases: 1 biases: 1 }",
+     {{2, 7, 4, 4}}},
+    {"Yolov3DetectionOutput",
+     "yolov3_detection_output_param { num_box: 1 num_classes: 2 biases: 1 biases: 1 mask: 0 mask_group_num: 1 "
+     "anchors_scale: 8 }",
+     {{2, 7, 4, 4}}},
+    {"CtcLoss", "ctc_loss_param { alphabet_size: 3 time_step: 4 }", {{4, 2, 3}, {2, 2}}},
+    {"ContinuationIndicator", "continuation_indicator_param { time_step: 4 batch_size: 2 }", {}},
+    {"LabelsequenceAccuracy", "", {{2, 4, 3}, {2, 2}}},
+    {"LabelSpecificMargin", "label_specific_margin_param { margin_base: 10 }", {{2, 3}, {2}}},
+    {"CTCGreedyDecoder", "", {{4, 2, 3}, {4, 2}}},
+    {"ReverseTime", "", {{4, 2, 3}, {2}}},
+};
 
 /// What may be needed for a layer of the type to be planned, the simplest first.
 std::vector<ExtremeCase> candidates_for(const std::string& type) {
@@ -324,6 +368,13 @@ std::vector<ExtremeCase> candidates_for(const std::string& type) {
     candidates.push_back(plain_case(type, {}));
     candidates[0].layer.add_top("top2");
     candidates[0].bottoms = {{1, 2, 3}, {1, 2, 12}, {1, 2}};
+  }
+  for (const NetOfType& net : kNetsOfTypes) {
+    if (net.type != type) continue;
+    candidates.push_back(plain_case(type, net.bottoms));
+    google::protobuf::TextFormat::MergeFromString(net.fields, &candidates.back().layer);
+    candidates.push_back(candidates.back());
+    candidates.back().gradients = false;
   }
   for (const int filled : {0, 1, 2}) {
     for (const auto& bottoms : shapes_of_bottoms()) {

@@ -6,6 +6,7 @@
 #include "caffe.pb.h"
 #include "data/hdf5_access.h"
 #include "data/image.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "robusta/error.h"
 #include "support/files.h"
 
@@ -27,7 +28,9 @@ class ExtremeSources {
     image.reset({3, 8, 8});
     write_file(folder_ / "image.png", encode_image(image, ImageFormat::kPng));
     write_file(images(), (folder_ / "image.png") + " 1\n");
+    write_file(pairs(), (folder_ / "image.png") + " " + (folder_ / "image.png") + "\n");
     write_file(windows(), "# 0 " + (folder_ / "image.png") + " 3 8 8 2\n1 1 0 0 3 3\n1 0 4 4 7 7\n");
+    write_databases(image);
     if (!has_hdf5()) return;
     std::vector<float> numbers(16);
     const auto file = hdf5_access().create(folder_ / "rows.h5");
@@ -36,20 +39,47 @@ class ExtremeSources {
   }
 
   std::string images() const { return folder_ / "images.txt"; }
+  std::string pairs() const { return folder_ / "pairs.txt"; }
   std::string windows() const { return folder_ / "windows.txt"; }
   std::string rows() const { return folder_ / "rows.txt"; }
   /// Where layers may write.
   std::string output() const { return folder_ / "output"; }
 
-  /// Of the parameters of a layer; "" for others.
-  std::string source_of(const std::string& message) const {
-    return message == "ImageDataParameter"    ? images()
-           : message == "WindowDataParameter" ? windows()
-           : message == "HDF5DataParameter"   ? rows()
-                                              : "";
+  /// Of the parameters of a layer of the type; "" for others.
+  std::string source_of(const std::string& message, const std::string& type) const {
+    if (type == "ImageLabelmapData") return pairs();
+    return message == "ImageDataParameter"        ? images()
+           : message == "DenseImageDataParameter" ? pairs()
+           : message == "WindowDataParameter"     ? windows()
+           : message == "HDF5DataParameter"       ? rows()
+                                                  : "";
+  }
+
+  /// What data_param.source is for a layer of the type; "" for others.
+  std::string database_of(const std::string& type) const {
+    return type == "AnnotatedData" || type == "BoxData" ? folder_ / type : "";
   }
 
  private:
+  /// A record each, with a box.
+  void write_databases(const Image& image) {
+    caffe::AnnotatedDatum annotated;
+    caffe::Datum& datum = *annotated.mutable_datum();
+    datum.set_encoded(true);
+    datum.set_data(encode_image(image, ImageFormat::kPng));
+    annotated.set_type(caffe::AnnotatedDatum::BBOX);
+    caffe::NormalizedBBox& box = *annotated.add_annotation_group()->add_annotation()->mutable_bbox();
+    box.set_xmax(0.5f);
+    box.set_ymax(0.5f);
+    LmdbWriter with_boxes(folder_ / "AnnotatedData");
+    with_boxes.put("0", annotated.SerializeAsString());
+    with_boxes.finish();
+    for (const float number : {1.0f, 0.0f, 0.5f, 0.5f, 0.25f, 0.25f}) datum.add_float_data(number);
+    LmdbWriter with_numbers(folder_ / "BoxData");
+    with_numbers.put("0", datum.SerializeAsString());
+    with_numbers.finish();
+  }
+
   TempDir folder_;
 };
 

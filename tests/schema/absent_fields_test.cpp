@@ -39,10 +39,10 @@ TEST(AbsentFields, StopALayerUnlessTheySayTheDefault) {
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
   EXPECT_EQ(error.field(), "convolution_param.filter_group");
   EXPECT_EQ(error.cause(), "field \"filter_group\" (C3D) is not in this build");
-  EXPECT_EQ(refusal_of("strict_dim: false").field(), "strict_dim");
-  EXPECT_EQ(refusal_of("loss_param { class_weighting: 1 }").field(), "loss_param.class_weighting");
+  EXPECT_EQ(refusal_of("pooling_param { pad_type: 1 }").field(), "pooling_param.pad_type");
+  EXPECT_EQ(refusal_of("detection_output_param { biases: 1 }").field(), "detection_output_param.biases");
   const NetDef same = parse_net(
-      "layer { name: 'a' strict_dim: true convolution_param { filter_group: 1 pad_type: 0 pad: 3 } pooling_param { "
+      "layer { name: 'a' convolution_param { filter_group: 1 pad_type: 0 pad: 3 } pooling_param { "
       "pool: AVE } }",
       "n.prototxt");
   EXPECT_NO_THROW(refuse_absent_fields(same.param.layer(0)));
@@ -50,10 +50,10 @@ TEST(AbsentFields, StopALayerUnlessTheySayTheDefault) {
 
 TEST(AbsentFields, AreAskedForWhenALayerIsMade) {
   const NetDef net =
-      parse_net("layer { name: 'a' type: 'Dropout' dropout_param { scale_train: false } }", "n.prototxt");
+      parse_net("layer { name: 'a' type: 'Convolution' convolution_param { filter_group: 2 } }", "n.prototxt");
   const Error error = error_of([&] { make_layer(net.param.layer(0)); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_EQ(error.field(), "dropout_param.scale_train");
+  EXPECT_EQ(error.field(), "convolution_param.filter_group");
 }
 
 TEST(AbsentFields, OldLayersOfForksHaveNewNames) {
@@ -64,8 +64,8 @@ TEST(AbsentFields, OldLayersOfForksHaveNewNames) {
       "layers { name: 'd' type: CROP }",
       "n.prototxt");
   ASSERT_EQ(net.param.layer_size(), 4);
-  EXPECT_EQ(net.param.layer(0).type(), "Convolution3D");
-  EXPECT_EQ(net.param.layer(0).convolution_param().kernel_depth(), 3u);
+  EXPECT_EQ(net.param.layer(0).type(), "Convolution");
+  EXPECT_EQ(net.param.layer(0).convolution_param().kernel_size_size(), 3);
   EXPECT_EQ(net.param.layer(1).type(), "BN");
   EXPECT_EQ(net.param.layer(1).bn_param().scale_filler().value(), 2);
   EXPECT_EQ(net.param.layer(2).interp_param().zoom_factor(), 8);

@@ -175,12 +175,12 @@ TEST(IgnoredFields, AreWarnedOfOncePerFile) {
 }
 
 TEST(IgnoredFields, OfSolversCountUnlessTheySayTheDefault) {
-  const SolverDef plain = parse_solver("eval_type: 'classification'\n", "s.prototxt");
+  const SolverDef plain = parse_solver("solver_data_type: FLOAT\n", "s.prototxt");
   EXPECT_TRUE(warnings_of([&](IgnoredFieldWarnings& warnings) { warnings.look_at(plain); }).empty());
-  const SolverDef detection = parse_solver("base_lr: 1\neval_type: 'detection'\n", "s.prototxt");
-  const auto lines = warnings_of([&](IgnoredFieldWarnings& warnings) { warnings.look_at(detection); });
+  const SolverDef other = parse_solver("base_lr: 1\nsolver_data_type: FLOAT16\n", "s.prototxt");
+  const auto lines = warnings_of([&](IgnoredFieldWarnings& warnings) { warnings.look_at(other); });
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(contains(lines[0], "s.prototxt:2: eval_type (Intel, NVIDIA) changes nothing here")) << lines[0];
+  EXPECT_TRUE(contains(lines[0], "s.prototxt:2: solver_data_type (NVIDIA) changes nothing here")) << lines[0];
 }
 
 }  // namespace

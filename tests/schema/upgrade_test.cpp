@@ -30,6 +30,11 @@ TEST(UpgradeV0, MovesFlatSettingsByLayerType) {
                " mirror: true meanfile: 'm' } top: 't' }"),
       "layer { name: \"d\" type: \"Data\" top: \"t\" transform_param { scale: 2 mirror: true crop_size: 6 "
       "mean_file: \"m\" } data_param { source: \"s\" batch_size: 4 rand_skip: 5 } }");
+  EXPECT_EQ(
+      upgraded("layers { layer { name: 'i' type: 'images' source: 's' new_height: 32 new_width: 36 shuffle_images: "
+               "true } }"),
+      "layer { name: \"i\" type: \"ImageData\" image_data_param { source: \"s\" shuffle: true new_height: 32 "
+      "new_width: 36 } }");
   EXPECT_EQ(upgraded("layers { layer { name: 'w' type: 'window_data' det_fg_threshold: 0.25 det_context_pad: 2 "
                      "det_crop_mode: 'square' } }"),
             "layer { name: \"w\" type: \"WindowData\" window_data_param { fg_threshold: 0.25 context_pad: 2 crop_mode: "
@@ -185,6 +190,56 @@ TEST(UpgradeSynonyms, NameTheReluThatIsClipped) {
   EXPECT_EQ(upgraded("layer { type: 'ReLU' relu_param { relu6: false } }"),
             "layer { type: \"ReLU\" relu_param { relu6: false } }");
   EXPECT_TRUE(contains(what_of("layer { type: 'ReLU' relu_param { relu6: true\nnegative_slope: 0.1 } }"), "n:1: "));
+}
+
+TEST(Upgrade3d, WritesConvolutionsOverThreeAxes) {
+  const std::string three =
+      "layer { name: \"c\" type: \"Convolution\" convolution_param { num_output: 4 pad: 1 pad: 0 pad: 0 kernel_size: 3 "
+      "kernel_size: 5 kernel_size: 5 stride: 1 stride: 2 stride: 2 weight_filler { type: \"gaussian\" } } }";
+  const std::string fields =
+      "num_output: 4 kernel_size: 5 kernel_depth: 3 stride: 2 temporal_pad: 1 weight_filler { type: 'gaussian' } ";
+  EXPECT_EQ(upgraded("layers { name: 'c' type: CONVOLUTION3D convolution_param { " + fields + "} }"), three);
+  EXPECT_EQ(upgraded("layer { name: 'c' type: 'Convolution3D' convolution3d_param { " + fields + "filter_group: 2 } }"),
+            three);
+  EXPECT_EQ(upgraded("layer { type: 'Deconvolution3D' convolution_param { num_output: 1 kernel_size: 2 kernel_depth: 4 "
+                     "temporal_stride: 3 } }"),
+            "layer { type: \"Deconvolution\" convolution_param { num_output: 1 pad: 0 pad: 0 pad: 0 kernel_size: 4 "
+            "kernel_size: 2 kernel_size: 2 stride: 3 stride: 1 stride: 1 } }");
+}
+
+TEST(Upgrade3d, WritesPoolingsOverThreeAxes) {
+  const auto three = [](const std::string& fields) {
+    return "layer { type: \"Pooling\" pooling_param { " + fields + " } }";
+  };
+  EXPECT_EQ(upgraded("layers { type: POOLING3D pooling_param { pool: AVE kernel_size: 3 kernel_depth: 2 stride: 2 "
+                     "temporal_stride: 1 pad: 1 } }"),
+            three("pool: AVE pad_3d: 0 pad_3d: 1 pad_3d: 1 kernel_size_3d: 2 kernel_size_3d: 3 kernel_size_3d: 3 "
+                  "stride_3d: 1 stride_3d: 2 stride_3d: 2"));
+  EXPECT_EQ(upgraded("layer { type: 'Pooling3D' pooling3d_param { kernel_size: 2 kernel_depth: 1 } }"),
+            three("pad_3d: 0 pad_3d: 0 pad_3d: 0 kernel_size_3d: 1 kernel_size_3d: 2 kernel_size_3d: 2 stride_3d: 1 "
+                  "stride_3d: 1 stride_3d: 1"));
+  // Synopsys' rounds down, and has no depth of its own where the size is given.
+  EXPECT_EQ(upgraded("layer { type: 'Pooling3D' pooling3d_param { pool: AVE_EXC_PAD kernel_size: 2 stride_d: 1 "
+                     "stride_h: 2 stride_w: 3 pad_h0: 1 pad_h1: 1 } }"),
+            three("pool: AVE_EXC_PAD round_mode: FLOOR pad_3d: 0 pad_3d: 1 pad_3d: 0 kernel_size_3d: 2 "
+                  "kernel_size_3d: 2 kernel_size_3d: 2 stride_3d: 1 stride_3d: 2 stride_3d: 3"));
+  EXPECT_EQ(upgraded("layer { type: 'Pooling3D' pooling3d_param { global_pooling: true ceil_mode: true } }"),
+            three("global_pooling: true pad_3d: 0 pad_3d: 0 pad_3d: 0 stride_3d: 1 stride_3d: 1 stride_3d: 1"));
+}
+
+TEST(Upgrade3d, RefusesWhatTheLayersOfThreeAxesWouldNotDo) {
+  const auto error = [](const std::string& layer) { return what_of("layer { name: 'a' " + layer + " }"); };
+  EXPECT_TRUE(contains(error("type: 'Convolution3D' convolution_param { num_output: 1\nkernel_size: 3 }"),
+                       "no kernel_depth is given"));
+  const std::string twice =
+      error("type: 'Convolution3D' convolution_param { kernel_depth: 1\nkernel_size: 3 kernel_size: 3 }");
+  EXPECT_TRUE(contains(twice, "n:2: ")) << twice;
+  EXPECT_TRUE(contains(twice, "kernel_size is given 2 times")) << twice;
+  EXPECT_TRUE(contains(error("type: 'Convolution3D' convolution_param { kernel_depth: 1 kernel_size: 3 group: 2 }"),
+                       "Convolution3D has no group"));
+  EXPECT_TRUE(contains(error("type: 'Pooling3D' pooling_param { kernel_size: 3 }"), "no kernel_depth is given"));
+  EXPECT_TRUE(contains(error("type: 'Pooling3D' pooling3d_param { kernel_size: 3 pad_d0: 1 }"),
+                       "differs at the ends of an axis"));
 }
 
 TEST(Upgrade, LeavesTheNewestFormAlone) {

@@ -50,7 +50,15 @@ INSTANTIATE_TEST_SUITE_P(Gpu, Rules,
                                          "type: 'Adam' momentum: 0.9 momentum2: 0.99 delta: 1e-3",
                                          "type: 'AdamW' momentum: 0.9 momentum2: 0.99 delta: 1e-3 weight_decay: 0.01",
                                          "momentum: 0.9 clip_gradients: 0.1", "momentum: 0.9 iter_size: 3",
-                                         "momentum: 0.9 weight_decay: 0.01 local_lr_auto: true local_gw_ratio: 0.1"));
+                                         "momentum: 0.9 weight_decay: 0.01 local_lr_auto: true local_gw_ratio: 0.1",
+                                         "type: 'LAMB' momentum: 0.9 momentum2: 0.99 delta: 1e-3 weight_decay: 0.01",
+                                         "type: 'SAG' momentum: 0.9 weight_decay: 0.01",
+                                         "momentum: 0.9 weight_decay: 0.1 regularization_type: 'WD'",
+                                         "type: 'Adam' momentum: 0.9 delta: 1e-3 weight_decay: 0.1 "
+                                         "regularization_type: 'WD'",
+                                         "type: 'SAG' momentum: 0.9 larc: true larc_eta: 0.1",
+                                         "momentum: 0.9 weight_decay: 0.01 larc: true larc_eta: 0.1",
+                                         "momentum: 0.9 larc: true larc_policy: 'clip' clip_gradients: 0.1"));
 
 // Updates are enqueued in the train net's stream.
 TEST(Gpu, ATestNetWaitsForTheUpdatesOfItsParameters) {
@@ -98,6 +106,21 @@ TEST(Gpu, ASteadyIterationWaitsForItsLossAlone) {
   EXPECT_EQ(solver->train_net().diagnostics().graphs().recordings, 2);
 }
 
+/// The norms that rates follow (LARC, LARS) are read at once, and those that steps are scaled to (LAMB) not at all.
+TEST(Gpu, LayerWiseRatesWaitOnceAnIteration) {
+  for (const auto& [settings, waits] :
+       {std::pair{"larc: true", 1u}, {"local_lr_auto: true", 1u}, {"type: 'LAMB' delta: 1e-3", 0u}}) {
+    SimDevice device(kMemory, 0, "emulated");
+    SolverOptions options;
+    options.device = &device;
+    const auto solver = toy(std::string("momentum: 0.9 max_iter: 100 ") + settings, options);
+    solver->step(4);
+    const uint64_t before = device.synchronizations();
+    solver->step(5);
+    EXPECT_EQ(device.synchronizations() - before, 5u * waits) << settings;
+  }
+}
+
 TEST(Gpu, AnInfiniteLossStopsBeforeTheUpdate) {
   SimDevice device(kMemory, 0, "emulated");
   SolverOptions options;
@@ -123,7 +146,8 @@ struct Trained {
 };
 
 /// `kernels`: of the device that each rank has; "": the host.
-Trained trained_by_ranks(int ranks, const std::string& kernels, bool graphs = true, const std::string& mode = "b") {
+Trained trained_by_ranks(int ranks, const std::string& kernels, bool graphs = true, const std::string& mode = "b",
+                         const std::string& settings = "momentum: 0.9 weight_decay: 0.01") {
   Trained result;
   run_thread_ranks(ranks, [&](Communicator& world) {
     SimDevice device(kMemory, kDelay, kernels);
@@ -134,7 +158,7 @@ Trained trained_by_ranks(int ranks, const std::string& kernels, bool graphs = tr
     if (!kernels.empty()) options.device = &device;
     options.ranks = &group;
     options.batch = 8 / ranks;
-    const auto solver = toy("momentum: 0.9 weight_decay: 0.01", options);
+    const auto solver = toy(settings, options);
     solver->step(6);
     solver->finish_updates();
     if (world.rank() > 0) return;
@@ -150,6 +174,16 @@ TEST(Gpu, RanksStageTheirGradientsThroughTheHost) {
     const std::vector<float> on_host = trained_by_ranks(ranks, "").values;
     EXPECT_EQ(trained_by_ranks(ranks, "cpu").values, on_host) << ranks << " ranks";
     expect_close(trained_by_ranks(ranks, "emulated").values, on_host, 1e-5);
+  }
+}
+
+/// Norms of gradients that other ranks' sums have just replaced.
+TEST(Gpu, RanksWithLayerWiseRatesAreCloseToThoseOnTheHost) {
+  for (const std::string settings :
+       {"momentum: 0.9 larc: true larc_eta: 0.1", "type: 'LAMB' momentum: 0.9 delta: 1e-3"}) {
+    const std::vector<float> on_host = trained_by_ranks(2, "", true, "b", settings).values;
+    EXPECT_EQ(trained_by_ranks(2, "cpu", true, "b", settings).values, on_host) << settings;
+    expect_close(trained_by_ranks(2, "emulated", true, "b", settings).values, on_host, 1e-5);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "device/sim/sim_device.h"
 #include "solver/files/weights.h"
 #include "solver/toy_solver.h"
+#include "support/close.h"
 #include "support/errors.h"
 #include "support/files.h"
 #include "support/nets.h"
@@ -77,6 +78,44 @@ std::unique_ptr<Solver> half_toy(const std::string& settings, Device& device, do
   return std::make_unique<Solver>(std::move(def), std::move(options));
 }
 
+/// Parameters and histories of every rule, which are f32, after some iterations of the toy.
+std::vector<float> toy_trained(const std::string& settings, DType precision) {
+  SimDevice device(kMemory, 0, "emulated");
+  SolverOptions options;
+  options.device = &device;
+  options.precision = precision;
+  SolverDef def = toy_def(settings);
+  def.param.mutable_net_param()->set_global_grad_scale(64);  // which the toy does not overflow
+  const auto solver = std::make_unique<Solver>(std::move(def), options);
+  solver->step(6);
+  solver->finish_updates();
+  EXPECT_EQ(solver->state().loss_scale.active(), precision == DType::kF16);
+  EXPECT_EQ(solver->state().loss_scale.skipped, 0);
+  return everything(*solver);
+}
+
+class RulesIn16Bits : public testing::TestWithParam<const char*> {};
+
+TEST_P(RulesIn16Bits, AreCloseToF32) {
+  const std::vector<float> exact = toy_trained(GetParam(), DType::kF32);
+  for (const auto& [type, bound] : {std::pair{DType::kBF16, 0.02}, {DType::kF16, 0.003}}) {
+    const std::vector<float> rounded = toy_trained(GetParam(), type);
+    EXPECT_NE(rounded, exact) << name_of(type);
+    expect_close(rounded, exact, bound);
+  }
+}
+
+// Large deltas, since the sign of a small gradient is not what 16 bits keep.
+INSTANTIATE_TEST_SUITE_P(
+    Rules, RulesIn16Bits,
+    testing::Values("momentum: 0.9 weight_decay: 0.01", "type: 'Nesterov' momentum: 0.9", "type: 'AdaGrad' delta: 0.1",
+                    "type: 'RMSProp' rms_decay: 0.95 delta: 0.1", "type: 'AdaDelta' momentum: 0.9 delta: 0.1",
+                    "type: 'Adam' momentum: 0.9 delta: 0.1",
+                    "type: 'AdamW' momentum: 0.9 delta: 0.1 weight_decay: 0.01",
+                    "type: 'LAMB' momentum: 0.9 delta: 0.1 weight_decay: 0.01", "type: 'SAG' momentum: 0.9",
+                    "momentum: 0.9 weight_decay: 0.01 regularization_type: 'WD'",
+                    "momentum: 0.9 larc: true larc_eta: 0.1", "momentum: 0.9 local_lr_auto: true local_gw_ratio: 0.1"));
+
 TEST(LossScale, HalvesAndDoubles) {
   LossScale scale{LossScale::kStart, 0, 0};
   scale.note(false);
@@ -126,7 +165,8 @@ TEST(LossScale, OverflowSkipsStepsUntilItFits) {
 /// The scale takes no part in the results, but for what f16 rounds.
 TEST(LossScale, IsUndoneByTheUpdate) {
   for (const char* settings : {"momentum: 0.9 weight_decay: 0.01", "momentum: 0.9 clip_gradients: 0.1",
-                               "momentum: 0.9 iter_size: 2", "momentum: 0.9 local_lr_auto: true local_gw_ratio: 0.1"}) {
+                               "momentum: 0.9 iter_size: 2", "momentum: 0.9 local_lr_auto: true local_gw_ratio: 0.1",
+                               "momentum: 0.9 larc: true larc_eta: 0.1", "type: 'LAMB' momentum: 0.9 delta: 1e-3"}) {
     SimDevice device(kMemory, 0, "emulated");
     const auto small = half_toy(settings, device, 8), large = half_toy(settings, device, 4096);
     small->step(5);

@@ -180,6 +180,28 @@ TEST_P(ManyRanks, ClippingSeesTheAverage) {
               1e-6);
 }
 
+TEST_P(ManyRanks, DisabledUpdatesLeaveEverything) {
+  const std::string net = kConv + kDropped + loss_layer(), settings = kFixed + "disabled_update: true ";
+  EXPECT_EQ(train(settings, net, GetParam()).numbers, train(settings, net, GetParam(), 1).numbers);
+}
+
+TEST_P(ManyRanks, DecoupledDecayEqualsOneRank) {
+  const std::string net = kConv + kDropped + loss_layer(), settings = kFixed + "regularization_type: 'WD' ";
+  expect_same(train(settings, net, GetParam()), train(settings, net, 1), 1e-6);
+}
+
+TEST_P(ManyRanks, LambSeesTheAverage) {
+  const std::string net = kConv + kDropped + loss_layer(), settings = kSlow + "type: 'LAMB' delta: 1e-3 ";
+  expect_same(train(settings, net, GetParam()), train(settings, net, 1), 1e-6);
+}
+
+TEST_P(ManyRanks, LarcSeesTheAverage) {
+  const std::string net = kConv + kDropped + loss_layer(), larc = kFixed + "larc: true larc_eta: 0.1 ";
+  for (const std::string policy : {"larc_policy: 'clip'", "iter_size: 2 clip_gradients: 0.3"}) {
+    expect_same(train(larc + policy, net, GetParam()), train(larc + policy, net, 1), 1e-6);
+  }
+}
+
 TEST_P(ManyRanks, ReduceOnceForSeveralSubIterations) {
   const std::string net = kConv + kDropped + loss_layer();
   expect_same(train(kFixed + "iter_size: 3", net, GetParam()), train(kFixed + "iter_size: 3", net, 1), 1e-6);

@@ -58,6 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("type: 'SGD' momentum: 0.9 weight_decay: 0.001", "type: 'Nesterov' momentum: 0.9 iter_size: 2",
                     "type: 'AdaGrad'", "type: 'RMSProp' rms_decay: 0.9", "type: 'AdaDelta' momentum: 0.95 delta: 1e-6",
                     "type: 'Adam' momentum: 0.9 clip_gradients: 0.5", "type: 'AdamW' momentum: 0.9 weight_decay: 0.01",
+                    "type: 'SGD' momentum: 0.9 weight_decay: 0.001 larc: true larc_eta: 0.1",
+                    "type: 'LAMB' momentum: 0.9 weight_decay: 0.01",
+                    "type: 'RMSProp' weight_decay: 0.01 regularization_type: 'WD'",
+                    "type: 'SAG' momentum: 0.9 weight_decay: 0.001 larc: true larc_policy: 'clip'",
                     "type: 'SGD' average_loss: 7 test_iter: 3 test_interval: 20",
                     // A test is due before the first iteration after the resume.
                     "type: 'SGD' momentum: 0.9 test_iter: 3 test_interval: 25",

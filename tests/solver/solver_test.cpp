@@ -232,8 +232,10 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSolver{"test_iter: -1 test_interval: 5", ErrorKind::kConfig, "test_iter is -1"},
                     BadSolver{"test_iter: 1 test_interval: 5 test_state {} test_state {}", ErrorKind::kConfig,
                               "2 test_state for 1"},
-                    BadSolver{"larc: true", ErrorKind::kUnsupported, "larc"},
-                    BadSolver{"ema_decay: 0.9", ErrorKind::kUnsupported, "ema_decay"}));
+                    BadSolver{"larc: true type: 'Adam'", ErrorKind::kConfig, "larc with solver type Adam"},
+                    BadSolver{"test_and_snapshot_last_epochs: -1", ErrorKind::kConfig,
+                              "test_and_snapshot_last_epochs is -1"},
+                    BadSolver{"ema_decay: 2", ErrorKind::kConfig, "ema_decay 2 is not between 0 and 1"}));
 
 /// What one iteration without momentum takes away from every parameter, by the gradients it leaves behind.
 TEST(Solver, LocalRatesFollowTheNorms) {
@@ -259,6 +261,18 @@ TEST(Solver, LocalRatesFollowTheNorms) {
       const double step = rate * local * (gradient[i] / 2 + decay * param.decay_mult * before[p][i]);
       EXPECT_NEAR(after[i], before[p][i] - step, 1e-6) << param.layer << ' ' << param.index;
     }
+  }
+}
+
+/// Intel's disabled_update: iterations, losses and tests as ever, and no step.
+TEST(Solver, DisabledUpdatesLeaveEverything) {
+  for (const std::string settings : {"", "clip_gradients: 0.1 ", "iter_size: 2 "}) {
+    auto solver = toy("disabled_update: true max_iter: 10 momentum: 0.9 weight_decay: 0.1 " + settings);
+    const std::vector<float> before = everything(*solver);
+    const std::vector<double> losses = losses_of(*solver, 5);
+    EXPECT_EQ(everything(*solver), before);
+    EXPECT_NE(losses[0], losses[1]) << "every iteration has its batch";
+    EXPECT_EQ(solver->state().iter, 5);
   }
 }
 

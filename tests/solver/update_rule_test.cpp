@@ -112,11 +112,43 @@ TEST(UpdateRule, DecayComesAfterTheScale) {
 TEST(UpdateRule, L1DecaysBySign) {
   Bench<double> b("type: 'SGD'", 3);
   b.w = {2, -3, 0};
-  b.task.rate = 1, b.task.decay = 0.25, b.task.l1 = true;
+  b.task.rate = 1, b.task.decay = 0.25, b.task.regularization = Regularization::kL1;
   b.apply();
   EXPECT_NEAR(b.h0[0], 0.25, kTight);
   EXPECT_NEAR(b.h0[1], -0.25, kTight);
   EXPECT_EQ(b.h0[2], 0);
+}
+
+/// NVIDIA's WD: every rule steps as it would without decay, and the weight that was shrinks by rate * decay beside.
+TEST(UpdateRule, DecoupledDecayIsNoGradient) {
+  for (const std::string& type : update_rule_types()) {
+    if (type == "AdamW" || type == "LAMB") continue;  // decouple their decay themselves
+    Bench<double> plain("type: '" + type + "'"), decayed("type: '" + type + "'");
+    for (Bench<double>* b : {&plain, &decayed}) {
+      b->w[0] = 2, b->g[0] = 0.5, b->h0[0] = 0.25, b->h1[0] = 0.125;
+      b->task.rate = 0.5;
+    }
+    decayed.task.regularization = Regularization::kDecoupled;
+    decayed.task.decay = 0.125;
+    plain.apply();
+    decayed.apply();
+    EXPECT_NEAR(decayed.w[0], plain.w[0] - 0.5 * 0.125 * 2, kTight) << type;
+    EXPECT_EQ(decayed.h0[0], plain.h0[0]) << type;
+    EXPECT_EQ(decayed.h1[0], plain.h1[0]) << type;
+  }
+}
+
+/// w - h - rate decay w, by hand: the velocity knows nothing of decay.
+TEST(UpdateRule, SgdWithDecoupledDecay) {
+  Bench<double> b("type: 'SGD'");
+  b.w[0] = 2, b.g[0] = 4;
+  b.task.rate = 0.25, b.task.momentum = 0.5, b.task.decay = 0.5, b.task.regularization = Regularization::kDecoupled;
+  b.apply();
+  EXPECT_DOUBLE_EQ(b.h0[0], 1);
+  EXPECT_DOUBLE_EQ(b.w[0], 2 - 1 - 0.25);
+  b.apply();
+  EXPECT_DOUBLE_EQ(b.h0[0], 1.5);
+  EXPECT_DOUBLE_EQ(b.w[0], 0.75 - 1.5 - 0.25 * 0.5 * 0.75);
 }
 
 /// Sizes around the vector width and the grain of the threads: every element must get the same treatment.
@@ -127,7 +159,7 @@ TEST(UpdateRule, EveryElementOfLargeArraysInF32) {
       Bench<float> one("type: '" + type + "'");
       for (UpdateTask* task : {&many.task, &one.task}) {
         task->rate = 0.1, task->decay = 0.01, task->gradient_scale = 0.5;
-        task->momentum = one.rule->histories() == 2 || type == "SGD" ? 0.9 : 0;
+        task->momentum = one.rule->histories() == 2 || type == "SGD" || type == "SAG" ? 0.9 : 0;
       }
       for (size_t i = 0; i < count; ++i) {
         many.w[i] = 0.5f + static_cast<float>(i % 5);
@@ -170,8 +202,6 @@ TEST(UpdateRule, RefusesWhatItCannotDo) {
   expect_error("type: 'AdaGrad' momentum: 0.9", ErrorKind::kConfig, "s.prototxt:1: momentum 0.9");
   expect_error("type: 'RMSProp' momentum: 0.9", ErrorKind::kConfig, "momentum");
   expect_error("type: 'RMSProp' rms_decay: 1", ErrorKind::kConfig, "rms_decay");
-  expect_error("type: 'SAG'", ErrorKind::kUnsupported,
-               "solver type \"SAG\" (NVIDIA) is not in this build; known: AdaDelta");
 }
 
 /// Weights and histories after one iteration of 70 parameters of many sizes, which lie `apart` elements behind where

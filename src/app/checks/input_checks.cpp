@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "solver/files/prefix_lock.h"
 #include "solver/files/weights.h"
+#include "solver/loop/last_epochs.h"
 
 namespace robusta {
 namespace {
@@ -32,14 +33,6 @@ void read_ends(Ranks& ranks, const Net& net, uint64_t seed, int64_t batches) {
       }
     }
   }
-}
-
-int64_t records_of(const Net& net) {
-  int64_t records = 0;
-  for (const Node& node : net.graph().nodes) {
-    if (node.source && records == 0) records = node.source->records();
-  }
-  return records;
 }
 
 std::string size_text(double bytes) { return str(static_cast<int64_t>(bytes / (1 << 20)), " MiB"); }
@@ -74,8 +67,7 @@ std::string check_disk(Ranks& ranks, Solver& solver) {
       throw Error(ErrorKind::kOutput, str("cannot look at the disk of ", folder, ": ", std::strerror(errno)));
     }
     const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-    const auto needed = static_cast<double>(proto_bytes(solver.train_net(), def.param.snapshot_diff()) +
-                                            solver.updater().history_bytes());
+    const auto needed = static_cast<double>(snapshot_bytes(def, solver.train_net(), solver.updater()));
     if (free < needed) {
       throw Error(ErrorKind::kOutput,
                   str("a snapshot takes ", size_text(needed), ", the disk of ", folder, " has ", size_text(free)),

@@ -70,6 +70,18 @@ std::string describe(const Solver& solver, const Ranks& ranks, const std::string
              solver.state().global_batch, ranks.alone() ? "" : "; data and buckets are the same on all ranks");
 }
 
+/// Of a file of several phases, each by itself: from no weights, as nobody has trained them yet.
+void check_phases(Ranks& ranks, const TrainingSetup& setup, CheckReport& report) {
+  if (setup.phases() == 1) return;
+  const WeightsFile none;
+  for (size_t phase = 0; phase < setup.phases(); ++phase) {
+    report.run(str("  phase ", phase), [&] {
+      const std::unique_ptr<Solver> solver = setup.build_solver(phase, &none);
+      return str("batch ", solver->train_net().batch(), ", max_iter ", solver->def().param.max_iter());
+    });
+  }
+}
+
 /// Builds what training would build. Returns null when that fails.
 std::unique_ptr<Solver> check_set_up(Ranks& ranks, TrainingSetup& setup, CheckReport& report) {
   const bool same = report.run("program", [&] {
@@ -82,9 +94,9 @@ std::unique_ptr<Solver> check_set_up(Ranks& ranks, TrainingSetup& setup, CheckRe
   });
   std::unique_ptr<Solver> solver;
   if (!opened) return solver;
+  check_phases(ranks, setup, report);
   report.run("nets", [&] {
-    setup.choose_snapshot();
-    solver = setup.build_solver();
+    solver = setup.build_solver(setup.choose_snapshot());
     return describe(*solver, ranks, solver->train_net().name(), solver->test_nets().size());
   });
   return solver;

@@ -8,6 +8,7 @@ namespace robusta {
 int train_command(const Options& options);
 int check_command(const Options& options);
 int test_command(const Options& options);
+int test_detection_command(const Options& options);
 int time_command(const Options& options);
 int plan_command(const Options& options);
 int device_query_command(const Options& options);

@@ -17,7 +17,7 @@
 #include "net/planner/out_of_memory.h"
 #include "net/report.h"
 #include "robusta/error.h"
-#include "solver/update/update_rule.h"
+#include "solver/update/updater.h"
 
 namespace robusta {
 namespace {
@@ -57,17 +57,19 @@ void print_largest_batch(const Flag<std::string>& memory_flag, const ChosenNet& 
                          int histories) {
   if (!options.budget) {
     const size_t given = size_flag(memory_flag), memory = given > 0 ? given : available_host_memory();
+    const int64_t largest = largest_batch_in(memory, chosen, options, histories);  // throws where the batch is fixed
     std::cout << "Largest batch that fits in " << (memory >> 20) << " MiB"
-              << (given > 0 ? "" : " (available now; -memory SIZE asks about another machine)") << ": "
-              << largest_batch_in(memory, chosen, options, histories) << std::endl;
+              << (given > 0 ? "" : " (available now; -memory SIZE asks about another machine)") << ": " << largest
+              << std::endl;
     return;
   }
   const std::string where = str("fits in ", options.budget->limit >> 20, " MiB (", options.budget->source, "): ");
   NetOptions resident = options, moving = options;
   resident.lms = {};
   moving.lms.mode = LmsOptions::Mode::kAuto;
-  std::cout << "Largest batch that " << where << largest_fitting_batch(chosen.net, resident)
-            << "; with -lms auto: " << largest_fitting_batch(chosen.net, moving) << std::endl;
+  const int64_t all_resident = largest_fitting_batch(chosen.net, resident);
+  const int64_t some_moving = largest_fitting_batch(chosen.net, moving);
+  std::cout << "Largest batch that " << where << all_resident << "; with -lms auto: " << some_moving << std::endl;
 }
 
 /// The net itself has been planned: what refuses another batch is a layer that says sizes, such as a Reshape.
@@ -86,7 +88,7 @@ int plan_command(const Options& options) {
   net_options.plan_only = true;
   net_options.data.synthesize_missing = true;
   net_options.backward = chosen.phase == caffe::TRAIN && !options.forward_only();
-  const int histories = make_update_rule(chosen.solver)->histories();
+  const int histories = arrays_per_parameter(chosen.solver);
   if (net_options.budget) net_options.budget->histories = net_options.backward ? histories : 0;
   const Net net(chosen.net, net_options);
   print_plan(std::cout, net, histories);

@@ -25,12 +25,12 @@ constexpr Action kActions[] = {
     {"train", "train or fine-tune a model", train_command, true},
     {"check", "look at everything that training needs, without training", check_command},
     {"test", "score a model", test_command, true},
+    {"test_detection", "test -detection", test_detection_command, true},
     {"time", "measure the time of each layer", time_command, true},
     {"plan", "show kernels, layouts, memory and the largest batch, without running", plan_command},
     {"device_query", "show the processors", device_query_command},
     {"collect", "(Intel)", nullptr},
     {"compare", "(Intel)", nullptr},
-    {"test_detection", "(NVIDIA)", nullptr},
 };
 
 void print_usage(std::ostream& out, const Options& options) {

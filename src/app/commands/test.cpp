@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "app/commands/commands.h"
 #include "app/setup/devices.h"
@@ -15,6 +16,7 @@
 #include "solver/ranks/share.h"
 #include "solver/ranks/start_checks.h"
 #include "solver/reports/debug_info.h"
+#include "solver/reports/detection_score.h"
 #include "solver/reports/training_log.h"
 
 namespace robusta {
@@ -24,6 +26,7 @@ void check_flags(const Options& options) {
   require_flag("test", "model", options.model());
   require_flag("test", "weights", options.weights());
   if (options.iterations() <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
+  require_ap_version(options.ap_version(), "-ap_version", ErrorKind::kUsage);
 }
 
 /// The same on all ranks.
@@ -96,24 +99,28 @@ void add(std::vector<double>& sums, const double* values, const std::vector<Outp
   }
 }
 
+/// Batch `mine` on this rank, one of the round that begins at `round`. Returns the loss.
+double run_batch(Ranks& ranks, Net& net, int mine, int round) {
+  ranks.doing("waiting for data", round == 0 ? Activity::kPausing : Activity::kComputing);
+  const auto batch = static_cast<uint64_t>(net.batch());
+  const uint64_t first = static_cast<uint64_t>(mine) * batch;
+  return net.forward({.seed = net.options().seed,
+                      .first_sample = first,
+                      .next_sample = first + static_cast<uint64_t>(ranks.count()) * batch,
+                      .batch = net.batch()});
+}
+
 /// The batches go to the ranks in turn. After each round rank 0 logs them in order, and sums in that order: the same
 /// bits on any number of ranks. Returns the sums.
 std::vector<double> score(Ranks& ranks, Net& net, int iterations) {
   const std::vector<OutputBlob> outputs = read_outputs(net);  // names and sizes
   const size_t values = flatten(0, outputs).size();
   std::vector<double> sums(values);
-  const auto batch = static_cast<uint64_t>(net.batch());
   for (int round = 0; round < iterations; round += ranks.count()) {
     const int mine = round + ranks.rank(), end = std::min(round + ranks.count(), iterations);
     std::vector<double> own(values);
     if (mine < end) {
-      ranks.doing("waiting for data", round == 0 ? Activity::kPausing : Activity::kComputing);
-      const uint64_t first = static_cast<uint64_t>(mine) * batch;
-      const Pass pass{.seed = net.options().seed,
-                      .first_sample = first,
-                      .next_sample = first + static_cast<uint64_t>(ranks.count()) * batch,
-                      .batch = net.batch()};
-      const double loss = net.forward(pass);
+      const double loss = run_batch(ranks, net, mine, round);
       own = flatten(loss, read_outputs(net));
     }
     const std::vector<double> all = gather(ranks, own);
@@ -133,7 +140,22 @@ void log_means(Net& net, const std::vector<double>& sums, int iterations) {
   }
 }
 
-int test(const Options& options, Ranks& ranks) {
+/// As Intel's `test -detection` and NVIDIA's `test_detection` end.
+void score_detections(const Options& options, Ranks& ranks, Net& net, int iterations) {
+  std::optional<DetectionScore> score;
+  ranks.together([&] { score.emplace(net); });
+  for (int i = ranks.rank(); i < iterations; i += ranks.count()) {
+    run_batch(ranks, net, i, i - ranks.rank());
+    score->add(net, i);
+  }
+  score->gather(ranks);
+  const auto means = score->means(*ap_version_named(options.ap_version()), options.show_per_class_result());
+  for (size_t i = 0; i < means.size(); ++i) {
+    LOG_INFO << "    Test net output #" << i << ": " << means[i].name << " = " << means[i].values[0];
+  }
+}
+
+int test(const Options& options, Ranks& ranks, bool detections) {
   ranks.together([&] { check_flags(options); });
   const NetSetup setup = set_up_nets(options, ranks, DeviceChoice(options).open(ranks));
   const std::unique_ptr<Net> net = build_net(options, ranks, setup);
@@ -145,14 +167,22 @@ int test(const Options& options, Ranks& ranks) {
     LOG_INFO << iterations << " batches are shared out to " << ranks.count() << " ranks.";
   }
   LOG_INFO << "Running for " << iterations << " iterations.";
-  log_means(*net, score(ranks, *net, iterations), iterations);
+  if (detections) {
+    score_detections(options, ranks, *net, iterations);
+  } else {
+    log_means(*net, score(ranks, *net, iterations), iterations);
+  }
   return 0;
 }
 
 }  // namespace
 
 int test_command(const Options& options) {
-  return run_job(options.ddl(), [&](Ranks& ranks) { return test(options, ranks); });
+  return run_job(options.ddl(), [&](Ranks& ranks) { return test(options, ranks, options.detection()); });
+}
+
+int test_detection_command(const Options& options) {
+  return run_job(options.ddl(), [&](Ranks& ranks) { return test(options, ranks, true); });
 }
 
 }  // namespace robusta

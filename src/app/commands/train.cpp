@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <functional>
 #include <optional>
 
 #include "app/checks/host_facts.h"
@@ -9,15 +10,41 @@
 #include "app/setup/training_setup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "solver/files/weights.h"
+#include "solver/ranks/share.h"
 
 namespace robusta {
 namespace {
 
-void refuse_lost_snapshots(const TrainingResult& result) {
-  if (result.failed_snapshots == 0) return;
-  throw Error(ErrorKind::kOutput,
-              str("training ended, but ", result.failed_snapshots, " of its snapshots could not be written"),
+void refuse_lost_snapshots(int failed) {
+  if (failed == 0) return;
+  throw Error(ErrorKind::kOutput, str("training ended, but ", failed, " of its snapshots could not be written"),
               "see the log; the ones that were are whole");
+}
+
+/// With the mean of the ranks' statistics, as a snapshot has them.
+WeightsFile final_weights(Ranks& ranks, Solver& solver) {
+  const AveragedStatistics averaged(ranks, solver.train_net());
+  return ranks.root() ? weights_of(solver.train_net()) : WeightsFile();
+}
+
+/// Phase after phase, from `first` on, until something stops one. Returns how many snapshots have failed.
+int run_phases(const TrainingSetup& setup, Ranks& ranks, size_t first, const std::function<void()>& training_begins) {
+  const size_t phases = setup.phases();
+  int failed = 0;
+  WeightsFile weights;
+  for (size_t phase = first; phase < phases; ++phase) {
+    if (phases > 1) LOG_INFO << "Phase " << phase << " of " << phases;
+    const std::unique_ptr<Solver> solver = setup.build_solver(phase, phase > first ? &weights : nullptr);
+    weights = {};
+    training_begins();
+    LOG_INFO << "Starting Optimization";
+    const TrainingResult result = solver->solve();
+    failed += result.failed_snapshots;
+    if (result.stopped_early) break;
+    if (phase + 1 < phases) weights = final_weights(ranks, *solver);
+  }
+  return failed;
 }
 
 int train(const Options& options, const TrainingRun& run) {
@@ -30,19 +57,19 @@ int train(const Options& options, const TrainingRun& run) {
   setup.read_definition();
   setup.open_device();
   warn_of_hosts(ranks);
-  setup.choose_snapshot();
+  const size_t first = setup.choose_snapshot();
   std::optional<ProgressLine> progress;  // one per process: it takes the sink of all threads' lines
   if (ranks.root()) setup.solver_options().progress = &progress.emplace();
   if (signals) setup.solver_options().poll = [&] { return signals->poll(); };
-  const std::unique_ptr<Solver> solver = setup.build_solver();
-  if (signals) signals->training_begins();
-  LOG_INFO << "Starting Optimization";
-  const TrainingResult result = solver->solve();
+  const auto begins = [&] {
+    if (signals) signals->training_begins();
+  };
+  const int failed_snapshots = run_phases(setup, ranks, first, begins);
   LOG_INFO << "Optimization Done.";
   // By which scripts for IBM's Caffe find the end of a job.
   if (!ranks.alone() && !ranks.in_threads()) LOG_INFO << "[MPI:0   ] MPI_Finalize";
   ranks.root_only([&] {
-    refuse_lost_snapshots(result);
+    refuse_lost_snapshots(failed_snapshots);
     run.json.require_whole();
   });
   return 0;

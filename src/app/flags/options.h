@@ -37,16 +37,15 @@ struct Options : FlagSet {
                           kNoCompare};
   Flag<int32_t> fast_compare_max{this, "fast_compare_max", 50, "see -fast_compare", kNoCompare};
   Flag<std::string> buffer_filler{this, "buffer_filler", "NaN", "what fills the buffers of compare", kNoCompare};
-  Flag<bool> detection{this, "detection", false, "test: log the mAP of detections", kNoDetection};
+  Flag<bool> detection{this, "detection", false, "test: the mean average precision of detections"};
   Flag<bool> sampling{this, "sampling", false, "test: build and load the net, then leave"};
   Flag<int32_t> n_group{this, "n_group", 1, "groups in asynchronous training", kNoAsync};
   Flag<int32_t> n_server{this, "n_server", 0, "parameter servers in asynchronous training", kNoAsync};
 
   // NVIDIA's.
-  Flag<std::string> ap_version{this, "ap_version", "11point", "test_detection: 11point, MaxIntegral or Integral",
-                               kNoDetection};
-  Flag<bool> show_per_class_result{this, "show_per_class_result", true, "test_detection: the AP of each class too",
-                                   kNoDetection};
+  Flag<std::string> ap_version{this, "ap_version", "11point", "test -detection: 11point, MaxIntegral or Integral"};
+  Flag<bool> show_per_class_result{this, "show_per_class_result", true,
+                                   "test -detection: the average precision of each class, too"};
 
   // IBM's.
   Flag<std::string> ddl{this, "ddl", "", "topology and options of training on several hosts", kOfRank};
@@ -100,7 +99,6 @@ struct Options : FlagSet {
 
  private:
   static constexpr FlagUse kNoCompare = not_built_in("the actions collect and compare are not built in");
-  static constexpr FlagUse kNoDetection = not_built_in("detection is not built in yet");
   static constexpr FlagUse kNoAsync = not_built_in("asynchronous training is not built in");
 };
 

@@ -12,9 +12,12 @@
 #include "schema/placeholders.h"
 #include "schema/read_text.h"
 #include "solver/files/ignored.h"
+#include "solver/files/net_defs.h"
 #include "solver/files/weights.h"
+#include "solver/loop/solver_checks.h"
 #include "solver/ranks/job.h"
 #include "solver/ranks/start_checks.h"
+#include "solver/update/schedule.h"
 
 namespace robusta {
 namespace {
@@ -35,13 +38,46 @@ double rate_factor(const std::string& scaling, int ranks) {
               "known: linear, sqrt, none");
 }
 
-std::string snapshot_to_resume(const Options& options, const SolverDef& solver, int ranks) {
-  if (options.snapshot() != "auto") return options.snapshot();
-  const std::string prefix = with_rank(solver.param.snapshot_prefix(), 0, ranks);
-  const std::string newest = newest_snapshot(prefix);
-  LOG_INFO << "-snapshot auto: "
-           << (newest.empty() ? "no snapshot with prefix " + prefix + ", a fresh start" : "resuming from " + newest);
-  return newest;
+std::string prefix_of(const SolverPhase& phase, int ranks) {
+  return with_rank(phase.solver.param.snapshot_prefix(), 0, ranks);
+}
+
+/// What would end the training when the phase begins.
+void check_phase(const SolverPhase& phase) {
+  const QuietLog quiet;  // the phase itself will say it again
+  check_solver(phase.solver);
+  const Schedule checked(phase.solver);
+  NetDef net = train_net_of(phase.solver).net;
+  set_batch(phase, net);
+}
+
+/// What to resume from, "" for a fresh start, and the phase that this is in.
+struct Start {
+  std::string snapshot;
+  size_t phase = 0;
+};
+
+/// The newest snapshot of the last phase that has one.
+Start newest_start(const std::vector<SolverPhase>& phases, int ranks) {
+  for (size_t phase = phases.size(); phase-- > 0;) {
+    const std::string newest = newest_snapshot(prefix_of(phases[phase], ranks));
+    if (newest.empty()) continue;
+    LOG_INFO << "-snapshot auto: resuming from " << newest;
+    return {newest, phase};
+  }
+  LOG_INFO << "-snapshot auto: no snapshot with prefix " << prefix_of(phases[0], ranks) << ", a fresh start";
+  return {};
+}
+
+Start start_from(const std::string& snapshot, const std::vector<SolverPhase>& phases, int ranks) {
+  if (snapshot == "auto") return newest_start(phases, ranks);
+  if (snapshot.empty() || phases.size() == 1) return {snapshot};
+  const std::string file = prefix_parts(snapshot).stem;
+  for (size_t phase = 0; phase < phases.size(); ++phase) {
+    if (file.starts_with(prefix_parts(prefix_of(phases[phase], ranks)).stem + "_iter_")) return {snapshot, phase};
+  }
+  throw Error(ErrorKind::kUsage, "-snapshot " + snapshot + " is of no phase of this solver",
+              "its name has to begin with " + prefix_of(phases[0], ranks) + "_iter_, or with that of another phase");
 }
 
 }  // namespace
@@ -88,29 +124,35 @@ TrainingSetup::TrainingSetup(const Options& options, const TrainingRun& run, con
 
 void TrainingSetup::read_definition() {
   ranks_.together([&] {
-    solver_ = read_solver(options_.solver());
-    caffe::NetState* state = solver_.param.mutable_train_state();
-    state->set_level(options_.level());
-    for (const std::string& stage : stage_flag(options_)) state->add_stage(stage);
-    scale_rate();
+    phases_ = read_phases(options_.solver());
+    for (SolverPhase& phase : phases_) complete(phase.solver);
+    for (size_t later = 1; later < phases_.size(); ++later) check_phase(phases_[later]);
   });
-  check_same_program(ranks_, solver_);
+  for (const SolverPhase& phase : phases_) check_same_program(ranks_, phase.solver);
   check_same_flags(ranks_, flags_of_the_job(options_));
-  ranks_.root_only([&] { warn_of_ignored_fields(solver_, true); });
+  ranks_.root_only([&] { warn_of_ignored_fields(phases_, true); });
 }
 
-void TrainingSetup::scale_rate() {
+/// With what the command line says.
+void TrainingSetup::complete(SolverDef& solver) const {
+  caffe::NetState* state = solver.param.mutable_train_state();
+  state->set_level(options_.level());
+  for (const std::string& stage : stage_flag(options_)) state->add_stage(stage);
+  scale_rate(solver);
+}
+
+void TrainingSetup::scale_rate(SolverDef& solver) const {
   const double factor = rate_factor(options_.lr_scaling(), ranks_.count());
   if (factor == 1) return;
-  const float before = solver_.param.base_lr();
-  solver_.param.set_base_lr(static_cast<float>(before * factor));
-  for (float& rate : *solver_.param.mutable_stagelr()) rate = static_cast<float>(rate * factor);
-  LOG_INFO << "base_lr " << before << " -> " << solver_.param.base_lr() << " (-lr_scaling " << options_.lr_scaling()
+  const float before = solver.param.base_lr();
+  solver.param.set_base_lr(static_cast<float>(before * factor));
+  for (float& rate : *solver.param.mutable_stagelr()) rate = static_cast<float>(rate * factor);
+  LOG_INFO << "base_lr " << before << " -> " << solver.param.base_lr() << " (-lr_scaling " << options_.lr_scaling()
            << ", " << ranks_.count() << " ranks)";
 }
 
 void TrainingSetup::open_device(Timing timing) {
-  devices_.follow(solver_);
+  devices_.follow(phases_[0].solver);
   nets_ = set_up_nets(options_, ranks_, devices_.open(ranks_));
   if (timing == Timing::kNone) nets_.tuner.reset();
   solver_options_.device = nets_.device.get();
@@ -118,12 +160,29 @@ void TrainingSetup::open_device(Timing timing) {
   solver_options_.tuner = nets_.tuner.get();
 }
 
-void TrainingSetup::choose_snapshot() {
+size_t TrainingSetup::choose_snapshot() {
   std::string& snapshot = solver_options_.snapshot;
-  ranks_.root_only([&] { snapshot = snapshot_to_resume(options_, solver_, ranks_.count()); });
+  uint64_t phase = 0;
+  ranks_.root_only([&] {
+    const Start start = start_from(options_.snapshot(), phases_, ranks_.count());
+    snapshot = start.snapshot;
+    phase = start.phase;
+  });
   ranks_.broadcast(snapshot);
+  ranks_.broadcast_value(phase);
+  return phase;
 }
 
-std::unique_ptr<Solver> TrainingSetup::build_solver() { return std::make_unique<Solver>(solver_, solver_options_); }
+std::unique_ptr<Solver> TrainingSetup::build_solver(size_t phase, const WeightsFile* handed_over) const {
+  const SolverPhase& now = phases_[phase];
+  SolverOptions options = solver_options_;
+  options.phase = &now;
+  if (handed_over) {
+    options.handed_over = handed_over;
+    options.snapshot.clear();
+    options.weights.clear();
+  }
+  return std::make_unique<Solver>(now.solver, options);
+}
 
 }  // namespace robusta

@@ -7,10 +7,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/flags/options.h"
 #include "app/setup/devices.h"
 #include "app/setup/net_setup.h"
+#include "schema/phases.h"
 #include "solver/solver.h"
 
 namespace robusta {
@@ -36,15 +38,18 @@ class TrainingSetup {
   /// Looks at the flags alone. `action` is named in errors. Everything referred to outlives the setup.
   TrainingSetup(const Options& options, const TrainingRun& run, const std::string& action);
 
-  /// Reads the solver and its nets, which have to be the same on all ranks, as do the flags.
+  /// Reads the solver and its nets, which have to be the same on all ranks, as do the flags; all phases, where the file
+  /// has several (schema/phases.h).
   void read_definition();
   /// The device, its memory and who times kernels on it.
   enum class Timing { kAsTheFlagsSay, kNone };
   void open_device(Timing timing = Timing::kAsTheFlagsSay);
-  /// Decides what to resume from.
-  void choose_snapshot();
-  /// Builds the nets, loads weights or restores.
-  std::unique_ptr<Solver> build_solver();
+  size_t phases() const { return phases_.size(); }
+  /// Decides what to resume from. Returns the phase that this is in.
+  size_t choose_snapshot();
+  /// Builds the nets of a phase, loads weights or restores: those of the command line in the first phase that is built,
+  /// in later ones `handed_over`, on rank 0, of the one before. It is to be kept.
+  std::unique_ptr<Solver> build_solver(size_t phase, const WeightsFile* handed_over = nullptr) const;
 
   /// What signals do, by -sigint_effect and -sighup_effect.
   Request sigint() const { return sigint_; }
@@ -53,7 +58,8 @@ class TrainingSetup {
   SolverOptions& solver_options() { return solver_options_; }
 
  private:
-  void scale_rate();
+  void complete(SolverDef& solver) const;
+  void scale_rate(SolverDef& solver) const;
 
   const Options& options_;
   Ranks& ranks_;
@@ -61,7 +67,7 @@ class TrainingSetup {
   DeviceChoice devices_;
   NetSetup nets_;
   SolverOptions solver_options_;
-  SolverDef solver_;
+  std::vector<SolverPhase> phases_;  ///< one, but for files of several
 };
 
 }  // namespace robusta

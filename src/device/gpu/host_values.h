@@ -1,6 +1,8 @@
-/// Numbers in a GPU's memory that only the host can complete: sums over ranks within a pass. For files named *_gpu.cpp.
+/// Numbers that GPU and host make together within a pass: sums over ranks, choices that only the host makes. For files
+/// named *_gpu.cpp.
 #pragma once
 
+#include <cstring>
 #include <span>
 
 #include "device/device.h"
@@ -24,6 +26,30 @@ void change_on_host(Stream* stream, double* values, std::span<double> staging, c
   stream->copy_to_device(values, staging.data(), staging.size_bytes());
 #else
   change(std::span<double>(values, staging.size()));
+#endif
+}
+
+/// Appends a copy to host memory, which is there after wait_for_copies, and one of what is in host memory when it runs.
+inline void copy_to_host(Stream* stream, void* to_host, const void* from, size_t bytes) {
+#ifdef __CUDACC__
+  stream->copy_to_host(to_host, from, bytes);
+#else
+  std::memcpy(to_host, from, bytes);
+#endif
+}
+
+inline void copy_from_host(Stream* stream, void* to, const void* from_host, size_t bytes) {
+#ifdef __CUDACC__
+  stream->copy_to_device(to, from_host, bytes);
+#else
+  std::memcpy(to, from_host, bytes);
+#endif
+}
+
+/// Emulated, copies have been made at once.
+inline void wait_for_copies(Stream* stream) {
+#ifdef __CUDACC__
+  stream->synchronize();
 #endif
 }
 

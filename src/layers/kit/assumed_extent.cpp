@@ -39,4 +39,13 @@ AssumedExtent assumed_extent(const std::string& source, const caffe::Transformat
   return assumed;
 }
 
+AssumedItem assumed_image(const std::string& source, const caffe::TransformationParameter& transform) {
+  const auto [extent, reason] = assumed_extent(source, transform);
+  const bool resized = transform.resize_param_size() > 0 && transform.resize_param(0).height() > 0;
+  return {.shape = {extent.channels, extent.height, extent.width},
+          .reason = reason,
+          .channels_known = transform.mean_value_size() > 1 || transform.force_color() || transform.force_gray(),
+          .size_known = transform.crop_size() > 0 || transform.crop_h() > 0 || resized};
+}
+
 }  // namespace robusta

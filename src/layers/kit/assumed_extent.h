@@ -5,6 +5,7 @@
 
 #include "caffe.pb.h"
 #include "data/pixels.h"
+#include "layers/kit/stand_in.h"
 
 namespace robusta {
 
@@ -16,5 +17,8 @@ struct AssumedExtent {
 /// The crop tells most of it; what the prototxt cannot tell is taken from data sets that the source's name recalls,
 /// else from ImageNet.
 AssumedExtent assumed_extent(const std::string& source, const caffe::TransformationParameter& transform);
+
+/// The same as an item [channels, height, width], with what the prototxt says of it.
+AssumedItem assumed_image(const std::string& source, const caffe::TransformationParameter& transform);
 
 }  // namespace robusta

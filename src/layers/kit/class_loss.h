@@ -22,15 +22,20 @@
 #include "layers/kit/loss_normalizer.h"
 #include "layers/kit/make_formula.h"
 #include "layers/kit/math.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
-class ClassLossLayer : public Layer {
+class ClassLossLayer : public Layer, public TellsShapes {
  public:
   explicit ClassLossLayer(const caffe::LayerParameter& param)
       : Layer(param), normalizer_({}, caffe::LossParameter::BATCH_SIZE) {}
   Arity arity() const override { return {2, 2, 1, 1}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    if (bottom != 1 || bottoms[0].axes() == 0) return std::nullopt;
+    return wanted_labels({bottoms[0][0], bottoms[0].count(1)}, 1, bottoms[1]);
+  }
   bool is_loss() const override { return true; }
   bool allows_gradient(int bottom) const override { return bottom == 0; }
   std::optional<LabelUse> label_use(const std::vector<Shape>& bottoms) const override {

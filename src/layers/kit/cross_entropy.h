@@ -1,5 +1,9 @@
-/// SoftmaxWithLoss and what its relatives share with it: L = -sum log p(label) / divisor and dx = (p - target) /
-/// divisor, p being the softmax of the scores.
+/// SoftmaxWithLoss and what its relatives share with it: L = -sum w(label) log p(label) / divisor and dx = w(label) (p
+/// - target) / divisor, p being the softmax of the scores.
+///
+/// The weights of classes are 1 but with loss_param.weight_by_label_freqs, as in
+/// src/caffe/layers/softmax_loss_layer.cpp of alexgkendall/caffe-segnet: then they are those of class_weighting. The
+/// divisor does not know of them.
 #pragma once
 
 #include "layers/kit/softmax_loss.h"
@@ -8,8 +12,14 @@ namespace robusta {
 
 class CrossEntropyLayer : public SoftmaxLossLayer {
  public:
-  /// Throws Error{kConfig} for a label_smoothing outside 0..1.
+  /// Throws Error{kConfig} for a label_smoothing outside 0..1, and for weights that are none.
   explicit CrossEntropyLayer(const caffe::LayerParameter& param);
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  /// One for each class; empty: all are 1.
+  const std::vector<float>& class_weights() const { return class_weights_; }
+
+ private:
+  std::vector<float> class_weights_;
 };
 
 /// Targets smoothed by e as in Intel's fork: with C the number of scores of an item, all positions of it together, the

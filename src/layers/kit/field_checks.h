@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "base/str.h"
@@ -11,6 +12,11 @@ namespace robusta {
 
 /// "margin" of "contrastive_loss_param.margin".
 inline std::string_view last_part(std::string_view field) { return field.substr(field.rfind('.') + 1); }
+
+/// What a user is told of a field: its path, such as "prior_box_param.min_size".
+inline Error wrong_setting(std::string_view path, const std::string& cause, const std::string& fix) {
+  return Error(ErrorKind::kConfig, cause, fix).in_field(path);
+}
 
 /// Throws Error{kConfig} in `field` unless `value` is a finite number. Returns it.
 inline float require_finite(float value, std::string_view field) {

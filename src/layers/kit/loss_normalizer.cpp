@@ -19,6 +19,12 @@ LossNormalizer::LossNormalizer(const caffe::LossParameter& param, Mode otherwise
   if (param.has_ignore_label()) ignored_ = param.ignore_label();
 }
 
+LossNormalizer LossNormalizer::of_findings(const caffe::LossParameter& param, Mode otherwise) {
+  LossNormalizer normalizer(param, otherwise);
+  normalizer.finds_ = true;
+  return normalizer;
+}
+
 double LossNormalizer::divisor(int64_t valid, int64_t all, int64_t batch, StepReduce* ranks) const {
   const double count = ranks ? ranks->ranks() : 1;
   double divisor = 1;
@@ -29,7 +35,7 @@ double LossNormalizer::divisor(int64_t valid, int64_t all, int64_t batch, StepRe
     case caffe::LossParameter::VALID:
       divisor = static_cast<double>(valid);
       // Without a label to ignore the counts are equal, and nobody has to ask.
-      if (ranks && ignored_) {
+      if (ranks && counts_labels()) {
         ranks->sum({&divisor, 1});
       } else {
         divisor *= count;

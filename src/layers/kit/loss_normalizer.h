@@ -17,11 +17,13 @@ class LossNormalizer {
 
   /// `otherwise`: the mode when the prototxt gives neither `normalization` nor the old `normalize`.
   LossNormalizer(const caffe::LossParameter& param, Mode otherwise);
+  /// Of a loss that counts what it finds in the data: VALID then differs from rank to rank without a label to ignore.
+  static LossNormalizer of_findings(const caffe::LossParameter& param, Mode otherwise);
 
   /// Labels that count neither for the loss nor for VALID.
   std::optional<int> ignored() const { return ignored_; }
   /// True when divisor() depends on `valid`: GPUs, where the labels are, then count for themselves.
-  bool counts_labels() const { return mode_ == caffe::LossParameter::VALID && ignored_; }
+  bool counts_labels() const { return mode_ == caffe::LossParameter::VALID && (ignored_ || finds_); }
 
   /// `valid` of `all` labels of this rank are not ignored; `batch`: its samples. Losses and gradients are averaged over
   /// the `ranks` (null: one): the result is Caffe's divisor for the batch of all of them, never below 1, divided by
@@ -32,6 +34,7 @@ class LossNormalizer {
   Mode mode_;
   double fixed_;
   std::optional<int> ignored_;
+  bool finds_ = false;
 };
 
 }  // namespace robusta

@@ -34,6 +34,13 @@ bool is_batch_of(const Shape& top, const Shape& item) {
   return std::ranges::equal(std::span(top.dims()).subspan(1), item.dims());
 }
 
+/// "3x224x224".
+std::string extents_text(const Shape& item) {
+  std::string text;
+  for (const int64_t extent : item.dims()) text.append(text.empty() ? "" : "x").append(std::to_string(extent));
+  return text.empty() ? "one number" : text;
+}
+
 void copy_top(const float* in, const Tensor& to) {
   constexpr int64_t kGrain = 1 << 16;
   dispatch(to.desc.dtype, [&](auto t) {
@@ -41,21 +48,6 @@ void copy_top(const float* in, const Tensor& to) {
     parallel_ranges(to.count(), kGrain,
                     [=](int64_t begin, int64_t end) { std::copy(in + begin, in + end, out + begin); });
   });
-}
-
-void fill_synthetic(std::span<const Tensor> tops, uint64_t key) {
-  dispatch(tops[0].desc.dtype, [&](auto t) {
-    using T = decltype(t);
-    T* out = tops[0].as<T>();
-    constexpr int64_t kGrain = 1 << 14;
-    parallel_for(tops[0].count(), kGrain, [=](int64_t i) {
-      const auto at = static_cast<uint64_t>(i);
-      out[i] = static_cast<T>(2 * uniform01(philox(key, 0, at / 4)[at % 4]) - 1);
-    });
-  });
-  for (const Tensor& label : tops.subspan(1)) {
-    dispatch(label.desc.dtype, [&](auto t) { std::fill_n(label.as<decltype(t)>(), label.count(), decltype(t){0}); });
-  }
 }
 
 }  // namespace
@@ -74,15 +66,24 @@ PrefetchedSource::PrefetchedSource(const caffe::LayerParameter& param, ReadingSe
 
 PrefetchedSource::~PrefetchedSource() = default;
 
-std::string PrefetchedSource::source() const { return with_rank(settings_.source, options_.rank, options_.ranks); }
+std::string PrefetchedSource::source(const SourceOptions& options) const {
+  return with_rank(settings_.source, options.rank, options.ranks);
+}
 
 bool PrefetchedSource::is_missing(const std::string& source) const { return source_is_missing(source); }
 
 void PrefetchedSource::open(const SourceOptions& options) {
   options_ = options;
   if (settings_.source.find("%#") != std::string::npos) ranks_ = static_cast<uint64_t>(options.ranks);
-  if (options.data.synthesize_missing && is_missing(source())) return stand_in(source());
+  if (would_stand_in(options)) return stand_in();
+  if (settings_.source.empty()) {
+    throw Error(ErrorKind::kConfig, "no source is given", settings_.source_fix).in_field(settings_.field);
+  }
   begin_reading();
+}
+
+bool PrefetchedSource::would_stand_in(const SourceOptions& options) const {
+  return options.data.synthesize_missing && (settings_.source.empty() || is_missing(source(options)));
 }
 
 void PrefetchedSource::expect(const SourceOptions& options, std::vector<Shape> items) {
@@ -101,10 +102,11 @@ void PrefetchedSource::begin_reading() {
   const bool lent = ready_ && !retired_;
   if (lent) retired_ = std::move(reading_);
   reading_ = std::move(opened);
+  rows_top_ = reading_->batches->filler().rows_top();
 }
 
 std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
-  RecordSource opened = open_records(source());
+  RecordSource opened = open_records(source(options_));
   const bool shuffle = settings_.shuffle || (options_.data.shuffle && training());
   if (!opened.order) {
     opened.order = std::make_unique<EpochOrder>(
@@ -120,21 +122,50 @@ std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
   return reading;
 }
 
-void PrefetchedSource::stand_in(const std::string& source) {
+void PrefetchedSource::stand_in() {
   synthetic_ = true;
-  const AssumedItem assumed = assumed_item(source);
-  items_.assign(static_cast<size_t>(param().top_size()), Shape{});
-  items_[0] = assumed.shape;
-  std::string size;
-  for (const int64_t extent : assumed.shape.dims()) size.append(size.empty() ? "" : "x").append(std::to_string(extent));
-  LOG_INFO << "layer " << name() << ": " << source << " does not exist; synthetic input of " << size
-           << " takes its place (" << assumed.reason << ")";
+  items_.clear();
+  for (int top = 0; top < param().top_size(); ++top) items_.push_back(assumed(top).shape);
+  LOG_INFO << "layer " << name() << ": " << account();
+  try {
+    check_without_data();
+  } catch (const Error& error) {
+    LOG_WARNING << "layer " << name() << ": with data this would be refused: " << error.field() << ": " << error.what();
+  }
+}
+
+AssumedItem PrefetchedSource::assumed(int top) const {
+  const auto told = assumed_.find(top);
+  if (told != assumed_.end()) return told->second;
+  if (top == 0) return assumed_item(source(options_));
+  return {Shape{}, "a number for each sample", others_are_numbers(), others_are_numbers()};
+}
+
+std::string PrefetchedSource::account() const {
+  const std::string missing = source(options_);
+  std::string text = missing.empty() ? "no source is given" : missing + " does not exist";
+  for (int top = 0; top < param().top_size(); ++top) {
+    const AssumedItem item = assumed(top);
+    if (top == 0) {
+      text += str(", and synthetic input of ", extents_text(item.shape), " takes its place (", item.reason, ")");
+    } else if (assumed_.contains(top)) {
+      text += str(", zeros of ", extents_text(item.shape), " as ", param().top(top), " (", item.reason, ")");
+    }
+  }
+  return text;
+}
+
+Shape PrefetchedSource::assumed_top(int top, int64_t batch) const {
+  return batch_of(batch, items_[static_cast<size_t>(top)]);
 }
 
 std::vector<Shape> PrefetchedSource::infer_tops(const std::vector<Shape>&) {
   std::vector<Shape> tops;
-  for (const Shape& item : items_) {
-    tops.push_back(batch_of(settings_.batch, item));
+  for (size_t top = 0; top < items_.size(); ++top) {
+    const bool assumed = synthetic() && top > 0;
+    tops.push_back(assumed           ? assumed_top(static_cast<int>(top), settings_.batch)
+                   : holds_rows(top) ? items_[top]
+                                     : batch_of(settings_.batch, items_[top]));
     check_extents(tops.back());
   }
   return tops;
@@ -194,9 +225,13 @@ void PrefetchedSource::end_retired() {
 
 /// Returns whether an item changes its shape. Where none does, as in most passes, nothing is allocated.
 bool PrefetchedSource::take_over_items(const std::vector<Shape>& tops) {
-  if (std::ranges::equal(tops, items_, is_batch_of)) return false;
+  bool same = tops.size() == items_.size();
+  for (size_t top = 0; same && top < tops.size(); ++top)
+    same = holds_rows(top) ? tops[top] == items_[top] : is_batch_of(tops[top], items_[top]);
+  if (same) return false;
   items_.clear();
-  for (const Shape& top : tops) items_.push_back(top.slice(1, top.axes()));
+  for (size_t top = 0; top < tops.size(); ++top)
+    items_.push_back(holds_rows(top) ? tops[top] : tops[top].slice(1, tops[top].axes()));
   return true;
 }
 
@@ -207,6 +242,25 @@ void PrefetchedSource::report_wraps(const Pass& pass) const {
   const uint64_t end = next > first ? next : first + static_cast<uint64_t>(settings_.batch);
   const uint64_t count = static_cast<uint64_t>(reading_->batches->reader().size());
   if (end / count > first / count) LOG_INFO << "Restarting data prefetching from start.";
+}
+
+void PrefetchedSource::fill_synthetic(std::span<const Tensor> tops, uint64_t key) const {
+  dispatch(tops[0].desc.dtype, [&](auto t) {
+    using T = decltype(t);
+    T* out = tops[0].as<T>();
+    constexpr int64_t kGrain = 1 << 14;
+    parallel_for(tops[0].count(), kGrain, [=](int64_t i) {
+      const auto at = static_cast<uint64_t>(i);
+      out[i] = static_cast<T>(2 * uniform01(philox(key, 0, at / 4)[at % 4]) - 1);
+    });
+  });
+  for (size_t top = 1; top < tops.size(); ++top) {
+    dispatch(tops[top].desc.dtype, [&](auto t) {
+      using T = decltype(t);
+      T* out = tops[top].as<T>();
+      for (int64_t i = 0; i < tops[top].count(); ++i) out[i] = static_cast<T>(assumed_value(static_cast<int>(top), i));
+    });
+  }
 }
 
 void PrefetchedSource::fill(std::span<const Tensor> tops, const Pass& pass) {

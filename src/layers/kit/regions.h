@@ -12,6 +12,7 @@
 
 #include "base/half.h"
 #include "layers/kit/labels.h"
+#include "layers/kit/tells_shapes.h"
 #include "tensor/shape.h"
 
 namespace robusta {
@@ -27,6 +28,16 @@ struct RegionExtents {
 /// Throws Error{kConfig} unless bottom 0 has these four axes and bottom 1 rows of five numbers. A plane of features has
 /// less than 2^31 pixels.
 RegionExtents region_extents(const std::vector<Shape>& bottoms);
+
+/// The role of layers that pool the regions of bottom 1.
+class WantsRegions : public TellsShapes {
+ public:
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    const Shape& regions = bottoms[1];
+    const bool fits = bottom != 1 || regions.axes() == 0 || (regions.axes() > 1 && regions.count(1) == kRegionNumbers);
+    return fits ? std::nullopt : std::optional(Shape{regions[0], kRegionNumbers});
+  }
+};
 
 /// Throws Error{kConfig} in `field` unless this is the size of the features by that of the image.
 float require_spatial_scale(float scale, const std::string& field);

@@ -23,16 +23,21 @@
 #include "layers/kit/loss_normalizer.h"
 #include "layers/kit/make_formula.h"
 #include "layers/kit/math.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
 /// Two bottoms, one top, the divisor is the number of samples; types that know more derive from it.
-class RegressionLossLayer : public Layer {
+class RegressionLossLayer : public Layer, public TellsShapes {
  public:
   explicit RegressionLossLayer(const caffe::LayerParameter& param)
       : RegressionLossLayer(param, LossNormalizer({}, caffe::LossParameter::BATCH_SIZE)) {}
   Arity arity() const override { return {2, 2, 1, 1}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  /// All bottoms are as the predictions are.
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    return bottom == 0 ? std::nullopt : wanted_targets(bottoms[0], bottoms[bottom]);
+  }
   bool is_loss() const override { return true; }
   bool allows_gradient(int bottom) const override { return bottom < 2; }
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>&) const override {

@@ -11,7 +11,7 @@ namespace robusta {
 template <typename Math>
 struct SmoothL1 {
   using T = typename Math::T;
-  explicit SmoothL1(T sigma = 1) : square(sigma * sigma), end(1 / square) {}
+  ROBUSTA_HOST_DEVICE explicit SmoothL1(T sigma = 1) : square(sigma * sigma), end(1 / square) {}
   ROBUSTA_HOST_DEVICE T value(T d) const {
     const T size = Math::abs(d);
     return size < end ? square * d * d / 2 : size - end / 2;

@@ -12,10 +12,11 @@
 #include "layers/kit/layer.h"
 #include "layers/kit/loss_normalizer.h"
 #include "layers/kit/softmax.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
-class SoftmaxLossLayer : public Layer {
+class SoftmaxLossLayer : public Layer, public TellsShapes {
  public:
   /// `axis_field`: where the prototxt has given the class axis `axis`. The divisor is that of valid labels unless
   /// loss_param says otherwise, as in BVLC Caffe.
@@ -26,6 +27,9 @@ class SoftmaxLossLayer : public Layer {
         axis_field_(std::move(axis_field)) {}
   Arity arity() const override { return {2, 2, 1, 2}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    return bottom == 1 ? wanted_labels(bottoms[0], axis_, bottoms[1]) : std::nullopt;
+  }
   bool is_loss() const override { return true; }
   bool allows_gradient(int bottom) const override { return bottom == 0; }
   std::optional<LabelUse> label_use(const std::vector<Shape>& bottoms) const override {

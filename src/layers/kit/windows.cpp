@@ -158,11 +158,21 @@ std::vector<WindowAxis> read_axes(const Reader& reader, const Fields& fields, si
   return axes;
 }
 
+void read_dilation(const Reader& reader, const Values& list, std::vector<WindowAxis>& axes) {
+  Field dilation{"dilation", "dilation", 1};
+  set_list(list, dilation);
+  const PerAxis dilations = reader.read(dilation, 1);
+  for (size_t a = 0; a < axes.size(); ++a) axes[a].dilation = dilations[a];
+}
+
 void make_global(const Reader& reader, WindowAxis& axis) {
   const bool padded = axis.padded_in() > axis.in;
   if (padded || axis.stride != 1) {
     throw reader.bad_field(padded ? "pad" : "stride", "global_pooling goes with pad 0 and stride 1 only",
                            "remove pad and stride");
+  }
+  if (axis.dilation > 1) {
+    throw reader.bad_field("dilation", "global_pooling goes with dilation 1 only", "remove dilation");
   }
   axis.kernel = axis.in;
 }
@@ -187,10 +197,7 @@ std::vector<WindowAxis> read_windows(const caffe::ConvolutionParameter& p, size_
   set_list(p.pad(), fields.pad);
   std::vector<WindowAxis> axes = read_axes(reader, fields, count);
   reader.read_sides(p, fields.pad, axes);
-  Field dilation{"dilation", "dilation", 1};
-  set_list(p.dilation(), dilation);
-  const PerAxis dilations = reader.read(dilation, 1);
-  for (size_t a = 0; a < count; ++a) axes[a].dilation = dilations[a];
+  read_dilation(reader, p.dilation(), axes);
   return axes;
 }
 
@@ -209,11 +216,12 @@ std::vector<WindowAxis> read_windows(const caffe::PoolingParameter& p, const Sha
   set_3d(given(p.has_pad(), p.pad()), p.pad_3d(), fields.pad);
   std::vector<WindowAxis> axes = read_axes(reader, fields, count);
   reader.read_sides(p, fields.pad, axes);
+  read_dilation(reader, p.dilation(), axes);
   for (size_t a = 0; a < count; ++a) {
     axes[a].in = bottom[static_cast<int>(a) + 2];
     if (p.global_pooling()) make_global(reader, axes[a]);
     const int64_t pad = std::max(axes[a].pad, axes[a].pad_behind());
-    if (pad >= axes[a].kernel) {
+    if (pad >= axes[a].extent()) {
       throw reader.bad_field("pad", str("pad ", pad, " is not smaller than kernel_size ", axes[a].kernel),
                              "a window would lie in the padding altogether; use less padding");
     }

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "net/graph/alignment.h"
 #include "net/graph/gradient_flow.h"
+#include "net/graph/guesses.h"
 #include "net/graph/missing.h"
 #include "net/graph/param_table.h"
 #include "net/graph/shapes.h"
@@ -38,10 +39,15 @@ void check_arity(const Layer& layer) {
   if (arity.same_count && bottoms != tops) wrong_count("top", tops, bottoms, bottoms);
 }
 
+SourceOptions source_options(const NetOptions& options) {
+  return {options.data, options.rank, options.ranks, options.device};
+}
+
 class Builder {
  public:
-  Builder(Graph& graph, const NetOptions& options, const Graph* lender)
-      : graph_(graph), options_(options), params_(graph, options, lender) {}
+  /// `asking`: a layer that wants other bottoms than were guessed throws WantedItem.
+  Builder(Graph& graph, const NetOptions& options, const Graph* lender, const Guesses& guesses, bool asking)
+      : graph_(graph), options_(options), guesses_(guesses), asking_(asking), params_(graph, options, lender) {}
 
   void add_layer(int index) {
     const NodeId id(index);
@@ -68,9 +74,19 @@ class Builder {
 
  private:
   void open_source(const Node& node) const {
-    node.source->open({options_.data, options_.rank, options_.ranks, options_.device});
+    tell_guesses(node);
+    node.source->open(source_options(options_));
     if (options_.batch > 0) node.source->set_batch(options_.batch);
     if (options_.divide_batch) divide_batch(node);
+  }
+
+  void tell_guesses(const Node& node) const {
+    auto* source = dynamic_cast<StandIn*>(node.source);
+    if (!source) return;
+    for (int top = 0; top < node.layer->param().top_size(); ++top) {
+      const auto guess = guesses_.find({node.layer->name(), top});
+      if (guess != guesses_.end()) source->assume(top, guess->second);
+    }
   }
 
   /// `-batch global`: this rank's part of the batch.
@@ -104,6 +120,9 @@ class Builder {
   }
 
   void infer(const Node& node) {
+    if (asking_) {
+      if (auto wanted = wanted_item(graph_, node, bottom_shapes(graph_, node))) throw WantedItem(*wanted);
+    }
     if (node.layer->aligns_bottoms()) node.layer->align(offsets_between(graph_, node.bottoms[0], node.bottoms[1]));
     tops_ = node.layer->infer_tops(bottom_shapes(graph_, node));
     for (const Shape& shape : tops_) check_extents(shape);
@@ -146,31 +165,49 @@ class Builder {
 
   Graph& graph_;
   const NetOptions& options_;
+  const Guesses& guesses_;
+  const bool asking_;
   ParamTable params_;
   std::map<std::string, VersionId> latest_;  ///< blob name -> its newest version
   std::vector<Shape> tops_;
 };
 
-}  // namespace
-
-Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
+/// The layers and what connects them.
+Graph with_layers(NetDef def, const NetOptions& options, const Graph* lender, const Guesses& guesses, bool asking) {
   Graph graph;
   graph.def = std::move(def);
-  graph.def.param.mutable_state()->set_phase(options.phase);
-  graph.def.sources.resize(static_cast<size_t>(graph.def.param.layer_size()));
-  if (graph.def.param.layer_size() == 0) {
-    throw Error(ErrorKind::kConfig, "the net has no layers in this phase", "check the include and exclude rules")
-        .at(graph.def.file);
-  }
-  refuse_missing(graph.def);
-  Builder builder(graph, options, lender);
+  Builder builder(graph, options, lender, guesses, asking);
   for (int i = 0; i < graph.def.param.layer_size(); ++i) {
     try {
       builder.add_layer(i);
     } catch (Error& error) {
-      rethrow_at(std::move(error), graph.def.param.layer(i).name(), graph.def.source_of(i));
+      rethrow_at(with_guesses(error, graph), graph.def.param.layer(i).name(), graph.def.source_of(i));
     }
   }
+  return graph;
+}
+
+/// Of data that are absent; nothing where they are there, or have to be.
+Guesses guesses_for(const NetDef& def, const NetOptions& options, const Graph* lender) {
+  if (!options.data.synthesize_missing) return {};
+  const Guesses own = guesses_of_sources(def, source_options(options));
+  if (own.empty()) return {};
+  return guess_items(
+      own, [&](const Guesses& guesses, bool asking) { return with_layers(def, options, lender, guesses, asking); });
+}
+
+}  // namespace
+
+Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
+  def.param.mutable_state()->set_phase(options.phase);
+  def.sources.resize(static_cast<size_t>(def.param.layer_size()));
+  if (def.param.layer_size() == 0) {
+    throw Error(ErrorKind::kConfig, "the net has no layers in this phase", "check the include and exclude rules")
+        .at(def.file);
+  }
+  refuse_missing(def);
+  const Guesses guesses = guesses_for(def, options, lender);
+  Graph graph = with_layers(std::move(def), options, lender, guesses, false);
   mark_gradients(graph, options);
   for (const BlobVersion& version : graph.versions) {
     if (!version.consumer && version.name != kAutomaticTop) {

@@ -25,7 +25,8 @@ void read_quietly(const std::function<void()>& read) {
 
 }  // namespace
 
-void warn_of_ignored_fields(const SolverDef& solver, bool trained) {
+void warn_of_ignored_fields(const std::vector<SolverPhase>& phases, bool trained) {
+  const SolverDef& solver = phases.front().solver;
   std::vector<NetDef> nets;
   read_quietly([&] {
     nets.push_back(train_net_of(solver).net);
@@ -33,8 +34,12 @@ void warn_of_ignored_fields(const SolverDef& solver, bool trained) {
     for (NetSource& test : test_nets_of(solver)) nets.push_back(std::move(test.net));
   });
   IgnoredFieldWarnings warnings;
-  warnings.look_at(solver);
+  for (const SolverPhase& phase : phases) warnings.look_at(phase.solver);
   for (const NetDef& net : nets) warnings.look_at(net);
+}
+
+void warn_of_ignored_fields(const SolverDef& solver, bool trained) {
+  warn_of_ignored_fields(std::vector<SolverPhase>{{solver, 0, ""}}, trained);
 }
 
 void warn_of_ignored_fields_in(const std::string& net_file) {

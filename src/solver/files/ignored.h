@@ -2,13 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "schema/phases.h"
 #include "schema/source.h"
 
 namespace robusta {
 
-/// Of the solver, of its train net and, where it is trained, of its test nets. What cannot be read is passed over:
-/// whoever needs it says so.
+/// Of the phases of a solver's file, of the train net and, where it is trained, of the test nets. What cannot be read
+/// is passed over: whoever needs it says so.
+void warn_of_ignored_fields(const std::vector<SolverPhase>& phases, bool trained);
 void warn_of_ignored_fields(const SolverDef& solver, bool trained);
 
 /// Of a net, as it is written in its file.

@@ -1,10 +1,11 @@
 /// Snapshots: writing them, choosing one, reading them back.
 ///
 /// A snapshot is a pair PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, or the same with the endings of another
-/// format (model_format.h). The model is written first and the state last, each whole or not at all, so that a state
-/// never lies without its model.
+/// format (model_format.h), and with averaged weights (ema_decay) a second model PREFIX_iter_N_ema.caffemodel. The
+/// model is written first and the state last, each whole or not at all, so that a state never lies without its model.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "net/net.h"
@@ -23,13 +24,17 @@ bool plans_snapshots(const caffe::SolverParameter& solver);
 /// an unwritable prefix and for files that the format cannot hold. For before training starts.
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater);
 
+/// Size of a snapshot's files in bytes, nearly.
+size_t snapshot_bytes(const SolverDef& solver, const Net& net, const Updater& updater);
+
 /// Removes what snapshots of this prefix left that were cut off by the end of their process, and logs it. (Those being
 /// written stay, also other processes'.)
 void remove_unfinished_snapshots(const std::string& prefix);
 
 /// Writes both files, after remove_unfinished_snapshots(). Throws Error{kOutput}, and Error{kNumeric} rather than write
-/// weights that are not finite.
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net);
+/// weights that are not finite. `scores` are those of their name.
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net,
+                             const std::string& scores = "");
 
 /// A state with its weights, read and in itself sound.
 struct Snapshot {
@@ -37,6 +42,7 @@ struct Snapshot {
   caffe::SolverState state;
   std::string model_path;  ///< "" when the state names none
   WeightsFile weights;
+  std::optional<WeightsFile> averaged;  ///< the averaged weights that were written with them
 };
 
 /// Reads `path` and the weights it names (as written there, else beside the state). Throws Error{kModel}, also where
@@ -47,7 +53,7 @@ Snapshot read_snapshot(const std::string& path);
 /// ones are passed over.
 std::string newest_snapshot(const std::string& prefix);
 
-/// Copies weights and histories. Throws Error{kModel} when they do not fit the net or the solver.
+/// Copies weights, averaged weights and histories. Throws Error{kModel} when they do not fit the net or the solver.
 void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater);
 
 }  // namespace robusta

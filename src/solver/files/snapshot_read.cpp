@@ -34,23 +34,34 @@ std::vector<Candidate> states_of(const std::string& prefix) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     for (const ModelFormat* format : model_formats()) {
-      const int iter = snapshot_iteration(it->path().filename().string(), stem, format->state_ending());
-      if (iter >= 0) found.push_back({iter, snapshot_paths(prefix, iter, *format).state});
+      const std::string file = it->path().filename().string();
+      const int iter = snapshot_iteration(file, stem, format->state_ending());
+      if (iter >= 0) found.push_back({iter, prefix + file.substr(stem.size())});
     }
   }
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.iter > b.iter; });
+  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+    return a.iter != b.iter ? a.iter > b.iter : a.path < b.path;
+  });
   return found;
 }
 
 /// Two trainings with one prefix on machines that do not see each other's locks may leave the state of one beside the
-/// model of the other. Caffe's states have no fingerprint.
-void require_same_training(const Snapshot& snapshot) {
-  const uint64_t written = snapshot.state.robusta().model_fingerprint();
-  if (written == 0 || written == fingerprint(snapshot.weights)) return;
+/// model of the other. Caffe's states have no fingerprint. That of a training with averaged weights is of both models.
+void require_same_training(Snapshot& snapshot) {
+  const uint64_t written = snapshot.state.robusta().model_fingerprint(), model = fingerprint(snapshot.weights);
+  if (written == 0 || written == model) return;
+  const std::string averaged = averaged_model(snapshot.model_path);
+  std::error_code ignored;
+  if (fs::exists(averaged, ignored)) {
+    snapshot.averaged = format_of_file(averaged).read_model(averaged);
+    if (written == joint_fingerprint(model, fingerprint(*snapshot.averaged))) return;
+  }
   throw Error(ErrorKind::kModel,
               str("it does not belong to ", snapshot.model_path,
                   ", which has other weights than those that were written with it"),
-              "resume from another snapshot, or give these weights with -weights to begin anew from them")
+              str("resume from another snapshot, or give these weights with -weights to begin anew from them; after a "
+                  "training with ema_decay its averaged weights have to be there, too, as ",
+                  averaged))
       .at(snapshot.path);
 }
 
@@ -94,6 +105,19 @@ void restore_weights(const Snapshot& snapshot, Net& net) {
   }
 }
 
+/// By way of the net, whose own weights come after.
+void restore_average(const Snapshot& snapshot, Net& net, Updater& updater) {
+  WeightAverage* const average = updater.average();
+  if (average && snapshot.averaged) {
+    copy_weights(*snapshot.averaged, averaged_model(snapshot.model_path), net);
+    average->restart();
+  } else if (average) {
+    LOG_INFO << snapshot.path << " has no averaged weights: the average begins with the weights it has";
+  } else if (snapshot.averaged) {
+    LOG_INFO << "ema_decay is not set: " << averaged_model(snapshot.model_path) << " is not gone on with";
+  }
+}
+
 void restore_history(const caffe::BlobProto& saved, HistoryId id, Updater& updater) {
   const Param& param = updater.history_param(id);
   const BlobData blob = blob_from_proto(saved);
@@ -107,6 +131,7 @@ void restore_history(const caffe::BlobProto& saved, HistoryId id, Updater& updat
 }  // namespace
 
 void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
+  restore_average(snapshot, net, updater);
   restore_weights(snapshot, net);
   const auto& history = snapshot.state.history();
   if (history.size() != updater.histories()) {

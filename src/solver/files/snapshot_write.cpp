@@ -35,17 +35,35 @@ void require_finite(Net& net) {
 /// Whether `file` is "<stem>_iter_N" with an ending of any format.
 bool is_of_snapshot(const std::string& file, const std::string& stem) {
   for (const ModelFormat* format : model_formats()) {
-    for (const std::string& ending : {format->model_ending(), format->state_ending()}) {
+    for (const std::string& ending :
+         {format->model_ending(), kAveraged + format->model_ending(), format->state_ending()}) {
       if (snapshot_iteration(file, stem, ending) >= 0) return true;
     }
   }
   return false;
 }
 
+/// Writes the averaged weights where there are any, and says so in `paths`. Returns the fingerprint of all weights,
+/// given that of the model.
+uint64_t with_average(uint64_t model, const ModelFormat& format, Updater& updater, Net& net, SnapshotPaths& paths) {
+  WeightAverage* const average = updater.average();
+  if (!average || !average->begun()) return model;
+  paths.averaged = averaged_model(paths.model);
+  LOG_INFO << "Snapshotting averaged weights to " << format.title() << ' ' << paths.averaged;
+  const AveragedWeights averaged(*average);
+  format.write_model(paths.averaged, net, false);
+  return joint_fingerprint(model, fingerprint(net));
+}
+
 }  // namespace
 
 bool plans_snapshots(const caffe::SolverParameter& solver) {
-  return solver.snapshot() > 0 || solver.snapshot_after_train();
+  return solver.snapshot() > 0 || solver.snapshot_after_train() || solver.test_and_snapshot_last_epochs() > 0;
+}
+
+size_t snapshot_bytes(const SolverDef& solver, const Net& net, const Updater& updater) {
+  return proto_bytes(net, solver.param.snapshot_diff()) + updater.history_bytes() +
+         (updater.average_bytes() > 0 ? proto_bytes(net, false) : 0);
 }
 
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater) {
@@ -71,17 +89,19 @@ void remove_unfinished_snapshots(const std::string& prefix) {
   }
 }
 
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net) {
+SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net,
+                             const std::string& scores) {
   require_finite(net);
   remove_unfinished_snapshots(solver.param.snapshot_prefix());  // a full disk may need their room
   const ModelFormat& format = format_of_solver(solver);
-  const SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter, format);
+  SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter, format, scores);
   LOG_INFO << "Snapshotting to " << format.title() << ' ' << paths.model;
   format.write_model(paths.model, net, solver.param.snapshot_diff());
+  const uint64_t written = with_average(fingerprint(net), format, updater, net, paths);
 
   caffe::SolverState proto = state_to_proto(state);
   proto.set_learned_net(paths.model);
-  proto.mutable_robusta()->set_model_fingerprint(fingerprint(net));
+  proto.mutable_robusta()->set_model_fingerprint(written);
   LOG_INFO << "Snapshotting solver state to " << format.title() << ' ' << paths.state;
   format.write_state(paths.state, std::move(proto), updater);
   return paths;

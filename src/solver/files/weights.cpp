@@ -50,6 +50,18 @@ std::vector<size_t> params_in_file(const WeightsFile& file, const LayerWeights& 
   return own;
 }
 
+/// Without leading ones: C3D's Caffe writes biases as 1 x 1 x 1 x 1 x n.
+std::vector<int64_t> significant(const std::vector<int64_t>& shape) {
+  return {std::find_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; }), shape.end()};
+}
+
+/// With strict_dim false (DeepLab's Caffe, src/caffe/net.cpp of TheLegendAli/DeepLab-Context) any shape fits that has
+/// as many numbers: fully connected layers become convolutions so.
+bool fits(const BlobData& blob, const Shape& shape, const Layer& layer) {
+  if (same_shape(blob, shape.dims()) || significant(blob.shape) == significant(shape.dims())) return true;
+  return !layer.param().strict_dim() && static_cast<int64_t>(blob.data.size()) == shape.count();
+}
+
 void copy_layer(const WeightsFile& file, const LayerWeights& from, const Node& to, Net& net) {
   const std::vector<size_t> own = params_in_file(file, from, to);
   const size_t needed = own.empty() ? 0 : own.back() + 1;
@@ -61,7 +73,7 @@ void copy_layer(const WeightsFile& file, const LayerWeights& from, const Node& t
     if (from.blobs[i].data.empty())
       throw Error(ErrorKind::kModel, str("the file lacks array ", i), "take another file");
     const Shape& shape = to.params[i]->desc.shape;
-    if (!same_shape(from.blobs[i], shape.dims())) {
+    if (!fits(from.blobs[i], shape, *to.layer)) {
       throw Error(ErrorKind::kModel,
                   str("cannot copy parameter ", i, ": its shape is ", Shape(from.blobs[i].shape).str(),
                       " in the file and ", shape.str(), " in the net"),
@@ -166,6 +178,24 @@ uint64_t fingerprint(Net& net) {
     for (const ParamPtr& param : node.params) arrays.insert(hash_bytes(bytes_of(net.blobs().read_param(*param))));
   }
   return hash_of(arrays);
+}
+
+uint64_t joint_fingerprint(uint64_t model, uint64_t averaged) {
+  const uint64_t both[] = {model, averaged};
+  return std::max<uint64_t>(hash_bytes({reinterpret_cast<const char*>(both), sizeof both}), 1);
+}
+
+WeightsFile weights_of(Net& net) {
+  WeightsFile weights;
+  weights.net_name = net.name();
+  for (const Node& node : net.graph().nodes) {
+    LayerWeights layer{node.layer->name(), node.layer->param().type(), {}};
+    for (const ParamPtr& param : node.params) {
+      layer.blobs.push_back({.shape = param->desc.shape.dims(), .data = net.blobs().read_param(*param)});
+    }
+    weights.layers.push_back(std::move(layer));
+  }
+  return weights;
 }
 
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {

@@ -37,6 +37,12 @@ std::vector<std::string> split_list(const std::string& list);
 uint64_t fingerprint(const WeightsFile& weights);
 uint64_t fingerprint(Net& net);
 
+/// That of a model with the averaged weights that were written beside it.
+uint64_t joint_fingerprint(uint64_t model, uint64_t averaged);
+
+/// The arrays of a net, as a file of it would have them.
+WeightsFile weights_of(Net& net);
+
 /// The net's name and every layer with its definition, phase and arrays, shared ones repeated, as Caffe saves it.
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs);
 

@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "net/report.h"
-#include "solver/files/net_defs.h"
 #include "solver/files/weights.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/sums/ranked_update.h"
@@ -50,8 +49,13 @@ NetOptions NetBuilder::options_of(caffe::Phase phase) const {
   return options;
 }
 
+NetSource NetBuilder::with_batch(NetSource source) const {
+  if (options_.phase) set_batch(*options_.phase, source.net);
+  return source;
+}
+
 std::unique_ptr<Net> NetBuilder::build_train_net(const NetOptions& options) const {
-  const NetSource source = train_net_of(def_);
+  const NetSource source = with_batch(train_net_of(def_));
   LOG_INFO << "Creating training net from " << source.origin;
   return std::make_unique<Net>(source.definition(), options);
 }
@@ -72,7 +76,10 @@ std::unique_ptr<Net> NetBuilder::train_net() {
     });
   }
   if (net->plan().offloading.planned) LOG_INFO << "Large model support: " << describe_offloading(net->plan());
-  ranks_.root_only([&] { load_weights(weights_, *net, "Finetuning"); });
+  ranks_.root_only([&] {
+    load_weights(weights_, *net, "Finetuning");
+    if (options_.handed_over) copy_weights(*options_.handed_over, "the phase before", *net);
+  });
   return net;
 }
 
@@ -83,7 +90,7 @@ void NetBuilder::tune_on_root(NetOptions options) {
   ranks_.doing("the timing of kernels", Activity::kPausing, kTuningLimit);
   ranks_.root_only([&] {
     const QuietLog quiet;
-    Net(train_net_of(def_).definition(), options);
+    Net(with_batch(train_net_of(def_)).definition(), options);
   });
   share_kernel_choices(ranks_, *options_.tuner);
   ranks_.doing("the set-up", Activity::kPausing);
@@ -108,7 +115,7 @@ void NetBuilder::build_test_nets(Net& train_net, Nets& nets) const {
     NetOptions options = options_of(caffe::TEST);
     options.share_params = &train_net;
     options.arena = train_net.options().arena;
-    nets.push_back(std::make_unique<Net>(source.definition(), options));
+    nets.push_back(std::make_unique<Net>(with_batch(source).definition(), options));
     if (def_.param.debug_info()) set_debug_info(*nets.back(), true);
     if (!weights_.empty()) load_weights_quietly(weights_, *nets.back(), "Finetuning");
   }

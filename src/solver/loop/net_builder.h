@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "solver/files/net_defs.h"
 #include "solver/loop/solver_options.h"
 
 namespace robusta {
@@ -23,6 +24,7 @@ class NetBuilder {
  private:
   using Nets = std::vector<std::unique_ptr<Net>>;
   NetOptions options_of(caffe::Phase phase) const;
+  NetSource with_batch(NetSource source) const;
   std::unique_ptr<Net> build_train_net(const NetOptions& options) const;
   void tune_on_root(NetOptions options);
   void build_test_nets(Net& train_net, Nets& nets) const;

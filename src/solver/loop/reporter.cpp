@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "net/report.h"
+#include "solver/loop/last_epochs.h"
 #include "solver/loop/output_sums.h"
 
 namespace robusta {
@@ -14,14 +15,6 @@ int64_t learnable_elements(const Net& net) {
   int64_t count = 0;
   for (const ParamPtr& param : net.params()) count += param->lr_mult != 0 ? param->desc.count() : 0;
   return count;
-}
-
-/// Of the first source; 0: not known.
-int64_t records_of(const Net& net) {
-  for (const Node& node : net.graph().nodes) {
-    if (node.source && node.source->records() != 0) return node.source->records();
-  }
-  return 0;
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "robusta/error.h"
-#include "solver/files/weights.h"
 #include "solver/ranks/share.h"
 
 namespace robusta {
@@ -18,17 +17,17 @@ void Snapshotter::prepare() {
   });
 }
 
-SnapshotPaths Snapshotter::write_locked() {
+SnapshotPaths Snapshotter::write_locked(const std::string& scores) {
   std::optional<PrefixLock> meanwhile;  // for one that nobody planned
   if (lock_) {
     lock_->keep();
   } else {
     meanwhile.emplace(training_.param().snapshot_prefix());
   }
-  return write_snapshot(training_.def, training_.state, training_.updater, training_.net);
+  return write_snapshot(training_.def, training_.state, training_.updater, training_.net, scores);
 }
 
-SnapshotPaths Snapshotter::write() {
+SnapshotPaths Snapshotter::write(const std::string& scores) {
   training_.finish_updates();
   TrainingState& state = training_.state;
   const DriverSpan span(training_.recorder, TraceKind::kSnapshot, state.iter);
@@ -37,19 +36,19 @@ SnapshotPaths Snapshotter::write() {
   if (tuner_) state.kernel_choices = tuner_->choices();
   SnapshotPaths paths;
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
-  training_.ranks.root_only([&] { paths = write_locked(); });
-  for (std::string* path : {&paths.model, &paths.state}) training_.ranks.broadcast(*path);
+  training_.ranks.root_only([&] { paths = write_locked(scores); });
+  for (std::string* path : {&paths.model, &paths.state, &paths.averaged}) training_.ranks.broadcast(*path);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_ = std::max(slowest_, seconds);
-  last_iter_ = state.iter;
+  if (scores.empty()) last_iter_ = state.iter;  // one with scores does not stand for one without, as in NVIDIA's
   owed_ = false;
   log_.snapshot(state.iter, paths, seconds);
   return paths;
 }
 
-void Snapshotter::try_write() {
+void Snapshotter::try_write(const std::string& scores) {
   try {
-    write();
+    write(scores);
     return;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kOutput) throw;
@@ -75,8 +74,7 @@ void Snapshotter::write_last(bool stopping) {
 double Snapshotter::seconds() const {
   if (slowest_ > 0) return slowest_;
   constexpr double kSlowDisk = 100e6;  // bytes per second, until one was measured
-  const size_t model = proto_bytes(training_.net, training_.param().snapshot_diff());
-  return static_cast<double>(model + training_.updater.history_bytes()) / kSlowDisk;
+  return static_cast<double>(snapshot_bytes(training_.def, training_.net, training_.updater)) / kSlowDisk;
 }
 
 }  // namespace robusta

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "net/tuning.h"
 #include "solver/files/prefix_lock.h"
@@ -23,10 +24,10 @@ class Snapshotter {
   /// After the last: lets go of the prefix.
   void release() { lock_.reset(); }
   /// Writes model and state; rank 0 does, and the statistics in its files are those of all ranks. Collective. Throws
-  /// Error{kOutput|kNumeric}.
-  SnapshotPaths write();
+  /// Error{kOutput|kNumeric}. `scores` (snapshot_names.h): of a test of these weights, for the names of the files.
+  SnapshotPaths write(const std::string& scores = "");
   /// The same, but a full disk must not end a training of days: it goes on, the failure is told at once and counted.
-  void try_write();
+  void try_write(const std::string& scores = "");
 
   /// Whether a periodic one comes after this many iterations.
   bool due() const;
@@ -39,7 +40,7 @@ class Snapshotter {
 
  private:
   /// On rank 0.
-  SnapshotPaths write_locked();
+  SnapshotPaths write_locked(const std::string& scores);
 
   Training& training_;
   RecordingTuner* tuner_;

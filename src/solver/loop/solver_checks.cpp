@@ -1,4 +1,4 @@
-// Numbers that make no training, and fields of forks that would change it and are not in this build.
+// Numbers that make no training.
 #include "solver/loop/solver_checks.h"
 
 #include <cmath>
@@ -6,8 +6,9 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "schema/known_names.h"
-#include "solver/update/update_rule.h"
+#include "robusta/error.h"
+#include "solver/reports/detection_score.h"
+#include "solver/update/local_rates.h"
 
 namespace robusta {
 namespace {
@@ -33,8 +34,17 @@ void refuse_nan(const SolverDef& solver) {
   }
 }
 
-void refuse_unsupported(const SolverDef& solver, const char* field, bool used, const char* whose) {
-  if (used) throw not_in_this_build(field, whose, "remove it").at(solver.where(field));
+void check_evaluation(const SolverDef& solver) {
+  const std::string& type = solver.param.eval_type();
+  if (type != "classification" && type != "detection") {
+    throw Error(ErrorKind::kConfig, str("eval_type is \"", type, "\""), "give classification or detection")
+        .at(solver.where("eval_type"));
+  }
+  try {
+    require_ap_version(solver.param.ap_version(), "ap_version", ErrorKind::kConfig);
+  } catch (Error& error) {
+    throw error.at(solver.where("ap_version"));
+  }
 }
 
 }  // namespace
@@ -48,11 +58,12 @@ void check_solver(const SolverDef& solver) {
   require(p.display() >= 0, solver, "display", p.display(), "give 0 for no display");
   require(p.snapshot() >= 0, solver, "snapshot", p.snapshot(), "give 0 for no periodic snapshots");
   require(p.test_interval() >= 0, solver, "test_interval", p.test_interval(), "give 0 for no tests");
-  refuse_unsupported(solver, "larc", p.larc(), "NVIDIA");
-  refuse_unsupported(solver, "test_and_snapshot_last_epochs", p.test_and_snapshot_last_epochs() > 0, "NVIDIA");
-  refuse_unsupported(solver, "disabled_update", p.disabled_update(), "Intel");
-  refuse_unsupported(solver, "ema_decay", p.ema_decay() != 0, "Robusta");
-  make_update_rule(solver);
+  check_evaluation(solver);
+  require(p.test_and_snapshot_last_epochs() >= 0, solver, "test_and_snapshot_last_epochs",
+          p.test_and_snapshot_last_epochs(), "give the number of epochs, 0 for none");
+  LocalRates(solver, *make_update_rule(solver));
+  if (p.disabled_update())
+    LOG_WARNING << solver.where("disabled_update") << ": disabled_update: no parameter is updated";
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {
     LOG_WARNING << solver.file << ": base_lr is not set: the net will not learn";
   }

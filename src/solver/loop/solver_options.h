@@ -9,6 +9,8 @@
 #include "data/settings.h"
 #include "net/net.h"
 #include "net/tuning.h"
+#include "schema/phases.h"
+#include "schema/weights_file.h"
 #include "solver/loop/signals.h"
 #include "solver/loop/walltime.h"
 #include "solver/ranks/ranks.h"
@@ -25,12 +27,14 @@ struct SolverOptions {
   Device* device = &cpu_device();
   std::string kernels = "auto";  ///< as in NetOptions
   bool share_memory = true;
-  MemoryOptions memory = {};         ///< of all nets together
-  int64_t batch = 0;                 ///< > 0: replaces every data layer's batch size
-  DataSettings data = {};            ///< how the nets' sources read
-  Ranks* ranks = nullptr;            ///< those that train together; null: one
-  bool batch_is_global = false;      ///< the batch sizes of training are divided among the ranks
-  bool accept_batch_change = false;  ///< resume with another number of samples per iteration
+  MemoryOptions memory = {};                 ///< of all nets together
+  int64_t batch = 0;                         ///< > 0: replaces every data layer's batch size
+  const SolverPhase* phase = nullptr;        ///< of a file of several: the batch of its first Data layer
+  const WeightsFile* handed_over = nullptr;  ///< on rank 0: weights to begin with, of the phase before
+  DataSettings data = {};                    ///< how the nets' sources read
+  Ranks* ranks = nullptr;                    ///< those that train together; null: one
+  bool batch_is_global = false;              ///< the batch sizes of training are divided among the ranks
+  bool accept_batch_change = false;          ///< resume with another number of samples per iteration
   RecordingTuner* tuner = nullptr;
   std::vector<std::string> weights = {};  ///< instead of those of the solver's file
   std::string snapshot = {};              ///< a .solverstate to go on from; then no weights are loaded

@@ -56,6 +56,21 @@ void share_histories(Ranks& ranks, Updater& updater) {
   }
 }
 
+void share_average(Ranks& ranks, Updater& updater) {
+  WeightAverage* const average = updater.average();
+  if (ranks.alone() || !average) return;
+  uint64_t begun = average->begun() ? 1 : 0;
+  ranks.broadcast_value(begun);
+  if (begun == 0) return;
+  if (!ranks.root()) average->restart();
+  for (const Tensor& array : average->tensors()) {
+    std::vector<char> bytes(array.desc.bytes());
+    if (ranks.root()) fetch_array(updater.stream(), array, bytes.data());
+    ranks.broadcast(bytes.data(), bytes.size());
+    if (!ranks.root()) store_array(updater.stream(), array, bytes.data());
+  }
+}
+
 AveragedStatistics::AveragedStatistics(Ranks& ranks, Net& net) : net_(net) {
   if (ranks.alone()) return;
   for (const ParamPtr& param : net.params()) {

@@ -15,6 +15,8 @@ void share_state(Ranks& ranks, Snapshot& snapshot);
 void share_kernel_choices(Ranks& ranks, RecordingTuner& tuner);
 void share_parameters(Ranks& ranks, Net& net);
 void share_histories(Ranks& ranks, Updater& updater);
+/// The average of the weights, where rank 0 has one.
+void share_average(Ranks& ranks, Updater& updater);
 
 /// The statistics of every rank become the mean over all ranks, while this lives; then each rank has its own again.
 /// For tests and snapshots, as in Intel's fork.

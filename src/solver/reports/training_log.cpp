@@ -132,14 +132,13 @@ void TrainingLog::progress(const Train& t) {
                       ", ", speed_text(t)));
 }
 
-void TrainingLog::test(int iter, int net, bool with_loss, double loss, const std::vector<OutputBlob>& means,
-                       double seconds) {
-  if (with_loss) LOG_INFO << "Test loss: " << loss;
-  log_outputs("Test", means);
+void TrainingLog::test(const Test& t, const std::vector<OutputBlob>& means) {
+  if (t.with_loss) LOG_INFO << (t.averaged ? "Averaged test loss: " : "Test loss: ") << t.loss;
+  log_outputs(t.averaged ? "Averaged test" : "Test", means);
   JsonObject object;
-  object.add("iter", iter).add("net", net);
-  if (with_loss) object.add("loss", loss);
-  event("test", object.add("seconds", seconds).add("outputs", outputs_object(means)));
+  object.add("iter", t.iter).add("net", t.net);
+  if (t.with_loss) object.add("loss", t.loss);
+  event(t.averaged ? "averaged_test" : "test", object.add("seconds", t.seconds).add("outputs", outputs_object(means)));
 }
 
 void TrainingLog::copies(const Copies& c) {
@@ -156,8 +155,10 @@ void TrainingLog::copies(const Copies& c) {
 }
 
 void TrainingLog::snapshot(int iter, const SnapshotPaths& paths, double seconds) {
-  event("snapshot",
-        JsonObject().add("iter", iter).add("model", paths.model).add("state", paths.state).add("seconds", seconds));
+  JsonObject object;
+  object.add("iter", iter).add("model", paths.model).add("state", paths.state);
+  if (!paths.averaged.empty()) object.add("averaged", paths.averaged);
+  event("snapshot", object.add("seconds", seconds));
 }
 
 void TrainingLog::snapshot_failed(int iter, const Error& error) {

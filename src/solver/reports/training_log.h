@@ -59,7 +59,13 @@ class TrainingLog {
   void progress(const Train& train);
   bool wants_progress() const;
 
-  void test(int iter, int net, bool with_loss, double loss, const std::vector<OutputBlob>& means, double seconds);
+  struct Test {
+    int iter, net;
+    bool averaged;  ///< of the averaged weights (ema_decay): in lines that parsers of Caffe's log do not take for tests
+    bool with_loss;
+    double loss, seconds;
+  };
+  void test(const Test& test, const std::vector<OutputBlob>& means);
   /// What the reductions over ranks took since the last report.
   struct Communication {
     int iter;     ///< finished

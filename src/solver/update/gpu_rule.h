@@ -8,6 +8,7 @@
 
 #include "device/gpu/pack.h"
 #include "solver/update/rule_element.h"
+#include "solver/update/trust_gpu.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
@@ -37,7 +38,9 @@ struct UpdateEach {
     Pack<float, N> weights = load_pack<N>(w + i);
     [[maybe_unused]] Pack<float, N> histories[] = {load_pack<N>(h[I] + i)..., {}};
     for (int k = 0; k < N; ++k) {
-      element(weights.at[k], decayed(gradients.at[k], weights.at[k]), histories[I].at[k]...);
+      const float before = weights.at[k];
+      element(weights.at[k], decayed(gradients.at[k], before), histories[I].at[k]...);
+      weights.at[k] -= decayed.shrinkage * before;
     }
     store_pack(weights, w + i);
     (store_pack(histories[I], h[I] + i), ...);
@@ -55,6 +58,9 @@ UpdateEach<Element> update_each(const UpdateTask& task, const caffe::SolverParam
             .h = {},
             .count = task.count,
             .in_packs = 0};
+  if constexpr (Element<float>::kTraits.adapts) {
+    if (task.adapts) each.element.rate = 0;
+  }
   bool packs = on_packs(each.gradient, each.w);
   for (int i = 0; i < Each::kHistories; ++i) {
     each.h[i] = static_cast<float*>(task.history[static_cast<size_t>(i)]);
@@ -105,6 +111,13 @@ void update_on_gpu(std::span<const UpdateTask> tasks, const caffe::SolverParamet
     const auto body = update_together<Element>(some, settings, std::make_index_sequence<kMost>());
     static_assert(sizeof body <= 4000);
     for_each(some[0].stream, body.begin[some.size()], body);
+    if constexpr (Element<float>::kTraits.adapts) {
+      for (const UpdateTask& task : some) {
+        if (!task.adapts) continue;
+        step_by_trust_on_gpu<Element>(Element<float>(task, settings), task,
+                                      std::make_integer_sequence<int, Element<float>::kTraits.histories>());
+      }
+    }
     tasks = tasks.subspan(some.size());
   }
 }

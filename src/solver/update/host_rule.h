@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "solver/update/rule_element.h"
+#include "solver/update/trust_host.h"
 
 namespace robusta {
 
@@ -16,7 +17,11 @@ template <typename Element, typename T, typename... H>
 ROBUSTA_SIMD void update_elements(Element element, DecayedGradient<T> decayed, int64_t count,
                                   const T* __restrict gradient, T* __restrict w, H* __restrict... histories) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) element(w[i], decayed(gradient[i], w[i]), histories[i]...);
+  for (int64_t i = 0; i < count; ++i) {
+    const T before = w[i];
+    element(w[i], decayed(gradient[i], before), histories[i]...);
+    w[i] -= decayed.shrinkage * before;
+  }
 }
 
 /// The elements from `begin` to `end` of a task.
@@ -34,11 +39,17 @@ void update_on_host(const UpdateTask& task, const caffe::SolverParameter& settin
   constexpr int64_t kGrain = 16384;  // 64 KiB of floats: less is not worth waking a thread for
   dispatch(task.dtype, [&](auto type) {
     using T = decltype(type);
-    const Element<T> element(task, settings);
+    Element<T> element(task, settings);
+    if constexpr (Element<T>::kTraits.adapts) {
+      if (task.adapts) element.rate = 0;
+    }
     constexpr std::make_index_sequence<Element<T>::kTraits.histories> kHistories{};
     parallel_ranges(task.count, kGrain, [&](int64_t begin, int64_t end) {
       update_range<Element<T>, T>(element, task, begin, end, kHistories);
     });
+    if constexpr (Element<T>::kTraits.adapts) {
+      if (task.adapts) step_by_trust<Element<T>, T>(element, task, kHistories);
+    }
   });
 }
 
@@ -49,6 +60,8 @@ class ElementRule : public UpdateRule {
   ElementRule(std::string type, const caffe::SolverParameter& settings) : type_(std::move(type)), settings_(settings) {}
   int histories() const override { return Element<float>::kTraits.histories; }
   bool history_moves_without_rate() const override { return Element<float>::kTraits.moves_without_rate; }
+  bool adapts() const override { return Element<float>::kTraits.adapts; }
+  LarcNorm larc_norm() const override { return Element<float>::kTraits.larc; }
   void apply(std::span<const UpdateTask> tasks) const override {
     if (!tasks.empty() && tasks[0].stream) return device_rule(tasks[0].kernel_kind, type_)(tasks, settings_);
     for (const UpdateTask& task : tasks) update_on_host<Element>(task, settings_);

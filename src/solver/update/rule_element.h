@@ -17,21 +17,26 @@ struct RuleTraits {
   int histories = 1;
   bool moves_without_rate = false;  ///< UpdateRule::history_moves_without_rate
   bool decouples_decay = false;     ///< g has no decay in it: the rule shrinks the weights itself
+  LarcNorm larc = LarcNorm::kNone;
+  bool adapts = false;  ///< UpdateRule::adapts
 };
 
 inline namespace ROBUSTA_GPU_TARGET {
 
-/// g = scale * gradient + l2 * w + l1 * sign(w), without a branch.
+/// g = scale * gradient + l2 * w + l1 * sign(w), without a branch; and what the weight that was loses beside the step.
 template <typename T>
 struct DecayedGradient {
-  DecayedGradient(const UpdateTask& task, const RuleTraits& rule)
-      : scale(static_cast<T>(task.gradient_scale)),
-        l2(task.l1 || rule.decouples_decay ? T(0) : static_cast<T>(task.decay)),
-        l1(task.l1 && !rule.decouples_decay ? static_cast<T>(task.decay) : T(0)) {}
+  DecayedGradient(const UpdateTask& task, const RuleTraits& rule) : scale(static_cast<T>(task.gradient_scale)) {
+    if (rule.decouples_decay) return;
+    const T decay = static_cast<T>(task.decay);
+    if (task.regularization == Regularization::kL2) l2 = decay;
+    if (task.regularization == Regularization::kL1) l1 = decay;
+    if (task.regularization == Regularization::kDecoupled) shrinkage = static_cast<T>(task.rate * task.decay);
+  }
   ROBUSTA_GPU T operator()(T gradient, T w) const {
     return scale * gradient + l2 * w + l1 * (static_cast<T>(w > 0) - static_cast<T>(w < 0));
   }
-  T scale, l2, l1;
+  T scale, l2 = 0, l1 = 0, shrinkage = 0;
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

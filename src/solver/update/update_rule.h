@@ -1,9 +1,9 @@
 /// How a gradient changes a parameter: the contract of update rules, and their registry.
 ///
-/// With g = gradient_scale * gradient + decay, each rule turns (weight, g, histories) into the new weight and
-/// histories. A rule has no state of its own: what it keeps from one iteration to the next lies in histories, which the
-/// Updater owns and a .solverstate holds. A rule is one folder in rules/ and registers itself (register_rule.h);
-/// nothing else names it.
+/// With g = gradient_scale * gradient + decay (unless decay is decoupled), each rule turns (weight, g, histories) into
+/// the new weight and histories. A rule has no state of its own: what it keeps from one iteration to the next lies in
+/// histories, which the Updater owns and a .solverstate holds. A rule is one folder in rules/ and registers itself
+/// (register_rule.h); nothing else names it.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,13 @@
 
 namespace robusta {
 
+/// What weight decay takes from the weights, by regularization_type.
+enum class Regularization {
+  kL2,         ///< decay * w is part of the gradient
+  kL1,         ///< decay * sign(w) is
+  kDecoupled,  ///< "WD", NVIDIA's: the weights lose rate * decay * w beside the rule's step, which knows nothing of it
+};
+
 /// One parameter in one iteration. Arrays have `count` elements of `dtype`.
 struct UpdateTask {
   DType dtype = DType::kF32;
@@ -30,11 +37,20 @@ struct UpdateTask {
   double gradient_scale = 1;            ///< clipping x 1/iter_size
   double rate = 0;                      ///< learning rate x lr_mult
   double decay = 0;                     ///< weight_decay x decay_mult
-  bool l1 = false;                      ///< decay by sign(w) instead of w
+  Regularization regularization = Regularization::kL2;
+  bool adapts = false;      ///< the step is scaled to the norm of the weights; of rules that adapt alone
+  void* scratch = nullptr;  ///< kTrustScratch bytes of the device, for one task after the other; if it adapts
   double momentum = 0;
   int64_t iteration = 0;                 ///< finished iterations before this one
   Stream* stream = nullptr;              ///< of the device whose memory the arrays are in; null: the host
   std::string_view kernel_kind = "cpu";  ///< of that device
+};
+
+/// By which norm LARC (local_rates.h) sets the rates of a rule.
+enum class LarcNorm {
+  kNone,      ///< by none: its steps do not grow with the gradient
+  kGradient,  ///< of the gradient
+  kHistory,   ///< of the first history, along which it steps
 };
 
 class UpdateRule {
@@ -46,6 +62,9 @@ class UpdateRule {
   /// True when the history moves even where the rate is 0 (it does not hold the rate): then Caffe's files have a
   /// history that is not zero for decayed parameters with lr_mult 0.
   virtual bool history_moves_without_rate() const = 0;
+  virtual LarcNorm larc_norm() const = 0;
+  /// Whether it can scale steps to the norms of weights (trust.h).
+  virtual bool adapts() const = 0;
   /// All tasks are of one device. In few launches where that is a GPU.
   virtual void apply(std::span<const UpdateTask> tasks) const = 0;
 };

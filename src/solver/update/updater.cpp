@@ -11,21 +11,17 @@
 #include "base/log.h"
 #include "memory/placement.h"
 #include "net/run/arrays.h"
-#include "schema/known_names.h"
 #include "solver/update/gradient_norm.h"
 #include "solver/update/policy_settings.h"
+#include "solver/update/trust.h"
 
 namespace robusta {
 namespace {
 
-bool wants_l1(const SolverDef& solver) {
-  const std::string& kind = solver.param.regularization_type();
-  if (kind == "WD") {
-    throw not_in_this_build("regularization_type \"WD\"", "NVIDIA", "use \"L2\"")
-        .at(solver.where("regularization_type"));
-  }
-  static const std::map<std::string, bool> known = {{"L1", true}, {"L2", false}};
-  return named(solver, "regularization_type", kind, known);
+Regularization regularization_of(const SolverDef& solver) {
+  static const std::map<std::string, Regularization> known = {
+      {"L1", Regularization::kL1}, {"L2", Regularization::kL2}, {"WD", Regularization::kDecoupled}};
+  return named(solver, "regularization_type", solver.param.regularization_type(), known);
 }
 
 }  // namespace
@@ -35,13 +31,16 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       device_(*net.options().device),
       device_kind_(device_.kernel_kind()),
       rule_(make_update_rule(solver)),
+      local_rates_(solver, *rule_),
       norms_(device_, net.stream()),
       clip_(solver.param.clip_gradients()),
       iter_size_(solver.param.iter_size()),
       ranks_(ranks),
-      l1_(wants_l1(solver)) {
-  if (solver.param.local_lr_auto()) trust_ = solver.param.local_gw_ratio();
+      disabled_(solver.param.disabled_update()),
+      regularization_(regularization_of(solver)) {
   allocate_histories();
+  if (solver.param.ema_decay() != 0) average_.emplace(solver, net);
+  if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);
 }
 
 /// In the order of a .solverstate: all parameters' first arrays, then all second ones.
@@ -74,24 +73,28 @@ void Updater::begin(const Iteration& iteration) {
   assert(iteration.hold || iteration.loss_scale == 0);
   now_ = iteration;
   skipped_ = false;
-  for (Slot& slot : slots_) slot.done = false;
+  if (average_ && !average_->begun()) average_->restart();
+  for (Slot& slot : slots_) slot.done = disabled_;
 }
 
 void Updater::ready(Param& param) {
-  if (now_.hold || clips()) return;
+  if (now_.hold || clips() || disabled_) return;
   const auto found = id_of_.find(&param);
   assert(found != id_of_.end());
-  enlist(slots_[found->second], 1);
+  Slot* const slot = &slots_[found->second];
+  enlist({&slot, 1}, 1);
   launch();
 }
 
 void Updater::finish() {
   if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
   const double scale = clips() || now_.loss_scale > 0 ? inspect_gradients() : 1;
+  std::vector<Slot*> open;
   for (Slot& slot : slots_) {
     if (skipped_) slot.done = true;
-    if (!slot.done) enlist(slot, scale);
+    if (!slot.done) open.push_back(&slot);
   }
+  enlist(open, scale);
   launch();
 }
 
@@ -106,12 +109,27 @@ double Updater::inspect_gradients() {
   return clips() && !skipped_ ? clip_scale(square_sum) : 1;
 }
 
-void Updater::enlist(Slot& slot, double gradient_scale) {
+/// All norms are read at once: each reading waits for the device.
+void Updater::enlist(std::span<Slot* const> slots, double gradient_scale) {
+  std::vector<Tensor> arrays;
+  std::vector<size_t> ends;
+  for (const Slot* slot : slots) {
+    for (const Tensor& array : local_rates_.arrays_of(*slot->param, slot->history)) arrays.push_back(array);
+    ends.push_back(arrays.size());
+  }
+  const std::vector<Norms> norms = arrays.empty() ? std::vector<Norms>() : norms_.read(arrays);
+  size_t begin = 0;
+  for (size_t i = 0; i < slots.size(); begin = ends[i++]) {
+    enlist(*slots[i], gradient_scale, std::span(norms).subspan(begin, ends[i] - begin));
+  }
+}
+
+void Updater::enlist(Slot& slot, double gradient_scale, std::span<const Norms> norms) {
   Param& param = *slot.param;
   slot.done = true;
   const double decay = now_.weight_decay * param.decay_mult;
-  const bool moves = param.lr_mult != 0;
-  if (!moves && (decay == 0 || !rule_->history_moves_without_rate())) return;
+  const bool moves = param.lr_mult != 0, decays = decay != 0 && regularization_ != Regularization::kDecoupled;
+  if (!moves && !(decays && rule_->history_moves_without_rate())) return;
   UpdateTask task;
   task.dtype = param.desc.dtype;
   task.count = param.desc.count();
@@ -119,9 +137,16 @@ void Updater::enlist(Slot& slot, double gradient_scale) {
   task.gradient = param.diff;
   task.history = slot.history;
   task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
-  task.rate = rate_of(param, task.gradient_scale);
+  task.rate = local_rates_.of(param,
+                              {.rate = now_.rate,
+                               .momentum = now_.momentum,
+                               .weight_decay = now_.weight_decay,
+                               .gradient_scale = task.gradient_scale},
+                              norms);
   task.decay = decay;
-  task.l1 = l1_;
+  task.regularization = regularization_;
+  task.adapts = rule_->adapts() && param.decay_mult != 0;
+  task.scratch = scratch_.data();
   task.momentum = now_.momentum;
   task.iteration = now_.number;
   task.kernel_kind = device_kind_;
@@ -135,19 +160,8 @@ void Updater::launch() {
   net_.stream().run([this, tasks = std::exchange(tasks_, {}), moved = std::exchange(moved_, {})] {
     rule_->apply(tasks);
     for (Param* param : moved) ++param->version;  // in the order of the stream, as kernels read it
+    if (average_) average_->follow(moved);
   });
-}
-
-/// Layer-wise rates (LARS; You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks"), as Intel's
-/// local_lr_auto has them: trust * |w| / (|g| + decay * |w|), 1 when a norm is 0, in place of the parameter's lr_mult.
-double Updater::rate_of(const Param& param, double gradient_scale) {
-  if (!trust_ || param.lr_mult == 0) return now_.rate * param.lr_mult;
-  const Tensor arrays[] = {param.tensor(), param.gradient()};
-  const std::vector<Norms> found = norms_.read(arrays);
-  const double weight = std::sqrt(found[0].square_sum);
-  const double gradient = std::sqrt(found[1].square_sum) * gradient_scale;
-  if (weight == 0 || gradient == 0) return now_.rate;
-  return now_.rate * *trust_ * weight / (gradient + now_.weight_decay * weight);
 }
 
 double Updater::clip_scale(double square_sum) const {
@@ -157,6 +171,10 @@ double Updater::clip_scale(double square_sum) const {
   LOG_INFO << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip_ << ") by scale factor "
            << scale;
   return scale;
+}
+
+int arrays_per_parameter(const SolverDef& solver) {
+  return make_update_rule(solver)->histories() + (solver.param.ema_decay() != 0 ? 1 : 0);
 }
 
 Tensor Updater::history_tensor(HistoryId id) const {

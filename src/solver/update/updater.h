@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,7 +18,9 @@
 #include "device/device.h"
 #include "net/net.h"
 #include "solver/update/gradient_norm.h"
+#include "solver/update/local_rates.h"
 #include "solver/update/update_rule.h"
+#include "solver/update/weight_average.h"
 
 namespace robusta {
 
@@ -50,6 +53,8 @@ class Updater : public GradientSink {
   bool skipped() const { return skipped_; }
 
   bool clips() const { return clip_ >= 0; }
+  /// Null without ema_decay. It begins with the first iteration, unless it is given its values before.
+  WeightAverage* average() { return average_ ? &*average_ : nullptr; }
 
   int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
   IdRange<HistoryId> history_ids() const { return {HistoryId(0), HistoryId(histories())}; }
@@ -57,6 +62,9 @@ class Updater : public GradientSink {
   void set_history(HistoryId id, const std::vector<float>& values);
   const Param& history_param(HistoryId id) const { return *slot_of(id).param; }
   size_t history_bytes() const { return memory_.bytes(); }
+  /// In which updates are enqueued.
+  Stream& stream() { return net_.stream(); }
+  size_t average_bytes() const { return average_ ? average_->bytes() : 0; }
 
  private:
   struct Slot {
@@ -66,13 +74,15 @@ class Updater : public GradientSink {
   };
 
   void allocate_histories();
-  void enlist(Slot& slot, double gradient_scale);
+  /// Makes tasks of the updates of these parameters.
+  void enlist(std::span<Slot* const> slots, double gradient_scale);
+  /// `norms`: those that decide its rate.
+  void enlist(Slot& slot, double gradient_scale, std::span<const Norms> norms);
   void launch();
   /// Reads all gradients: by which factor they are clipped, and whether the iteration is skipped.
   double inspect_gradients();
   double clip_scale(double square_sum) const;
   double loss_scale() const { return now_.loss_scale > 0 ? now_.loss_scale : 1; }
-  double rate_of(const Param& param, double gradient_scale);
   const Slot& slot_of(HistoryId id) const { return slots_[ParamId(id.index() % slots_.size())]; }
   Tensor history_tensor(HistoryId id) const;
 
@@ -80,12 +90,14 @@ class Updater : public GradientSink {
   Device& device_;
   const std::string device_kind_;  ///< whose kernels run there
   std::unique_ptr<UpdateRule> rule_;
+  LocalRates local_rates_;
   NormReader norms_;
   double clip_;
   int iter_size_, ranks_;
-  bool l1_;
-  std::optional<double> trust_;  ///< LARS' coefficient; none: LARS is off
-  DeviceBuffer memory_;
+  bool disabled_;  ///< nothing is updated (disabled_update)
+  Regularization regularization_;
+  DeviceBuffer memory_, scratch_;
+  std::optional<WeightAverage> average_;
   IdVector<ParamId, Slot> slots_;
   std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
@@ -93,5 +105,8 @@ class Updater : public GradientSink {
   std::vector<UpdateTask> tasks_;  ///< to be launched together
   std::vector<Param*> moved_;      ///< whose weights they change
 };
+
+/// Arrays that an update keeps of each parameter in a device's memory: the rule's histories, and the average.
+int arrays_per_parameter(const SolverDef& solver);
 
 }  // namespace robusta

@@ -50,6 +50,23 @@ void RecurrentLayer::check_bottoms(const std::vector<Shape>& bottoms) const {
   }
 }
 
+/// x for as many streams as the static bottom or the states have, else for one; cont for the steps and streams of x.
+std::optional<Shape> RecurrentLayer::wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const {
+  const Shape& x = bottoms[0];
+  if (bottom == 1 && x.axes() >= 3 && bottoms[1] != Shape{x[0], x[1]}) return Shape{x[0], x[1]};
+  if (bottom != 0 || x.axes() < 2) return std::nullopt;
+  int64_t streams = x.axes() >= 3 ? x[1] : 1;
+  if (bottoms.size() > 2) {
+    const Shape& other = bottoms.back();  // a state [1, N, hidden] or the static bottom [N, ...]
+    if (other.axes() < 2) return std::nullopt;
+    streams = exposes_hidden() ? other[1] : other[0];
+  }
+  if (x.axes() == 2) return Shape{x[0], streams, x[1]};
+  Shape wanted = x;
+  wanted[1] = streams;
+  return wanted == x ? std::nullopt : std::optional(wanted);
+}
+
 std::vector<Shape> RecurrentLayer::infer_tops(const std::vector<Shape>& bottoms) {
   check_bottoms(bottoms);
   const size_t exposed = exposes_hidden() ? states_ : 0;

@@ -10,6 +10,7 @@
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/kernel.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
@@ -24,10 +25,11 @@ struct RecurrentSize {
 
 /// Parameters: weights of x [gates, inputs]; bias [gates]; weights of the static bottom [gates, statics], if there is
 /// one; weights of the hidden state [gates, hidden]; what the descendant adds.
-class RecurrentLayer : public Layer {
+class RecurrentLayer : public Layer, public TellsShapes {
  public:
   Arity arity() const override;
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override;
   std::vector<ParamDecl> params() const override;
   std::vector<Shape> carried() const override;
   bool allows_gradient(int bottom) const override { return bottom != 1; }

@@ -7,14 +7,18 @@
 #include <optional>
 
 #include "layers/kit/layer.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
-class AccuracyLayer : public Layer {
+class AccuracyLayer : public Layer, public TellsShapes {
  public:
   using Layer::Layer;
   Arity arity() const override { return {2, 2, 1, 2}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    return bottom == 1 ? wanted_labels(bottoms[0], param().accuracy_param().axis(), bottoms[1]) : std::nullopt;
+  }
   bool allows_gradient(int) const override { return false; }
   bool has_backward() const override { return false; }
   std::optional<LabelUse> label_use(const std::vector<Shape>& bottoms) const override {

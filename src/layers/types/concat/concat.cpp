@@ -17,11 +17,25 @@ ConcatLayer::ConcatLayer(const caffe::LayerParameter& param) : Layer(param) {
   }
 }
 
-std::vector<Shape> ConcatLayer::infer_tops(const std::vector<Shape>& bottoms) {
+int ConcatLayer::given_axis() const {
   const auto& given = param().concat_param();
-  axis_ = given.has_concat_dim()
-              ? canonical_axis(bottoms[0], static_cast<int>(given.concat_dim()), "concat_param.concat_dim")
-              : canonical_axis(bottoms[0], given.axis(), "concat_param.axis");
+  return given.has_concat_dim() ? static_cast<int>(given.concat_dim()) : given.axis();
+}
+
+std::optional<Shape> ConcatLayer::wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const {
+  if (bottoms.size() < 2) return std::nullopt;
+  const Shape &own = bottoms[bottom], &other = bottoms[bottom == 0 ? 1 : 0];
+  const int axis = given_axis() < 0 ? given_axis() + other.axes() : given_axis();
+  if (axis < 0 || axis >= other.axes()) return std::nullopt;
+  Shape wanted = other;
+  // What is shorter by some axes has its values on the last one, or is one number for each sample.
+  wanted[axis] = own.axes() > axis ? own[axis] : own.axes() > 1 ? own[own.axes() - 1] : 1;
+  return wanted == own ? std::nullopt : std::optional(wanted);
+}
+
+std::vector<Shape> ConcatLayer::infer_tops(const std::vector<Shape>& bottoms) {
+  const bool by_old_name = param().concat_param().has_concat_dim();
+  axis_ = canonical_axis(bottoms[0], given_axis(), by_old_name ? "concat_param.concat_dim" : "concat_param.axis");
   Shape top = bottoms[0];
   for (size_t i = 1; i < bottoms.size(); ++i) {
     bool fits = bottoms[i].axes() == top.axes();

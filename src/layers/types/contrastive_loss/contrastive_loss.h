@@ -9,14 +9,20 @@
 
 #include "base/half.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
-class ContrastiveLossLayer : public Layer {
+class ContrastiveLossLayer : public Layer, public TellsShapes {
  public:
   explicit ContrastiveLossLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {3, 3, 1, 1}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  /// A number for each pair.
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    const bool fits = bottom != 2 || bottoms[0].axes() == 0 || bottoms[2].count() == bottoms[0][0];
+    return fits ? std::nullopt : std::optional(Shape{bottoms[0][0]});
+  }
   bool is_loss() const override { return true; }
   bool allows_gradient(int bottom) const override { return bottom < 2; }
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>&) const override {

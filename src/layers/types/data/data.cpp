@@ -16,14 +16,15 @@ namespace {
 
 ReadingSettings read_settings(const caffe::LayerParameter& layer) {
   const caffe::DataParameter& param = layer.data_param();
-  if (param.source().empty()) wrong("source", "no source is given", "name the LMDB folder");
   if (param.batch_size() == 0) wrong("batch_size", "batch_size is 0", "set it to 1 or more");
   if (param.side_size() > 0) {
-    throw Error(ErrorKind::kUnsupported, "labels on a grid of sides are not done by this build")
+    throw Error(ErrorKind::kUnsupported, "boxes for sides are those of layers of type BoxData",
+                "write type: \"BoxData\"")
         .in_field("data_param.side");
   }
   return {.source = param.source(),
           .field = "data_param.source",
+          .source_fix = "name the LMDB folder",
           .batch = param.batch_size(),
           .prefetch = prefetched_batches(layer),
           .shuffle = param.shuffle()};
@@ -45,9 +46,9 @@ class DataLayer : public PrefetchedSource {
     }
     return opened;
   }
+  void check_without_data() const override { Transformer::check(param().transform_param(), training()); }
   AssumedItem assumed_item(const std::string& source) const override {
-    const auto [extent, reason] = assumed_extent(source, param().transform_param());
-    return {{extent.channels, extent.height, extent.width}, reason};
+    return assumed_image(source, param().transform_param());
   }
 
  private:

@@ -11,10 +11,6 @@
 namespace robusta {
 namespace {
 
-Error refused(const std::string& field, const std::string& cause, const std::string& fix) {
-  return Error(ErrorKind::kConfig, cause, fix).in_field("detection_output_param." + field);
-}
-
 BoxCode code_of(caffe::PriorBoxParameter::CodeType type) {
   switch (type) {
     case caffe::PriorBoxParameter::CENTER_SIZE:
@@ -38,19 +34,22 @@ void require_count(const Shape& shape, int bottom, int64_t wanted, const std::st
 DetectionOutputLayer::DetectionOutputLayer(const caffe::LayerParameter& param) : Layer(param) {
   const auto& p = param.detection_output_param();
   if (p.num_classes() == 0) {
-    throw refused("num_classes", p.has_num_classes() ? "num_classes is 0" : "no num_classes is given",
-                  "give the number of classes, the background among them");
+    throw wrong_setting("detection_output_param.num_classes",
+                        p.has_num_classes() ? "num_classes is 0" : "no num_classes is given",
+                        "give the number of classes, the background among them");
   }
   if (p.has_confidence_threshold() && std::isnan(p.confidence_threshold())) {
-    throw refused("confidence_threshold", "confidence_threshold is nan", "give a number");
+    throw wrong_setting("detection_output_param.confidence_threshold", "confidence_threshold is nan", "give a number");
   }
   const float threshold =
       require_finite(p.nms_param().nms_threshold(), "detection_output_param.nms_param.nms_threshold");
   if (threshold < 0) {
-    throw refused("nms_param.nms_threshold", str("nms_threshold is ", threshold), "give 0 to 1, such as 0.45");
+    throw wrong_setting("detection_output_param.nms_param.nms_threshold", str("nms_threshold is ", threshold),
+                        "give 0 to 1, such as 0.45");
   }
   const float eta = p.nms_param().eta();
-  if (!(eta > 0 && eta <= 1)) throw refused("nms_param.eta", str("eta is ", eta), "give 1, or less but above 0");
+  if (!(eta > 0 && eta <= 1))
+    throw wrong_setting("detection_output_param.nms_param.eta", str("eta is ", eta), "give 1, or less but above 0");
   found_ = {{0, 0, -1, 0}};
 }
 

@@ -15,7 +15,7 @@
 namespace robusta {
 
 DropoutLayer::DropoutLayer(const caffe::LayerParameter& param) : Layer(param) {
-  if (!(ratio() >= 0 && (ratio() < 1 || (ratio() == 1 && !training())))) {
+  if (!(ratio() >= 0 && (ratio() < 1 || (ratio() == 1 && !drops())))) {
     throw Error(ErrorKind::kConfig, str("dropout_ratio ", ratio(), " is not a share that leaves anything"),
                 "give a number from 0 up to, but not including, 1")
         .in_field("dropout_param.dropout_ratio");
@@ -23,7 +23,8 @@ DropoutLayer::DropoutLayer(const caffe::LayerParameter& param) : Layer(param) {
 }
 
 DropoutMask::DropoutMask(const DropoutLayer& layer, const KernelRun& run, int64_t count)
-    : first_sample(run.first_sample), threshold(static_cast<uint32_t>(std::ldexp(layer.ratio(), 32))) {
+    : first_sample(run.first_sample),
+      threshold(layer.drops() ? static_cast<uint32_t>(std::ldexp(layer.ratio(), 32)) : 0) {
   const Pass& pass = *run.pass;
   const int64_t own_seed = layer.param().dropout_param().random_seed();
   key = random_key(own_seed >= 0 ? static_cast<uint64_t>(own_seed) : pass.seed, layer.name(), "dropout");
@@ -43,7 +44,7 @@ class DropoutReference : public DropoutKernel {
  private:
   void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const override {
     const DropoutMask mask(layer_, run, to.count());
-    const T factor = scale<T>();
+    const T factor = layer_.scale<T>();
     const T* x = from.as<T>();
     T* y = to.as<T>();
     parallel_for(to.count(), 1 << 12, [=](int64_t i) {
@@ -56,7 +57,7 @@ class DropoutReference : public DropoutKernel {
 };
 
 std::unique_ptr<Kernel> make_dropout_reference(const KernelRequest& request, std::string& why_not) {
-  if (!request.layers[0]->training()) return make_plain_alias(request, why_not);
+  if (request.layer<DropoutLayer>().passes_on()) return make_plain_alias(request, why_not);
   return dispatch(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
     return std::make_unique<DropoutReference<decltype(t)>>(request);
   });

@@ -61,7 +61,7 @@ struct DropElement {
 template <typename T>
 class DropoutGpu : public DropoutKernel {
  public:
-  explicit DropoutGpu(const KernelRequest& request) : DropoutKernel(request), scale_(scale<float>()) {
+  explicit DropoutGpu(const KernelRequest& request) : DropoutKernel(request), scale_(layer_.scale<float>()) {
     count_ = book_shared_layout(request, true, booking_);
     last_ = is_channels_last(booking_.bottom_layouts[0]);
     if (last_) extents_ = channel_extents(request.bottoms[0].shape);
@@ -114,7 +114,7 @@ class DropoutGpu : public DropoutKernel {
 };
 
 std::unique_ptr<Kernel> make_dropout_gpu(const KernelRequest& request, std::string& why_not) {
-  if (!request.layers[0]->training()) return make_gpu_alias(request, true);
+  if (request.layer<DropoutLayer>().passes_on()) return make_gpu_alias(request, true);
   if (!gpu_takes(request, why_not)) return nullptr;
   return make_stored<DropoutGpu>(request);
 }

@@ -49,7 +49,7 @@ class DropoutNative : public DropoutKernel {
  private:
   void apply(const KernelRun& run, const Tensor& from, const Tensor& to) const override {
     const DropoutMask mask(layer_, run, to.count());
-    const auto factor = scale<float>();
+    const auto factor = layer_.scale<float>();
     const int64_t chunks = (mask.per_sample + kChunk - 1) / kChunk;
     const float* x = from.as<float>();
     float* y = to.as<float>();
@@ -66,7 +66,7 @@ class DropoutNative : public DropoutKernel {
 };
 
 std::unique_ptr<Kernel> make_dropout_native(const KernelRequest& request, std::string& why_not) {
-  if (!request.layers[0]->training()) return make_any_layout_alias(request, why_not);
+  if (request.layer<DropoutLayer>().passes_on()) return make_any_layout_alias(request, why_not);
   if (!is_f32(request, why_not)) return nullptr;
   return std::make_unique<DropoutNative>(request);
 }

@@ -3,16 +3,22 @@
 
 #include "layers/kit/layer.h"
 #include "layers/kit/roles.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
-class EltwiseLayer : public Layer, public Joint {
+class EltwiseLayer : public Layer, public Joint, public TellsShapes {
  public:
   using Operation = caffe::EltwiseParameter::EltwiseOp;
 
   explicit EltwiseLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {2, -1, 1, 1}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  /// All bottoms are as one of the others is.
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    const Shape& other = bottoms[bottom == 0 ? 1 : 0];
+    return bottoms[bottom] == other ? std::nullopt : std::optional(other);
+  }
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
   Operation operation() const { return param().eltwise_param().operation(); }

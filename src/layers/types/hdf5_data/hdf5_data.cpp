@@ -83,10 +83,8 @@ class Hdf5DataLayer : public PrefetchedSource {
     auto filler = std::make_unique<RowFiller>(reader->items());
     return {std::move(reader), std::move(filler)};
   }
-  AssumedItem assumed_item(const std::string& source) const override {
-    const auto [extent, reason] = assumed_extent(source, {});
-    return {{extent.channels, extent.height, extent.width}, reason};
-  }
+  bool others_are_numbers() const override { return false; }
+  AssumedItem assumed_item(const std::string& source) const override { return assumed_image(source, {}); }
 };
 
 ROBUSTA_REGISTER_LAYER("HDF5Data", Hdf5DataLayer);

@@ -11,15 +11,22 @@
 #include "layers/kit/kernel.h"
 #include "layers/kit/recurrent/cell_step.h"
 #include "layers/kit/scratch_plan.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
-class LstmUnitLayer : public Layer {
+class LstmUnitLayer : public Layer, public TellsShapes {
  public:
   using Layer::Layer;
   Arity arity() const override { return {.min_bottoms = 3, .max_bottoms = 3, .min_tops = 2, .max_tops = 2}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   bool allows_gradient(int bottom) const override { return bottom != 2; }
+  /// cont for the streams of the cells.
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    if (bottom != 2 || bottoms[0].axes() < 2) return std::nullopt;
+    const Shape cont{1, bottoms[0][1]};
+    return bottoms[2] == cont ? std::nullopt : std::optional(cont);
+  }
 };
 
 inline namespace ROBUSTA_GPU_TARGET {

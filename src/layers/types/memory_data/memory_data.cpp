@@ -13,21 +13,39 @@ namespace {
 
 constexpr char kMemoryField[] = "memory_data_param";
 
+/// dim, of naibaf7/caffe (src/caffe/layers/memory_data_layer.cpp), is the shape of a batch.
 Shape read_item(const caffe::MemoryDataParameter& param) {
-  const Shape item{param.channels(), param.height(), param.width()};
-  if (param.channels() > 0 && param.height() > 0 && param.width() > 0) return item;
-  throw Error(ErrorKind::kConfig, "samples of " + item.str() + " hold nothing", "set channels, height and width")
+  const bool any = param.dim_size() > 0;
+  std::vector<int64_t> dims{param.channels(), param.height(), param.width()};
+  constexpr uint64_t kMost = INT64_MAX;
+  if (any) dims.clear();
+  for (int i = 1; i < param.dim_size(); ++i) dims.push_back(static_cast<int64_t>(std::min(param.dim(i), kMost)));
+  const Shape item(dims);
+  const bool empty = std::ranges::any_of(dims, [](int64_t dim) { return dim <= 0; });
+  if (!empty && !(any && (param.channels() > 0 || param.height() > 0 || param.width() > 0))) return item;
+  throw Error(ErrorKind::kConfig,
+              empty ? "samples of " + item.str() + " hold nothing" : "dim is given, and channels, height or width, too",
+              any ? "give dim alone: the batch, and each axis of a sample" : "set channels, height and width")
       .in_field(kMemoryField);
 }
 
+/// The first dim, if there is any.
+int64_t read_batch(const caffe::MemoryDataParameter& param) {
+  constexpr uint64_t kMost = INT64_MAX;
+  const bool both = param.dim_size() > 0 && param.batch_size() > 0 && param.batch_size() != param.dim(0);
+  const uint64_t batch = param.dim_size() > 0 ? param.dim(0) : param.batch_size();
+  if (batch > 0 && !both) return static_cast<int64_t>(std::min(batch, kMost));
+  const char* field = param.dim_size() > 0 ? "dim" : "batch_size";
+  throw Error(ErrorKind::kConfig,
+              both ? str("batch_size is ", param.batch_size(), ", and dim begins with ", batch) : str(field, " is 0"),
+              both ? "leave batch_size out" : "set it to 1 or more")
+      .in_field(str(kMemoryField, ".", field));
+}
+
 ReadingSettings memory_reading(const caffe::LayerParameter& layer) {
-  const caffe::MemoryDataParameter& param = layer.memory_data_param();
-  if (param.batch_size() == 0) {
-    throw Error(ErrorKind::kConfig, "batch_size is 0", "set it to 1 or more").in_field("memory_data_param.batch_size");
-  }
   return {.source = "the data that a program gives",
           .field = kMemoryField,
-          .batch = param.batch_size(),
+          .batch = read_batch(layer.memory_data_param()),
           .prefetch = prefetched_batches(layer)};
 }
 
@@ -119,7 +137,9 @@ class MemoryDataLayer : public PrefetchedSource {
   RecordSource open_records(const std::string&) const override {
     return {samples_, std::make_unique<SampleFiller>(item_, samples_)};
   }
-  AssumedItem assumed_item(const std::string&) const override { return {item_, "the size that the prototxt gives"}; }
+  AssumedItem assumed_item(const std::string&) const override {
+    return {item_, "the size that the prototxt gives", true, true};
+  }
   bool is_missing(const std::string&) const override { return true; }
 
  private:

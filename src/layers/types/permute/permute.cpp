@@ -7,11 +7,12 @@
 
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/gather_layer.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 namespace {
 
-class PermuteLayer : public GatherLayer {
+class PermuteLayer : public GatherLayer, public TellsShapes {
  public:
   using GatherLayer::GatherLayer;
   Arity arity() const override { return {}; }
@@ -31,6 +32,21 @@ class PermuteLayer : public GatherLayer {
     std::vector<int64_t> dims;
     for (const int axis : order_) dims.push_back(bottom_[axis]);
     return {Shape(std::move(dims))};
+  }
+
+  /// As many axes as are named.
+  std::optional<Shape> wanted_bottom(size_t, const std::vector<Shape>& bottoms) const override {
+    std::vector<int64_t> dims = bottoms[0].dims();
+    for (const int64_t axis : param().permute_param().order()) {
+      if (axis < 8) dims.resize(std::max(dims.size(), static_cast<size_t>(axis) + 1), 1);
+    }
+    return dims == bottoms[0].dims() ? std::nullopt : std::optional(Shape(std::move(dims)));
+  }
+  std::optional<Shape> bottom_for(size_t, const Shape& wanted, const std::vector<Shape>& bottoms) const override {
+    if (wanted.axes() != static_cast<int>(order_.size())) return std::nullopt;
+    Shape before = bottoms[0];
+    for (int axis = 0; axis < wanted.axes(); ++axis) before[order_[static_cast<size_t>(axis)]] = wanted[axis];
+    return before;
   }
 
   std::vector<std::vector<GatherAxis>> steps(const std::vector<int64_t>& strides) const override {

@@ -11,7 +11,7 @@ namespace robusta {
 namespace {
 
 int64_t outputs(const WindowAxis& axis, bool round_up) {
-  const int64_t room = axis.padded_in() - axis.kernel;
+  const int64_t room = axis.padded_in() - axis.extent();
   if (room < 0) return round_up && -room < axis.stride ? 1 : 0;  // what rounding towards zero gives
   return (room + (round_up ? axis.stride - 1 : 0)) / axis.stride + 1;
 }
@@ -53,6 +53,11 @@ std::vector<Shape> PoolingLayer::infer_tops(const std::vector<Shape>& bottoms) {
     throw Error(ErrorKind::kConfig, "STOCHASTIC pooling has no padding", "remove pad, or use MAX or AVE")
         .in_field("pooling_param.pad");
   }
+  const bool dilated = std::any_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.dilation > 1; });
+  if (dilated && is_stochastic()) {
+    throw Error(ErrorKind::kConfig, "STOCHASTIC pooling has no dilation", "remove dilation, or use MAX or AVE")
+        .in_field("pooling_param.dilation");
+  }
   std::vector<int64_t> dims{bottom[0], bottom[1]};
   for (size_t a = 0; a < axes.size(); ++a) {
     WindowAxis& axis = axes[a];
@@ -74,6 +79,10 @@ double PoolingLayer::forward_flops(const std::vector<Shape>& bottoms, const std:
 
 std::optional<std::vector<AxisMap>> PoolingLayer::alignment(const Shape&, const Shape&) const {
   return window_alignment(axes_);
+}
+
+bool PoolingLayer::is_dilated() const {
+  return std::any_of(axes_.begin(), axes_.end(), [](const WindowAxis& axis) { return axis.dilation > 1; });
 }
 
 bool PoolingLayer::has_empty_windows() const {

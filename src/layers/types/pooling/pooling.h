@@ -3,7 +3,9 @@
 /// Bottom [batch, channels, in...], top [batch, channels, out...]. Two spatial axes as in Caffe; one or three with one
 /// kernel_size for all or, for three, kernel_size_3d (Intel). A window is clipped to the image, and without padding one
 /// may lie outside altogether: MAX then gives -FLT_MAX and index -1, AVE divides zero by the area that Caffe computes
-/// (NaN when that is zero), and neither has a gradient. STOCHASTIC: stochastic_pooling.h.
+/// (NaN when that is zero), and neither has a gradient. STOCHASTIC: stochastic_pooling.h. With dilation (naibaf7/caffe,
+/// src/caffe/layers/pooling_layer.cpp and its kernels for GPUs) the taps of a window lie that far apart; a window may
+/// miss the image altogether then, and its average is 0; AVE divides by the number of taps.
 #pragma once
 
 #include <vector>
@@ -33,6 +35,7 @@ class PoolingLayer : public Layer {
   int64_t batch() const { return batch_; }
   int64_t channels() const { return channels_; }
   const std::vector<WindowAxis>& axes() const { return axes_; }
+  bool is_dilated() const;
   /// True when some window holds no pixel at all: only the reference kernel computes what Caffe does then.
   bool has_empty_windows() const;
 

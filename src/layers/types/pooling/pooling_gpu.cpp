@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "layers/backends/gpu/elementwise.h"
+#include "layers/types/pooling/dilated_pooling_gpu.h"
 #include "layers/types/pooling/gpu_average.h"
 #include "layers/types/pooling/gpu_max.h"
 #include "layers/types/pooling/stochastic_pooling_gpu.h"
@@ -104,6 +105,7 @@ class PoolingGpu : public Kernel {
 std::unique_ptr<Kernel> make_pooling_gpu(const KernelRequest& request, std::string& why_not) {
   if (!gpu_takes(request, why_not)) return nullptr;
   if (request.layer<PoolingLayer>().is_stochastic()) return make_stochastic_pooling_gpu(request);
+  if (request.layer<PoolingLayer>().is_dilated()) return make_dilated_pooling_gpu(request);
   return make_stored<PoolingGpu>(request, request.layer<PoolingLayer>());
 }
 

@@ -98,7 +98,9 @@ void choose_layouts(const KernelRequest& request, Layout& bottom, Layout& top) {
 std::unique_ptr<Kernel> make_pooling_native(const KernelRequest& request, std::string& why_not) {
   const auto& layer = request.layer<PoolingLayer>();
   if (!is_f32(request, why_not)) return nullptr;
-  if (layer.axes().size() > 2) {
+  if (layer.is_dilated()) {
+    why_not = "takes no dilation";
+  } else if (layer.axes().size() > 2) {
     why_not = "takes one or two spatial axes";
   } else if (is_too_long(layer.axes())) {
     why_not = "an axis is too long";

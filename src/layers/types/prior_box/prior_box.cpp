@@ -14,19 +14,15 @@ namespace {
 
 using Numbers = google::protobuf::RepeatedField<float>;
 
-Error refused(const std::string& field, const std::string& cause, const std::string& fix) {
-  return Error(ErrorKind::kConfig, cause, fix).in_field("prior_box_param." + field);
-}
-
 void require_positive(float value, const std::string& field) {
   if (std::isfinite(value) && value > 0) return;
-  throw refused(field, str(field, " is ", value), "give a positive number");
+  throw wrong_setting("prior_box_param." + field, str(field, " is ", value), "give a positive number");
 }
 
 /// Pixels of the image, cut to whole ones.
 float whole_pixels(float size, const std::string& field) {
   if (size >= 1 && size < 0x1p31f) return std::floor(size);
-  throw refused(field, str(field, " is ", size), "give pixels of the image, at least 1");
+  throw wrong_setting("prior_box_param." + field, str(field, " is ", size), "give pixels of the image, at least 1");
 }
 
 /// The ratios of width and height but 1, each once; with `flip` each is followed by its inverse.
@@ -52,10 +48,13 @@ std::vector<double> further_ratios(const caffe::PriorBoxParameter& p) {
 
 std::vector<PriorSize> prior_sizes(const caffe::PriorBoxParameter& p) {
   const Numbers &least = p.min_size(), &most = p.max_size();
-  if (least.empty()) throw refused("min_size", "no min_size is given", "give the size of boxes in pixels of the image");
+  if (least.empty())
+    throw wrong_setting("prior_box_param.min_size", "no min_size is given",
+                        "give the size of boxes in pixels of the image");
   if (!most.empty() && most.size() != least.size()) {
-    throw refused("max_size", str("there are ", most.size(), " max_size and ", least.size(), " min_size"),
-                  "give one max_size for each min_size, or none");
+    throw wrong_setting("prior_box_param.max_size",
+                        str("there are ", most.size(), " max_size and ", least.size(), " min_size"),
+                        "give one max_size for each min_size, or none");
   }
   const std::vector<double> ratios = further_ratios(p);
   check_extents(Shape{least.size(), static_cast<int64_t>(ratios.size()) + 2});
@@ -65,8 +64,8 @@ std::vector<PriorSize> prior_sizes(const caffe::PriorBoxParameter& p) {
     sizes.push_back({size, size});
     if (!most.empty()) {
       if (!(most[i] > least[i])) {
-        throw refused("max_size", str("max_size ", most[i], " is not above min_size ", least[i]),
-                      "give a larger one: the second square lies between both");
+        throw wrong_setting("prior_box_param.max_size", str("max_size ", most[i], " is not above min_size ", least[i]),
+                            "give a larger one: the second square lies between both");
       }
       const auto middle = static_cast<float>(std::sqrt(static_cast<double>(size) * whole_pixels(most[i], "max_size")));
       sizes.push_back({middle, middle});
@@ -81,8 +80,8 @@ std::vector<PriorSize> prior_sizes(const caffe::PriorBoxParameter& p) {
 /// Of xmin, ymin, xmax, ymax.
 std::array<float, 4> variances_of(const Numbers& given) {
   if (given.size() > 1 && given.size() != 4) {
-    throw refused("variance", str("there are ", given.size(), " values of variance"),
-                  "give 4, one for all, or none for 0.1");
+    throw wrong_setting("prior_box_param.variance", str("there are ", given.size(), " values of variance"),
+                        "give 4, one for all, or none for 0.1");
   }
   for (const float variance : given) require_positive(variance, "variance");
   std::array<float, 4> variances;
@@ -103,7 +102,8 @@ struct ForAxes {
   T width() const { return has_one ? both : w; }
   void check(const std::string& stem) const {
     if (has_one && (has_h || has_w)) {
-      throw refused(one, str("both ", one, " and ", stem, has_h ? "_h" : "_w", " are given"), "give one of them");
+      throw wrong_setting("prior_box_param." + one, str("both ", one, " and ", stem, has_h ? "_h" : "_w", " are given"),
+                          "give one of them");
     }
     if (!given()) return;
     require_positive(static_cast<float>(height()), has_one ? one : stem + "_h");
@@ -145,8 +145,8 @@ std::vector<Shape> PriorBoxLayer::infer_tops(const std::vector<Shape>& bottoms) 
   const ForAxes<uint32_t> image = image_of(p);
   if (!image.given()) {
     if (bottoms.size() < 2) {
-      throw refused("img_size", "there is no second bottom and no img_size",
-                    "name the blob of the image as the second bottom, or give its size");
+      throw wrong_setting("prior_box_param.img_size", "there is no second bottom and no img_size",
+                          "name the blob of the image as the second bottom, or give its size");
     }
     require_image_axes(bottoms[1], 1);
   }

@@ -34,7 +34,7 @@ class PsRoiAxis {
   float first_, bin_;
 };
 
-class PsRoiPoolingLayer : public Layer {
+class PsRoiPoolingLayer : public Layer, public WantsRegions {
  public:
   explicit PsRoiPoolingLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {2, 2, 1, 1}; }

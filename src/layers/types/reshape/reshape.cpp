@@ -6,16 +6,19 @@
 
 #include "base/str.h"
 #include "layers/kit/alias_kernel.h"
+#include "layers/kit/tells_shapes.h"
 #include "tensor/shape.h"
 
 namespace robusta {
 namespace {
 
-class ReshapeLayer : public Layer {
+class ReshapeLayer : public Layer, public TellsShapes {
  public:
   explicit ReshapeLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override;
+  std::optional<Shape> bottom_for(size_t top, const Shape& wanted, const std::vector<Shape>& bottoms) const override;
   double forward_flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
  private:
@@ -58,6 +61,33 @@ std::pair<int, int> ReshapeLayer::replaced_axes(const Shape& bottom) const {
         .in_field("reshape_param.num_axes");
   }
   return {begin, given.num_axes() == -1 ? axes : begin + given.num_axes()};
+}
+
+/// Samples of as many numbers as the dims make, where these are for the whole shape.
+std::optional<Shape> ReshapeLayer::wanted_bottom(size_t, const std::vector<Shape>& bottoms) const {
+  const Shape& bottom = bottoms[0];
+  const auto& given = param().reshape_param();
+  const auto& dims = given.shape().dim();
+  if (given.axis() != 0 || given.num_axes() != -1 || dims.empty() || bottom.axes() == 0) return std::nullopt;
+  int64_t numbers = 1;
+  bool inferred = false;
+  for (int i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0 && i > 0) return std::nullopt;  // it copies what it finds
+    if (dims[i] > 0) numbers = product_or_most(numbers, dims[i]);
+    inferred = inferred || dims[i] == -1;
+  }
+  const int64_t samples = bottom[0], found = dims[0] == 0 ? bottom.count(1) : bottom.count();
+  if (numbers == 0 || (inferred ? found % numbers == 0 : found == numbers)) return std::nullopt;
+  if (dims[0] <= 0) return Shape{samples, numbers};
+  if (samples == 0 || numbers % samples != 0) return std::nullopt;
+  return Shape{samples, numbers / samples};
+}
+
+/// As many numbers for each sample.
+std::optional<Shape> ReshapeLayer::bottom_for(size_t, const Shape& wanted, const std::vector<Shape>& bottoms) const {
+  const Shape& bottom = bottoms[0];
+  if (bottom.axes() == 0 || bottom[0] == 0 || wanted.count() % bottom[0] != 0) return std::nullopt;
+  return Shape{bottom[0], wanted.count() / bottom[0]};
 }
 
 std::vector<Shape> ReshapeLayer::infer_tops(const std::vector<Shape>& bottoms) {

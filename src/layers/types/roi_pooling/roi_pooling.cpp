@@ -10,18 +10,32 @@
 namespace robusta {
 namespace {
 
-void require_bins(int64_t bins, const char* name) {
-  if (bins > 0) return;
+int64_t require_bins(int64_t bins, const char* name) {
+  if (bins > 0) return bins;
   throw Error(ErrorKind::kConfig, str("no ", name, " is given, or 0"), "give the number of bins along this axis")
       .in_field(str("roi_pooling_param.", name));
+}
+
+/// pooled_size is Intel's, for one number or two (src/caffe/layers/roi_pooling_layer.cpp of intel/caffe). There it may
+/// be three, of regions with a depth.
+RoiBins read_bins(const caffe::ROIPoolingParameter& p) {
+  const int sizes = p.pooled_size_size();
+  if (sizes == 0) return {require_bins(p.pooled_h(), "pooled_h"), require_bins(p.pooled_w(), "pooled_w")};
+  if (sizes > 2 || p.pooled_h() > 0 || p.pooled_w() > 0) {
+    throw Error(ErrorKind::kConfig,
+                sizes > 2 ? str("pooled_size is given ", sizes, " times, and regions have two axes")
+                          : "pooled_size is given together with pooled_h or pooled_w",
+                "give pooled_h and pooled_w")
+        .in_field("roi_pooling_param.pooled_size");
+  }
+  return {require_bins(p.pooled_size(0), "pooled_size"), require_bins(p.pooled_size(sizes - 1), "pooled_size")};
 }
 
 }  // namespace
 
 RoiPoolingLayer::RoiPoolingLayer(const caffe::LayerParameter& param) : Layer(param) {
   const auto& p = param.roi_pooling_param();
-  require_bins(p.pooled_h(), "pooled_h");
-  require_bins(p.pooled_w(), "pooled_w");
+  pooled_ = read_bins(p);
   require_spatial_scale(p.spatial_scale(), "roi_pooling_param.spatial_scale");
   if (require_finite(p.pad_ratio(), "roi_pooling_param.pad_ratio") < 0) {
     throw Error(ErrorKind::kConfig, str("pad_ratio is ", p.pad_ratio()), "give 0, or the part that a region grows by")

@@ -52,15 +52,20 @@ class RoiAxis {
   float bin_;
 };
 
-class RoiPoolingLayer : public Layer {
+/// The bins of a region along its axes.
+struct RoiBins {
+  int64_t height = 0, width = 0;
+};
+
+class RoiPoolingLayer : public Layer, public WantsRegions {
  public:
   explicit RoiPoolingLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {2, 2, 1, 1}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   bool allows_gradient(int bottom) const override { return bottom == 0; }
 
-  int64_t pooled_h() const { return param().roi_pooling_param().pooled_h(); }
-  int64_t pooled_w() const { return param().roi_pooling_param().pooled_w(); }
+  int64_t pooled_h() const { return pooled_.height; }
+  int64_t pooled_w() const { return pooled_.width; }
   int64_t bins() const { return pooled_h() * pooled_w(); }
   RoiScale scale() const {
     return {param().roi_pooling_param().spatial_scale(), param().roi_pooling_param().pad_ratio()};
@@ -69,6 +74,7 @@ class RoiPoolingLayer : public Layer {
   const RegionExtents& extents() const { return extents_; }
 
  private:
+  RoiBins pooled_;
   RegionExtents extents_;
 };
 

@@ -53,11 +53,44 @@ std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
   return extents;
 }
 
-std::vector<Shape> SliceLayer::infer_tops(const std::vector<Shape>& bottoms) {
+int SliceLayer::given_axis() const {
   const auto& given = param().slice_param();
-  axis_ = given.has_slice_dim()
-              ? canonical_axis(bottoms[0], static_cast<int>(given.slice_dim()), "slice_param.slice_dim")
-              : canonical_axis(bottoms[0], given.axis(), "slice_param.axis");
+  return given.has_slice_dim() ? static_cast<int>(given.slice_dim()) : given.axis();
+}
+
+std::optional<Shape> SliceLayer::wanted_bottom(size_t, const std::vector<Shape>& bottoms) const {
+  const int axis = given_axis(), axes = bottoms[0].axes();
+  if (axis < 1 || axis > axes || axes == 0) return std::nullopt;  // the batch's items are as many as they are
+  std::vector<int64_t> dims = bottoms[0].dims();
+  if (axis == axes) dims.push_back(1);
+  Shape wanted(std::move(dims));
+  const auto& points = param().slice_param().slice_point();
+  const int64_t tops = param().top_size(), extent = wanted[axis];
+  if (points.empty()) {
+    if (extent % tops == 0) return std::nullopt;
+    wanted[axis] = extent * tops;
+    return wanted;
+  }
+  const int64_t last = points[points.size() - 1], before = points.size() > 1 ? points[points.size() - 2] : 0;
+  const bool of_images = axes == 4 && axis == 1;
+  const bool fits = axis < axes && extent > last && !of_images;
+  if (fits || extent == 2 * last - before) return std::nullopt;
+  wanted[axis] = 2 * last - before;
+  return wanted;
+}
+
+std::optional<Shape> SliceLayer::bottom_for(size_t, const Shape& wanted, const std::vector<Shape>& bottoms) const {
+  const int axis = given_axis() < 0 ? given_axis() + wanted.axes() : given_axis();
+  if (axis < 0 || axis >= wanted.axes() || axis >= bottoms[0].axes()) return std::nullopt;
+  Shape whole = wanted;
+  const bool equal_parts = param().slice_param().slice_point().empty();
+  whole[axis] = equal_parts ? wanted[axis] * param().top_size() : bottoms[0][axis];
+  return whole;
+}
+
+std::vector<Shape> SliceLayer::infer_tops(const std::vector<Shape>& bottoms) {
+  const bool by_old_name = param().slice_param().has_slice_dim();
+  axis_ = canonical_axis(bottoms[0], given_axis(), by_old_name ? "slice_param.slice_dim" : "slice_param.axis");
   std::vector<Shape> tops;
   for (int64_t extent : extents(bottoms[0][axis_])) {
     tops.push_back(bottoms[0]);

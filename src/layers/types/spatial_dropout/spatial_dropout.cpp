@@ -11,6 +11,12 @@
 namespace robusta {
 
 SpatialDropoutLayer::SpatialDropoutLayer(const caffe::LayerParameter& param) : Layer(param) {
+  const caffe::DropoutParameter& p = param.dropout_param();
+  if (!p.scale_train() || p.sample_weights_test()) {
+    throw Error(ErrorKind::kConfig, "SpatialDropout scales when training and drops nothing when testing",
+                "leave the field out, or make the layer a Dropout")
+        .in_field(p.scale_train() ? "dropout_param.sample_weights_test" : "dropout_param.scale_train");
+  }
   if (ratio() >= 0 && (ratio() < 1 || (ratio() == 1 && !training()))) return;
   throw Error(ErrorKind::kConfig, str("dropout_ratio ", ratio(), " is not a share that leaves anything"),
               "give a number from 0 up to, but not including, 1")

@@ -194,13 +194,18 @@ class WindowDataLayer : public PrefetchedSource {
     require_both(*windows, settings.fg_fraction());
     const caffe::TransformationParameter& transform = param().transform_param();
     const Transformer transformer(transform, training());
+    if (transformer.alters_images()) {
+      throw Error(ErrorKind::kUnsupported, "of transformations windows know crop_size, mirror, means and scale alone",
+                  "leave the others out")
+          .in_field("transform_param");
+    }
     auto filler = std::make_unique<WindowFiller>(name(), cut_, transform.mirror(), transformer, windows);
     auto order = std::make_unique<WindowOrder>(name(), *windows, settings.fg_fraction());
     return {std::move(windows), std::move(filler), std::move(order)};
   }
 
   AssumedItem assumed_item(const std::string&) const override {
-    return {{kColors, cut_.crop, cut_.crop}, "the size of the crop"};
+    return {{kColors, cut_.crop, cut_.crop}, "the size of the crop", true, true};
   }
 
  private:

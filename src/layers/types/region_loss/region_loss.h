@@ -1,0 +1,181 @@
+/// RegionLoss: the loss of YOLO's second version (Redmon, Farhadi 2017, "YOLO9000: Better, Faster, Stronger"). Shared
+/// by its kernels.
+///
+/// As in Intel's Caffe (intel/caffe, region_loss_layer.cpp). Bottoms: predictions (kit/anchors.h) of `num` anchors and
+/// `num_class` classes; boxes as AnnotatedData gives them, rows [item, class, instance, xmin, ymin, xmax, ymax,
+/// difficult] with classes from 1 on and corners as parts of the image; item -1, or a box without area: no box.
+///
+/// A box belongs to the cell that its centre lies in, and there to the anchor that it overlaps most, were both centred:
+/// with bias_match the anchor itself, else what is predicted for it. Of several boxes of one prediction the last
+/// counts. Errors, where s is the sigmoid of a number and t what it should be:
+///
+///   with a box     x, y: coord_scale clip(s - t) s (1 - s); w, h: coord_scale clip(number - t), clip to -1..1;
+///                  object: -2 object_scale (1 - s)^4 s; classes: class_scale (softmax - t)
+///   without        object: noobject_scale s^2 (1 - s), 0 where some box is overlapped by more than `thresh`
+///
+/// The gradient is divided by the number of items, and the loss is not.
+///
+/// There a box without overlap with any anchor changes the first prediction of the batch, and a cell is found by `side`
+/// whatever the grid is; here there is none of the former, and the grid is that of the bottom.
+#pragma once
+
+#include "layers/kit/anchor_loss.h"
+#include "layers/kit/labels.h"
+
+namespace robusta {
+
+class RegionLossLayer : public AnchorLossLayer {
+ public:
+  explicit RegionLossLayer(const caffe::LayerParameter& param);
+  [[noreturn]] void throw_bad_box(int64_t place, double value, const Pass& pass) const override;
+
+ protected:
+  AnchorGrid grid_of(const Shape& predictions) const override;
+  int64_t rows_of(const Shape& boxes) const override;
+};
+
+/// A rule (kit/anchor_loss.h).
+template <typename Math>
+struct RegionRule {
+  using T = typename Math::T;
+  enum Place : int64_t { kItem = 0, kClass = 1, kXmin = 3, kYmin = 4, kXmax = 5, kYmax = 6, kRow = 8 };
+
+  explicit RegionRule(const AnchorLossLayer& layer)
+      : grid(layer.grid()),
+        anchors(read_anchors(parameter(layer).biases(), grid.anchors, "region_loss_param")),
+        rows(layer.rows()),
+        match_anchors(parameter(layer).bias_match() != 0),
+        object(parameter(layer).object_scale()),
+        no_object(parameter(layer).noobject_scale()),
+        classes(parameter(layer).class_scale()),
+        coordinates(parameter(layer).coord_scale()),
+        threshold(parameter(layer).thresh()) {}
+  static const caffe::RegionLossParameter& parameter(const AnchorLossLayer& layer) {
+    return layer.param().region_loss_param();
+  }
+
+  template <typename L>
+  ROBUSTA_HOST_DEVICE static CentredBox<T> box_of(const L* row) {
+    const T xmin = static_cast<T>(row[kXmin]), ymin = static_cast<T>(row[kYmin]);
+    const T xmax = static_cast<T>(row[kXmax]), ymax = static_cast<T>(row[kYmax]);
+    return {(xmin + xmax) / 2, (ymin + ymax) / 2, xmax - xmin, ymax - ymin};
+  }
+
+  template <typename L>
+  ROBUSTA_HOST_DEVICE int64_t fault(int64_t row, const L* boxes) const {
+    const L* const numbers = boxes + row * kRow;
+    const int item = to_label(numbers[kItem]), label = to_label(numbers[kClass]);
+    if (item == -1) return -1;
+    if (item < 0 || item >= grid.items) return row * kRow + kItem;
+    const CentredBox<T> box = box_of(numbers);
+    if (!(box.x >= 0 && box.x <= 1)) return row * kRow + kXmin;
+    if (!(box.y >= 0 && box.y <= 1)) return row * kRow + kYmin;
+    if (!(box.w >= 0)) return row * kRow + kXmax;
+    if (!(box.h >= 0)) return row * kRow + kYmax;
+    const bool is_box = box.w > 0 && box.h > 0;
+    return is_box && (label < 1 || label > grid.numbers - kFirstClass) ? row * kRow + kClass : -1;
+  }
+
+  /// Whether the row is a box of this item.
+  template <typename L>
+  ROBUSTA_HOST_DEVICE bool is_of(int64_t item, int64_t row, const L* boxes) const {
+    if (to_label(boxes[row * kRow + kItem]) != item || fault(row, boxes) >= 0) return false;
+    const CentredBox<T> box = box_of(boxes + row * kRow);
+    return box.w > 0 && box.h > 0;
+  }
+
+  /// The box predicted for an anchor, of whose numbers the first one lies at x.
+  template <typename X>
+  ROBUSTA_HOST_DEVICE CentredBox<T> predicted(const X* x, int64_t anchor, int64_t i, int64_t j) const {
+    const auto number = [&](int64_t c) { return static_cast<T>(x[c * grid.cells()]); };
+    const T width = static_cast<T>(grid.width), height = static_cast<T>(grid.height);
+    return {(static_cast<T>(i) + Math::sigmoid(number(0))) / width,
+            (static_cast<T>(j) + Math::sigmoid(number(1))) / height,
+            Math::exp(number(2)) * static_cast<T>(anchors.w[anchor]) / width,
+            Math::exp(number(3)) * static_cast<T>(anchors.h[anchor]) / height};
+  }
+
+  /// The anchor that a box of this prediction's cell belongs to; -1: none.
+  template <typename X>
+  ROBUSTA_HOST_DEVICE int64_t best_anchor(const CentredBox<T>& box, int64_t prediction, const X* x) const {
+    const int64_t first = grid.first_of(prediction) - grid.anchor_of(prediction) * grid.numbers * grid.cells();
+    int64_t best = -1;
+    T most = 0;
+    for (int64_t n = 0; n < grid.anchors; ++n) {
+      T w = static_cast<T>(anchors.w[n]) / static_cast<T>(grid.width);
+      T h = static_cast<T>(anchors.h[n]) / static_cast<T>(grid.height);
+      if (!match_anchors) {
+        const CentredBox<T> size = predicted(x + first + n * grid.numbers * grid.cells(), n, 0, 0);
+        w = size.w, h = size.h;
+      }
+      const T common = overlap_of_sizes(w, h, box.w, box.h);
+      if (common > most) best = n, most = common;
+    }
+    return best;
+  }
+
+  template <typename X, typename L>
+  ROBUSTA_HOST_DEVICE void write(int64_t prediction, const X* x, const L* boxes, T* errors) const {
+    const int64_t first = grid.first_of(prediction), anchor = grid.anchor_of(prediction);
+    const int64_t i = grid.column_of(prediction), j = grid.row_of(prediction);
+    const CentredBox<T> guess = predicted(x + first, anchor, i, j);
+    T most = 0;
+    int64_t own = -1;
+    for (int64_t row = 0; row < rows; ++row) {
+      if (!is_of(grid.item_of(prediction), row, boxes)) continue;
+      const CentredBox<T> box = box_of(boxes + row * kRow);
+      const T common = overlap(guess, box);
+      if (common > most) most = common;
+      const bool here = grid.cell_at(box.x, grid.width) == i && grid.cell_at(box.y, grid.height) == j;
+      if (here && best_anchor(box, prediction, x) == anchor) own = row;
+    }
+    for (int64_t c = 0; c < grid.numbers; ++c) errors[first + c * grid.cells()] = 0;
+    const T s = Math::sigmoid(static_cast<T>(x[first + kObjectNumber * grid.cells()]));
+    T& error_of_object = errors[first + kObjectNumber * grid.cells()];
+    if (own < 0) {
+      if (!(most > threshold)) error_of_object = no_object * s * s * (1 - s);
+      return;
+    }
+    error_of_object = -2 * object * (1 - s) * (1 - s) * (1 - s) * (1 - s) * s;
+    write_box(box_of(boxes + own * kRow), anchor, i, j, x + first, errors + first);
+    write_classes(to_label(boxes[own * kRow + kClass]) - 1, x + first, errors + first);
+  }
+
+  ROBUSTA_HOST_DEVICE T slope(int64_t, T) const { return 1; }
+
+  AnchorGrid grid;
+  Anchors anchors;
+  int64_t rows;
+  bool match_anchors;
+  T object, no_object, classes, coordinates, threshold;
+
+ private:
+  ROBUSTA_HOST_DEVICE static T clip(T x) { return x > 1 ? T{1} : x < -1 ? T{-1} : x; }
+
+  template <typename X>
+  ROBUSTA_HOST_DEVICE void write_box(const CentredBox<T>& box, int64_t anchor, int64_t i, int64_t j, const X* x,
+                                     T* errors) const {
+    const T width = static_cast<T>(grid.width), height = static_cast<T>(grid.height);
+    const T wanted[kBoxNumbers] = {box.x * width - static_cast<T>(i), box.y * height - static_cast<T>(j),
+                                   Math::log(box.w * width / static_cast<T>(anchors.w[anchor])),
+                                   Math::log(box.h * height / static_cast<T>(anchors.h[anchor]))};
+    for (int64_t c = 0; c < kBoxNumbers; ++c) {
+      const T number = static_cast<T>(x[c * grid.cells()]), s = Math::sigmoid(number);
+      errors[c * grid.cells()] = coordinates * (c < 2 ? clip(s - wanted[c]) * s * (1 - s) : clip(number - wanted[c]));
+    }
+  }
+
+  template <typename X>
+  ROBUSTA_HOST_DEVICE void write_classes(int64_t label, const X* x, T* errors) const {
+    const auto score = [&](int64_t c) { return static_cast<T>(x[c * grid.cells()]); };
+    T largest = score(kFirstClass), sum = 0;
+    for (int64_t c = kFirstClass; c < grid.numbers; ++c) largest = score(c) > largest ? score(c) : largest;
+    for (int64_t c = kFirstClass; c < grid.numbers; ++c) sum += Math::exp(score(c) - largest);
+    for (int64_t c = kFirstClass; c < grid.numbers; ++c) {
+      const T share = Math::exp(score(c) - largest) / sum;
+      errors[c * grid.cells()] = classes * (share - static_cast<T>(c - kFirstClass == label));
+    }
+  }
+};
+
+}  // namespace robusta

@@ -1,0 +1,9 @@
+// UpsampleDarknet on the GPU (backends/gpu/sampling.h).
+
+#include "layers/backends/gpu/sampling.h"
+
+namespace robusta {
+
+ROBUSTA_REGISTER_GPU_SAMPLING(UpsampleDarknet);
+
+}  // namespace robusta

@@ -1,0 +1,123 @@
+// Averages of iterates: Polyak and Juditsky 1992, "Acceleration of Stochastic Approximation by Averaging"; with a decay
+// as in Szegedy et al. 2016, "Rethinking the Inception Architecture for Computer Vision", section 8.
+#include "solver/update/weight_average.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/simd.h"
+#include "memory/placement.h"
+#include "solver/update/policy_settings.h"
+
+namespace robusta {
+namespace {
+
+constexpr int64_t kAverageGrain = 16384;  // as update rules have it
+
+template <typename T>
+ROBUSTA_SIMD void follow_elements(int64_t count, T keep, T take, T* __restrict average, const T* __restrict weights) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) average[i] = keep * average[i] + take * weights[i];
+}
+
+void follow_on_host(Stream*, const AveragedArray& array, double keep) {
+  dispatch(array.dtype, [&](auto type) {
+    using T = decltype(type);
+    parallel_ranges(array.count, kAverageGrain, [&](int64_t begin, int64_t end) {
+      follow_elements(end - begin, static_cast<T>(keep), static_cast<T>(1 - keep),
+                      static_cast<T*>(array.average) + begin, static_cast<const T*>(array.weights) + begin);
+    });
+  });
+}
+
+void exchange_on_host(Stream*, const AveragedArray& array) {
+  dispatch(array.dtype, [&](auto type) {
+    auto* const average = static_cast<decltype(type)*>(array.average);
+    std::swap_ranges(average, average + array.count, static_cast<decltype(type)*>(array.weights));
+  });
+}
+
+std::map<std::string, DeviceAverage>& device_averages() {
+  static std::map<std::string, DeviceAverage> all = {{"cpu", {follow_on_host, exchange_on_host}}};
+  return all;
+}
+
+double checked_decay(const SolverDef& solver) {
+  const float decay = solver.param.ema_decay();
+  if (decay > 0 && decay < 1) return decay;
+  refuse_setting(solver, "ema_decay", str("ema_decay ", decay, " is not between 0 and 1"),
+                 "give a value such as 0.999, or 0 for no average");
+}
+
+}  // namespace
+
+bool register_device_average(const std::string& kernel_kind, const DeviceAverage& functions) {
+  return device_averages().emplace(kernel_kind, functions).second;
+}
+
+WeightAverage::WeightAverage(const SolverDef& solver, Net& net)
+    : net_(net), device_kind_(net.options().device->kernel_kind()), keep_(checked_decay(solver)) {
+  if (!device_averages().contains(device_kind_)) {
+    throw Error(ErrorKind::kUnsupported, "ema_decay does not run on this device (" + device_kind_ + ")")
+        .at(solver.where("ema_decay"));
+  }
+  size_t bytes = 0;
+  for (const ParamPtr& param : net.params()) {
+    if (param->lr_mult != 0) bytes += align_up(param->desc.bytes());
+  }
+  memory_ = DeviceBuffer(*net.options().device, bytes);
+  char* at = static_cast<char*>(memory_.data());
+  for (const ParamPtr& param : net.params()) {
+    if (param->lr_mult == 0) continue;
+    params_.push_back(param.get());
+    average_of_[param.get()] = at;
+    at += align_up(param->desc.bytes());
+  }
+}
+
+AveragedArray WeightAverage::array_of(const Param& param) const {
+  return {average_of_.at(&param), param.data, param.desc.count(), param.desc.dtype};
+}
+
+void WeightAverage::restart() {
+  for (const Param* param : params_) {
+    net_.stream().copy(average_of_.at(param), param->data, param->desc.bytes());
+  }
+  begun_ = true;
+}
+
+void WeightAverage::follow(std::span<Param* const> params) const {
+  assert(begun_);
+  const DeviceAverage& device = device_averages().at(device_kind_);
+  for (const Param* param : params) device.follow(&net_.stream(), array_of(*param), keep_);
+}
+
+void WeightAverage::exchange() {
+  assert(begun_);
+  net_.stream().run([this] {
+    const DeviceAverage& device = device_averages().at(device_kind_);
+    for (Param* param : params_) {
+      device.exchange(&net_.stream(), array_of(*param));
+      ++param->version;  // in the order of the stream, as kernels read it
+    }
+  });
+}
+
+std::vector<Tensor> WeightAverage::tensors() const {
+  std::vector<Tensor> all;
+  for (const Param* param : params_) all.push_back({param->desc, average_of_.at(param)});
+  return all;
+}
+
+AveragedWeights::~AveragedWeights() {
+  try {
+    average_.exchange();
+  } catch (const std::exception& error) {
+    LOG_ERROR << "the weights are lost to their average: " << error.what();
+  }
+}
+
+}  // namespace robusta

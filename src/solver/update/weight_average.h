@@ -1,0 +1,63 @@
+/// The exponential moving average of the weights (`ema_decay`): average <- ema_decay * average + (1 - ema_decay) * w
+/// after every update, from the weights that training began with.
+///
+/// Of all parameters whose lr_mult is not 0; the others, BatchNorm's statistics too, have no average and stay as they
+/// are. Arrays lie in the memory of the net's device and are the same on all ranks, as the weights are. One thread,
+/// that which drives the net; what is enqueued comes in the order of the net's stream.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device/device.h"
+#include "net/net.h"
+#include "schema/source.h"
+#include "solver/update/device_average.h"
+
+namespace robusta {
+
+class WeightAverage {
+ public:
+  /// Throws Error{kConfig} for a decay that is not in 0..1, Error{kMemory}.
+  WeightAverage(const SolverDef& solver, Net& net);
+
+  /// Whether the averages hold anything yet.
+  bool begun() const { return begun_; }
+  /// The averages become the weights as they are.
+  void restart();
+  /// Adds the weights of these parameters. REQUIRES: begun(), and to be called as the stream's work.
+  void follow(std::span<Param* const> params) const;
+  /// Exchanges averages and weights: twice leaves everything as it was, bit by bit. REQUIRES: begun().
+  void exchange();
+  /// The averages, one for each parameter that has one, in the order of the net's.
+  std::vector<Tensor> tensors() const;
+
+  size_t bytes() const { return memory_.bytes(); }
+
+ private:
+  AveragedArray array_of(const Param& param) const;
+
+  Net& net_;
+  const std::string device_kind_;
+  double keep_;
+  DeviceBuffer memory_;
+  std::vector<Param*> params_;  ///< that have an average
+  std::unordered_map<const Param*, void*> average_of_;
+  bool begun_ = false;
+};
+
+/// The net has the averaged weights while this lives, for tests and snapshots.
+class AveragedWeights {
+ public:
+  explicit AveragedWeights(WeightAverage& average) : average_(average) { average_.exchange(); }
+  ~AveragedWeights();
+  AveragedWeights(const AveragedWeights&) = delete;
+  AveragedWeights& operator=(const AveragedWeights&) = delete;
+
+ private:
+  WeightAverage& average_;
+};
+
+}  // namespace robusta

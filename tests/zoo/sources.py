@@ -1,0 +1,219 @@
+"""What the nets of the zoo read: all below one folder, as the nets name it, and always the same, each set by itself.
+
+Images are stripes whose direction and colours say the class, with noise, and maps follow from images; so they can be
+learned. Other arrays are random numbers, few enough to be learned by heart.
+
+  tests/zoo/sources.py FOLDER
+"""
+
+import collections
+import math
+import pathlib
+import random
+import sys
+
+from records import datum, write_hdf5, write_lmdb, write_png
+
+# Databases: name -> shape of the images, number of classes.
+DATABASES = {
+    "mnist/mnist_train_lmdb": ((1, 28, 28), 10),
+    "mnist/mnist_test_lmdb": ((1, 28, 28), 10),
+    "cifar10/cifar10_train_lmdb": ((3, 32, 32), 10),
+    "cifar10/cifar10_test_lmdb": ((3, 32, 32), 10),
+    "images/train_lmdb": ((3, 72, 72), 10),
+    "images/test_lmdb": ((3, 72, 72), 10),
+    "siamese/train_lmdb": ((2, 28, 28), 2),
+}
+# Images and their maps of labels: name -> size.
+LABEL_MAPS = {"voc": 48, "voc49": 49}
+LABELS = 5
+
+
+def uniform(low, high):
+    return lambda draw, count: [draw.uniform(low, high) for _ in range(count)]
+
+
+def integers(low, high):
+    return lambda draw, count: [float(draw.randint(low, high)) for _ in range(count)]
+
+
+def starts(draw, count):
+    """For cont of two streams: 0 where a sequence begins, in every fourth row."""
+    del draw
+    return [0.0 if i // 2 % 4 == 0 else 1.0 for i in range(count)]
+
+
+def line_starts(draw, count):
+    del draw
+    return [0.0 if i % 6 == 0 else 1.0 for i in range(count)]
+
+
+def regions(draw, count):
+    """Rows of five: the item of a batch of two, and corners within images of 64 x 64."""
+    rows = []
+    for i in range(count // 5):
+        left, top = draw.uniform(0, 30), draw.uniform(0, 30)
+        rows += [float(i // 6 % 2), left, top, left + draw.uniform(8, 30), top + draw.uniform(8, 30)]
+    return rows
+
+
+def squares(draw, count):
+    """Images of squares of 8 x 8 pixels, each brighter or darker than 0, with noise; of 40 or of 64 pixels a side."""
+    side = 64 if count % (64 * 64) == 0 else 40
+    pixels, tone = [], {}
+    for i in range(count):
+        image, y, x = i // (3 * side * side), i // side % side, i % side
+        tone.setdefault((image, y // 8, x // 8), draw.choice((-1, 1)))
+        pixels.append(tone[image, y // 8, x // 8] + draw.uniform(-0.3, 0.3))
+    return pixels
+
+
+def bright(side, step, channels=1, values=(1.0,)):
+    """Of such images: where they are brighter than 0, at each `step`-th pixel, times a value for each channel."""
+    def follow(data):
+        rows = [image * 3 * side * side + y * side for image in range(2) for y in range(0, side, step)]
+        height = side // step
+        places = [[data[row + x] > 0 for row in rows[i * height:(i + 1) * height] for x in range(0, side, step)]
+                  for i in range(2)]
+        return [values[c % len(values)] * place for image in places for c in range(channels) for place in image]
+
+    return follow
+
+
+def boxes(draw, count):
+    """Rows of eight as SSD has them: item of a batch of two, class 1 or 2, instance, corners, difficult; 3 an image."""
+    rows = []
+    for i in range(count // 8):
+        left, top = draw.uniform(0, 0.6), draw.uniform(0, 0.6)
+        rows += [float(i // 3 % 2), float(1 + i % 2), float(i % 3), left, top, left + 0.3, top + 0.35, 0.0]
+    return rows
+
+
+def middle(data):
+    """The middle 21 x 21 of images of 33 x 33, half as bright."""
+    return [0.5 * data[image * 33 * 33 + y * 33 + x] for image in range(8) for y in range(6, 27) for x in range(6, 27)]
+
+
+# HDF5: name of the list -> dataset -> shape, and its numbers, or what they follow from those of `data` by.
+PIXELS = uniform(-1, 1)
+Following = collections.namedtuple("Following", "by")
+ARRAYS = {
+    "edges/train": {"data": ((2, 3, 40, 40), squares), "label": ((2, 1, 40, 40), Following(bright(40, 1)))},
+    "srcnn/train": {"data": ((8, 1, 33, 33), PIXELS), "label": ((8, 1, 21, 21), Following(middle))},
+    "style/train": {"data": ((2, 3, 32, 32), PIXELS), "target": ((2, 3, 32, 32), PIXELS)},
+    "regions/train": {
+        "data": ((2, 3, 64, 64), PIXELS), "rois_of_image": ((2, 6, 5), regions),
+        "labels_of_image": ((2, 6), integers(0, 2)), "bbox_targets_of_image": ((2, 6, 12), uniform(-1, 1)),
+        "bbox_inside_weights_of_image": ((2, 6, 12), integers(0, 1))},
+    "grid/train": {
+        "data": ((2, 3, 64, 64), squares), "coverage-label": ((2, 1, 16, 16), Following(bright(64, 4))),
+        "bbox-label": ((2, 4, 16, 16), Following(bright(64, 4, 4, (1.0, -1.0, 2.0, -2.0)))),
+        "coverage-block": ((2, 4, 16, 16), Following(bright(64, 4, 4)))},
+    "boxes/train": {"data": ((2, 3, 64, 64), squares), "boxes_of_image": ((2, 1, 3, 8), boxes)},
+    "captions/train": {
+        "cont_sentence": ((8, 2), starts), "input_sentence": ((8, 2), integers(0, 11)),
+        "target_sentence": ((8, 2), integers(-1, 11))},
+    "captions/images": {"image": ((2, 3, 16, 16), PIXELS)},
+    "lines/train": {
+        "data": ((4, 1, 8, 24), PIXELS), "cont_of_line": ((4, 6), line_starts),
+        "labels_of_line": ((4, 6), integers(0, 11))},
+    "mtcnn/train": {
+        "data": ((8, 3, 48, 48), PIXELS), "label": ((8,), integers(-1, 1)), "roi": ((8, 4), PIXELS),
+        "pts": ((8, 10), PIXELS)},
+    "attributes/train": {"data": ((8, 3, 32, 32), PIXELS), "attributes": ((8, 8), integers(0, 1))},
+    "ratings/train": {
+        "user": ((16,), integers(0, 19)), "item": ((16,), integers(0, 29)), "rating": ((16, 1), uniform(1, 5))},
+    "sentences/train": {"words": ((8, 7), integers(0, 19)), "label": ((8,), integers(0, 1))},
+    "numbers/train": {"data": ((16, 6), PIXELS), "target": ((16, 2), PIXELS)},
+}
+
+
+def count(shape):
+    product = 1
+    for extent in shape:
+        product *= extent
+    return product
+
+
+def stripes(draw, shape, kind):
+    """An image of one class."""
+    channels, height, width = shape
+    along, across = 0.15 + 0.07 * (kind % 5), 0.1 + 0.15 * (kind // 5)
+    pixels = bytearray()
+    for channel in range(channels):
+        phase = 2.1 * kind * (channel + 1)
+        for y in range(height):
+            for x in range(width):
+                wave = math.sin(2 * math.pi * (along * x + across * y) + phase) + math.sin(phase)
+                pixels.append(round(127 + 45 * wave) + draw.randint(-20, 20))
+    return bytes(pixels)
+
+
+def pair_of(draw, shape, similar):
+    """Two images of one channel each: of one class, or of two."""
+    one = draw.randrange(10)
+    kinds = (one, one if similar else (one + draw.randrange(1, 10)) % 10)
+    return b"".join(stripes(draw, (1, *shape[1:]), kind) for kind in kinds)
+
+
+def scene(draw, size):
+    """Rectangles of classes, one in front of the other, and an image of their colours; 255 on the border of some."""
+    labels = [[0] * size for _ in range(size)]
+    for kind in range(1, LABELS):
+        left, top = draw.randrange(size // 2), draw.randrange(size // 2)
+        for y in range(top, top + size // 3):
+            for x in range(left, left + size // 3):
+                labels[y][x] = 255 if kind == 1 and (x == left or y == top) else kind
+    flat = [kind for row in labels for kind in row]
+    image = bytes(40 * (kind % 6) + 20 * channel + draw.randint(-10, 10) + 20 for channel in range(3) for kind in flat)
+    return bytes(flat), image
+
+
+def make_databases(folder):
+    for name, (shape, classes) in DATABASES.items():
+        draw = random.Random(name)
+        image = pair_of if classes == 2 else stripes
+        write_lmdb(folder / name, [datum(shape, image(draw, shape, i % classes), i % classes) for i in range(8)])
+    for name, size in LABEL_MAPS.items():
+        draw = random.Random(name)
+        scenes = [scene(draw, size) for _ in range(4)]
+        write_lmdb(folder / name / "labels_lmdb", [datum((1, size, size), labels, 0) for labels, _ in scenes])
+        write_lmdb(folder / name / "images_lmdb", [datum((3, size, size), image, 0) for _, image in scenes])
+
+
+def make_arrays(folder):
+    for name, arrays in ARRAYS.items():
+        draw = random.Random(name)
+        path = folder / f"{name}.h5"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = {}
+        for top, (shape, numbers) in arrays.items():
+            follows = isinstance(numbers, Following)
+            made[top] = (shape, numbers.by(made["data"][1]) if follows else numbers(draw, count(shape)))
+            assert len(made[top][1]) == count(shape), (name, top)
+        write_hdf5(path, made)
+        path.with_suffix(".txt").write_text(f"examples/{name}.h5\n")
+
+
+def make_images(folder):
+    """Image files, a list of them, and windows of them as of R-CNN."""
+    draw = random.Random("images")
+    (folder / "frames").mkdir(parents=True, exist_ok=True)
+    (folder / "windows").mkdir(parents=True, exist_ok=True)
+    listed, windows = "", ""
+    for i in range(8):
+        write_png(folder / f"frames/{i}.png", 40, 48, draw.randbytes(3 * 40 * 48))
+        listed += f"examples/frames/{i}.png {i}\n"
+        windows += f"# {i}\nexamples/frames/{i}.png\n3\n40\n48\n3\n"
+        windows += f"{1 + i % 2} 0.8 4 4 30 30\n1 0.2 0 0 12 20\n2 0.1 10 10 40 39\n"
+    (folder / "frames/train.txt").write_text(listed)
+    (folder / "windows/train.txt").write_text(windows)
+
+
+def make_all(folder):
+    for make in (make_databases, make_arrays, make_images):
+        make(folder / "examples")
+
+
+if __name__ == "__main__":
+    make_all(pathlib.Path(sys.argv[1]))
