@@ -22,7 +22,7 @@ inline constexpr int64_t kRegionNumbers = 5;
 /// Bottom 0, features [items, channels, height, width], and how many regions bottom 1 holds.
 struct RegionExtents {
   int64_t items = 1, channels = 1, height = 1, width = 1, regions = 1;
-  int64_t plane() const { return height * width; }
+  ROBUSTA_HOST_DEVICE int64_t plane() const { return height * width; }
 };
 
 /// Throws Error{kConfig} unless bottom 0 has these four axes and bottom 1 rows of five numbers. A plane of features has
