@@ -160,6 +160,11 @@ TEST(ProposalTest, BeforeTheFirstPassThereIsARowForEachItem) {
   EXPECT_EQ(KernelHarness(unknown, {}).top_shapes().size(), 1u);
 }
 
+/// As `caffe time` gives them.
+TEST(ProposalTest, ImagesOfZerosHaveNoRegions) {
+  expect_tops(Rpn(1, 1, 1, 2, {0, 0, 0}), "ratio: 1 scale: 1", {0, 0, 0, 0, 0}, {0});
+}
+
 TEST(ProposalTest, BadImages) {
   for (const Array& image : {Array{0, 40, 1}, Array{40, std::nan(""), 1}, Array{40, 40, -1}}) {
     const Error error = error_of([&] { KernelHarness(Rpn(1, 9, 2, 2, image).with(""), {}); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/log.h"
 #include "base/parallel.h"
 #include "layers/kit/booking.h"
 #include "layers/kit/bottom_checks.h"
@@ -95,9 +96,21 @@ std::vector<Shape> ProposalLayer::infer_tops(const std::vector<Shape>& bottoms) 
   return {{rows, kRegionNumbers}, {rows}};
 }
 
-void ProposalLayer::check_images(const std::vector<float>& images) const {
+namespace {
+
+/// Three zeros are an input that nobody has set, as when a net is timed: nothing is found then.
+bool is_unset(const float* image) { return image[0] == 0 && image[1] == 0 && image[2] == 0; }
+
+}  // namespace
+
+void ProposalLayer::check_images(const std::vector<float>& images) {
   for (int64_t item = 0; item < coding_.items; ++item) {
     const float* image = images.data() + item * coding_.of_image;
+    if (is_unset(image)) {
+      if (!warned_) LOG_WARNING << "layer " << name() << ": images of zeros (bottom 2) have no regions";
+      warned_ = true;
+      continue;
+    }
     const auto good = [](float number) { return std::isfinite(number) && number > 0; };
     if (good(image[0]) && good(image[1]) && good(image[2])) continue;
     throw Error(
@@ -109,6 +122,7 @@ void ProposalLayer::check_images(const std::vector<float>& images) const {
 
 std::vector<Proposed> ProposalLayer::find_in_item(std::span<const std::vector<float>> values, int64_t item) const {
   const auto& p = param().proposal_param();
+  if (is_unset(values[2].data() + item * coding_.of_image)) return {{item, 0, -1}};
   const float *scores = values[0].data(), *codes = values[1].data(), *images = values[2].data();
   const float rows = images[item * coding_.of_image], columns = images[item * coding_.of_image + 1];
   const float least = static_cast<float>(p.min_size()) * images[item * coding_.of_image + 2];

@@ -42,7 +42,7 @@ struct ProposalCoding {
   template <typename T>
   ROBUSTA_HOST_DEVICE Box<T> box(const Proposed& p, const T* codes, const T* images,
                                  const Box<float>* anchor_boxes) const {
-    const T last_row = images[p.item * of_image] - 1, last_column = images[p.item * of_image + 1] - 1;
+    const T last_row = last(images[p.item * of_image]), last_column = last(images[p.item * of_image + 1]);
     if (p.anchor < 0) return {0, 0, last_column, last_row};
     const Box<float> a = anchor_boxes[p.anchor];
     const int64_t plane = height * width;
@@ -66,6 +66,10 @@ struct ProposalCoding {
   }
 
  private:
+  template <typename T>
+  ROBUSTA_HOST_DEVICE static T last(T extent) {
+    return extent > 1 ? extent - 1 : T{0};
+  }
   /// A NaN stays one.
   template <typename T>
   ROBUSTA_HOST_DEVICE static T clipped(T place, T last) {
@@ -91,12 +95,13 @@ class ProposalLayer : public Layer, public SizedByBottoms {
   const std::vector<Proposed>& found() const { return found_; }
 
  private:
-  void check_images(const std::vector<float>& images) const;
+  void check_images(const std::vector<float>& images);
   std::vector<Proposed> find_in_item(std::span<const std::vector<float>> values, int64_t item) const;
 
   std::vector<Box<float>> anchors_;
   ProposalCoding coding_;
   std::vector<Proposed> found_;
+  bool warned_ = false;  // of images without a size
 };
 
 }  // namespace robusta
