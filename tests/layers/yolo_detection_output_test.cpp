@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "support/detections.h"
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
@@ -19,26 +20,6 @@ KernelCase detections(const std::string& layer, const std::vector<Shape>& shapes
   KernelCase what{{layer + " }"}, shapes};
   what.bottom_values = [bottoms](int bottom, const Shape&) { return bottoms[static_cast<size_t>(bottom)]; };
   return what;
-}
-
-Array rows_of(const std::string& backend, const KernelCase& what) {
-  const bool exact = backend == "reference";
-  KernelHarness harness(what, {.backend = backend, .dtype = exact ? DType::kF64 : DType::kF32, .backward = false});
-  Arrays bottoms;
-  for (size_t i = 0; i < what.bottoms.size(); ++i) {
-    bottoms.push_back(what.bottom_values(static_cast<int>(i), what.bottoms[i]));
-  }
-  harness.forward(bottoms);
-  EXPECT_EQ(harness.damage(), "");
-  return harness.tops()[0];
-}
-
-void expect_rows(const KernelCase& what, const Array& want) {
-  for (const char* backend : {"reference", "gpu"}) {
-    const Array got = rows_of(backend, what);
-    ASSERT_EQ(got.size(), want.size()) << backend;
-    expect_near(got, want, 1e-5, backend);
-  }
 }
 
 double logit(double p) { return std::log(p / (1 - p)); }

@@ -1,10 +1,11 @@
-// LARC against numbers worked out by hand, and what it leaves alone. (LARS is tested in solver_test.cpp.)
+// LARC and LARS against numbers worked out by hand, and what they leave alone.
 #include "solver/update/local_rates.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "solver/toy_solver.h"
 #include "support/errors.h"
@@ -64,30 +65,41 @@ TEST(Larc, FrozenParametersStayFrozen) {
   EXPECT_EQ(layer.rate("", step), 0);
 }
 
-/// What one iteration takes away from every parameter, by the gradients that it leaves behind.
-TEST(Larc, ATrainingFollowsTheNorms) {
-  const double eta = 0.5, decay = 0.1, rate = 0.5, momentum = 0.75;
-  auto solver = std::make_unique<Solver>(
-      parse_solver("base_lr: 0.5 lr_policy: 'fixed' random_seed: 3 iter_size: 2 momentum: 0.75 weight_decay: 0.1 "
-                   "larc: true larc_eta: 0.5 " +
-                       kToyNet,
-                   "larc.prototxt"),
-      SolverOptions{.dtype = DType::kF64});
-  Net& net = solver->train_net();
+/// What one iteration of two batches takes away from every parameter, by the gradients that it leaves behind: the rate
+/// is 0.5, the decay 0.1, and `local_rate` is a function of the norms of weights and gradient where none is 0.
+void expect_one_step(const std::string& settings, const std::function<double(double w, double g)>& local_rate) {
+  constexpr double kRate = 0.5, kDecay = 0.1;
+  Solver solver(parse_solver("base_lr: 0.5 lr_policy: 'fixed' random_seed: 3 iter_size: 2 weight_decay: 0.1 " +
+                                 settings + kToyNet,
+                             "local_rates.prototxt"),
+                SolverOptions{.dtype = DType::kF64});
+  Net& net = solver.train_net();
   IdVector<ParamId, std::vector<float>> before;
   for (const ParamPtr& param : net.params()) before.push_back(net.blobs().read_param(*param));
-  solver->step(1);
+  solver.step(1);
   for (const ParamId p : before.ids()) {
     const Param& param = *net.params()[p];
     const std::vector<float> gradient = net.blobs().read_param_diff(param), after = net.blobs().read_param(param);
     double w = 0, g = 0;
     for (size_t i = 0; i < after.size(); ++i) w += before[p][i] * before[p][i], g += gradient[i] * gradient[i] / 4;
-    const double local = w == 0 || g == 0 ? 1 : (1 - momentum) * eta * std::sqrt(w / g);
+    const double local = w == 0 || g == 0 ? 1 : local_rate(std::sqrt(w), std::sqrt(g));
     for (size_t i = 0; i < after.size(); ++i) {
-      const double step = rate * local * (gradient[i] / 2 + decay * param.decay_mult * before[p][i]);
+      const double step = kRate * local * (gradient[i] / 2 + kDecay * param.decay_mult * before[p][i]);
       EXPECT_NEAR(after[i], before[p][i] - step, 1e-6) << param.layer << ' ' << param.index;
     }
   }
+}
+
+TEST(Larc, ATrainingFollowsTheNorms) {
+  const double eta = 0.5, momentum = 0.75;
+  expect_one_step("momentum: 0.75 larc: true larc_eta: 0.5 ",
+                  [&](double w, double g) { return (1 - momentum) * eta * w / g; });
+}
+
+TEST(Lars, ATrainingFollowsTheNorms) {
+  const double trust = 0.01, decay = 0.1;
+  expect_one_step("local_lr_auto: true local_gw_ratio: 0.01 ",
+                  [&](double w, double g) { return trust * w / (g + decay * w); });
 }
 
 void expect_refused(const std::string& settings, ErrorKind kind, const std::string& cause) {

@@ -237,33 +237,6 @@ INSTANTIATE_TEST_SUITE_P(
                               "test_and_snapshot_last_epochs is -1"},
                     BadSolver{"ema_decay: 2", ErrorKind::kConfig, "ema_decay 2 is not between 0 and 1"}));
 
-/// What one iteration without momentum takes away from every parameter, by the gradients it leaves behind.
-TEST(Solver, LocalRatesFollowTheNorms) {
-  const double trust = 0.01, decay = 0.1, rate = 0.5;
-  auto solver = std::make_unique<Solver>(
-      parse_solver("base_lr: 0.5 lr_policy: 'fixed' random_seed: 3 iter_size: 2 weight_decay: 0.1 local_lr_auto: true "
-                   "local_gw_ratio: 0.01 " +
-                       kToyNet,
-                   "lars.prototxt"),
-      SolverOptions{.dtype = DType::kF64});
-  Net& net = solver->train_net();
-  IdVector<ParamId, std::vector<float>> before;
-  for (const ParamPtr& param : net.params()) before.push_back(net.blobs().read_param(*param));
-  solver->step(1);
-  for (const ParamId p : before.ids()) {
-    const Param& param = *net.params()[p];
-    const std::vector<float> gradient = net.blobs().read_param_diff(param), after = net.blobs().read_param(param);
-    double w = 0, g = 0;
-    for (size_t i = 0; i < after.size(); ++i) w += before[p][i] * before[p][i], g += gradient[i] * gradient[i] / 4;
-    w = std::sqrt(w), g = std::sqrt(g);
-    const double local = w == 0 || g == 0 ? 1 : trust * w / (g + decay * w);
-    for (size_t i = 0; i < after.size(); ++i) {
-      const double step = rate * local * (gradient[i] / 2 + decay * param.decay_mult * before[p][i]);
-      EXPECT_NEAR(after[i], before[p][i] - step, 1e-6) << param.layer << ' ' << param.index;
-    }
-  }
-}
-
 /// Intel's disabled_update: iterations, losses and tests as ever, and no step.
 TEST(Solver, DisabledUpdatesLeaveEverything) {
   for (const std::string settings : {"", "clip_gradients: 0.1 ", "iter_size: 2 "}) {
