@@ -97,6 +97,19 @@ TEST(FilterInNet, IsWhatTheLossWouldIgnore) {
   }
 }
 
+/// A loss before the Filter has run when the net is planned anew, and keeps what it divides by.
+TEST(FilterInNet, LossesBeforeItStay) {
+  const TempDir folder;
+  write_labelled(folder / "db");
+  const std::string plain = net_text(folder / "db", false);
+  const std::string filtered = plain + R"(
+    layer { name: "f" type: "Filter" bottom: "y" bottom: "label" bottom: "label" top: "fy" top: "flabel" }
+    layer { name: "end" type: "Silence" bottom: "fy" bottom: "flabel" })";
+  const std::vector<float> want = passes(plain, {}), got = passes(filtered, {});
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-5 * (1 + std::abs(want[i]))) << i;
+}
+
 constexpr char kFiltered[] = R"(
   layer { name: "in" type: "Input" top: "x" top: "s" input_param { shape { dim: 4 dim: 2 } shape { dim: 4 } } }
   layer { name: "pre" type: "Power" bottom: "x" top: "p" power_param { scale: 2 } }

@@ -56,6 +56,7 @@ class RegionSamplingReference : public Kernel {
   }
 
   void backward(const KernelRun& run) override {
+    check_regions(e_, run.bottoms[1].as<T>());  // once more, as a program may have written others since forward
     if (run.bottom_diffs[0]) features_gradient(run);
     if (!run.bottom_diffs[1]) return;
     if (layer_.has_corner_gradient())

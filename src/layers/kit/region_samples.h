@@ -61,8 +61,10 @@ class PlaceAxis {
     const float place = start_ + static_cast<float>(i) * step_, last = static_cast<float>(extent_ - 1);
     if (empty_ || !(place >= -0.5f && place <= last + 0.5f)) return {};
     const float within = place < 0 ? 0 : place > last ? last : place;
-    const auto lower = static_cast<int64_t>(within);
-    return {lower, lower + 1 < extent_ ? lower + 1 : lower, within - static_cast<float>(lower), true};
+    // Of an axis longer than 2^24 the last place may be rounded upwards.
+    const int64_t floor = static_cast<int64_t>(within), lower = floor < extent_ ? floor : extent_ - 1;
+    const float share = within - static_cast<float>(lower);
+    return {lower, lower + 1 < extent_ ? lower + 1 : lower, share > 0 && share < 1 ? share : 0, true};
   }
 
   /// The places below `count` that may be made of this pixel, and few others.

@@ -70,7 +70,9 @@ class SoftmaxLossKernel : public Kernel {
     if (tops_ > 1) booking_.reads_tops[1] = true;
     // Nobody need use the other tops.
     booking_.takes_missing_top_diffs = tops_ > 1;
-    if (tops_ == 1) (in_scratch_ ? booking_.forward_scratch : booking_.saved_bytes) = request.bottoms[0].bytes();
+    if (in_scratch_) booking_.forward_scratch = request.bottoms[0].bytes();
+    if (request.backward) booking_.saved_bytes = kHead + (tops_ == 1 ? request.bottoms[0].bytes() : 0);
+    keeps_ = request.backward;
   }
   std::string describe() const override { return name_; }
 
@@ -91,8 +93,9 @@ class SoftmaxLossKernel : public Kernel {
       loss += own;
       valid += counts;
     }
-    divisor_ = normalizer_.divisor(valid, view_.positions(), view_.outer, run.pass->ranks);
-    run.tops[0].as<T>()[0] = static_cast<T>(loss / divisor_);
+    const double divisor = normalizer_.divisor(valid, view_.positions(), view_.outer, run.pass->ranks);
+    if (keeps_) *static_cast<double*>(run.saved) = divisor;
+    run.tops[0].as<T>()[0] = static_cast<T>(loss / divisor);
   }
 
   void backward(const KernelRun& run) override {
@@ -102,7 +105,7 @@ class SoftmaxLossKernel : public Kernel {
     const T* each = tops_ > 2 ? run.top_diffs[2].as<T>() : nullptr;
     T* dx = run.bottom_diffs[0].as<T>();
     const double loss_weight = run.top_diffs[0] ? run.top_diffs[0].as<T>()[0] : T{0};
-    const T scale = static_cast<T>(loss_weight / divisor_);
+    const T scale = static_cast<T>(loss_weight / *static_cast<const double*>(run.saved));
     prepare(run);
     parallel_for(view_.outer, (1 << 13) / (view_.classes * view_.inner + 1) + 1, [&](int64_t outer) {
       const int64_t first = outer * view_.classes * view_.inner;
@@ -124,6 +127,10 @@ class SoftmaxLossKernel : public Kernel {
   bool ignores(int label) const { return label == normalizer_.ignored(); }
 
  private:
+  /// Bytes before the probabilities, which stay aligned. The divisor lies there, since a net that is planned anew in
+  /// the middle of a pass has other kernels in backward (net/run/live_values.h).
+  static constexpr size_t kHead = 64;
+
   const T* checked_labels(const KernelRun& run) const {
     const T* labels = run.bottoms[1].as<T>();
     check_labels(labels, view_.positions(), per_sample_, view_.classes, normalizer_.ignored(), *run.pass);
@@ -132,7 +139,7 @@ class SoftmaxLossKernel : public Kernel {
 
   T* probabilities(const KernelRun& run) const {
     if (tops_ > 1) return run.tops[1].as<T>();
-    return static_cast<T*>(in_scratch_ ? run.scratch : run.saved);
+    return static_cast<T*>(in_scratch_ ? run.scratch : static_cast<char*>(run.saved) + kHead);
   }
 
   /// Times the gradient of the loss of each position: in the sum, and on its own.
@@ -147,7 +154,7 @@ class SoftmaxLossKernel : public Kernel {
   int64_t per_sample_;
   size_t tops_;
   bool in_scratch_;
-  double divisor_ = 1;  ///< of the last forward
+  bool keeps_ = false;  ///< what is saved: the divisor, and probabilities behind it
   Softmax softmax_;
   const char* name_;
 };

@@ -101,7 +101,9 @@ class CenterLossReference : public Kernel {
     std::fill_n(counts, size_.classes, 0);
     for (int64_t n = 0; n < size_.samples; ++n) ++counts[to_label(labels[n])];
     if (!run.accumulate[0]) std::fill_n(gradient, size_.classes * size_.features, T{0});
-    const double scale = static_cast<double>(run.top_diffs[0].as<T>()[0]) * layer_.centre_weight();
+    // The mean over ranks is taken of all gradients, and this one is a sum.
+    const int ranks = run.pass->ranks ? run.pass->ranks->ranks() : 1;
+    const double scale = static_cast<double>(run.top_diffs[0].as<T>()[0]) * layer_.centre_weight() * ranks;
     for (int64_t n = 0; n < size_.samples; ++n) {
       const double share = scale / (1.0 + static_cast<double>(counts[to_label(labels[n])]));
       for_features(run, n, [&](int64_t, int64_t at, double distance) {

@@ -131,13 +131,14 @@ class CenterLossGpu : public Kernel {
     const FeatureDistance<T> of = distance(run);
     for_each(run.stream, std::min(detail::kPickThreads, size_.classes),
              detail::LinkPlaces{of.label, size_.samples, size_.classes, first, next});
+    const int ranks = run.pass->ranks ? run.pass->ranks->ranks() : 1;  // the mean over them is taken of a sum
     for_each(run.stream, size_.classes * size_.features,
              MoveCenter<T>{.distance = of,
                            .f = f_,
                            .first = first,
                            .next = next,
                            .loss_weight = run.top_diffs[0].as<float>(),
-                           .centre_weight = layer_.centre_weight(),
+                           .centre_weight = layer_.centre_weight() * static_cast<float>(ranks),
                            .gradient = run.params[0]->gradient().as<float>(),
                            .adds = run.accumulate[0] != 0});
   }

@@ -40,10 +40,9 @@ std::vector<Shape> CtcLossLayer::infer_tops(const std::vector<Shape>& bottoms) {
                 str("wanted are scores of steps x samples x ", p.alphabet_size(), " classes (alphabet_size)"))
         .in_field("bottom");
   }
-  if (labels[0] != scores[1]) {
+  if (labels.axes() == 0 || labels[0] != scores[1]) {
     throw Error(ErrorKind::kConfig,
-                str("bottom 0 has ", scores[1], " samples (", scores.str(), "), and bottom 1 ", labels[0], " (",
-                    labels.str(), ")"),
+                str("bottom 0 has ", scores[1], " samples (", scores.str(), "), and bottom 1 has shape ", labels.str()),
                 "the labels of a sample are a row of bottom 1; the scores' second axis is the samples")
         .in_field("bottom");
   }

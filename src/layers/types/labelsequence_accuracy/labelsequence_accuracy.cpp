@@ -11,7 +11,7 @@ namespace robusta {
 std::vector<Shape> LabelsequenceAccuracyLayer::infer_tops(const std::vector<Shape>& bottoms) {
   require_elements(bottoms);
   const Shape &scores = bottoms[0], &labels = bottoms[1];
-  if (scores.axes() < 3 || labels[0] != scores[0]) {
+  if (scores.axes() < 3 || labels.axes() == 0 || labels[0] != scores[0]) {
     throw Error(ErrorKind::kConfig, str("bottom 0 has shape ", scores.str(), " and bottom 1 ", labels.str()),
                 "wanted are scores of samples x steps x classes, and a row of labels for each sample")
         .in_field("bottom");

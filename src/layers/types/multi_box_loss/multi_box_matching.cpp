@@ -14,6 +14,8 @@
 namespace robusta {
 namespace {
 
+constexpr size_t kMostTruths = 4096;  // of an item: what matching keeps grows with their square
+
 using Loss = caffe::MultiBoxLossParameter;
 
 constexpr float kLeastOverlap = 1e-6f;
@@ -75,7 +77,13 @@ void MultiBoxMatching::read(std::span<const float> truth, const float* prior_box
     label_of_[static_cast<size_t>(one.row)] = one.label;
     ++begins_[static_cast<size_t>(one.item) + 1];
   }
-  for (size_t item = 0; item + 1 < begins_.size(); ++item) begins_[item + 1] += begins_[item];
+  for (size_t item = 0; item + 1 < begins_.size(); ++item) {
+    if (begins_[item + 1] > kMostTruths) {
+      throw Error(ErrorKind::kData, str("item ", item, " has ", begins_[item + 1], " boxes of the ground truth"),
+                  str("at most ", kMostTruths, " are matched: split the image, or leave boxes out"));
+    }
+    begins_[item + 1] += begins_[item];
+  }
 }
 
 void MultiBoxMatching::check_priors() const {

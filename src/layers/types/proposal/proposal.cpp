@@ -36,7 +36,7 @@ std::vector<Box<float>> make_anchors(const caffe::ProposalParameter& p) {
   const double base = p.base_size(), middle = (base - 1) / 2;
   std::vector<Box<float>> anchors;
   for (const double ratio : ratios) {
-    const double width = std::floor(std::sqrt(base * base / ratio) + 0.5), height = std::floor(width * ratio + 0.5);
+    const double width = std::nearbyint(std::sqrt(base * base / ratio)), height = std::nearbyint(width * ratio);
     for (const double scale : scales) {
       const double w = (width * scale - 1) / 2, h = (height * scale - 1) / 2;
       anchors.push_back({static_cast<float>(middle - w), static_cast<float>(middle - h), static_cast<float>(middle + w),

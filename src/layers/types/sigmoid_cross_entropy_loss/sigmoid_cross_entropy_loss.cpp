@@ -33,6 +33,8 @@ class SigmoidCrossEntropyLossReference : public Kernel {
         count_(request.bottoms[0].count()),
         batch_(request.bottoms[0].shape[0]) {
     booking_.reads_bottoms = {true, true};
+    // A net that is planned anew in the middle of a pass has other kernels in backward.
+    if (request.backward) booking_.saved_bytes = sizeof(double);
   }
   std::string describe() const override { return "reference"; }
 
@@ -44,8 +46,9 @@ class SigmoidCrossEntropyLossReference : public Kernel {
       // log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|).
       if (!ignored(target[i])) loss += std::max(x[i], T{0}) - x[i] * target[i] + std::log1p(std::exp(-std::abs(x[i])));
     }
-    divisor_ = divisor(target, run.pass->ranks);
-    run.tops[0].as<T>()[0] = static_cast<T>(loss / divisor_);
+    const double among = divisor(target, run.pass->ranks);
+    if (booking_.saved_bytes > 0) *static_cast<double*>(run.saved) = among;
+    run.tops[0].as<T>()[0] = static_cast<T>(loss / among);
   }
 
   void backward(const KernelRun& run) override {
@@ -53,7 +56,7 @@ class SigmoidCrossEntropyLossReference : public Kernel {
     const T* x = run.bottoms[0].as<T>();
     const T* target = run.bottoms[1].as<T>();
     T* dx = run.bottom_diffs[0].as<T>();
-    const T scale = static_cast<T>(run.top_diffs[0].as<T>()[0] / divisor_);
+    const T scale = static_cast<T>(run.top_diffs[0].as<T>()[0] / *static_cast<const double*>(run.saved));
     // Where e^-x overflows to infinity, p is 0, as it should be.
     parallel_for(count_, 1 << 12, [=, this](int64_t i) {
       dx[i] = ignored(target[i]) ? T{0} : scale * (1 / (1 + std::exp(-x[i])) - target[i]);
@@ -73,7 +76,6 @@ class SigmoidCrossEntropyLossReference : public Kernel {
 
   const LossNormalizer& normalizer_;
   int64_t count_, batch_;
-  double divisor_ = 1;  ///< of the last forward
 };
 
 }  // namespace
