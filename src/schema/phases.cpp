@@ -102,6 +102,10 @@ std::vector<SolverPhase> parse_phases(const std::string& text, const std::string
   for (int i = 0; i < param.params_pair_size(); ++i) {
     phases.push_back(phase_of({param.params_pair(i), tree.GetTreeForNested(pairs, i), name}, phases));
   }
+  if (phases.empty()) {
+    throw Error(ErrorKind::kConfig, "there is no phase in it", "add params_pair { solver_params { net: ... } }")
+        .at(name);
+  }
   const std::string prefix = complete_prefix(phases[0].solver.param.snapshot_prefix(), name);
   for (size_t i = 0; i < phases.size(); ++i) {
     phases[i].solver.param.set_snapshot_prefix(str(prefix, "_phase_", i));

@@ -79,6 +79,7 @@ void expect_refused(const std::string& text, const std::string& cause, const std
 }
 
 TEST(Phases, RefuseWhatIsNone) {
+  expect_refused("params_pair: []", "there is no phase in it", "multi.prototxt");
   expect_refused("params_pair { batch_size: 3 }", "the first params_pair has no solver_params", "multi.prototxt:1");
   expect_refused("params_pair { solver_params { net: 'n' } batch_size: 0 }", "batch_size is 0", "multi.prototxt:1");
   expect_refused("params_pair { solver_params { net: 'n' } }\nparams_pair { solver_params {\n net: 'm' } }",

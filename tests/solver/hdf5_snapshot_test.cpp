@@ -117,6 +117,12 @@ TEST(Hdf5Snapshot, NamesThatAreNoPathsAreRefusedBeforeTraining) {
   }
 }
 
+TEST(Hdf5Snapshot, TwoLayersOfOneNameAreRefusedBeforeTraining) {
+  const TempDir folder;
+  const auto solver = solver_of(product("ip", "x", "h") + product("ip", "h", "y"), folder);
+  EXPECT_TRUE(contains(error_of([&] { solver->solve(); }).what(), "two layers of one name"));
+}
+
 TEST(Hdf5Snapshot, GradientsLieBesideTheWeights) {
   const TempDir folder;
   SolverDef def = solver_def(sharing_layers(), folder);
@@ -183,6 +189,20 @@ TEST(Hdf5Snapshot, WrongFilesAreNamed) {
   }
   EXPECT_TRUE(contains(weights_from(folder / "other.h5").what(), "no weights of a net"));
   EXPECT_TRUE(contains(error_of([&] { read_snapshot(folder / "other.h5"); }).what(), "no solver state"));
+}
+
+/// Nothing is written for what has no values yet, and many arrays together may claim what none may alone.
+TEST(Hdf5Snapshot, ArraysLargerThanTheFileAreRefused) {
+  const TempDir folder;
+  {
+    Hdf5Maker file(folder / "large.h5");
+    H5Gclose(make_group(file.file(), "/data"));
+    H5Gclose(make_group(file.file(), "/data/ip"));
+    for (int i = 0; i < 20; ++i) file.add("/data/ip/" + std::to_string(i), {2'000'000}, {});
+  }
+  const auto solver = solver_of(product("ip", "x", "y"), folder);
+  const Error error = error_of([&] { load_weights({folder / "large.h5"}, solver->train_net(), "Finetuning"); });
+  EXPECT_TRUE(contains(error.what(), "larger than the file can hold"));
 }
 
 /// A group within itself has no end.

@@ -109,6 +109,20 @@ TEST_F(PhasesProgram, WeightsAreThoseOfTheFirst) {
   EXPECT_EQ(done.log.find("Finetuning from", first + 1), std::string::npos);
 }
 
+/// A pair without a solver has that of the pair before, its weights among the rest: they belong to the first phase.
+TEST_F(PhasesProgram, WeightsOfASolverAreThoseOfTheFirst) {
+  ASSERT_EQ(run(kTrain).code, 0);
+  fs::copy(path("toy_phase_2_iter_3.caffemodel"), path("start.caffemodel"));
+  write_file(folder_ / "tuned.prototxt", "params_pair { solver_params { net: 'net.prototxt' " + kFirst +
+                                             "snapshot_prefix: 'tuned' weights: 'start.caffemodel' test_iter: 1 "
+                                             "test_interval: 100 } }\nparams_pair { batch_size: 2 }\n");
+  const Finished done = run({"train", "-solver", "tuned.prototxt"});
+  ASSERT_EQ(done.code, 0) << done.log;
+  int loaded = 0;
+  for (size_t at = 0; (at = done.log.find("Finetuning from start.caffemodel", at)) != std::string::npos; ++at) ++loaded;
+  EXPECT_EQ(loaded, 2) << "the train net and the test net of the first phase\n" << done.log;
+}
+
 TEST_F(PhasesProgram, OverRanks) {
   if (const std::string why = no_processes_as_ranks(); !why.empty()) GTEST_SKIP() << why;
   const Finished done = run_ranks(folder_.path(), 2, "train -solver multi.prototxt");

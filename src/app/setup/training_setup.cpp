@@ -12,7 +12,9 @@
 #include "schema/placeholders.h"
 #include "schema/read_text.h"
 #include "solver/files/ignored.h"
+#include "solver/files/model_format.h"
 #include "solver/files/net_defs.h"
+#include "solver/files/snapshot.h"
 #include "solver/files/weights.h"
 #include "solver/loop/solver_checks.h"
 #include "solver/ranks/job.h"
@@ -49,6 +51,8 @@ void check_phase(const SolverPhase& phase) {
   const Schedule checked(phase.solver);
   NetDef net = train_net_of(phase.solver).net;
   set_batch(phase, net);
+  for (NetSource& test : test_nets_of(phase.solver)) set_batch(phase, test.net);
+  if (plans_snapshots(phase.solver.param)) format_of_solver(phase.solver);
 }
 
 /// What to resume from, "" for a fresh start, and the phase that this is in.

@@ -35,6 +35,7 @@ class DatasetProbe {
     dataset_.id = Hdf5Id(H5Dopen2(file_.id.get(), name_.c_str(), access.get()), H5Dclose);
     if (!dataset_.id) refuse_missing();
     dataset_.name = name_;
+    read_layout();  // first: libhdf5 may open other files to know the extent of a virtual dataset
     read_extent();
     read_type();
     read_storage();
@@ -64,6 +65,16 @@ class DatasetProbe {
         others.empty() ? "a dataset is read by its name" : "a dataset is read by its name; the file holds " + others);
   }
 
+  void read_layout() {
+    creation_ = Hdf5Id(H5Dget_create_plist(dataset_.id.get()), H5Pclose);
+    if (!creation_) wrong("cannot be read: " + hdf5_reason());
+    if (H5Pget_external_count(creation_.get()) != 0) wrong("keeps its numbers in other files");
+    layout_ = H5Pget_layout(creation_.get());
+    if (layout_ != H5D_CONTIGUOUS && layout_ != H5D_CHUNKED && layout_ != H5D_COMPACT) {
+      wrong("keeps its numbers in other datasets");
+    }
+  }
+
   void read_extent() {
     const Hdf5Id space(H5Dget_space(dataset_.id.get()), H5Sclose);
     const int axes = space && H5Sis_simple(space.get()) > 0 ? H5Sget_simple_extent_ndims(space.get()) : -1;
@@ -90,17 +101,12 @@ class DatasetProbe {
   }
 
   void read_storage() {
-    const Hdf5Id creation(H5Dget_create_plist(dataset_.id.get()), H5Pclose);
-    if (!creation) wrong("cannot be read: " + hdf5_reason());
-    if (H5Pget_external_count(creation.get()) != 0) wrong("keeps its numbers in other files");
-    const H5D_layout_t layout = H5Pget_layout(creation.get());
     const int64_t bytes = count_ * static_cast<int64_t>(type_size_);
-    if (bytes / kMostRatio > file_.size()) {
+    if (!file_.may_hold(bytes)) {
       wrong(str("has ", unit_, " of ", bytes, " bytes, more than a file of ", file_.size(), " bytes can hold"));
     }
-    if (layout == H5D_CONTIGUOUS) return read_piece(bytes);
-    if (layout == H5D_CHUNKED) return check_chunks(creation.get());
-    if (layout != H5D_COMPACT) wrong("keeps its numbers in other datasets");
+    if (layout_ == H5D_CONTIGUOUS) return read_piece(bytes);
+    if (layout_ == H5D_CHUNKED) check_chunks(creation_.get());
   }
 
   void read_piece(int64_t unit_bytes) {
@@ -131,12 +137,15 @@ class DatasetProbe {
   const size_t first_axis_;
   const std::string_view unit_;
   Hdf5Dataset dataset_;
-  Hdf5Id type_;
+  Hdf5Id creation_, type_;
+  H5D_layout_t layout_ = H5D_LAYOUT_ERROR;
   int64_t count_ = 1;  // numbers of a unit
   size_t type_size_ = 0;
 };
 
 }  // namespace
+
+bool Hdf5File::may_hold(int64_t bytes) const { return bytes / kMostRatio <= size(); }
 
 void Hdf5File::refuse(const std::string& cause, const std::string& fix) const {
   throw Error(kind, cause, fix).at(path);

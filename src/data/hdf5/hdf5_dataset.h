@@ -23,6 +23,8 @@ struct Hdf5File {
   Hdf5Id id;
 
   int64_t size() const { return input.info.st_size; }
+  /// Whether values of so many bytes can be packed in it.
+  bool may_hold(int64_t bytes) const;
   [[noreturn]] void refuse(const std::string& cause, const std::string& fix = "write the file anew") const;
 };
 

@@ -46,6 +46,7 @@ class Hdf5TreeReader {
 
  private:
   Hdf5File file_;
+  mutable int64_t bytes_read_ = 0;  // of all arrays, which whoever asks may keep
 };
 
 /// Keeps the file in memory until it is asked for, so that a disk's faults are met by our own writing, and never by

@@ -72,6 +72,8 @@ Hdf5TreeReader::Array Hdf5TreeReader::array(const std::string& path) const {
   Array array{.shape = dataset.dims, .values = {}};
   size_t count = 1;
   for (const int64_t extent : dataset.dims) count *= static_cast<size_t>(extent);
+  bytes_read_ += static_cast<int64_t>(count * sizeof(float));
+  if (!file_.may_hold(bytes_read_)) refuse("its arrays are larger than the file can hold", kDamaged);
   array.values.resize(count);
   if (H5Dread(dataset.id.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) < 0) {
     refuse(str("dataset \"", path, "\" cannot be read: ", hdf5_reason()), kDamaged);
@@ -105,8 +107,14 @@ std::string Hdf5TreeReader::text(const std::string& path) const {
   const Hdf5Scope scope;
   const Hdf5Id access = without_foreign_links(H5P_DATASET_ACCESS);
   const Hdf5Id dataset(H5Dopen2(file_.id.get(), path.c_str(), access.get()), H5Dclose);
-  const Hdf5Id space(dataset ? H5Dget_space(dataset.get()) : H5I_INVALID_HID, H5Sclose);
-  const Hdf5Id type(dataset ? H5Dget_type(dataset.get()) : H5I_INVALID_HID, H5Tclose);
+  const Hdf5Id made(dataset ? H5Dget_create_plist(dataset.get()) : H5I_INVALID_HID, H5Pclose);
+  const H5D_layout_t layout = made ? H5Pget_layout(made.get()) : H5D_LAYOUT_ERROR;
+  const bool in_place = layout == H5D_CONTIGUOUS || layout == H5D_COMPACT;
+  if (!in_place || H5Pget_external_count(made.get()) != 0) {
+    refuse(str("dataset \"", path, "\" is no text of this file"), kDamaged);
+  }
+  const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose);
+  const Hdf5Id type(H5Dget_type(dataset.get()), H5Tclose);
   const bool single = space && type && H5Sget_simple_extent_npoints(space.get()) == 1;
   if (!single || H5Tget_class(type.get()) != H5T_STRING) {
     refuse(str("dataset \"", path, "\" is no text"), kDamaged);

@@ -18,7 +18,9 @@ Hdf5TreeWriter::Hdf5TreeWriter() {
   const Hdf5Scope scope;
   const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_core(access.get(), kGrowth, false);
-  file_ = Hdf5Id(H5Fcreate("in memory", H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  static int made = 0;  // the names of files in memory must differ, too
+  const std::string name = str("robusta in memory ", ++made);
+  file_ = Hdf5Id(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
   if (!file_) fail("an HDF5 file cannot be begun in memory");
   parents_ = Hdf5Id(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(parents_.get(), 1);

@@ -9,6 +9,8 @@
 #include "robusta/error.h"
 #include "solver/reports/detection_score.h"
 #include "solver/update/local_rates.h"
+#include "solver/update/updater.h"
+#include "solver/update/weight_average.h"
 
 namespace robusta {
 namespace {
@@ -62,6 +64,8 @@ void check_solver(const SolverDef& solver) {
   require(p.test_and_snapshot_last_epochs() >= 0, solver, "test_and_snapshot_last_epochs",
           p.test_and_snapshot_last_epochs(), "give the number of epochs, 0 for none");
   LocalRates(solver, *make_update_rule(solver));
+  regularization_of(solver);
+  if (p.ema_decay() != 0) checked_decay(solver);
   if (p.disabled_update())
     LOG_WARNING << solver.where("disabled_update") << ": disabled_update: no parameter is updated";
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {

@@ -16,15 +16,12 @@
 #include "solver/update/trust.h"
 
 namespace robusta {
-namespace {
 
 Regularization regularization_of(const SolverDef& solver) {
   static const std::map<std::string, Regularization> known = {
       {"L1", Regularization::kL1}, {"L2", Regularization::kL2}, {"WD", Regularization::kDecoupled}};
   return named(solver, "regularization_type", solver.param.regularization_type(), known);
 }
-
-}  // namespace
 
 Updater::Updater(const SolverDef& solver, Net& net, int ranks)
     : net_(net),

@@ -28,6 +28,9 @@ namespace robusta {
 /// order, then all second ones.
 using HistoryId = Id<struct HistoryTag>;
 
+/// That of `regularization_type`. Throws Error{kConfig} at its line.
+Regularization regularization_of(const SolverDef& solver);
+
 class Updater : public GradientSink {
  public:
   /// Histories are zero. Gradients are sums over `ranks`. Throws Error{kConfig} for settings that the rule cannot have,

@@ -45,14 +45,14 @@ std::map<std::string, DeviceAverage>& device_averages() {
   return all;
 }
 
+}  // namespace
+
 double checked_decay(const SolverDef& solver) {
   const float decay = solver.param.ema_decay();
   if (decay > 0 && decay < 1) return decay;
   refuse_setting(solver, "ema_decay", str("ema_decay ", decay, " is not between 0 and 1"),
                  "give a value such as 0.999, or 0 for no average");
 }
-
-}  // namespace
 
 bool register_device_average(const std::string& kernel_kind, const DeviceAverage& functions) {
   return device_averages().emplace(kernel_kind, functions).second;

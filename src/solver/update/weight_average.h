@@ -18,6 +18,9 @@
 
 namespace robusta {
 
+/// `ema_decay`. Throws Error{kConfig} at its line unless it lies between 0 and 1, without these.
+double checked_decay(const SolverDef& solver);
+
 class WeightAverage {
  public:
   /// Throws Error{kConfig} for a decay that is not in 0..1, Error{kMemory}.

@@ -129,7 +129,12 @@ class Hdf5Format : public ModelFormat {
   void require_possible(const Graph& graph) const override {
     std::set<std::string> datasets;
     for (const Node& node : graph.nodes) {
-      for (size_t i = 0; i < node.params.size(); ++i) datasets.insert(str(node.layer->name(), "/", i));
+      for (size_t i = 0; i < node.params.size(); ++i) {
+        if (datasets.insert(str(node.layer->name(), "/", i)).second) continue;
+        throw Error(ErrorKind::kUnsupported, "an HDF5 file cannot hold two layers of one name",
+                    "rename one of them, or set snapshot_format: BINARYPROTO")
+            .in_layer(node.layer->name());
+      }
     }
     for (const Node& node : graph.nodes) require_path(node.layer->name(), datasets);
   }
