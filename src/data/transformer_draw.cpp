@@ -72,7 +72,12 @@ void Transformer::draw_steps(uint64_t key, uint64_t position, Drawn& drawn, Anno
   }
   if (random_size_) {
     for (const ImageStep& step : random_size_->steps(drawn.whole, draws_of(key, position, DrawnFor::kSize))) {
-      if (step.kind == ImageStep::Kind::kCut) project(region_of(step.rect, drawn.whole), rule_, boxes);
+      if (step.kind == ImageStep::Kind::kCut) {
+        project(region_of(step.rect, drawn.whole), rule_, boxes);
+      } else if (step.rect.height != step.height || step.rect.width != step.width) {  // with a border
+        const Extent inner{drawn.whole.channels, step.rect.height, step.rect.width};
+        project(region_of(canvas_around(step), inner), rule_, boxes);
+      }
       add_step(step, drawn);
     }
   }

@@ -71,7 +71,10 @@ class AnnotationConverter {
     const auto wrong = error_of([&] { add_boxes(item, original, record); }, kSmaller);
     if (wrong) {
       std::lock_guard lock(mutex_);
-      if (!first_error_) first_error_ = wrong;
+      if (!first_wrong_ || &item < first_wrong_) {  // the first of the list, whichever thread is first
+        first_wrong_ = &item;
+        first_error_ = wrong;
+      }
       return result;
     }
     result.record = record.SerializeAsString();

@@ -65,7 +65,7 @@ std::optional<WantedItem> followed_back(const Graph& graph, VersionId version, S
     const Node& node = graph.nodes[blob.producer];
     if (node.bottoms.empty()) {
       auto* source = dynamic_cast<StandIn*>(node.source);
-      if (!source || wanted[0] != blob.shape[0]) return std::nullopt;
+      if (!source || !source->stands_in() || wanted[0] != blob.shape[0]) return std::nullopt;
       const AssumedItem now = source->assumed(blob.top);
       const Shape item = wanted.slice(1, wanted.axes());
       if (item == now.shape || !may_become(now, item)) return std::nullopt;
