@@ -114,7 +114,8 @@ class AnnotationConverter {
   ImageToDatum images_;
   std::map<std::string, int32_t> labels_;
   std::mutex mutex_;
-  std::optional<Error> first_error_;
+  const AnnotatedItem* first_wrong_ = nullptr;
+  std::optional<Error> first_error_;  // of this item
   std::atomic<int64_t> boxes_ = 0;
 };
 
