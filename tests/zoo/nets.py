@@ -11,7 +11,8 @@ ROOT = HERE.parents[1]
 LOSS = re.compile(r'type: (?:"\w*Loss\w*"|"\w*_loss"|\w*_LOSS\w*)|\bloss_weight: *-?(?!0\b(?!\.))')
 OF_MEMORY = re.compile(r'type: "?(?:MemoryData|MEMORY_DATA)')
 WITHOUT_SOURCE = re.compile(r"\bdata_param \{(?![^}]*source)[^}]*batch_size: \d")
-OLD = re.compile(r"^\s*layers\s*[:{]", re.MULTILINE)
+# What upgrade_net_proto_text writes in another way.
+OLD = re.compile(r'^\s*layers\s*[:{]|type: "(?:Convolution|Deconvolution|Pooling)3D"', re.MULTILINE)
 
 
 def all_nets():

@@ -25,6 +25,34 @@ def datum(shape, pixels, label):
     return fields + bytes([4 * 8 + 2]) + varint(len(pixels)) + pixels + bytes([5 * 8]) + varint(label)
 
 
+def field(number, message):
+    """A field of bytes."""
+    return bytes([8 * number + 2]) + varint(len(message)) + message
+
+
+def floats(number, *values):
+    """A field of one float, or a repeated one."""
+    return b"".join(bytes([8 * number + 5]) + struct.pack("<f", value) for value in values)
+
+
+def annotated_datum(shape, pixels, boxes):
+    """A serialized AnnotatedDatum: an image, and of each box its class, from 1 on, and its corners."""
+    groups = b""
+    for instance, (label, *corners) in enumerate(boxes):
+        box = b"".join(floats(1 + i, corner) for i, corner in enumerate(corners)) + bytes([6 * 8, 0])
+        annotation = bytes([8]) + varint(instance) + field(2, box)
+        groups += field(3, bytes([8]) + varint(label) + field(2, annotation))
+    return field(1, datum(shape, pixels, 0)) + bytes([2 * 8, 0]) + groups
+
+
+def box_datum(shape, pixels, boxes):
+    """A serialized Datum as BoxData reads it: of each box its class, from 0 on, whether it is difficult, and the box."""
+    numbers = []
+    for label, left, top, right, bottom in boxes:
+        numbers += [label - 1, 0, (left + right) / 2, (top + bottom) / 2, right - left, bottom - top]
+    return datum(shape, pixels, 0) + floats(6, *numbers)
+
+
 def write_lmdb(folder, values):
     """An LMDB of one leaf page, each value on pages of its own; keys count up. At most 100 values."""
     assert 0 < len(values) <= 100
@@ -108,10 +136,13 @@ def _dataset_messages(shape, address, size):
 
 
 def write_png(path, height, width, pixels):
-    """An image in colours, three bytes for each pixel."""
+    """An image in colours, three bytes for each pixel, or a grey one."""
+    channels = len(pixels) // (height * width)
+
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    rows = b"".join(b"\0" + pixels[3 * width * y:3 * width * (y + 1)] for y in range(height))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+    line = channels * width
+    rows = b"".join(b"\0" + pixels[line * y:line * (y + 1)] for y in range(height))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)) +
                      chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))

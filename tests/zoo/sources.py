@@ -12,7 +12,7 @@ import pathlib
 import random
 import sys
 
-from records import datum, write_hdf5, write_lmdb, write_png
+from records import annotated_datum, box_datum, datum, write_hdf5, write_lmdb, write_png
 
 # Databases: name -> shape of the images, number of classes.
 DATABASES = {
@@ -89,6 +89,21 @@ def boxes(draw, count):
     return rows
 
 
+def centred_boxes(draw, count):
+    """Of each image 30 rows of five as YOLO has them: class 0 or 1, centre, size; three are boxes, zeros follow."""
+    numbers = []
+    for _ in range(count // 150):
+        for i in range(3):
+            numbers += [float(i % 2), draw.uniform(0.2, 0.8), draw.uniform(0.2, 0.8), 0.3, 0.35]
+        numbers += [0.0] * 135
+    return numbers
+
+
+def words(draw, count):
+    """Of each line 6 steps: a word of three letters, in which none is followed by itself; blanks behind it."""
+    return [float(i % 6 + 3 * draw.randint(0, 1) + 1) if i % 6 < 3 else 0.0 for i in range(count)]
+
+
 def middle(data):
     """The middle 21 x 21 of images of 33 x 33, half as bright."""
     return [0.5 * data[image * 33 * 33 + y * 33 + x] for image in range(8) for y in range(6, 27) for x in range(6, 27)]
@@ -117,6 +132,11 @@ ARRAYS = {
     "lines/train": {
         "data": ((4, 1, 8, 24), PIXELS), "cont_of_line": ((4, 6), line_starts),
         "labels_of_line": ((4, 6), integers(0, 11))},
+    "words/train": {"data": ((4, 1, 8, 24), PIXELS), "word": ((4, 6), words)},
+    "speech/train": {
+        "features_of_speaker": ((4, 6, 10), PIXELS), "length": ((4,), integers(4, 6)), "phonemes": ((4, 6), words)},
+    "centred/train": {"data": ((2, 3, 64, 64), squares), "boxes_of_image": ((2, 150), centred_boxes)},
+    "triplets/train": {"triplet": ((8, 9, 24, 24), PIXELS)},
     "mtcnn/train": {
         "data": ((8, 3, 48, 48), PIXELS), "label": ((8,), integers(-1, 1)), "roi": ((8, 4), PIXELS),
         "pts": ((8, 10), PIXELS)},
@@ -169,6 +189,46 @@ def scene(draw, size):
     return bytes(flat), image
 
 
+def things(draw, side):
+    """An image of three rectangles, whose colours say their classes, 1 or 2, and these: class and corners of each."""
+    image, boxes = [[[draw.randint(90, 130)] * side for _ in range(side)] for _ in range(3)], []
+    for i in range(3):
+        left, top, kind = draw.randrange(side // 2), draw.randrange(side // 2), 1 + i % 2
+        for plane, tone in zip(image, ((220, 20, 20), (20, 20, 220))[kind - 1]):
+            for row in plane[top:top + side // 3]:
+                row[left:left + side // 3] = [tone] * (side // 3)
+        boxes.append((kind, left / side, top / side, (left + side // 3) / side, (top + side // 3) / side))
+    return bytes(pixel for plane in image for row in plane for pixel in row), boxes
+
+
+def make_boxes(folder):
+    """Databases of images with boxes, as SSD reads them, and as YOLO of Intel's Caffe does."""
+    for name, record in (("annotated", annotated_datum), ("centred", box_datum)):
+        for phase in ("train", "test"):
+            draw = random.Random(f"{name} {phase}")
+            write_lmdb(folder / f"things/{name}_{phase}_lmdb",
+                       [record((3, 72, 72), *things(draw, 72)) for _ in range(4)])
+
+
+def make_label_maps(folder):
+    """Files of images and of maps of labels, or of edges, and lists of both."""
+    draw = random.Random("label maps")
+    (folder / "maps").mkdir(parents=True, exist_ok=True)
+    listed = {"labels": "", "edges": ""}
+    for i in range(4):
+        labels, planes = scene(draw, 48)
+        size = len(labels)
+        image = bytes(planes[c * size + at] for at in range(size) for c in (2, 1, 0))
+        edges = bytes(255 * (labels[at] != labels[max(0, at - 1)]) for at in range(size))
+        for name, pixels in (("image", image), ("labels", labels), ("edges", edges)):
+            write_png(folder / f"maps/{name}{i}.png", 48, 48, pixels)
+        for name in listed:
+            listed[name] += f"/maps/image{i}.png /maps/{name}{i}.png\n"
+    for name, lines in listed.items():
+        (folder / f"maps/{name}_in_root.txt").write_text(lines)
+        (folder / f"maps/{name}.txt").write_text(lines.replace("/maps", "examples/maps"))
+
+
 def make_databases(folder):
     for name, (shape, classes) in DATABASES.items():
         draw = random.Random(name)
@@ -211,7 +271,7 @@ def make_images(folder):
 
 
 def make_all(folder):
-    for make in (make_databases, make_arrays, make_images):
+    for make in (make_databases, make_boxes, make_label_maps, make_arrays, make_images):
         make(folder / "examples")
 
 

@@ -209,15 +209,38 @@ def detections(net, maps, trained=False):
     return net
 
 
+def annotated_images(net, batch=2, samplers=()):
+    """Images with boxes from databases of AnnotatedDatum; `samplers`: the overlaps that crops have to have."""
+    for phase in ("TRAIN", "TEST"):
+        transform = {"mirror": True} if phase == "TRAIN" else {}
+        transform["mean_value"] = IMAGENET_MEAN
+        transform["resize_param"] = {"prob": 1, "resize_mode": Word("WARP"), "height": 64, "width": 64}
+        drawn = [{"max_sample": 1, "max_trials": 1}] + [{
+            "sampler": {"min_scale": 0.3, "max_scale": 1.0, "min_aspect_ratio": 0.5, "max_aspect_ratio": 2.0},
+            "sample_constraint": {"min_jaccard_overlap": overlap}, "max_sample": 1, "max_trials": 50}
+                                                        for overlap in samplers]
+        fields = {"batch_sampler": drawn} if phase == "TRAIN" and samplers else {}
+        net.add("data", "AnnotatedData", [], ["data", "label"], "train", include={"phase": Word(phase)},
+                transform_param=transform, annotated_data_param=dict(fields, anno_type=Word("BBOX")), data_param={
+                    "source": f"examples/things/annotated_{phase.lower()}_lmdb", "batch_size": batch,
+                    "backend": Word("LMDB")})
+
+
 def boxed_images(net):
     """Images with boxes, from arrays; those of an image become those of the batch."""
     rows(net, ["data", "boxes_of_image"], "examples/boxes/train.txt", 2)
-    net.reshape("label", "boxes_of_image", [1, 1, -1, 8])
+    net.add("label", "Reshape", ["boxes_of_image"], ["label"], "train",
+            reshape_param={"shape": {"dim": [1, 1, -1, 8]}})
 
 
-def ssd(trained=False):
-    net = Net("SSD_VGG", "SSD (Liu et al. 2016): prior boxes on two maps, the first of them normalised", (1, 3, 64, 64))
-    if trained:
+def ssd(trained=False, annotated=False):
+    net = Net("SSD_VGG",
+              "SSD as it is trained (Liu et al. 2016): AnnotatedData, crops by how much of a box is in them"
+              if annotated else "SSD (Liu et al. 2016): prior boxes on two maps, the first of them normalised",
+              (1, 3, 64, 64))
+    if annotated:
+        annotated_images(net, samplers=(0.1, 0.5, 0.9))
+    elif trained:
         boxed_images(net)
     x = net.pool("pool1", net.conv_relu("conv1", "relu1", "data", 8, 3, stride=2, pad=1), "MAX", 2, 2)
     x = net.conv_relu("conv4_3", "relu4_3", x, 12, 3, pad=1)
@@ -229,6 +252,10 @@ def ssd(trained=False):
 
 def ssd_train():
     return ssd(trained=True)
+
+
+def ssd_annotated():
+    return ssd(trained=True, annotated=True)
 
 
 def ssd_mobilenet_train():
@@ -299,20 +326,243 @@ def yolo_evaluated_by_object():
     return yolo_evaluated("OBJ")
 
 
+def leaky(net, name, x, outputs, kernel, stride=1):
+    """Convolution, BatchNorm, Scale and a ReLU with a slope below 0, as of Darknet."""
+    x = net.conv_bn(name, x, outputs, kernel, stride, kernel // 2, act=None)
+    return net.in_place("ReLU", x, relu_param={"negative_slope": 0.1})
+
+
+ANCHORS = [0.6, 0.6, 1.2, 1.4, 2.0, 2.0, 2.5, 3.5, 4.0, 3.0]
+
+
+def region_outputs(net, x, anchors, num_classes, side, evaluated=False):
+    """RegionLoss of the predictions, and what they find."""
+    predictions = net.conv("conv_reg", x, len(anchors) // 2 * (5 + num_classes), 1)
+    net.add("region_loss", "RegionLoss", [predictions, "label"], ["region_loss"], "train",
+            **({"include": {"phase": Word("TRAIN")}} if evaluated else {}), loss_weight=1, region_loss_param={
+                "side": side, "num_class": num_classes, "coords": 4, "num": len(anchors) // 2, "softmax": 1,
+                "jitter": 0.2, "rescore": 1, "object_scale": 5.0, "noobject_scale": 1.0, "class_scale": 1.0,
+                "coord_scale": 1.0, "absolute": 1, "thresh": 0.6, "random": 0, "biases": anchors})
+    found = {"num_classes": num_classes, "coords": 4, "confidence_threshold": 0.01, "nms_threshold": 0.45,
+             "num_box": len(anchors) // 2, "biases": anchors}
+    net.add("detection_out", "YoloDetectionOutput", [predictions], ["detection_out"],
+            *(() if evaluated else ("deploy",)), **({"include": {"phase": Word("TEST")}} if evaluated else {}),
+            yolo_detection_output_param=found)
+    if evaluated:
+        net.add("detection_eval", "DetectionEvaluate", ["detection_out", "label"], ["detection_eval"], "train",
+                include={"phase": Word("TEST")}, detection_evaluate_param={
+                    "num_classes": num_classes + 1, "background_label_id": 0, "overlap_threshold": 0.5,
+                    "evaluate_difficult_gt": False})
+    return net
+
+
 def yolo_v2():
     net = Net("YOLO_v2", "YOLO v2 (Redmon and Farhadi 2017): fine features as channels beside coarse ones, by Reorg",
               (1, 3, 64, 64), weight=MSRA)
-
-    def conv(name, x, outputs, kernel):
-        x = net.conv_bn(name, x, outputs, kernel, pad=kernel // 2, act=None)
-        return net.in_place("ReLU", x, relu_param={"negative_slope": 0.1})
-
-    x = net.pool("pool2", conv("conv2", net.pool("pool1", conv("conv1", "data", 8, 3), "MAX", 2, 2), 8, 3), "MAX", 2, 2)
-    fine = conv("conv3", x, 8, 3)
-    x = conv("conv4", net.pool("pool3", fine, "MAX", 2, 2), 16, 3)
+    boxed_images(net)
+    x = net.pool("pool1", leaky(net, "conv1", "data", 8, 3), "MAX", 2, 2)
+    x = net.pool("pool2", leaky(net, "conv2", x, 8, 3), "MAX", 2, 2)
+    fine = leaky(net, "conv3", x, 8, 3)
+    x = leaky(net, "conv4", net.pool("pool3", fine, "MAX", 2, 2), 16, 3)
     y = net.one("Reorg", fine, "reorg1", reorg_param={"stride": 2})
-    x = conv("conv5", net.concat("concat1", [y, x]), 16, 3)
-    net.conv("conv_reg", x, 5 * (5 + CLASSES), 1)
+    x = leaky(net, "conv5", net.concat("concat1", [y, x]), 16, 3)
+    return region_outputs(net, x, ANCHORS, 2, 8)
+
+
+def mobilenet_yolo():
+    net = Net("MobileNet_YOLO", "MobileNet-YOLO's first version (eric612): RegionLoss in TRAIN, what it finds in TEST",
+              (1, 3, 64, 64), weight=MSRA)
+    annotated_images(net)
+    return region_outputs(net, mobilenet_trunk(net)[1], ANCHORS, 2, 8, evaluated=True)
+
+
+def mobilenet_trunk(net):
+    """Features of a quarter and of an eighth of the image's size."""
+    x = net.conv_bn("conv0", "data", 8, 3, 2, 1)
+    x = net.conv_bn("conv1", net.conv_bn("conv1/dw", x, 8, 3, 2, 1, 8), 16, 1)
+    return x, net.conv_bn("conv2", net.conv_bn("conv2/dw", x, 16, 3, 2, 1, 16), 16, 1)
+
+
+PIXEL_ANCHORS = [6, 8, 10, 12, 14, 16, 20, 24, 30, 30, 40, 44]
+
+
+def yolo_v3_outputs(net, maps, labels, num_classes=2):
+    """Yolov3's losses and findings on maps, from the coarsest on: predictions, pixels of the image in a cell."""
+    each = len(PIXEL_ANCHORS) // 2 // len(maps)
+    masks = [[each * (len(maps) - 1 - i) + n for n in range(each)] for i in range(len(maps))]
+    predictions = []
+    for i, ((x, pixels), mask) in enumerate(zip(maps, masks), 1):
+        predictions.append(net.conv(f"conv{i}_pred", x, each * (5 + num_classes), 1))
+        net.add(f"yolo{i}_loss", "Yolov3", [predictions[-1], labels[i - 1]], [f"yolo{i}_loss"], "train",
+                include={"phase": Word("TRAIN")}, loss_weight=1, yolov3_param={
+                    "side": 64 // pixels, "num_class": num_classes, "num": each, "object_scale": 5.0,
+                    "noobject_scale": 1.0, "class_scale": 1.0, "coord_scale": 1.0, "thresh": 0.6,
+                    "anchors_scale": pixels, "use_logic_gradient": i == 1, "biases": PIXEL_ANCHORS, "mask": mask})
+    net.add("detection_out", "Yolov3DetectionOutput", predictions, ["detection_out"], include={"phase": Word("TEST")},
+            yolov3_detection_output_param={
+                "confidence_threshold": 0.01, "nms_threshold": 0.45, "num_classes": num_classes, "num_box": each,
+                "biases": PIXEL_ANCHORS, "mask": sum(masks, []), "mask_group_num": len(maps),
+                "anchors_scale": [pixels for _, pixels in maps]})
+    return net
+
+
+def boxes_of_yolo(net, sides):
+    """Images and boxes from databases as Intel's Caffe has them for YOLO, the boxes once for each side."""
+    labels = [f"label{side}" if len(sides) > 1 else "label" for side in sides]
+    for phase in ("TRAIN", "TEST"):
+        transform = {"mirror": True} if phase == "TRAIN" else {}
+        transform["resize_param"] = {"prob": 1, "resize_mode": Word("WARP"), "height": 64, "width": 64}
+        net.add("data", "BoxData", [], ["data", *labels], "train", include={"phase": Word(phase)},
+                transform_param=dict(transform, mean_value=IMAGENET_MEAN), data_param={
+                    "source": f"examples/things/centred_{phase.lower()}_lmdb", "batch_size": 2, "side": sides,
+                    "backend": Word("LMDB")})
+    net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": labels,
+                                 "include": {"phase": Word("TEST")}}))
+    return labels
+
+
+def mobilenet_yolo_v3():
+    net = Net("MobileNet_YOLO_v3", "MobileNet-YOLOv3 (eric612): losses at two scales, coarse features put on fine ones",
+              (1, 3, 64, 64), weight=MSRA)
+    labels = boxes_of_yolo(net, [8, 16])
+    fine, coarse = mobilenet_trunk(net)
+    x = net.one("Upsample", net.conv_bn("upsample_conv", coarse, 16, 1), "upsample", upsample_param={"scale": 2})
+    return yolo_v3_outputs(net, [(coarse, 8), (net.sum("upsample_sum", [fine, x]), 4)], labels)
+
+
+def tiny_yolo_v3():
+    net = Net("Tiny_YOLO_v3", "YOLOv3-tiny (Redmon and Farhadi 2018) from Darknet: poolings, and UpsampleDarknet",
+              (1, 3, 64, 64), weight=MSRA)
+    labels = boxes_of_yolo(net, [4]) * 2
+    x = net.pool("pool1", leaky(net, "layer1-conv", "data", 8, 3), "MAX", 2, 2)
+    x = net.pool("pool2", leaky(net, "layer3-conv", x, 8, 3), "MAX", 2, 2)
+    fine = leaky(net, "layer5-conv", x, 12, 3)
+    coarse = leaky(net, "layer7-conv", net.pool("pool3", fine, "MAX", 2, 2), 16, 3)
+    x = net.one("UpsampleDarknet", leaky(net, "layer9-conv", coarse, 8, 1), "layer10-upsample",
+                upsample_darknet_param={"stride": 2})
+    x = leaky(net, "layer12-conv", net.concat("layer11-route", [x, fine]), 16, 3)
+    return yolo_v3_outputs(net, [(coarse, 8), (x, 4)], labels)
+
+
+def yolo_v3():
+    net = Net("YOLO_v3", "YOLOv3 (Redmon and Farhadi 2018): Darknet's residual units, three scales, UpsampleDarknet",
+              (1, 3, 64, 64), weight=MSRA)
+    rows(net, ["data", "boxes_of_image"], "examples/centred/train.txt", 2)
+    net.reshape("label", "boxes_of_image", [0, 30, 5])
+    stages, x = [], "data"
+    for i, outputs in enumerate((8, 8, 12, 16), 1):
+        x = leaky(net, f"down{i}", x, outputs, 3, 2)
+        y = leaky(net, f"res{i}_b", leaky(net, f"res{i}_a", x, outputs // 2, 1), outputs, 3)
+        x = net.sum(f"res{i}", [x, y])
+        stages.append(x)
+    maps = [(leaky(net, "head1", x, 16, 3), 16)]
+    for i, pixels in ((2, 8), (3, 4)):
+        y = net.one("UpsampleDarknet", leaky(net, f"reduce{i}", maps[-1][0], 8, 1), f"up{i}",
+                    upsample_darknet_param={"stride": 2})
+        maps.append((leaky(net, f"head{i}", net.concat(f"route{i}", [y, stages[4 - i]]), 16, 3), pixels))
+    return yolo_v3_outputs(net, maps, ["label"] * 3)
+
+
+CODES = {"bbox_mean": [0, 0, 0, 0], "bbox_std": [0.1, 0.1, 0.2, 0.2]}
+
+
+def mscnn_proposals(net):
+    """What MS-CNN's maps of two depths propose, and the features below them."""
+    net.inputs = {"data": [1, 3, 64, 64]}
+    x = backbone(net)
+    y = net.conv_relu("conv3", "relu3", net.pool("pool2", x, "MAX", 2, 2), 16, 3, pad=1)
+    maps = [net.conv(f"LFCN_{i}", z, CLASSES + 4, kernel, pad=kernel // 2)
+            for i, (z, kernel) in enumerate(((x, 3), (x, 5), (y, 3)), 1)]
+    rois = net.add("proposals", "BoxOutput", maps, ["proposals"], bbox_reg_param=CODES, box_output_param={
+        "fg_thr": -5, "iou_thr": 0.65, "nms_type": "IOU", "field_h": [12, 18, 24], "field_w": [12, 18, 24],
+        "downsample_rate": [4, 4, 8], "field_whr": 2, "field_xyr": 2, "max_nms_num": 40, "max_post_nms_num": 8,
+        "min_size": 6})
+    return x, rois
+
+
+def aligned(net, name, x, rois, pad_ratio=0):
+    """Means between the corners of 3 x 3 bins."""
+    p = {"pooled_w": 3, "pooled_h": 3, "spatial_scale": 0.25}
+    if pad_ratio:
+        p["pad_ratio"] = pad_ratio
+    return net.pool(f"{name}_pool", net.add(name, "ROIAlign", [x, rois], [name], roi_pooling_param=p), "AVE", 2, 1)
+
+
+def mscnn():
+    net = Net("MS_CNN", "MS-CNN (Cai et al. 2016): proposals of maps of several depths, pooled with what is around them",
+              weight=MSRA)
+    x, rois = mscnn_proposals(net)
+    x = net.concat("roi_pool", [aligned(net, "roi_object", x, rois), aligned(net, "roi_context", x, rois, 0.25)])
+    x = net.in_place("ReLU", net.fc("fc6", net.conv_relu("roi_c1", "roi_relu1", x, 16, 1), 32))
+    net.one("Softmax", net.fc("cls_pred", x, CLASSES), "cls_prob")
+    net.add("output_bbox", "DecodeBBox", [net.fc("bbox_pred", x, 8, gaussian(0.001)), rois], ["output_bbox"],
+            bbox_reg_param=CODES)
+    return net
+
+
+def cascade_rcnn():
+    net = Net("Cascade_R_CNN", "Cascade R-CNN (Cai and Vasconcelos 2018): each head moves the boxes for the next",
+              weight=MSRA)
+    x, rois = mscnn_proposals(net)
+    scores = []
+    for stage in ("1st", "2nd", "3rd"):
+        y = net.in_place("ReLU", net.fc(f"fc6_{stage}", aligned(net, f"roi_{stage}", x, rois), 32))
+        scores.append(net.one("Softmax", net.fc(f"cls_pred_{stage}", y, CLASSES), f"cls_prob_{stage}"))
+        rois = net.add(f"proposals_{stage}", "DecodeBBox", [net.fc(f"bbox_pred_{stage}", y, 8, gaussian(0.001)), rois],
+                       [f"proposals_{stage}"], bbox_reg_param=CODES)
+    net.sum("cls_prob_cascade", scores, coeff=[0.333] * 3)
+    return net
+
+
+def masks_of(net, name, x):
+    """A mask of 14 x 14 pixels for each region."""
+    x = net.fc(f"{name}_fc2", net.in_place("ReLU", net.fc(f"{name}_fc1", x, 16)), 49)
+    x = net.reshape(f"{name}_square", net.one("Sigmoid", x, f"{name}_probability"), [-1, 1, 7, 7])
+    return net.one("MaskResize", x, f"{name}_resized", mask_resize_param={"output_height": 14, "output_width": 14})
+
+
+def masked(net, name, x, mask):
+    """Boxes and classes of regions, from their features within masks."""
+    x = net.add(f"{name}_masked", "MaskPooling", [x, mask], [f"{name}_masked"])
+    x = net.in_place("ReLU", net.fc(f"{name}_fc6", net.pool(f"{name}_pool", x, "MAX", 2, 2), 32))
+    net.one("Softmax", net.fc(f"{name}_seg_cls_score", x, CLASSES), f"{name}_seg_cls_prob")
+    return net.fc(f"{name}_bbox_pred", x, 4 * CLASSES)
+
+
+def warped(net, name, x, rois):
+    return net.add(name, "ROIWarping", [x, rois], [name],
+                   roi_warping_param={"pooled_w": 14, "pooled_h": 14, "spatial_scale": 0.25})
+
+
+def mnc():
+    net = Net("MNC", "MNC (Dai et al. 2016): a cascade of boxes, masks within them, and classes of what is masked",
+              weight=MSRA)
+    x = backbone(net)
+    regions = warped(net, "roi_interpolate_conv5", x, proposed(net, x))
+    masked(net, "stage3", regions, masks_of(net, "mask", net.pool("roi_mask_conv5", regions, "MAX", 2, 2)))
+    return net
+
+
+def mnc_5stage():
+    net = Net("MNC_5_stages", "MNC's five stages, the masks and classes twice, on regions that are given", weight=MSRA)
+    region_input(net)
+    x = backbone(net)
+    regions = warped(net, "roi_warped", x, "rois")
+    masked(net, "stage3", regions, masks_of(net, "stage2", net.pool("stage2_pool", regions, "MAX", 2, 2)))
+    net.inputs["rois_ext"] = [REGIONS, 5]
+    regions = warped(net, "roi_warped_ext", x, "rois_ext")
+    masked(net, "stage5", regions, masks_of(net, "stage4", net.pool("stage4_pool", regions, "MAX", 2, 2)))
+    return net
+
+
+def focal_grid():
+    net = Net("Focal_grid", "A detector on a grid whose cells are nearly all background: FocalLoss (Lin et al. 2017)",
+              (1, 3, 64, 64), weight=MSRA)
+    rows(net, ["data", "coverage-label"], "examples/grid/train.txt", 2)
+    x = net.conv("cls_score", backbone(net), 2, 1)
+    net.add("loss", "FocalLoss", [x, "coverage-label"], ["loss"], "train", loss_weight=1,
+            focal_loss_param={"alpha": 1.0, "gamma": 2.0})
+    net.add("prob", "Softmax", [x], ["prob"], "deploy")
     return net
 
 
@@ -332,6 +582,7 @@ def detectnet():
 
 
 NETS = [fast_rcnn, faster_rcnn_heads, rfcn, rfcn_ohem, fast_rcnn_ohem, rcnn, windows_square, detectnet, ssd_train,
-        ssd_mobilenet_train]
+        ssd_mobilenet_train, ssd_annotated, yolo_v2, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, yolo_v3, focal_grid]
 DEPLOYED = [fast_rcnn, faster_rcnn_heads, rfcn, ssd, ssd_mobilenet, yolo_v2, detectnet, faster_rcnn, rfcn_proposals,
-            yolo_evaluated, yolo_evaluated_by_object]
+            yolo_evaluated, yolo_evaluated_by_object, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, mscnn,
+            cascade_rcnn, mnc, mnc_5stage]

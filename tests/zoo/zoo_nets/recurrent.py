@@ -135,5 +135,58 @@ def lstm_unit_single():
     return net
 
 
-NETS = [lrcn_captioner, language_model, rnn_language_model, encoder_decoder, crnn, activity, lstm_unit]
-DEPLOYED = [lrcn_captioner, language_model, lstm_unit_single]
+COLUMNS, LETTERS = 6, 7  # of a text line; the blank is letter 0
+
+
+def both_ways(net, name, x, outputs, reverse):
+    """An LSTM from the first step on, and one from the last; `reverse` adds the layer that turns steps round."""
+    net.add("indicator", "ContinuationIndicator", [], ["indicator"],
+            continuation_indicator_param={"time_step": COLUMNS, "batch_size": STREAMS})
+    forward = recurrent(net, "LSTM", name, [x, "indicator"], outputs)
+    y = recurrent(net, "LSTM", f"{name}_back", [reverse(f"{name}_turned", x), "indicator"], outputs)
+    return net.add(f"{name}_both", "Concat", [forward, reverse(f"{name}_back_turned", y)], [f"{name}_both"],
+                   concat_param={"axis": 2})
+
+
+def letters(net, x, labels):
+    """Scores of letters at each step, their CtcLoss, what is read in TEST and how much of it is right."""
+    x = net.add("fc1x", "InnerProduct", [x], ["fc1x"],
+                inner_product_param={"num_output": LETTERS, "axis": 2, "weight_filler": XAVIER})
+    net.add("ctc_loss", "CtcLoss", [x, labels], ["ctc_loss"], "train", loss_weight=1.0, ctc_loss_param={
+        "blank_label": 0, "alphabet_size": LETTERS, "time_step": COLUMNS})
+    net.add("by_line", "Permute", [x], ["by_line"], "train", include={"phase": Word("TEST")},
+            permute_param={"order": [1, 0, 2]})
+    net.add("accuracy", "LabelsequenceAccuracy", ["by_line", labels], ["accuracy"], "train",
+            include={"phase": Word("TEST")}, labelsequence_accuracy_param={"blank_label": 0})
+    net.add("decoded", "CTCGreedyDecoder", [x, "indicator"], ["decoded"], "deploy",
+            ctc_decoder_param={"blank_index": 0, "ctc_merge_repeated": True})
+    return net
+
+
+def crnn_ctc():
+    net = Net("CRNN_CTC", "CRNN as yalecyu trains it: two ways along the columns of a text line, CtcLoss",
+              (STREAMS, 1, 8, 24), weight=MSRA)
+    rows(net, ["data", "word"], "examples/words/train.txt", STREAMS)
+    x = net.pool("pool1", net.conv_relu("conv1", "relu1", "data", 8, 3, pad=1), "MAX", 2, 2)
+    x = net.pool("pool2", net.conv_bn("conv2", x, 12, 3, 1, 1), "MAX", 2, 2)
+    x = net.reshape("sequence", net.permute("columns", x, (3, 0, 1, 2)), [0, 0, -1])
+    x = both_ways(net, "lstm1", x, 12, lambda name, y: net.add(name, "Reverse", [y], [name],
+                                                              reverse_param={"axis": 0}))
+    return letters(net, x, "word")
+
+
+def ctc_speech():
+    net = Net("CTC_speech", "Phonemes of utterances of different lengths (Graves et al. 2006): ReverseTime, CtcLoss")
+    net.inputs = {"features": [COLUMNS, STREAMS, 10], "length": [STREAMS]}
+    rows(net, ["features_of_speaker", "length", "phonemes"], "examples/speech/train.txt", STREAMS)
+    net.add("speakers", "Reshape", ["features_of_speaker"], ["speakers"], "train",
+            reshape_param={"shape": {"dim": [STREAMS, COLUMNS, 10]}})
+    net.add("features", "Permute", ["speakers"], ["features"], "train", permute_param={"order": [1, 0, 2]})
+    x = both_ways(net, "lstm1", "features", 12, lambda name, y: net.add(
+        name, "ReverseTime", [y, "length"], [name], reverse_time_param={"copy_remaining": True}))
+    return letters(net, x, "phonemes")
+
+
+NETS = [lrcn_captioner, language_model, rnn_language_model, encoder_decoder, crnn, activity, lstm_unit, crnn_ctc,
+        ctc_speech]
+DEPLOYED = [lrcn_captioner, language_model, lstm_unit_single, crnn_ctc, ctc_speech]

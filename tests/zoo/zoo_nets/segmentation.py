@@ -1,6 +1,6 @@
 """Nets whose outputs are images: classes, edges, images of another size or style."""
 
-from .builder import MSRA, Net, Word, constant, gaussian, label_maps, rows
+from .builder import IMAGENET_MEAN, MSRA, Net, Word, constant, gaussian, label_maps, rows
 
 CLASSES = 5
 
@@ -100,6 +100,39 @@ def segnet():
     net = Net("SegNet", "SegNet (Badrinarayanan et al. 2015): BN with shift, pooled places put back by Upsample",
               weight=MSRA)
     label_maps(net)
+    return encoded_and_decoded(net)
+
+
+def dense_images(net, **fields):
+    """Images and maps of labels from the files of a list, as of SegNet."""
+    net.shape = (1, 3, 48, 48)
+    net.add("data", "DenseImageData", [], ["data", "label"], "train",
+            dense_image_data_param=dict({"source": "examples/maps/labels.txt", "batch_size": 2, "shuffle": True},
+                                        **fields))
+
+
+def segnet_images():
+    net = Net("SegNet_images", "SegNet as it is trained: DenseImageData reads images and maps of labels from files",
+              weight=MSRA)
+    dense_images(net)
+    return encoded_and_decoded(net)
+
+
+def bayesian_segnet():
+    net = Net("Bayesian_SegNet", "Bayesian SegNet (Kendall et al. 2015): Dropout that draws in TEST, too; resized images",
+              weight=MSRA)
+    dense_images(net, new_height=24, new_width=32)
+    x = net.conv_relu("conv1", "relu1", "data", 8, 3, pad=1)
+    net.add("pool1", "Pooling", [x], ["pool1", "pool1_mask"],
+            pooling_param={"pool": Word("MAX"), "kernel_size": 2, "stride": 2})
+    x = net.add("encdrop1", "Dropout", ["pool1"], ["pool1"],
+                dropout_param={"dropout_ratio": 0.5, "sample_weights_test": True})
+    x = net.add("upsample1", "Upsample", [x, "pool1_mask"], ["upsample1"], upsample_param={"scale": 2})
+    return ends(net, net.conv("conv1_D", x, CLASSES, 3, pad=1))
+
+
+def encoded_and_decoded(net):
+    """SegNet's layers."""
 
     def conv_bn(name, x, outputs):
         x = net.conv(name, x, outputs, 3, pad=1)
@@ -305,6 +338,74 @@ def deblur():
     return net
 
 
+def listed_images(net, kind, transform, tops=("data", "label"), listed="labels", **fields):
+    """Images and maps from the files of a list whose paths begin below `root_folder`, as of DeepLab and HED."""
+    net.shape = (1, 3, 48, 48)
+    net.add("data", kind, [], list(tops), "train", transform_param=transform, image_data_param=dict({
+        "root_folder": "examples", "source": f"examples/maps/{listed}_in_root.txt", "batch_size": 2, "shuffle": True},
+                                                                                                   **fields))
+
+
+def deeplab_images():
+    net = Net("DeepLab_images", "DeepLab as it is trained (Chen et al. 2014): ImageSegData, SegAccuracy on labels shrunk",
+              weight=MSRA)
+    listed_images(net, "ImageSegData", {"mirror": True, "crop_size": 41, "mean_value": IMAGENET_MEAN},
+                  ("data", "label", "data_dim"), label_type=Word("PIXEL"))
+    net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": "data_dim"}))
+    x = net.pool("pool1", net.conv_relu("conv1", "relu1", "data", 8, 3, pad=1), "MAX", 3, 2, 1)
+    x = net.pool("pool2", net.conv_relu("conv2", "relu2", x, 12, 3, pad=1), "MAX", 3, 2, 1)
+    x = net.in_place("ReLU", net.dilated("fc6", x, 24, 4, "hole"))
+    x = net.conv("fc8", net.dropout("drop6", x, 0.5), CLASSES, 1, weight=gaussian(0.01))
+    net.add("label_shrink", "Interp", ["label"], ["label_shrink"], "train",
+            interp_param={"shrink_factor": 4, "pad_beg": 0, "pad_end": 0})
+    net.pixel_loss(x, "label_shrink")
+    net.add("accuracy", "SegAccuracy", [x, "label_shrink"], ["accuracy"], "train",
+            seg_accuracy_param={"ignore_label": 255})
+    return net
+
+
+def pspnet_images():
+    net = Net("PSPNet_images", "PSPNet as it is trained (Zhao et al. 2017): ImageSegData scales and crops images",
+              weight=MSRA)
+    listed_images(net, "ImageSegData", {
+        "mirror": True, "crop_height": 40, "crop_width": 40, "scale_factors": [0.75, 1, 1.5],
+        "mean_value": IMAGENET_MEAN}, label_type=Word("PIXEL"))
+    x = trunk(net, (8, 12))[-1]
+    levels = [x, net.one("Interp", net.pool("pool1x1", x, "AVE"), "pool1x1_interp",
+                         interp_param={"height": 10, "width": 10})]
+    x = net.one("Interp", net.conv("conv6", net.concat("concat", levels), CLASSES, 1), "conv6_interp",
+                interp_param={"height": 40, "width": 40})
+    net.pixel_loss(x)
+    net.add("accuracy", "SegAccuracy", [x, "label"], ["accuracy"], "train", include={"phase": Word("TEST")},
+            seg_accuracy_param={"ignore_label": 255})
+    return net
+
+
+def hed_images():
+    net = Net("HED_images", "HED as it is trained (Xie and Tu 2015): ImageLabelmapData, edges from grey images",
+              weight=MSRA)
+    listed_images(net, "ImageLabelmapData", {"mirror": False, "scale": 0.00390625, "mean_value": IMAGENET_MEAN},
+                  listed="edges", batch_size=1)
+    sides = []
+    for i, x in enumerate(trunk(net, (8, 12), pad=5), 1):
+        x = net.deconv(f"upsample_{i}", net.conv(f"score_{i}", x, 1, 1), 1, 2 ** (i + 1), 2**i, bilinear=True)
+        sides.append(net.crop(f"upscore_{i}", x, "data", 1))
+        net.add(f"loss_{i}", "SigmoidCrossEntropyLoss", [sides[-1], "label"], [f"loss_{i}"], "train", loss_weight=1)
+    x = net.conv("upscore_fuse", net.concat("concat", sides), 1, 1, weight=constant(0.5))
+    net.add("loss_fuse", "SigmoidCrossEntropyLoss", [x, "label"], ["loss_fuse"], "train", loss_weight=1)
+    return net
+
+
+def skeletons():
+    net = Net("Skeletons", "Skeletons of things (Shen et al. 2016), in one map, from images of one size", weight=MSRA)
+    listed_images(net, "ImageLabelmapData", {"mirror": True, "scale": 0.00390625}, listed="edges", new_height=32,
+                  new_width=32)
+    x = net.conv_relu("conv2", "relu2", net.conv_relu("conv1", "relu1", "data", 8, 3, pad=1), 8, 3, pad=1)
+    net.add("loss", "SigmoidCrossEntropyLoss", [net.conv("score", x, 1, 1), "label"], ["loss"], "train")
+    return net
+
+
 NETS = [fcn32s, fcn8s, deeplab_largefov, deeplab_v2, pspnet, segnet, enet, hed, rcf, unet, unet_merge_crop, unet_add,
-        parsenet, context, pyramid, refinement, srcnn, style, deblur]
+        parsenet, context, pyramid, refinement, srcnn, style, deblur, segnet_images, bayesian_segnet, deeplab_images,
+        pspnet_images, hed_images, skeletons]
 DEPLOYED = [fcn8s, deeplab_largefov, pspnet, segnet, hed]
