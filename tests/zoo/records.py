@@ -46,7 +46,7 @@ def annotated_datum(shape, pixels, boxes):
 
 
 def box_datum(shape, pixels, boxes):
-    """A serialized Datum as BoxData reads it: of each box its class, from 0 on, whether it is difficult, and the box."""
+    """A serialized Datum as BoxData reads it: of each box its class, from 0 on, difficult or not, centre and size."""
     numbers = []
     for label, left, top, right, bottom in boxes:
         numbers += [label - 1, 0, (left + right) / 2, (top + bottom) / 2, right - left, bottom - top]
@@ -142,7 +142,7 @@ def write_png(path, height, width, pixels):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    line = channels * width
+    line, kind = channels * width, 2 if channels == 3 else 0
     rows = b"".join(b"\0" + pixels[line * y:line * (y + 1)] for y in range(height))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)) +
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)) +
                      chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))

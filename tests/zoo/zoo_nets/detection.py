@@ -345,10 +345,11 @@ def region_outputs(net, x, anchors, num_classes, side, evaluated=False):
                 "coord_scale": 1.0, "absolute": 1, "thresh": 0.6, "random": 0, "biases": anchors})
     found = {"num_classes": num_classes, "coords": 4, "confidence_threshold": 0.01, "nms_threshold": 0.45,
              "num_box": len(anchors) // 2, "biases": anchors}
-    net.add("detection_out", "YoloDetectionOutput", [predictions], ["detection_out"],
-            *(() if evaluated else ("deploy",)), **({"include": {"phase": Word("TEST")}} if evaluated else {}),
+    net.add("detection_out", "YoloDetectionOutput", [predictions], ["detection_out"], "deploy",
             yolo_detection_output_param=found)
     if evaluated:
+        net.add("detection_out", "YoloDetectionOutput", [predictions], ["detection_out"], "train",
+                include={"phase": Word("TEST")}, yolo_detection_output_param=found)
         net.add("detection_eval", "DetectionEvaluate", ["detection_out", "label"], ["detection_eval"], "train",
                 include={"phase": Word("TEST")}, detection_evaluate_param={
                     "num_classes": num_classes + 1, "background_label_id": 0, "overlap_threshold": 0.5,
@@ -398,11 +399,12 @@ def yolo_v3_outputs(net, maps, labels, num_classes=2):
                     "side": 64 // pixels, "num_class": num_classes, "num": each, "object_scale": 5.0,
                     "noobject_scale": 1.0, "class_scale": 1.0, "coord_scale": 1.0, "thresh": 0.6,
                     "anchors_scale": pixels, "use_logic_gradient": i == 1, "biases": PIXEL_ANCHORS, "mask": mask})
-    net.add("detection_out", "Yolov3DetectionOutput", predictions, ["detection_out"], include={"phase": Word("TEST")},
-            yolov3_detection_output_param={
-                "confidence_threshold": 0.01, "nms_threshold": 0.45, "num_classes": num_classes, "num_box": each,
-                "biases": PIXEL_ANCHORS, "mask": sum(masks, []), "mask_group_num": len(maps),
-                "anchors_scale": [pixels for _, pixels in maps]})
+    found = {"confidence_threshold": 0.01, "nms_threshold": 0.45, "num_classes": num_classes, "num_box": each,
+             "biases": PIXEL_ANCHORS, "mask": sum(masks, []), "mask_group_num": len(maps),
+             "anchors_scale": [pixels for _, pixels in maps]}
+    for where, fields in (("train", {"include": {"phase": Word("TEST")}}), ("deploy", {})):
+        net.add("detection_out", "Yolov3DetectionOutput", predictions, ["detection_out"], where, **fields,
+                yolov3_detection_output_param=found)
     return net
 
 
@@ -422,7 +424,7 @@ def boxes_of_yolo(net, sides):
 
 
 def mobilenet_yolo_v3():
-    net = Net("MobileNet_YOLO_v3", "MobileNet-YOLOv3 (eric612): losses at two scales, coarse features put on fine ones",
+    net = Net("MobileNet_YOLO_v3", "MobileNet-YOLOv3 (eric612): losses at two scales, coarse features on fine ones",
               (1, 3, 64, 64), weight=MSRA)
     labels = boxes_of_yolo(net, [8, 16])
     fine, coarse = mobilenet_trunk(net)
@@ -448,7 +450,10 @@ def yolo_v3():
     net = Net("YOLO_v3", "YOLOv3 (Redmon and Farhadi 2018): Darknet's residual units, three scales, UpsampleDarknet",
               (1, 3, 64, 64), weight=MSRA)
     rows(net, ["data", "boxes_of_image"], "examples/centred/train.txt", 2)
-    net.reshape("label", "boxes_of_image", [0, 30, 5])
+    net.add("label", "Reshape", ["boxes_of_image"], ["label"], "train",
+            reshape_param={"shape": {"dim": [0, 30, 5]}})
+    net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": "label",
+                                 "include": {"phase": Word("TEST")}}))
     stages, x = [], "data"
     for i, outputs in enumerate((8, 8, 12, 16), 1):
         x = leaky(net, f"down{i}", x, outputs, 3, 2)
@@ -489,7 +494,7 @@ def aligned(net, name, x, rois, pad_ratio=0):
 
 
 def mscnn():
-    net = Net("MS_CNN", "MS-CNN (Cai et al. 2016): proposals of maps of several depths, pooled with what is around them",
+    net = Net("MS_CNN", "MS-CNN (Cai et al. 2016): proposals of several depths, pooled with what is around them",
               weight=MSRA)
     x, rois = mscnn_proposals(net)
     x = net.concat("roi_pool", [aligned(net, "roi_object", x, rois), aligned(net, "roi_context", x, rois, 0.25)])
@@ -582,7 +587,8 @@ def detectnet():
 
 
 NETS = [fast_rcnn, faster_rcnn_heads, rfcn, rfcn_ohem, fast_rcnn_ohem, rcnn, windows_square, detectnet, ssd_train,
-        ssd_mobilenet_train, ssd_annotated, yolo_v2, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, yolo_v3, focal_grid]
+        ssd_mobilenet_train, ssd_annotated, yolo_v2, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, yolo_v3,
+        focal_grid]
 DEPLOYED = [fast_rcnn, faster_rcnn_heads, rfcn, ssd, ssd_mobilenet, yolo_v2, detectnet, faster_rcnn, rfcn_proposals,
             yolo_evaluated, yolo_evaluated_by_object, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, mscnn,
             cascade_rcnn, mnc, mnc_5stage]

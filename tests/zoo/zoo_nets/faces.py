@@ -188,8 +188,8 @@ def with_margin(net, kind, name, x, **fields):
 
 def a_softmax(margin="QUADRUPLE"):
     net = Net(f"SphereFace_{margin.lower()}",
-              f"SphereFace as it is trained (Liu et al. 2017): MarginInnerProduct, {margin}, lambda falling", (1, 3, 32,
-                                                                                                             32))
+              f"SphereFace as it is trained (Liu et al. 2017): MarginInnerProduct, {margin}, lambda falling",
+              (1, 3, 32, 32))
     image_data(net, 32, means=[127.5, 127.5, 127.5], scale=0.0078125)
     return with_margin(net, "MarginInnerProduct", "fc6", face_trunk(net), margin_inner_product_param={
         "num_output": PEOPLE, "type": Word(margin), "weight_filler": {"type": "xavier"}, "base": 1000, "gamma": 0.12,
@@ -201,8 +201,8 @@ def a_softmax_double():
 
 
 def l_softmax_mnist():
-    net = Net("L_Softmax_MNIST", "L-Softmax on digits (Liu et al. 2016): LargeMarginInnerProduct, TRIPLE", (1, 1, 28, 28),
-              weight=MSRA)
+    net = Net("L_Softmax_MNIST", "L-Softmax on digits (Liu et al. 2016): LargeMarginInnerProduct, TRIPLE",
+              (1, 1, 28, 28), weight=MSRA)
     image_data(net, None, MNIST, means=None, scale=0.00390625, mirror=False)
     x = net.in_place("PReLU", net.norm("bn0", "scale0", net.conv("conv0", "data", 8, 3, pad=1, bias=False)))
     x = net.in_place("PReLU", net.conv("conv1", net.pool("pool1", x, "MAX", 2, 2), 12, 3, pad=1))
@@ -213,8 +213,8 @@ def l_softmax_mnist():
 
 
 def l_softmax_cifar10():
-    net = Net("L_Softmax_CIFAR10", "L-Softmax on small images: LargeMarginInnerProduct, QUADRUPLE, at once", (1, 3, 32,
-                                                                                                              32))
+    net = Net("L_Softmax_CIFAR10", "L-Softmax on small images: LargeMarginInnerProduct, QUADRUPLE, at once",
+              (1, 3, 32, 32))
     image_data(net, None, CIFAR)
     x = net.pool("pool1", net.in_place("PReLU", net.conv("conv1", "data", 8, 5, 2)), "MAX", 2, 2)
     return with_margin(net, "LargeMarginInnerProduct", "ip2", net.fc("ip1", x, 16), largemargin_inner_product_param={
@@ -295,8 +295,8 @@ def affine_hard_margin():
 
 
 def center_face():
-    net = Net("Center_face", "caffe-face (Wen et al. 2016): features pulled to the centres of their classes", (1, 3, 32,
-                                                                                                            32))
+    net = Net("Center_face", "caffe-face (Wen et al. 2016): features pulled to the centres of their classes",
+              (1, 3, 32, 32))
     image_data(net, 32, batch=4, means=[127.5, 127.5, 127.5], scale=0.0078125)
     x = face_trunk(net)
     net.add("center_loss", "CenterLoss", [x, "label"], ["center_loss"], "train", loss_weight=0.008,

@@ -119,8 +119,7 @@ def segnet_images():
 
 
 def bayesian_segnet():
-    net = Net("Bayesian_SegNet", "Bayesian SegNet (Kendall et al. 2015): Dropout that draws in TEST, too; resized images",
-              weight=MSRA)
+    net = Net("Bayesian_SegNet", "Bayesian SegNet (Kendall et al. 2015): Dropout that draws in TEST, too", weight=MSRA)
     dense_images(net, new_height=24, new_width=32)
     x = net.conv_relu("conv1", "relu1", "data", 8, 3, pad=1)
     net.add("pool1", "Pooling", [x], ["pool1", "pool1_mask"],
@@ -347,8 +346,7 @@ def listed_images(net, kind, transform, tops=("data", "label"), listed="labels",
 
 
 def deeplab_images():
-    net = Net("DeepLab_images", "DeepLab as it is trained (Chen et al. 2014): ImageSegData, SegAccuracy on labels shrunk",
-              weight=MSRA)
+    net = Net("DeepLab_images", "DeepLab as it is trained (Chen et al. 2014): ImageSegData, SegAccuracy", weight=MSRA)
     listed_images(net, "ImageSegData", {"mirror": True, "crop_size": 41, "mean_value": IMAGENET_MEAN},
                   ("data", "label", "data_dim"), label_type=Word("PIXEL"))
     net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": "data_dim"}))
