@@ -14,7 +14,7 @@ import sys
 
 from records import annotated_datum, box_datum, datum, write_hdf5, write_lmdb, write_png
 
-# Databases: name -> shape of the images, number of classes.
+# Databases: name -> shape of the images, number of classes; 2 are those of pairs, 1 that of triplets.
 DATABASES = {
     "mnist/mnist_train_lmdb": ((1, 28, 28), 10),
     "mnist/mnist_test_lmdb": ((1, 28, 28), 10),
@@ -23,6 +23,7 @@ DATABASES = {
     "images/train_lmdb": ((3, 72, 72), 10),
     "images/test_lmdb": ((3, 72, 72), 10),
     "siamese/train_lmdb": ((2, 28, 28), 2),
+    "triplets/train_lmdb": ((9, 32, 32), 1),
 }
 # Images and their maps of labels: name -> size.
 LABEL_MAPS = {"voc": 48, "voc49": 49}
@@ -176,6 +177,14 @@ def pair_of(draw, shape, similar):
     return b"".join(stripes(draw, (1, *shape[1:]), kind) for kind in kinds)
 
 
+def triplet_of(draw, shape, label):
+    """Three images, two of one class and one of another."""
+    del label
+    one = draw.randrange(10)
+    kinds = (one, one, (one + draw.randrange(1, 10)) % 10)
+    return b"".join(stripes(draw, (3, *shape[1:]), kind) for kind in kinds)
+
+
 def scene(draw, size):
     """Rectangles of classes, one in front of the other, and an image of their colours; 255 on the border of some."""
     labels = [[0] * size for _ in range(size)]
@@ -232,7 +241,7 @@ def make_label_maps(folder):
 def make_databases(folder):
     for name, (shape, classes) in DATABASES.items():
         draw = random.Random(name)
-        image = pair_of if classes == 2 else stripes
+        image = {1: triplet_of, 2: pair_of}.get(classes, stripes)
         write_lmdb(folder / name, [datum(shape, image(draw, shape, i % classes), i % classes) for i in range(8)])
     for name, size in LABEL_MAPS.items():
         draw = random.Random(name)

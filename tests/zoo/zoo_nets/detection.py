@@ -194,8 +194,11 @@ def detections(net, maps, trained=False):
                     "overlap_threshold": 0.5, "use_prior_for_matching": True, "background_label_id": 0,
                     "neg_pos_ratio": 3, "neg_overlap": 0.5, "code_type": Word("CENTER_SIZE"),
                     "mining_type": Word("MAX_NEGATIVE")})
+    first = len(net.layers)
     x = net.reshape("mbox_conf_reshape", joined[1], [0, -1, CLASSES])
     x = net.flatten("mbox_conf_flatten", net.one("Softmax", x, "mbox_conf_softmax", softmax_param={"axis": 2}))
+    for _, layer in net.layers[first:] if trained else []:
+        layer["include"] = {"phase": Word("TEST")}
     net.add("detection_out", "DetectionOutput", [joined[0], x, joined[2]], ["detection_out"],
             include={"phase": Word("TEST")}, detection_output_param={
                 "num_classes": CLASSES, "share_location": True, "background_label_id": 0,

@@ -277,8 +277,8 @@ def affine_margin():
     return label_specific(
         "Affine_margin", "caffe-windows before 2018: the score of the label scaled and shifted, then weighed", [
             ("LabelSpecificAffine", "label_specific_affine_param", {
-                "scale_base": 1.1, "scale_gamma": 0.001, "scale_max": 1.5, "bias_base": 0.05, "bias_max": 0.2}),
-            ("LabelSpecificRescale", "label_specific_rescale_param", {"positive_weight": 0.8, "bias_fix": True})])
+                "scale_base": 1.0, "scale_gamma": 0.001, "scale_max": 1.2, "bias_base": -0.1, "bias_max": 0}),
+            ("LabelSpecificRescale", "label_specific_rescale_param", {"positive_weight": 1.1, "bias_fix": True})])
 
 
 def hard_margin():
@@ -319,14 +319,17 @@ def center_mnist():
 
 
 def facenet():
-    net = Net("FaceNet", "FaceNet (Schroff et al. 2015): unit vectors of triplets that follow each other in a batch",
+    net = Net("FaceNet", "FaceNet (Schroff et al. 2015): triplets as channels, one net for all three, unit vectors",
               (1, 3, 32, 32))
-    image_data(net, 32, batch=6)
-    x = net.one("L2Norm", face_trunk(net), "norm")
     thirds = ["anchor", "positive", "negative"]
+    net.add("triplets", "Data", [], ["triplets"], "train", transform_param={"scale": 0.0078125},
+            data_param={"source": "examples/triplets/train_lmdb", "batch_size": 4, "backend": Word("LMDB")})
+    images = [f"{third}_image" for third in thirds]
+    net.add("slice_triplets", "Slice", ["triplets"], images, "train", slice_param={"axis": 1, "slice_point": [3, 6]})
+    net.add("data", "Concat", images, ["data"], "train", concat_param={"axis": 0})
+    x = net.one("L2Norm", face_trunk(net), "norm")
     net.add("thirds", "Slice", [x], thirds, "train", slice_param={"axis": 0})
     net.add("loss", "TripletLoss", thirds, ["loss"], "train", triplet_loss_param={"margin": 0.2})
-    net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": "label"}))
     return net
 
 
