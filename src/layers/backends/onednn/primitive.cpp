@@ -5,9 +5,22 @@
 #include <cassert>
 
 namespace robusta::onednn {
+namespace {
+
+/// What a primitive asks for, in bytes. oneDNN 2.6 leaves the description as it finds it in memory where the number of
+/// bytes is none that it can say, which is so for tensors beyond 2^31 channels: that is a primitive which cannot run.
+size_t bytes_asked_for(const Desc& scratchpad) {
+  const dnnl_memory_desc_t& desc = scratchpad.data;
+  const bool none = desc.ndims == 0;
+  const bool array_of_bytes = desc.ndims == 1 && desc.dims[0] > 0 && desc.data_type == dnnl_u8;
+  if (!none && !array_of_bytes) throw dnnl::error(dnnl_unimplemented, "oneDNN cannot say how much memory it needs");
+  return scratchpad.get_size();
+}
+
+}  // namespace
 
 Step::Step(const dnnl::primitive& primitive, const std::vector<Arg>& args, const Desc& scratchpad)
-    : primitive_(primitive), scratch_bytes_(scratchpad.get_size()) {
+    : primitive_(primitive), scratch_bytes_(bytes_asked_for(scratchpad)) {
   auto add = [this](int arg, const Desc& desc) {
     memories_.push_back(dnnl::memory(desc, engine(), DNNL_MEMORY_NONE));
     args_.push_back({arg, memories_.back().get()});

@@ -18,7 +18,7 @@ class Step {
   using Arg = std::pair<int, Desc>;  ///< DNNL_ARG_..., format
 
   Step() = default;
-  /// `scratchpad` as the primitive descriptor tells it, made with scratch_attr().
+  /// `scratchpad` as the primitive descriptor tells it, made with scratch_attr(). Throws dnnl::error where it is none.
   Step(const dnnl::primitive& primitive, const std::vector<Arg>& args, const Desc& scratchpad);
 
   explicit operator bool() const { return static_cast<bool>(primitive_); }
