@@ -5,7 +5,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::flags_test {
 namespace {
 
 CommandLine read(FlagSet& flags, std::vector<std::string> words) {
@@ -123,4 +123,4 @@ TEST(Options, HelpNamesEveryFlagOnceInOrder) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::flags_test

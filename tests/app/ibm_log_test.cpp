@@ -11,7 +11,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::ibm_log_test {
 namespace {
 
 class IbmLog : public testing::Test {
@@ -79,4 +79,4 @@ TEST_F(IbmLog, RefusesDimsInIbmsWords) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::ibm_log_test

@@ -5,7 +5,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::plan_test {
 namespace {
 
 Finished plan(const std::string& net) {
@@ -28,4 +28,4 @@ TEST(Plan, ANetThatFixesItsBatchIsPlanned) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::plan_test

@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::refusals_test {
 namespace {
 
 /// A folder with a solver that trains for one iteration.
@@ -118,4 +118,4 @@ TEST_F(Refusals, UnderMpiTheGpuOfEachRankIsLogged) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::refusals_test

@@ -17,7 +17,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::base_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ TEST(AtomicFile, WhatCannotBeWrittenLaterIsNamedAtOnce) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::base_test

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace robusta::test {
+namespace robusta::test::id_test {
 namespace {
 
 using CatId = Id<struct CatTag>;
@@ -69,4 +69,4 @@ TEST(IdVector, WalksItsIdsBothWays) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::id_test

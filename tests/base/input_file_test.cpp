@@ -5,7 +5,7 @@
 
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::input_file_test {
 namespace {
 
 std::string refusal(const std::string& path) {
@@ -38,4 +38,4 @@ TEST(InputFile, OnlyRegularFilesAreRead) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::input_file_test

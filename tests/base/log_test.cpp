@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace robusta::test {
+namespace robusta::test::log_test {
 namespace {
 
 /// A line is written by a destructor: what a sink throws would end the program.
@@ -22,4 +22,4 @@ TEST(Log, ASinkThatThrowsLosesItsLineAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::log_test

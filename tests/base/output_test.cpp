@@ -17,7 +17,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::output_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST(Output, PlantedNamesOfTheProcessAreNotUsed) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::output_test

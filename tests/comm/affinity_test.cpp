@@ -7,7 +7,7 @@
 #include "comm/affinity/omp_environment.h"
 #include "support/errors.h"
 
-namespace robusta::test {
+namespace robusta::test::affinity_test {
 namespace {
 
 Cores cores(std::initializer_list<int> cpus) {
@@ -92,4 +92,4 @@ TEST(OmpEnvironment, ThreadsOfTooManyRanksSleep) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::affinity_test

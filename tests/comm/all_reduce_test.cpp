@@ -16,7 +16,7 @@
 #include "support/files.h"
 #include "support/ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::all_reduce_test {
 namespace {
 
 constexpr size_t kLargest = 1'000'000;
@@ -277,4 +277,4 @@ TEST_F(AllReduceTest, AutoOffersItsRankFile) {
   EXPECT_TRUE(contains(notes_of(8, 4, "auto")[0], "(as before)"));
 }
 
-}  // namespace robusta::test
+}  // namespace robusta::test::all_reduce_test

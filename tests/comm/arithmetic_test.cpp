@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace robusta::test {
+namespace robusta::test::arithmetic_test {
 namespace {
 
 uint16_t packed(Compression format, float value) {
@@ -117,4 +117,4 @@ TEST(SpanTest, PiecesCoverTheWholeOnce) {
   }
 }
 
-}  // namespace robusta::test
+}  // namespace robusta::test::arithmetic_test

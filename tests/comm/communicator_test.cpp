@@ -16,7 +16,7 @@
 #include "robusta/error.h"
 #include "support/ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::communicator_test {
 namespace {
 
 const size_t kSizes[] = {0, 1, 3, 4096, 100'003};
@@ -257,4 +257,4 @@ TEST(ThreadRanksTest, FailureEndsThePeers) {
   }
 }
 
-}  // namespace robusta::test
+}  // namespace robusta::test::communicator_test

@@ -4,7 +4,7 @@
 
 #include "support/errors.h"
 
-namespace robusta::test {
+namespace robusta::test::ddl_options_test {
 namespace {
 
 void expect_refused(const std::string& text, const std::string& cause, const std::string& fix) {
@@ -109,4 +109,4 @@ TEST(CheckDimsTest, NearestDimsKeepTheRanksOfAHost) {
   EXPECT_TRUE(contains(dims_error("b:65536x65536x65536x65536", 4), "usr_size=9223372036854775807 "));
 }
 
-}  // namespace robusta::test
+}  // namespace robusta::test::ddl_options_test

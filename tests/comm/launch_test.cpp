@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::launch_test {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
@@ -144,4 +144,4 @@ TEST(GrantTest, OfBatchSystems) {
   EXPECT_EQ(grant_of({{"PBS_NODEFILE", folder / "elsewhere"}}).words, "");
 }
 
-}  // namespace robusta::test
+}  // namespace robusta::test::launch_test

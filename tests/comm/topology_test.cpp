@@ -6,7 +6,7 @@
 #include "comm/thread_ranks.h"
 #include "support/errors.h"
 
-namespace robusta::test {
+namespace robusta::test::topology_test {
 namespace {
 
 using Hosts = std::vector<std::string>;
@@ -164,4 +164,4 @@ TEST(RankFileTest, IsNotOfferedForMoreRanksThanCores) {
   EXPECT_TRUE(contains(rank_file_note({2, 1}, {"a"}, 1), "a has 2 ranks and only 1 core,"));
 }
 
-}  // namespace robusta::test
+}  // namespace robusta::test::topology_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-namespace robusta::test {
+namespace robusta::test::activity_board_test {
 namespace {
 
 using namespace liveness;
@@ -57,4 +57,4 @@ TEST(ActivityBoardTest, NotesAreNeverMixed) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::activity_board_test

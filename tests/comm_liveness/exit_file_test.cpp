@@ -9,7 +9,7 @@
 
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::exit_file_test {
 namespace {
 
 struct ExitFileTest : testing::Test {
@@ -54,4 +54,4 @@ TEST_F(ExitFileTest, AFolderThatIsNotThereIsNoError) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::exit_file_test

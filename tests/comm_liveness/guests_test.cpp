@@ -15,7 +15,7 @@
 #include "comm_liveness/forked_job.h"
 #include "comm_liveness/listening.h"
 
-namespace robusta::test {
+namespace robusta::test::guests_test {
 namespace {
 
 using namespace liveness;
@@ -289,4 +289,4 @@ TEST(GuestsTest, AFloodHarmsNoJob) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::guests_test

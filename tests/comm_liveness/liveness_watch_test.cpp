@@ -12,7 +12,7 @@
 #include "comm_liveness/forked_job.h"
 #include "comm_liveness/listening.h"
 
-namespace robusta::test {
+namespace robusta::test::liveness_watch_test {
 namespace {
 
 constexpr int kCode = static_cast<int>(ErrorKind::kCommunication);
@@ -295,4 +295,4 @@ TEST(LivenessWatchTest, ARankKnowsWhoIsFurthestBehind) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::liveness_watch_test

@@ -10,7 +10,7 @@
 #include "comm/liveness/liveness_watch.h"
 #include "comm_liveness/forked_job.h"
 
-namespace robusta::test {
+namespace robusta::test::network_test {
 namespace {
 
 constexpr int kCode = static_cast<int>(ErrorKind::kCommunication);
@@ -197,4 +197,4 @@ TEST(LivenessNetworkTest, AHostOutOfReachIsNamedAtTheStart) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::network_test

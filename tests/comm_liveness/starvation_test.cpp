@@ -12,7 +12,7 @@
 
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::starvation_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,4 +70,4 @@ TEST(StarvationTest, ASharedProcessorShows) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::starvation_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-namespace robusta::test {
+namespace robusta::test::tree_test {
 namespace {
 
 using liveness::find_neighbours;
@@ -69,4 +69,4 @@ TEST(LivenessTreeTest, HeirIsOnAnotherHostWhereThereIsOne) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::tree_test

@@ -6,7 +6,7 @@
 #include "comm_liveness/sim_job.h"
 #include "robusta/error.h"
 
-namespace robusta::test {
+namespace robusta::test::watch_state_test {
 namespace {
 
 constexpr int kCode = static_cast<int>(ErrorKind::kCommunication);
@@ -364,4 +364,4 @@ TEST(WatchStateTest, TheRootKnowsWhoIsFurthestBehind) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::watch_state_test

@@ -15,7 +15,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::annotated_data_test {
 namespace {
 
 using test::error_of;
@@ -495,4 +495,4 @@ TEST(BoxDataTest, SyntheticBoxes) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::annotated_data_test

@@ -16,7 +16,7 @@
 #include "support/files.h"
 #include "support/places.h"
 
-namespace robusta {
+namespace robusta::convert_annotations_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -359,4 +359,4 @@ TEST(AnnotationToolTest, ExitCodes) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::convert_annotations_test

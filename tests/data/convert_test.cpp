@@ -20,7 +20,7 @@
 #include "support/files.h"
 #include "support/places.h"
 
-namespace robusta {
+namespace robusta::convert_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -350,4 +350,4 @@ TEST(DataToolsTest, ExitCodes) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::convert_test

@@ -14,7 +14,7 @@
 #include "support/files.h"
 #include "support/places.h"
 
-namespace robusta {
+namespace robusta::damaged_lmdb_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -195,4 +195,4 @@ TEST(DamagedLmdbTest, ProgramsNameDatabaseAndRecord) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::damaged_lmdb_test

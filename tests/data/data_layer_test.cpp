@@ -14,7 +14,7 @@
 #include "support/golden_file.h"
 #include "support/log_lines.h"
 
-namespace robusta {
+namespace robusta::data_layer_test {
 namespace {
 
 using test::contains;
@@ -304,4 +304,4 @@ TEST(DataLayerTest, RanksReadFoldersOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::data_layer_test

@@ -9,7 +9,7 @@
 #include "robusta/error.h"
 #include "sample_db.h"
 
-namespace robusta {
+namespace robusta::datum_test {
 namespace {
 
 using test::encoded_datum;
@@ -155,4 +155,4 @@ TEST(DatumFuzzTest, Noise) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::datum_test

@@ -16,7 +16,7 @@
 #include "robusta/error.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::hdf5_damaged_test {
 namespace {
 
 using test::counted_values;
@@ -124,4 +124,4 @@ TEST(DamagedHdf5Test, InPackedChunks) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::hdf5_damaged_test

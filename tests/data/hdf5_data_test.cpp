@@ -12,7 +12,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::hdf5_data_test {
 namespace {
 
 using test::contains;
@@ -257,4 +257,4 @@ TEST(Hdf5DataTest, SettingsThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::hdf5_data_test

@@ -12,7 +12,7 @@
 #include "support/files.h"
 #include "support/nets.h"
 
-namespace robusta {
+namespace robusta::hdf5_output_test {
 namespace {
 
 using test::contains;
@@ -122,4 +122,4 @@ TEST(Hdf5OutputTest, BottomsHaveToFit) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::hdf5_output_test

@@ -12,7 +12,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::image_data_test {
 namespace {
 
 using test::contains;
@@ -252,4 +252,4 @@ TEST(ImageDataTest, SyntheticImages) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::image_data_test

@@ -18,7 +18,7 @@
 #include "sample_db.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::image_test {
 namespace {
 
 using test::random_image;
@@ -264,4 +264,4 @@ TEST(ImageGoldenTest, Gray) { compare_with_recorded("lmdb_gray", ColorMode::kGra
 TEST(ImageGoldenTest, Resized) { compare_with_recorded("lmdb_resized", ColorMode::kColor, true); }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::image_test

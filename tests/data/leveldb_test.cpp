@@ -18,7 +18,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::leveldb_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST(LevelBytesTest, Checksums) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::leveldb_test

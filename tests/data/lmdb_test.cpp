@@ -18,7 +18,7 @@
 #include "sample_db.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::lmdb_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -255,4 +255,4 @@ TEST(LmdbWriterTest, RefusesAKeyTwiceOrTooLong) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::lmdb_test

@@ -6,7 +6,7 @@
 #include "support/errors.h"
 #include "support/nets.h"
 
-namespace robusta {
+namespace robusta::memory_data_test {
 namespace {
 
 using test::contains;
@@ -122,4 +122,4 @@ TEST(MemoryDataTest, IsTimedWithoutSamples) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::memory_data_test

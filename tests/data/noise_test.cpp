@@ -14,7 +14,7 @@
 #include "robusta/error.h"
 #include "sample_db.h"
 
-namespace robusta {
+namespace robusta::noise_test {
 namespace {
 
 template <typename Message>
@@ -257,4 +257,4 @@ TEST(NoiseTest, SettingsThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::noise_test

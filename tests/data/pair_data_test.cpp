@@ -11,7 +11,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::pair_data_test {
 namespace {
 
 using test::contains;
@@ -292,4 +292,4 @@ TEST(PairDataTest, SyntheticPairs) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::pair_data_test

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <set>
 
-namespace robusta {
+namespace robusta::prefetcher_test {
 namespace {
 
 /// Sample p has the value p + 1000 * seed. May fail at some samples, and counts.
@@ -175,4 +175,4 @@ TEST(PrefetcherTest, EndsInTheMiddle) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::prefetcher_test

@@ -7,7 +7,7 @@
 #include "data/transform/color.h"
 #include "data/transform/image_step.h"
 
-namespace robusta {
+namespace robusta::resample_test {
 namespace {
 
 /// One plane.
@@ -143,4 +143,4 @@ TEST(ColorTest, BrightnessAndDifferences) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::resample_test

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace robusta {
+namespace robusta::sampler_test {
 namespace {
 
 std::vector<int64_t> epoch_of(const Sampler& sampler, int64_t count, uint64_t epoch) {
@@ -83,4 +83,4 @@ TEST(SamplerTest, HugeSets) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::sampler_test

@@ -26,7 +26,7 @@ thread_local int64_t allocations = 0;  // of this thread, by operator new
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
-namespace robusta {
+namespace robusta::steady_pass_test {
 namespace {
 
 constexpr uint64_t kBatch = 4, kPasses = 40;
@@ -81,6 +81,6 @@ TEST(SteadyPassTest, NorDoOtherSources) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::steady_pass_test
 
 #endif

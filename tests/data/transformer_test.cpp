@@ -12,7 +12,7 @@
 #include "schema/blob_proto.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::transformer_test {
 namespace {
 
 caffe::TransformationParameter parse(const std::string& text) {
@@ -411,4 +411,4 @@ TEST(TransformerTest, FloatsAreCroppedAndMirroredAlone) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::transformer_test

@@ -12,7 +12,7 @@
 #include "support/errors.h"
 #include "support/files.h"
 
-namespace robusta {
+namespace robusta::window_data_test {
 namespace {
 
 using test::contains;
@@ -195,4 +195,4 @@ TEST(WindowDataTest, MissingImagesAreNamed) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::window_data_test

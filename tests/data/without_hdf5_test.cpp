@@ -6,7 +6,7 @@
 #include "layers/kit/source_layer.h"
 #include "support/errors.h"
 
-namespace robusta::test {
+namespace robusta::test::without_hdf5_test {
 namespace {
 
 TEST(WithoutHdf5Test, LayersSayWhatWasLeftOut) {
@@ -24,4 +24,4 @@ TEST(WithoutHdf5Test, LayersSayWhatWasLeftOut) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::without_hdf5_test

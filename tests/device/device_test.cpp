@@ -15,7 +15,7 @@
 #include "device/sim/sim_device.h"
 #include "robusta/error.h"
 
-namespace robusta {
+namespace robusta::device_test {
 namespace {
 
 constexpr size_t kCount = size_t{4} << 20, kBytes = kCount * sizeof(int);
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, AnyDevice, testing::Values("sim", "cuda"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::device_test

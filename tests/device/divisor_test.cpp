@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace robusta {
+namespace robusta::divisor_test {
 namespace {
 
 constexpr int64_t kEdge = int64_t{1} << 31;
@@ -36,4 +36,4 @@ TEST(DivisorTest, DividesAsTheProcessor) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::divisor_test

@@ -10,7 +10,7 @@
 #include "device/gpu/channel_sums.h"
 #include "device/gpu/reduce.h"
 
-namespace robusta::test {
+namespace robusta::test::gpu_kernels_test {
 namespace {
 
 struct Count {
@@ -172,4 +172,4 @@ TEST(GpuKernels, ElementsKnowTheirChannel) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::gpu_kernels_test

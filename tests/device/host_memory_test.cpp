@@ -11,7 +11,7 @@
 #include "device/cpu/host_memory.h"
 #include "support/files.h"
 
-namespace robusta::test {
+namespace robusta::test::host_memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST(HostMemory, KnowsTheLimitOfAddresses) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::host_memory_test

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace robusta {
+namespace robusta::reduce_test {
 namespace {
 
 struct AddIntegers {
@@ -44,4 +44,4 @@ TEST(ReduceTest, All) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::reduce_test

@@ -8,7 +8,7 @@
 
 #include "robusta/error.h"
 
-namespace robusta {
+namespace robusta::sim_device_test {
 namespace {
 
 TEST(SimDevice, RefusesMoreThanItsBudget) {
@@ -148,4 +148,4 @@ TEST(SimDevice, ARecordingRefusesWhatCudaRefuses) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::sim_device_test

@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::accuracy_argmax_test {
 namespace {
 
 /// By the reference kernel, and by the GPU's with equal results.
@@ -150,4 +150,4 @@ TEST(ArgMaxTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::accuracy_argmax_test

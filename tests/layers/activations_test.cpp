@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "support/blocked.h"
 
-namespace robusta::test {
+namespace robusta::test::activations_test {
 namespace {
 
 /// A layer's text, whether its native kernel keeps zeros zero, and what its arguments are.
@@ -141,4 +141,4 @@ TEST(PowerTest, GradientIsDefinedAtZero) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::activations_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::auto_crop_test {
 namespace {
 
 const KernelCase kAutoCrop{{"type: 'AutoCrop'"}, {{2, 3, 5, 6}, {2, 1, 3, 4}}};
@@ -24,4 +24,4 @@ TEST(AutoCropTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::auto_crop_test

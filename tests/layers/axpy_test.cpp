@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::axpy_test {
 namespace {
 
 KernelCase axpy(const Shape& a, const Shape& x) { return {{"type: 'Axpy'"}, {a, x, x}}; }
@@ -44,4 +44,4 @@ TEST(AxpyTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::axpy_test

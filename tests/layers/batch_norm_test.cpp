@@ -5,7 +5,7 @@
 #include "support/kernel_checks.h"
 #include "support/log_lines.h"
 
-namespace robusta::test {
+namespace robusta::test::batch_norm_test {
 namespace {
 
 KernelCase batch_norm(const std::string& fields, const Shape& bottom = {3, 4, 3, 2},
@@ -144,4 +144,4 @@ TEST(BatchNormTest, WarnsOfRatesThatNvidiasCaffeSetsToZero) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::batch_norm_test

@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::batch_reindex_test {
 namespace {
 
 KernelCase reindex(const Shape& items, const Array& list) {
@@ -52,4 +52,4 @@ TEST(BatchReindexTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::batch_reindex_test

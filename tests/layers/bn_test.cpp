@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::bn_test {
 namespace {
 
 KernelCase bn(const std::string& fields, const Shape& bottom = {3, 4, 3, 2}, caffe::Phase phase = caffe::TRAIN) {
@@ -107,4 +107,4 @@ TEST(BnTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::bn_test

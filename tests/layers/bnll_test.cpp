@@ -4,7 +4,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::bnll_test {
 namespace {
 
 TEST(BnllTest, IsTheRectifierFarFromZero) {
@@ -13,4 +13,4 @@ TEST(BnllTest, IsTheRectifierFarFromZero) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::bnll_test

@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::box_annotator_ohem_test {
 namespace {
 
 std::string layer_of(const std::string& param) {
@@ -120,4 +120,4 @@ TEST(BoxAnnotatorOhemTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::box_annotator_ohem_test

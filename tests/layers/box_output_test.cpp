@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::box_output_test {
 namespace {
 
 std::string layer_of(const std::string& param) { return "type: 'BoxOutput' box_output_param { " + param + " }"; }
@@ -162,4 +162,4 @@ TEST(BoxOutputTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::box_output_test

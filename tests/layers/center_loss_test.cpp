@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::center_loss_test {
 namespace {
 
 KernelCase loss(const std::string& param, const Shape& features, int64_t classes = 4) {
@@ -106,4 +106,4 @@ TEST(CenterLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::center_loss_test

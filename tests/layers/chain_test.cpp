@@ -7,7 +7,7 @@
 #include "layers/kit/roles.h"
 #include "support/kernel_harness.h"
 
-namespace robusta::test {
+namespace robusta::test::chain_test {
 namespace {
 
 class ChainHead : public Layer {
@@ -106,4 +106,4 @@ TEST(Chain, LinksFindTheirBottoms) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::chain_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::channel_scale_test {
 namespace {
 
 KernelCase scaled(const Shape& x, const Shape& scale, const std::string& param = "") {
@@ -51,4 +51,4 @@ TEST(ChannelScaleTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::channel_scale_test

@@ -2,7 +2,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::clip_test {
 namespace {
 
 TEST(ClipTest, GradientPassesAtTheEdges) {
@@ -19,4 +19,4 @@ TEST(ClipTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::clip_test

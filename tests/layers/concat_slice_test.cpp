@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::concat_slice_test {
 namespace {
 
 const KernelCase kConcats[] = {
@@ -103,4 +103,4 @@ TEST(SliceTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::concat_slice_test

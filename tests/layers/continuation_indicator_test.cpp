@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::continuation_indicator_test {
 namespace {
 
 KernelCase indicator(const std::string& param) {
@@ -31,4 +31,4 @@ TEST(ContinuationIndicatorTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::continuation_indicator_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::contrastive_loss_test {
 namespace {
 
 /// Every third pair is similar.
@@ -79,4 +79,4 @@ TEST(ContrastiveLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::contrastive_loss_test

@@ -11,7 +11,7 @@
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::convolution_cuda_test {
 namespace {
 
 using dnn::Direction;
@@ -291,4 +291,4 @@ TEST_F(CudnnConvolutionTest, Tf32IsCloseToIt) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::convolution_cuda_test

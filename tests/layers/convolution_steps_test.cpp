@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 
-namespace robusta::test {
+namespace robusta::test::convolution_steps_test {
 namespace {
 
 std::vector<float> counting(int64_t count, float from = 0) {
@@ -135,4 +135,4 @@ TEST(ConvolutionSteps, FiltersGoThereAndBack) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::convolution_steps_test

@@ -3,7 +3,7 @@
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::convolution_test {
 namespace {
 
 KernelCase deconvolution(const std::string& fields, std::vector<Shape> bottoms = {{2, 4, 4, 3}}) {
@@ -125,4 +125,4 @@ TEST(ConvolutionTest, RefusesOtherChannelsLater) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::convolution_test

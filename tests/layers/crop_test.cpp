@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::crop_test {
 namespace {
 
 KernelCase crop(const std::string& param, const Shape& bottom, const Shape& size) {
@@ -54,4 +54,4 @@ TEST(CropTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::crop_test

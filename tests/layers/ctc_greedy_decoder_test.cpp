@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::ctc_greedy_decoder_test {
 namespace {
 
 const char* const kBackends[] = {"reference", "gpu"};
@@ -65,4 +65,4 @@ TEST(CtcGreedyDecoderTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::ctc_greedy_decoder_test

@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::ctc_loss_test {
 namespace {
 
 struct Sequences {
@@ -183,4 +183,4 @@ TEST(CtcLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::ctc_loss_test

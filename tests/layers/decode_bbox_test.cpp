@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::decode_bbox_test {
 namespace {
 
 KernelCase decode(const Arrays& bottoms, caffe::Phase phase = caffe::TRAIN, const std::string& param = "") {
@@ -93,4 +93,4 @@ TEST(DecodeBboxTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::decode_bbox_test

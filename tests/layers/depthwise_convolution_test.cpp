@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::depthwise_convolution_test {
 namespace {
 
 KernelCase depthwise(const std::string& fields, const Shape& bottom, const std::string& type = "DepthwiseConvolution") {
@@ -51,4 +51,4 @@ TEST(DepthwiseConvolutionTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::depthwise_convolution_test

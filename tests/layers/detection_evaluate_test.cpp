@@ -8,7 +8,7 @@
 #include "support/files.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::detection_evaluate_test {
 namespace {
 
 std::string layer_of(const std::string& param) {
@@ -169,4 +169,4 @@ TEST(DetectionEvaluateTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::detection_evaluate_test

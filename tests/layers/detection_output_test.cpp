@@ -12,7 +12,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::detection_output_test {
 namespace {
 
 std::string layer_of(const std::string& param) {
@@ -235,4 +235,4 @@ TEST(DetectionOutputTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::detection_output_test

@@ -8,7 +8,7 @@
 #include "support/blocked.h"
 #include "tensor/channels_last.h"
 
-namespace robusta::test {
+namespace robusta::test::dropout_test {
 namespace {
 
 const KernelCase kCases[] = {
@@ -156,4 +156,4 @@ TEST(DropoutTest, RatioOneCopiesWhenTesting) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::dropout_test

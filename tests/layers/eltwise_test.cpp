@@ -2,7 +2,7 @@
 
 #include "support/blocked.h"
 
-namespace robusta::test {
+namespace robusta::test::eltwise_test {
 namespace {
 
 std::vector<Shape> copies(int count, const Shape& shape) {
@@ -118,4 +118,4 @@ TEST(EltwiseTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::eltwise_test

@@ -5,7 +5,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::embed_test {
 namespace {
 
 KernelCase embed(const std::string& param, const Shape& bottom, int64_t ids) {
@@ -68,4 +68,4 @@ TEST(EmbedTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::embed_test

@@ -2,7 +2,7 @@
 
 #include "support/regression_losses.h"
 
-namespace robusta::test {
+namespace robusta::test::euclidean_loss_test {
 namespace {
 
 constexpr char kLayer[] = "type: 'EuclideanLoss'";
@@ -25,4 +25,4 @@ TEST(EuclideanLossTest, DividesByTwiceTheBatch) {
 TEST(EuclideanLossTest, Errors) { check_regression_errors(kLayer); }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::euclidean_loss_test

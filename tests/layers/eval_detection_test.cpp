@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::eval_detection_test {
 namespace {
 
 std::string layer_of(const std::string& param) {
@@ -141,4 +141,4 @@ TEST(EvalDetectionTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::eval_detection_test

@@ -4,7 +4,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::exp_test {
 namespace {
 
 TEST(ExpTest, BasesScalesAndShifts) {
@@ -24,4 +24,4 @@ TEST(ExpTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::exp_test

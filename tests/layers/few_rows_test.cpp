@@ -9,7 +9,7 @@
 
 #include "base/philox.h"
 
-namespace robusta::test {
+namespace robusta::test::few_rows_test {
 namespace {
 
 std::vector<float> normal(int64_t count, const char* purpose) {
@@ -43,4 +43,4 @@ TEST(FewRows, MatchesSumsInDouble) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::few_rows_test

@@ -9,7 +9,7 @@
 
 #include "robusta/error.h"
 
-namespace robusta::test {
+namespace robusta::test::filler_test {
 namespace {
 
 caffe::FillerParameter filler(const std::string& text) {
@@ -153,4 +153,4 @@ TEST(FillerTest, RefusesBadFillers) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::filler_test

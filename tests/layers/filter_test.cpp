@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::filter_test {
 namespace {
 
 /// Selectors are the values of the last bottom.
@@ -65,4 +65,4 @@ TEST(FilterTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::filter_test

@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::focal_loss_test {
 namespace {
 
 KernelCase loss(const std::string& param, const Shape& scores, const std::string& more = "", int tops = 1) {
@@ -90,4 +90,4 @@ TEST(FocalLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::focal_loss_test

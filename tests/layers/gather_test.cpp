@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-namespace robusta::test {
+namespace robusta::test::gather_test {
 namespace {
 
 using Axes = std::vector<GatherAxis>;
@@ -114,4 +114,4 @@ TEST(GatherTest, FastIsThePlainOne) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::gather_test

@@ -10,7 +10,7 @@
 #include "support/golden_file.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::golden_layers_test {
 namespace {
 
 struct GoldenCase {
@@ -138,4 +138,4 @@ TEST(GoldenFileTest, ReadsBackWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::golden_layers_test

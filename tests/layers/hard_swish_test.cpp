@@ -2,7 +2,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::hard_swish_test {
 namespace {
 
 TEST(HardSwishTest, Values) {
@@ -11,4 +11,4 @@ TEST(HardSwishTest, Values) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::hard_swish_test

@@ -2,7 +2,7 @@
 
 #include "support/class_losses.h"
 
-namespace robusta::test {
+namespace robusta::test::hinge_loss_test {
 namespace {
 
 constexpr char kLayer[] = "type: 'HingeLoss'", kSquared[] = "type: 'HingeLoss' hinge_loss_param { norm: L2 }";
@@ -29,4 +29,4 @@ TEST(HingeLossTest, Values) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::hinge_loss_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::im2col_layer_test {
 namespace {
 
 KernelCase im2col(const std::string& param, const Shape& bottom) {
@@ -53,4 +53,4 @@ TEST(Im2colTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::im2col_layer_test

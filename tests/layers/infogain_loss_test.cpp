@@ -9,7 +9,7 @@
 #include "support/kernel_checks.h"
 #include "support/two_ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::infogain_loss_test {
 namespace {
 
 /// Labels 0, 1, ..., last, 0, ... as bottom 1, a matrix of any numbers as bottom 2.
@@ -163,4 +163,4 @@ TEST(InfogainLossTest, ErrorsOfFiles) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::infogain_loss_test

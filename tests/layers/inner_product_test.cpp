@@ -2,7 +2,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::inner_product_test {
 namespace {
 
 KernelCase inner_product(const std::string& fields, std::vector<Shape> bottoms) {
@@ -54,4 +54,4 @@ TEST(InnerProductTest, RefusesAnotherSizeLater) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::inner_product_test

@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::interp_test {
 namespace {
 
 KernelCase interp(const std::string& param, const Shape& bottom) {
@@ -88,4 +88,4 @@ TEST(InterpTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::interp_test

@@ -6,7 +6,7 @@
 #include "layers/kit/chain.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::kernel_harness_test {
 namespace {
 
 /// y = weight * x with one weight.
@@ -153,4 +153,4 @@ TEST(KernelHarnessTest, ChainsReferences) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::kernel_harness_test

@@ -3,7 +3,7 @@
 #include "support/regression_losses.h"
 #include "support/two_ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::l1_loss_test {
 namespace {
 
 constexpr char kLayer[] = "type: 'L1Loss'";
@@ -34,4 +34,4 @@ TEST(L1LossTest, RanksNeedNotAgree) {
 TEST(L1LossTest, Errors) { check_regression_errors(kLayer); }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::l1_loss_test

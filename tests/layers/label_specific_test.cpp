@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::label_specific_test {
 namespace {
 
 /// Scores in 0.1..0.9, so that they can be angles and cosines, too.
@@ -214,4 +214,4 @@ TEST(LabelSpecificTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::label_specific_test

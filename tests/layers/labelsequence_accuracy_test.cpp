@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::labelsequence_accuracy_test {
 namespace {
 
 KernelCase accuracy(const std::string& param, const Shape& scores, int64_t labels) {
@@ -66,4 +66,4 @@ TEST(LabelsequenceAccuracyTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::labelsequence_accuracy_test

@@ -4,7 +4,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::log_test {
 namespace {
 
 TEST(LogTest, BasesScalesAndShifts) {
@@ -24,4 +24,4 @@ TEST(LogTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::log_test

@@ -2,7 +2,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::lrn_test {
 namespace {
 
 KernelCase lrn(const std::string& fields, const Shape& bottom = {2, 6, 4, 5}) {
@@ -48,4 +48,4 @@ TEST(LrnTest, RefusesBadInput) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::lrn_test

@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::lstm_unit_test {
 namespace {
 
 KernelCase lstm_unit(std::vector<Shape> bottoms) {
@@ -66,4 +66,4 @@ TEST(LstmUnitTest, RefusesOtherShapes) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::lstm_unit_test

@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::margin_inner_product_test {
 namespace {
 
 KernelCase product(const std::string& type, const std::string& param, const Shape& bottom, int64_t classes,
@@ -153,4 +153,4 @@ TEST(MarginInnerProductTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::margin_inner_product_test

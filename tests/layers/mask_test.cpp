@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::mask_test {
 namespace {
 
 const KernelCase kPooled[] = {{{"type: 'MaskPooling'"}, {{2, 3, 4, 5}, {2, 1, 4, 5}}},
@@ -64,4 +64,4 @@ TEST(MaskTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::mask_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::merge_crop_test {
 namespace {
 
 KernelCase merge(const std::string& param, const Shape& first, const Shape& second) {
@@ -66,4 +66,4 @@ TEST(MergeCropTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::merge_crop_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::mul_test {
 namespace {
 
 KernelCase product(const Shape& a, const Shape& b) { return {{"type: 'Mul'"}, {a, b}}; }
@@ -57,4 +57,4 @@ TEST(MulTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::mul_test

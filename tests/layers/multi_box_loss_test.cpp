@@ -11,7 +11,7 @@
 #include "support/kernel_checks.h"
 #include "support/two_ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::multi_box_loss_test {
 namespace {
 
 using Loss = caffe::MultiBoxLossParameter;
@@ -475,4 +475,4 @@ TEST(MultiBoxLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::multi_box_loss_test

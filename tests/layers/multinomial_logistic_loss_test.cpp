@@ -2,7 +2,7 @@
 
 #include "support/class_losses.h"
 
-namespace robusta::test {
+namespace robusta::test::multinomial_logistic_loss_test {
 namespace {
 
 constexpr char kLayer[] = "type: 'MultinomialLogisticLoss'";
@@ -28,4 +28,4 @@ TEST(MultinomialLogisticLossTest, ProbabilityHasAFloor) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::multinomial_logistic_loss_test

@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::mvn_test {
 namespace {
 
 KernelCase mvn(const std::string& param, const Shape& bottom) {
@@ -66,4 +66,4 @@ TEST(MvnTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::mvn_test

@@ -5,7 +5,7 @@
 #include "layers/backends/onednn/layout.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::native_batch_norm_test {
 namespace {
 
 std::vector<std::vector<std::string>> chains() {
@@ -58,4 +58,4 @@ TEST(NativeBatchNorm, Declines) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::native_batch_norm_test

@@ -4,7 +4,7 @@
 
 #include "support/blocked.h"
 
-namespace robusta::test {
+namespace robusta::test::native_lrn_test {
 namespace {
 
 KernelCase lrn(const std::string& param, const Shape& bottom) {
@@ -42,4 +42,4 @@ TEST(NativeLrn, DeclinesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::native_lrn_test

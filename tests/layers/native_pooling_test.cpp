@@ -6,7 +6,7 @@
 #include "layers/backends/onednn/layout.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::native_pooling_test {
 namespace {
 
 std::string pooling(const std::string& param) { return "type: 'Pooling' pooling_param { " + param + " }"; }
@@ -57,4 +57,4 @@ TEST(NativePooling, Declines) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::native_pooling_test

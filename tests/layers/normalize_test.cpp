@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::normalize_test {
 namespace {
 
 KernelCase normalize(const std::string& param, const Shape& bottom) {
@@ -95,4 +95,4 @@ TEST(NormalizeTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::normalize_test

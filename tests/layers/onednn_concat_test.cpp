@@ -4,7 +4,7 @@
 
 #include "support/blocked.h"
 
-namespace robusta::test {
+namespace robusta::test::onednn_concat_test {
 namespace {
 
 TEST(BlockedConcat, AgreesWithTheReference) {
@@ -23,4 +23,4 @@ TEST(BlockedSlice, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::onednn_concat_test

@@ -7,7 +7,7 @@
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::onednn_convolution_test {
 namespace {
 
 constexpr double kWinogradTolerance = 1e-4;
@@ -125,4 +125,4 @@ TEST(OnednnConvolution, DeclinesDoubles) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::onednn_convolution_test

@@ -4,7 +4,7 @@
 
 #include "layers/backends/onednn/primitive.h"
 
-namespace robusta::onednn {
+namespace robusta::onednn::onednn_primitive_test {
 namespace {
 
 TEST(OnednnStep, TakesScratchMemoryThatIsNoneOrSomeBytes) {
@@ -27,4 +27,4 @@ TEST(OnednnStep, RefusesScratchMemoryThatWasNeverDescribed) {
 }
 
 }  // namespace
-}  // namespace robusta::onednn
+}  // namespace robusta::onednn::onednn_primitive_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::pad_test {
 namespace {
 
 KernelCase pad(const std::vector<int>& paddings, const Shape& bottom, const std::string& more = "") {
@@ -71,4 +71,4 @@ TEST(PadTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::pad_test

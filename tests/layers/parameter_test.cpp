@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::parameter_test {
 namespace {
 
 KernelCase parameter(const std::string& dims) {
@@ -40,4 +40,4 @@ TEST(ParameterTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::parameter_test

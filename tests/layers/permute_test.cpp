@@ -5,7 +5,7 @@
 #include "support/kernel_checks.h"
 #include "tensor/channels_last.h"
 
-namespace robusta::test {
+namespace robusta::test::permute_test {
 namespace {
 
 KernelCase permute(const std::vector<int>& order, const Shape& bottom) {
@@ -67,4 +67,4 @@ TEST(PermuteTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::permute_test

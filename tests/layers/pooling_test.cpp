@@ -5,7 +5,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::pooling_test {
 namespace {
 
 KernelCase pooling(const std::string& fields, std::vector<Shape> bottoms = {{2, 3, 7, 6}}, int tops = 1) {
@@ -199,4 +199,4 @@ TEST(PoolingTest, RefusesBadFields) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::pooling_test

@@ -2,7 +2,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::prelu_test {
 namespace {
 
 const KernelCase kCases[] = {
@@ -54,4 +54,4 @@ TEST(PreluTest, ChannelsMayNotChange) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::prelu_test

@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::prior_box_test {
 namespace {
 
 KernelCase prior_box(const std::string& param, const Shape& features, const Shape& image = {1, 3, 300, 300}) {
@@ -142,4 +142,4 @@ TEST(PriorBoxTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::prior_box_test

@@ -9,7 +9,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::proposal_test {
 namespace {
 
 std::string layer_of(const std::string& param) { return "type: 'Proposal' proposal_param { " + param + " }"; }
@@ -195,4 +195,4 @@ TEST(ProposalTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::proposal_test

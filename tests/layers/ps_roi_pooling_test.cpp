@@ -2,7 +2,7 @@
 
 #include "support/regions.h"
 
-namespace robusta::test {
+namespace robusta::test::ps_roi_pooling_test {
 namespace {
 
 KernelCase ps_roi_pooling(const std::string& param, const Shape& features, const Array& regions) {
@@ -80,4 +80,4 @@ TEST(PsRoiPoolingTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::ps_roi_pooling_test

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::recurrent_test {
 namespace {
 
 /// Beginnings, continuations, and a number that is neither.
@@ -255,4 +255,4 @@ TEST(RecurrentTest, StepsAndStreamsMayChangeAndInputsMayNot) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::recurrent_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::reduction_test {
 namespace {
 
 KernelCase reduction(const std::string& param, const Shape& bottom) {
@@ -71,4 +71,4 @@ TEST(ReductionTest, Gpu) {
 TEST(ReductionTest, Errors) { expect_config_error(reduction("axis: 2", {2, 3}), "axis 2", "reduction_param.axis"); }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::reduction_test

@@ -9,7 +9,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::region_loss_test {
 namespace {
 
 constexpr int64_t kItems = 2, kAnchors = 2, kClasses = 3, kNumbers = 5 + kClasses, kHeight = 3, kWidth = 4;
@@ -241,4 +241,4 @@ TEST(RegionLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::region_loss_test

@@ -2,7 +2,7 @@
 
 #include "support/regions.h"
 
-namespace robusta::test {
+namespace robusta::test::region_samples_test {
 namespace {
 
 KernelCase aligned(const std::string& param, const Shape& features, const Array& regions) {
@@ -123,4 +123,4 @@ TEST(RegionSamplesTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::region_samples_test

@@ -2,7 +2,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::relu6_test {
 namespace {
 
 TEST(Relu6Test, NoGradientAtTheEdges) {
@@ -10,4 +10,4 @@ TEST(Relu6Test, NoGradientAtTheEdges) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::relu6_test

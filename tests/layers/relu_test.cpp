@@ -2,7 +2,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::relu_test {
 namespace {
 
 const KernelCase kCases[] = {
@@ -24,4 +24,4 @@ TEST(ReluTest, Gpu) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::relu_test

@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::reorg_test {
 namespace {
 
 KernelCase reorg(const std::string& param, const Shape& bottom) {
@@ -67,4 +67,4 @@ TEST(ReorgTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::reorg_test

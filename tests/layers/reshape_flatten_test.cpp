@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::reshape_flatten_test {
 namespace {
 
 KernelCase reshape(const std::string& param, const Shape& bottom) {
@@ -86,4 +86,4 @@ TEST(SilenceTest, GradientIsZero) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::reshape_flatten_test

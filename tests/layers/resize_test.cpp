@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::resize_test {
 namespace {
 
 KernelCase bilinear(const std::string& param, const Shape& bottom) {
@@ -96,4 +96,4 @@ TEST(ResizeTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::resize_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::reverse_test {
 namespace {
 
 KernelCase reverse(const std::string& param, const Shape& bottom) {
@@ -43,4 +43,4 @@ TEST(ReverseTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::reverse_test

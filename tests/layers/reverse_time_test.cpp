@@ -5,7 +5,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::reverse_time_test {
 namespace {
 
 KernelCase reverse(const std::string& param, const Shape& steps, const Array& lengths) {
@@ -58,4 +58,4 @@ TEST(ReverseTimeTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::reverse_time_test

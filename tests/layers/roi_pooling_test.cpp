@@ -2,7 +2,7 @@
 
 #include "support/regions.h"
 
-namespace robusta::test {
+namespace robusta::test::roi_pooling_test {
 namespace {
 
 KernelCase roi_pooling(const std::string& param, const Shape& features, const Array& regions) {
@@ -99,4 +99,4 @@ TEST(RoiPoolingTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::roi_pooling_test

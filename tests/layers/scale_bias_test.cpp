@@ -2,7 +2,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::scale_bias_test {
 namespace {
 
 KernelCase scale(const std::string& fields, std::vector<Shape> bottoms = {{2, 3, 4, 2}}) {
@@ -72,4 +72,4 @@ TEST(ScaleBiasTest, RefusesBadAxes) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::scale_bias_test

@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::seg_accuracy_test {
 namespace {
 
 KernelCase seg_accuracy(const Shape& scores, const Shape& labels, const std::string& param = "") {
@@ -95,4 +95,4 @@ TEST(SegAccuracyTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::seg_accuracy_test

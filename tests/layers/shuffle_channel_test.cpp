@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::shuffle_channel_test {
 namespace {
 
 KernelCase shuffle(const std::string& param, const Shape& bottom) {
@@ -44,4 +44,4 @@ TEST(ShuffleChannelTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::shuffle_channel_test

@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::sigmoid_cross_entropy_loss_test {
 namespace {
 
 /// Targets between 0 and 1, every fourth one -1.
@@ -67,4 +67,4 @@ TEST(SigmoidCrossEntropyLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::sigmoid_cross_entropy_loss_test

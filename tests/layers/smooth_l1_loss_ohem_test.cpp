@@ -2,7 +2,7 @@
 
 #include "support/regression_losses.h"
 
-namespace robusta::test {
+namespace robusta::test::smooth_l1_loss_ohem_test {
 namespace {
 
 constexpr char kLayer[] = "type: 'SmoothL1LossOHEM'";
@@ -56,4 +56,4 @@ TEST(SmoothL1LossOhemTest, HasNoWeightByItself) {
 TEST(SmoothL1LossOhemTest, Errors) { check_regression_errors(kLayer); }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::smooth_l1_loss_ohem_test

@@ -5,7 +5,7 @@
 #include "support/regression_losses.h"
 #include "support/two_ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::smooth_l1_loss_test {
 namespace {
 
 constexpr char kLayer[] = "type: 'SmoothL1Loss'";
@@ -90,4 +90,4 @@ TEST(SmoothL1LossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::smooth_l1_loss_test

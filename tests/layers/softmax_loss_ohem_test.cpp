@@ -5,7 +5,7 @@
 #include "support/kernel_checks.h"
 #include "support/two_ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::softmax_loss_ohem_test {
 namespace {
 
 /// Labels 0, 1, ..., last, 0, ... as bottom 1.
@@ -80,4 +80,4 @@ TEST(SoftmaxLossOhemTest, IsALoss) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::softmax_loss_ohem_test

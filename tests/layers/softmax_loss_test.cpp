@@ -7,7 +7,7 @@
 #include "support/kernel_checks.h"
 #include "support/two_ranks.h"
 
-namespace robusta::test {
+namespace robusta::test::softmax_loss_test {
 namespace {
 
 /// Labels 0, 1, ..., last, 0, ... as bottom 1.
@@ -198,4 +198,4 @@ TEST(SoftmaxLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::softmax_loss_test

@@ -4,7 +4,7 @@
 
 #include "support/blocked.h"
 
-namespace robusta::test {
+namespace robusta::test::softmax_test {
 namespace {
 
 KernelCase softmax(const Shape& bottom, const std::string& param = "") {
@@ -76,4 +76,4 @@ TEST(SoftmaxTest, Infinities) {
 TEST(SoftmaxTest, AxisMustExist) { expect_config_error(softmax({3, 5}, "axis: 2"), "axis 2", "softmax_param.axis"); }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::softmax_test

@@ -9,7 +9,7 @@
 #include "support/errors.h"
 #include "support/kernel_harness.h"
 
-namespace robusta::test {
+namespace robusta::test::sources_test {
 namespace {
 
 std::unique_ptr<Layer> make(const std::string& text) { return make_layer(parse_layer("name: 'source' " + text)); }
@@ -125,4 +125,4 @@ TEST(DummyDataTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::sources_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::spatial_dropout_test {
 namespace {
 
 KernelCase dropout(const std::string& param, const Shape& bottom, caffe::Phase phase = caffe::TRAIN) {
@@ -67,4 +67,4 @@ TEST(SpatialDropoutTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::spatial_dropout_test

@@ -2,7 +2,7 @@
 
 #include "support/blocked.h"
 
-namespace robusta::test {
+namespace robusta::test::split_test {
 namespace {
 
 KernelCase split(const Shape& shape, int tops) {
@@ -53,4 +53,4 @@ TEST(SplitTest, MissingGradientsAreZero) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::split_test

@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::spp_test {
 namespace {
 
 KernelCase spp(const std::string& param, const Shape& bottom) {
@@ -79,4 +79,4 @@ TEST(SppTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::spp_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::squeeze_test {
 namespace {
 
 KernelCase squeeze(const std::string& param, const Shape& bottom) {
@@ -37,4 +37,4 @@ TEST(SqueezeTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::squeeze_test

@@ -7,7 +7,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::stochastic_pooling_test {
 namespace {
 
 /// Pixels above zero, as a ReLU leaves them; some are zero.
@@ -116,4 +116,4 @@ TEST(StochasticPoolingTest, HasNoPadding) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::stochastic_pooling_test

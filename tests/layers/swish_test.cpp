@@ -4,7 +4,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::swish_test {
 namespace {
 
 TEST(SwishTest, Values) {
@@ -15,4 +15,4 @@ TEST(SwishTest, Values) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::swish_test

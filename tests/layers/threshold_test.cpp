@@ -2,7 +2,7 @@
 
 #include "support/maps.h"
 
-namespace robusta::test {
+namespace robusta::test::threshold_test {
 namespace {
 
 TEST(ThresholdTest, IsStrict) {
@@ -23,4 +23,4 @@ TEST(ThresholdTest, HasNoBackward) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::threshold_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::tile_test {
 namespace {
 
 KernelCase tile(const std::string& param, const Shape& bottom) {
@@ -48,4 +48,4 @@ TEST(TileTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::tile_test

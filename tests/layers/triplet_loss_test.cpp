@@ -6,7 +6,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::triplet_loss_test {
 namespace {
 
 KernelCase loss(const Shape& items, const std::string& param = "") {
@@ -52,4 +52,4 @@ TEST(TripletLossTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::triplet_loss_test

@@ -4,7 +4,7 @@
 
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::upsample_darknet_test {
 namespace {
 
 KernelCase repeat(const std::string& param, const Shape& bottom) {
@@ -39,4 +39,4 @@ TEST(UpsampleDarknetTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::upsample_darknet_test

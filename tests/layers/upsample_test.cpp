@@ -5,7 +5,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::upsample_test {
 namespace {
 
 KernelCase repeat(const std::string& param, const Shape& bottom) {
@@ -115,4 +115,4 @@ TEST(UpsampleTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::upsample_test

@@ -5,7 +5,7 @@
 #include <cfloat>
 #include <cmath>
 
-namespace robusta {
+namespace robusta::vector_math_test {
 namespace {
 
 /// Largest relative error of `fast` against `exact` over low..high.
@@ -95,4 +95,4 @@ TEST(VectorMathTest, Ends) {
 }
 
 }  // namespace
-}  // namespace robusta
+}  // namespace robusta::vector_math_test

@@ -5,7 +5,7 @@
 #include "layers/backends/winograd/winograd_pass.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::winograd_test {
 namespace {
 
 constexpr double kTolerance = 2e-5;
@@ -82,4 +82,4 @@ TEST_F(Winograd, ReluAfterwards) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::winograd_test

@@ -10,7 +10,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::yolo_detection_output_test {
 namespace {
 
 const std::string kSecond = "type: 'YoloDetectionOutput' yolo_detection_output_param { ",
@@ -159,4 +159,4 @@ TEST(YoloDetectionOutputTest, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::yolo_detection_output_test

@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
-namespace robusta::test {
+namespace robusta::test::yolov3_test {
 namespace {
 
 constexpr int64_t kItems = 2, kAnchors = 2, kClasses = 3, kNumbers = 5 + kClasses, kHeight = 3, kWidth = 4;
@@ -239,4 +239,4 @@ TEST(Yolov3Test, Errors) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::yolov3_test
