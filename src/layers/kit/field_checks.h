@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <google/protobuf/message.h>
+
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -23,6 +25,9 @@ inline float require_finite(float value, std::string_view field) {
   if (std::isfinite(value)) return value;
   throw Error(ErrorKind::kConfig, str(last_part(field), " is ", value), "give a finite number").in_field(field);
 }
+
+/// The same of each float in `fields`, which stands in the layer as `path`; those of messages within it are not looked at.
+void require_finite_fields(const google::protobuf::Message& fields, const std::string& path);
 
 /// The natural logarithm of a `base` field, in which -1 stands for e (as in Caffe). Throws Error{kConfig} in `field`
 /// unless the base has a logarithm.

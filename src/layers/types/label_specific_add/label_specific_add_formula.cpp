@@ -18,13 +18,7 @@ struct AddToOwn {
   static constexpr int64_t kStatistic = 0;
 
   static void check(const caffe::LayerParameter& layer) {
-    const auto& p = layer.label_specific_add_param();
-    require_finite(p.bias(), "label_specific_add_param.bias");
-    require_finite(p.bias_base(), "label_specific_add_param.bias_base");
-    require_finite(p.bias_gamma(), "label_specific_add_param.bias_gamma");
-    require_finite(p.bias_power(), "label_specific_add_param.bias_power");
-    require_finite(p.bias_min(), "label_specific_add_param.bias_min");
-    require_finite(p.bias_max(), "label_specific_add_param.bias_max");
+    require_finite_fields(layer.label_specific_add_param(), "label_specific_add_param");
   }
   static bool acts(const caffe::LayerParameter& layer) { return layer.phase() == caffe::TRAIN; }
 

@@ -18,19 +18,7 @@ struct AffineOwn {
   static constexpr int64_t kStatistic = 3;
 
   static void check(const caffe::LayerParameter& layer) {
-    const auto& p = layer.label_specific_affine_param();
-    require_finite(p.scale_base(), "label_specific_affine_param.scale_base");
-    require_finite(p.scale_gamma(), "label_specific_affine_param.scale_gamma");
-    require_finite(p.scale_power(), "label_specific_affine_param.scale_power");
-    require_finite(p.scale_max(), "label_specific_affine_param.scale_max");
-    require_finite(p.bias_base(), "label_specific_affine_param.bias_base");
-    require_finite(p.bias_gamma(), "label_specific_affine_param.bias_gamma");
-    require_finite(p.bias_power(), "label_specific_affine_param.bias_power");
-    require_finite(p.bias_max(), "label_specific_affine_param.bias_max");
-    require_finite(p.power_base(), "label_specific_affine_param.power_base");
-    require_finite(p.power_gamma(), "label_specific_affine_param.power_gamma");
-    require_finite(p.power_power(), "label_specific_affine_param.power_power");
-    require_finite(p.power_min(), "label_specific_affine_param.power_min");
+    require_finite_fields(layer.label_specific_affine_param(), "label_specific_affine_param");
   }
   static bool acts(const caffe::LayerParameter& layer) { return layer.phase() == caffe::TRAIN; }
 

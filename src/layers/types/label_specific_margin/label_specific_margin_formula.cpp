@@ -24,10 +24,7 @@ struct TurnOwn {
 
   static void check(const caffe::LayerParameter& layer) {
     const auto& p = layer.label_specific_margin_param();
-    require_finite(p.margin_base(), "label_specific_margin_param.margin_base");
-    require_finite(p.margin_max(), "label_specific_margin_param.margin_max");
-    require_finite(p.gamma(), "label_specific_margin_param.gamma");
-    require_finite(p.power(), "label_specific_margin_param.power");
+    require_finite_fields(p, "label_specific_margin_param");
     if (p.has_margin_base()) return;
     throw Error(ErrorKind::kConfig, "no margin_base is given", "give the margin of the first batch, in degrees")
         .in_field("label_specific_margin_param.margin_base");

@@ -18,14 +18,7 @@ struct RescaleOwn {
   static constexpr int64_t kStatistic = 0;
 
   static void check(const caffe::LayerParameter& layer) {
-    const auto& p = layer.label_specific_rescale_param();
-    require_finite(p.positive_weight(), "label_specific_rescale_param.positive_weight");
-    require_finite(p.negative_weight(), "label_specific_rescale_param.negative_weight");
-    require_finite(p.positive_weight_base(), "label_specific_rescale_param.positive_weight_base");
-    require_finite(p.gamma(), "label_specific_rescale_param.gamma");
-    require_finite(p.power(), "label_specific_rescale_param.power");
-    require_finite(p.positive_weight_min(), "label_specific_rescale_param.positive_weight_min");
-    require_finite(p.positive_weight_max(), "label_specific_rescale_param.positive_weight_max");
+    require_finite_fields(layer.label_specific_rescale_param(), "label_specific_rescale_param");
   }
   static bool acts(const caffe::LayerParameter& layer) {
     return layer.phase() == caffe::TRAIN || layer.label_specific_rescale_param().rescale_test();

@@ -12,8 +12,7 @@ class LogLayer : public ElementwiseLayer {
     if (log_of_base(param.log_param().base(), "log_param.base") == 0) {
       throw Error(ErrorKind::kConfig, "there is no logarithm with base 1").in_field("log_param.base");
     }
-    require_finite(param.log_param().scale(), "log_param.scale");
-    require_finite(param.log_param().shift(), "log_param.shift");
+    require_finite_fields(param.log_param(), "log_param");
   }
 };
 

@@ -33,12 +33,7 @@ Yolov3Layer::Yolov3Layer(const caffe::LayerParameter& param) : AnchorLossLayer(p
   if (p.num_class() == 0) throw wrong_setting("yolov3_param.num_class", "num_class is 0", "give the number of classes");
   if (p.anchors_scale() == 0)
     throw wrong_setting("yolov3_param.anchors_scale", "it is 0", "give the pixels of the image in a cell");
-  require_finite(p.object_scale(), "yolov3_param.object_scale");
-  require_finite(p.class_scale(), "yolov3_param.class_scale");
-  require_finite(p.coord_scale(), "yolov3_param.coord_scale");
-  require_finite(p.thresh(), "yolov3_param.thresh");
-  require_finite(p.iou_thresh(), "yolov3_param.iou_thresh");
-  require_finite(p.label_smooth_eps(), "yolov3_param.label_smooth_eps");
+  require_finite_fields(p, "yolov3_param");
   check_mask(p, read_anchors(p.biases(), -1, "yolov3_param"));
 }
 
