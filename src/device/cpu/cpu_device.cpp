@@ -46,7 +46,8 @@ class CpuStream : public Stream {
   void synchronize() override {}
 };
 
-/// In bytes. To ask takes about as long as to write this many: a dozen files of /proc and of the control groups are read.
+/// In bytes. To ask takes about as long as to write this many: a dozen files of /proc and of the control groups are
+/// read.
 constexpr size_t kWorthAsking = 1 << 20;
 
 class CpuDevice : public Device {

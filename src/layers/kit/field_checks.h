@@ -26,7 +26,8 @@ inline float require_finite(float value, std::string_view field) {
   throw Error(ErrorKind::kConfig, str(last_part(field), " is ", value), "give a finite number").in_field(field);
 }
 
-/// The same of each float in `fields`, which stands in the layer as `path`; those of messages within it are not looked at.
+/// The same of each float in `fields`, which stands in the layer as `path`; those of messages within it are not looked
+/// at.
 void require_finite_fields(const google::protobuf::Message& fields, const std::string& path);
 
 /// The natural logarithm of a `base` field, in which -1 stands for e (as in Caffe). Throws Error{kConfig} in `field`
