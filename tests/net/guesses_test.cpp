@@ -106,6 +106,53 @@ TEST(Guesses, RowsHaveAsManyNumbersAsTheyAreLaidOutIn) {
   EXPECT_EQ(rows("dim: 0 dim: -1"), (Shape{4, 3, 224, 224}));
 }
 
+TEST(Guesses, FurtherImagesOfASourceAreLikeItsFirst) {
+  const std::string streams = R"(
+layer { name: 'p' type: 'Power' bottom: 'depth' top: 'depth' power_param { scale: 2 } }
+layer { name: 'a' type: 'Convolution' bottom: 'color' top: 'a' convolution_param { num_output: 3 kernel_size: 4 stride: 4 } }
+layer { name: 'b' type: 'Convolution' bottom: 'depth' top: 'b' convolution_param { num_output: 3 kernel_size: 4 stride: 4 } }
+layer { name: 'm' type: 'Pooling' bottom: 'mask' top: 'm' pooling_param { kernel_size: 4 stride: 4 } }
+layer { name: 'j' type: 'Concat' bottom: 'a' bottom: 'b' bottom: 'm' top: 'j' }
+layer { name: 'i' type: 'InnerProduct' bottom: 'j' top: 'i' inner_product_param { num_output: 4 } }
+layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'i' bottom: 'label' top: 'l' }
+)";
+  const std::string text = hdf5("top: 'color' top: 'depth' top: 'mask' top: 'label'", 2) + streams;
+  for (const char* blob : {"color", "depth", "mask"}) EXPECT_EQ(shape_of(text, blob), (Shape{2, 3, 224, 224})) << blob;
+  EXPECT_EQ(shape_of(text, "label"), (Shape{2}));
+  // In another size, where that of the first one does not fit.
+  const std::string fixed =
+      "layer { name: 't' type: 'Interp' bottom: 'a' top: 't' interp_param { height: 12 width: 12 } }\n"
+      "layer { name: 's' type: 'Eltwise' bottom: 'a' bottom: 't' top: 's' }\n";
+  for (const char* blob : {"color", "depth"}) EXPECT_EQ(shape_of(text + fixed, blob), (Shape{2, 3, 48, 48})) << blob;
+  // The label of a record stays one, whatever reads it.
+  EXPECT_THROW(shape_of("layer { name: 'd' type: 'Data' top: 'x' top: 'label' data_param { source: '/nowhere/a' "
+                        "batch_size: 2 } }\nlayer { name: 'b' type: 'Pooling' bottom: 'label' top: 'b' pooling_param { "
+                        "kernel_size: 4 } }",
+                        "label"),
+               Error);
+}
+
+TEST(Guesses, LinesOfTextHaveTheColumnsThatAreLaidOut) {
+  const std::string text = hdf5("top: 'image' top: 'word'", 2) + R"(
+layer { name: 'c' type: 'Convolution' bottom: 'image' top: 'c'
+        convolution_param { num_output: 5 kernel_size: 3 stride: 2 pad: 1 } }
+layer { name: 'p' type: 'Pooling' bottom: 'c' top: 'p' pooling_param { kernel_size: 4 stride: 4 } }
+layer { name: 'd' type: 'Convolution' bottom: 'p' top: 'd' convolution_param { num_output: 6 kernel_size: 4 } }
+layer { name: 'r' type: 'Reshape' bottom: 'd' top: 'r' reshape_param { shape { dim: 2 dim: 6 dim: 17 } } }
+)";
+  EXPECT_EQ(shape_of(text, "image"), (Shape{2, 3, 32, 160}));
+}
+
+TEST(Guesses, BoxesAreRows) {
+  const std::string text = hdf5("top: 'image' top: 'boxes'", 2) + R"(
+layer { name: 'c' type: 'Convolution' bottom: 'image' top: 'c'
+        convolution_param { num_output: 7 kernel_size: 32 stride: 32 } }
+layer { name: 'l' type: 'Yolov3' bottom: 'c' bottom: 'boxes' top: 'l'
+        yolov3_param { num_class: 2 num: 1 anchors_scale: 32 biases: 10 biases: 20 mask: 0 } }
+)";
+  EXPECT_EQ(shape_of(text, "boxes"), (Shape{2, 5}));
+}
+
 // 28 x 28 and other sizes do not fit: the scores are 12 x 12 whatever the image is.
 constexpr char kFixedSize[] = R"(
 layer { name: 'c' type: 'Convolution' bottom: 'image' top: 'c' convolution_param { num_output: 5 kernel_size: 4 stride: 4 } }

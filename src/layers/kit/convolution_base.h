@@ -8,17 +8,21 @@
 
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/tells_shapes.h"
 #include "ops/convolution_geometry.h"
 
 namespace robusta {
 
 /// Weights are shared by all bottoms; top i comes from bottom i. Parameters: weights of geometry().weight_shape(),
 /// then, if has_bias(), a bias with one element per channel of the top.
-class ConvolutionBase : public Layer {
+class ConvolutionBase : public Layer, public TellsShapes {
  public:
   explicit ConvolutionBase(const caffe::LayerParameter& param);
   Arity arity() const override { return {1, -1, 1, -1, true}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  bool wants_image(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    return is_no_image(bottoms[bottom]);
+  }
   std::vector<ParamDecl> params() const override;
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 

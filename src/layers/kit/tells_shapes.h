@@ -19,12 +19,18 @@ class TellsShapes {
   virtual std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const {
     return std::nullopt;
   }
+  /// Whether the layer takes images here, of any size and number of channels, and the bottom holds none: what stands
+  /// for absent data is then like the images beside it.
+  virtual bool wants_image(size_t bottom, const std::vector<Shape>& bottoms) const { return false; }
   /// The shape that bottom 0 has where this top has the shape `wanted`. None: the shapes of both tell it by themselves
   /// (elementwise layers, and those that keep the channels), or nobody knows.
   virtual std::optional<Shape> bottom_for(size_t top, const Shape& wanted, const std::vector<Shape>& bottoms) const {
     return std::nullopt;
   }
 };
+
+/// A number for each sample, where an image is wanted (TellsShapes::wants_image).
+inline bool is_no_image(const Shape& shape) { return shape.axes() == 1; }
 
 /// Labels for the positions of scores outside of their class axis, which may count from the back: [N, 1, height, width]
 /// for images. None where there are as many already, or no such axis.

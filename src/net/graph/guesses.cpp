@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "layers/kit/assumed_extent.h"
 #include "layers/kit/tells_shapes.h"
 #include "net/graph/shapes.h"
 
@@ -23,6 +24,16 @@ constexpr std::array kSizes = std::to_array<std::pair<int, int>>(
      {768, 768}, {800, 800},  {832, 832},  {896, 896},   {960, 960}, {1024, 1024}, {24, 24},   {36, 36},   {40, 40},
      {56, 56},   {72, 72},    {80, 80},    {100, 100},   {120, 120}, {144, 144},   {240, 320}, {360, 480}, {384, 1248},
      {480, 640}, {512, 1024}, {600, 1000}, {1024, 2048}, {32, 100},  {48, 160}});
+
+/// The same of lines of text, for nets that lay the columns of one size out as steps.
+std::vector<std::pair<int, int>> sizes_of_lines() {
+  constexpr int kNarrowest = 64, kWidest = 512, kStep = 8;
+  std::vector<std::pair<int, int>> sizes;
+  for (const int height : {32, 48, 64}) {
+    for (int width = kNarrowest; width <= kWidest; width += kStep) sizes.emplace_back(height, width);
+  }
+  return sizes;
+}
 
 /// Bottom 0 of `node` for a top that should have the shape `wanted`.
 std::optional<Shape> shape_before(const Graph& graph, const Node& node, int top, const Shape& wanted) {
@@ -76,6 +87,33 @@ std::optional<WantedItem> followed_back(const Graph& graph, VersionId version, S
     wanted = *before;
     version = node.bottoms[0];
   }
+}
+
+/// What is the source of a blob, and as which top, where nothing between them changes shapes.
+std::optional<std::pair<StandIn*, const BlobVersion*>> stand_in_of(const Graph& graph, VersionId version) {
+  while (true) {
+    const BlobVersion& blob = graph.versions[version];
+    const Node& node = graph.nodes[blob.producer];
+    if (node.bottoms.empty()) {
+      auto* source = dynamic_cast<StandIn*>(node.source);
+      if (!source || !source->stands_in()) return std::nullopt;
+      return std::pair{source, &blob};
+    }
+    version = node.bottoms[0];
+    if (graph.versions[version].shape != blob.shape) return std::nullopt;
+  }
+}
+
+/// An image like the source's first one.
+std::optional<WantedItem> image_beside(const Graph& graph, VersionId version, const std::string& why) {
+  const auto found = stand_in_of(graph, version);
+  if (!found) return std::nullopt;
+  const auto& [source, blob] = *found;
+  AssumedItem image = source->assumed(0);
+  if (image.shape.axes() != 3) image = assumed_image("", {});
+  const AssumedItem now = source->assumed(blob->top);
+  if (image.shape == now.shape || !may_become(now, image.shape)) return std::nullopt;
+  return WantedItem{graph.nodes[blob->producer].layer->name(), blob->top, {.shape = image.shape, .reason = why}};
 }
 
 /// What became of building with some guesses.
@@ -150,8 +188,11 @@ std::optional<WantedItem> wanted_item(const Graph& graph, const Node& node, cons
   // Labels and targets come last, and are what is wrong where scores are right.
   for (size_t i = bottoms.size(); i-- > 0;) {
     const std::optional<Shape> wanted = layer->wanted_bottom(i, bottoms);
-    if (!wanted) continue;
     const std::string why = "as layer \"" + node.layer->name() + "\" wants it";
+    if (layer->wants_image(i, bottoms)) {
+      if (auto item = image_beside(graph, node.bottoms[i], why)) return item;
+    }
+    if (!wanted) continue;
     if (auto item = followed_back(graph, node.bottoms[i], *wanted, why)) return item;
   }
   return std::nullopt;
@@ -162,7 +203,11 @@ Guesses guess_items(const Guesses& own, const TryGuesses& try_guesses) {
   Outcome first = with_wishes(try_guesses, {});
   const Guesses images = images_of_any_size(own);
   if (!first.error || first.error->kind() != ErrorKind::kConfig || images.empty()) return first.guesses;
-  for (const std::pair<int, int>& size : kSizes) {
+  std::vector<std::pair<int, int>> sizes(kSizes.begin(), kSizes.end());
+  if (first.error->field() == "reshape_param.shape") {
+    for (const auto& size : sizes_of_lines()) sizes.push_back(size);
+  }
+  for (const std::pair<int, int>& size : sizes) {
     Outcome other = with_wishes(try_guesses, resized(images, size));
     if (!other.error) return other.guesses;
   }

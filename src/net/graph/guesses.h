@@ -3,8 +3,9 @@
 ///
 /// Sources guess first (kit/stand_in.h). Layers then say which shapes they want of their bottoms (kit/tells_shapes.h),
 /// and what one wants is followed back to where it comes from: labels take the places of scores, targets the shape of
-/// predictions, channels the number that Slice parts. Where the net does not fit together even so, other sizes of
-/// images are tried, those of published nets, if the prototxt says none.
+/// predictions, channels the number that Slice parts, further images the shape of the first. Where the net does not fit
+/// together even so, other sizes of images are tried, those of published nets, and of lines of text where a Reshape is
+/// what does not fit, if the prototxt says none.
 #pragma once
 
 #include <functional>

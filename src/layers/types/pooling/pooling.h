@@ -11,15 +11,19 @@
 #include <vector>
 
 #include "layers/kit/layer.h"
+#include "layers/kit/tells_shapes.h"
 #include "ops/window.h"
 
 namespace robusta {
 
-class PoolingLayer : public Layer {
+class PoolingLayer : public Layer, public TellsShapes {
  public:
   explicit PoolingLayer(const caffe::LayerParameter& param);
   Arity arity() const override;
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  bool wants_image(size_t bottom, const std::vector<Shape>& bottoms) const override {
+    return is_no_image(bottoms[bottom]);
+  }
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
 
   std::optional<std::vector<AxisMap>> alignment(const Shape& bottom, const Shape& top) const override;

@@ -45,6 +45,13 @@ std::vector<Shape> Yolov3Layer::infer_tops(const std::vector<Shape>& bottoms) {
       .in_field("bottom");
 }
 
+std::optional<Shape> Yolov3Layer::wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const {
+  constexpr int64_t kRow = Yolov3Rule<ExactMath<float>>::kRow;
+  const Shape& boxes = bottoms[bottom];
+  if (bottom != 1 || boxes.axes() == 0 || boxes.count(1) % kRow == 0) return std::nullopt;
+  return Shape{boxes[0], kRow};
+}
+
 AnchorGrid Yolov3Layer::grid_of(const Shape& predictions) const {
   const auto& p = param().yolov3_param();
   return anchor_grid(predictions, 0, p.num(), kFirstClass + int64_t{p.num_class()});

@@ -23,13 +23,16 @@
 
 #include "layers/kit/anchor_loss.h"
 #include "layers/kit/labels.h"
+#include "layers/kit/tells_shapes.h"
 
 namespace robusta {
 
-class Yolov3Layer : public AnchorLossLayer {
+class Yolov3Layer : public AnchorLossLayer, public TellsShapes {
  public:
   explicit Yolov3Layer(const caffe::LayerParameter& param);
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  /// Boxes: a row for each item.
+  std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override;
   [[noreturn]] void throw_bad_box(int64_t place, double value, const Pass& pass) const override;
 
  protected:
