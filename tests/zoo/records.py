@@ -53,6 +53,17 @@ def box_datum(shape, pixels, boxes):
     return datum(shape, pixels, 0) + floats(6, *numbers)
 
 
+def list_datum(objects, rows):
+    """A serialized Datum as DIGITS writes it for DetectNet: a row that says how many objects and how long their rows
+    are; of each the upper left corner, width and height in pixels, an angle, the class, and what nobody reads."""
+    numbers = [len(objects), 16] + [0] * 14
+    for label, left, top, width, height in objects:
+        numbers += [left, top, width, height, 0, label] + [0] * 10
+    numbers += [0] * (16 * rows - len(numbers))
+    extents = b"".join(bytes([8 * place]) + varint(extent) for place, extent in zip((1, 2, 3), (1, rows, 16)))
+    return extents + floats(6, *numbers)
+
+
 def write_lmdb(folder, values):
     """An LMDB of one leaf page, each value on pages of its own; keys count up. At most 100 values."""
     assert 0 < len(values) <= 100

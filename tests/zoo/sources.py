@@ -12,7 +12,7 @@ import pathlib
 import random
 import sys
 
-from records import annotated_datum, box_datum, datum, write_hdf5, write_lmdb, write_png
+from records import annotated_datum, box_datum, datum, list_datum, write_hdf5, write_lmdb, write_png
 
 # Databases: name -> shape of the images, number of classes; 2 are those of pairs, 1 that of triplets.
 DATABASES = {
@@ -137,6 +137,9 @@ ARRAYS = {
     "speech/train": {
         "features_of_speaker": ((4, 6, 10), PIXELS), "length": ((4,), integers(4, 6)), "phonemes": ((4, 6), words)},
     "centred/train": {"data": ((2, 3, 64, 64), squares), "boxes_of_image": ((2, 150), centred_boxes)},
+    "captchas/train": {"data": ((2, 1, 32, 112), PIXELS), "label": ((2, 6), words)},
+    "views/train": {
+        "color": ((8, 3, 40, 40), PIXELS), "depth": ((8, 3, 40, 40), PIXELS), "label": ((8,), integers(0, 4))},
     "triplets/train": {"triplet": ((8, 9, 24, 24), PIXELS)},
     "mtcnn/train": {
         "data": ((8, 3, 48, 48), PIXELS), "label": ((8,), integers(-1, 1)), "roi": ((8, 4), PIXELS),
@@ -219,6 +222,17 @@ def make_boxes(folder):
                        [record((3, 72, 72), *things(draw, 72)) for _ in range(4)])
 
 
+def make_objects(folder):
+    """Databases of images and of lists of their objects, as DIGITS makes them: cars are 1, and persons 8."""
+    for phase in ("train", "test"):
+        draw = random.Random(f"objects {phase}")
+        scenes = [things(draw, 72) for _ in range(4)]
+        lists = [[((1, 8)[kind - 1], 72 * left, 72 * top, 24, 24) for kind, left, top, _, _ in boxes]
+                 for _, boxes in scenes]
+        write_lmdb(folder / f"objects/{phase}_images_lmdb", [datum((3, 72, 72), image, 0) for image, _ in scenes])
+        write_lmdb(folder / f"objects/{phase}_labels_lmdb", [list_datum(objects, 5) for objects in lists])
+
+
 def make_label_maps(folder):
     """Files of images and of maps of labels, or of edges, and lists of both."""
     draw = random.Random("label maps")
@@ -280,7 +294,7 @@ def make_images(folder):
 
 
 def make_all(folder):
-    for make in (make_databases, make_boxes, make_label_maps, make_arrays, make_images):
+    for make in (make_databases, make_boxes, make_objects, make_label_maps, make_arrays, make_images):
         make(folder / "examples")
 
 

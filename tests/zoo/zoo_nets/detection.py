@@ -449,6 +449,16 @@ def tiny_yolo_v3():
     return yolo_v3_outputs(net, [(coarse, 8), (x, 4)], labels)
 
 
+def yolo_v3_rows():
+    net = Net("YOLO_v3_rows", "YOLOv3 at one scale: boxes of each image are rows of an HDF5 file, as they come",
+              (1, 3, 64, 64), weight=MSRA)
+    rows(net, ["data", "boxes_of_image"], "examples/centred/train.txt", 2)
+    net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": "boxes_of_image",
+                                 "include": {"phase": Word("TEST")}}))
+    x = leaky(net, "conv3", leaky(net, "conv2", leaky(net, "conv1", "data", 8, 3, 2), 12, 3, 2), 16, 3, 2)
+    return yolo_v3_outputs(net, [(leaky(net, "head", x, 16, 3, 2), 16)], ["boxes_of_image"])
+
+
 def yolo_v3():
     net = Net("YOLO_v3", "YOLOv3 (Redmon and Farhadi 2018): Darknet's residual units, three scales, UpsampleDarknet",
               (1, 3, 64, 64), weight=MSRA)
@@ -589,9 +599,57 @@ def detectnet():
     return net
 
 
-NETS = [fast_rcnn, faster_rcnn_heads, rfcn, rfcn_ohem, fast_rcnn_ohem, rcnn, windows_square, detectnet, ssd_train,
-        ssd_mobilenet_train, ssd_annotated, yolo_v2, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, yolo_v3,
-        focal_grid]
+def object_data(net, phase, batch, **augmentation):
+    """Images and lists of their objects from databases, and what makes the grid of them."""
+    for top in ("data", "label"):
+        kind = "images" if top == "data" else "labels"
+        net.add(f"{phase.lower()}_{top}", "Data", [], [top], "train", include={"phase": Word(phase)}, data_param={
+            "source": f"examples/objects/{phase.lower()}_{kind}_lmdb", "batch_size": batch, "backend": Word("LMDB")})
+    fields = {"detectnet_augmentation_param": augmentation} if augmentation else {}
+    net.add(f"{phase.lower()}_transform", "DetectNetTransformation", ["data", "label"],
+            ["transformed_data", "transformed_label"], "train", include={"phase": Word(phase)},
+            detectnet_groundtruth_param={
+                "stride": 4, "scale_cvg": 0.4, "gridbox_type": Word("GRIDBOX_MIN"),
+                "coverage_type": Word("RECTANGULAR"), "min_cvg_len": 8, "obj_norm": True, "image_size_x": 64,
+                "image_size_y": 64, "crop_bboxes": phase == "TRAIN",
+                "object_class": [{"src": 1, "dst": 0}, {"src": 8, "dst": 1}]},
+            transform_param={"mean_value": 127}, **fields)
+
+
+def detectnet_objects():
+    net = Net("DetectNet_objects",
+              "DetectNet as DIGITS trains it: DetectNetTransformation augments images with lists of their objects",
+              (1, 3, 64, 64), weight=XAVIER)
+    object_data(net, "TRAIN", 4, crop_prob=1, shift_x=4, shift_y=4, flip_prob=0.5, rotation_prob=0.2,
+                max_rotate_degree=5, scale_prob=0.4, scale_min=0.8, scale_max=1.2, hue_rotation_prob=0.8,
+                hue_rotation=30, desaturation_prob=0.8, desaturation_max=0.8)
+    object_data(net, "TEST", 2)
+    net.add("deploy_transform", "Power", ["data"], ["transformed_data"], "deploy", power_param={"shift": -127})
+    net.add("slice-label", "Slice", ["transformed_label"],
+            ["foreground-label", "bbox-label", "size-label", "obj-label", "coverage-label"], "train",
+            slice_param={"slice_dim": 1, "slice_point": [1, 5, 7, 8]})
+    for name, bottom, times in (("coverage-block", "foreground-label", 4), ("size-block", "size-label", 2),
+                                ("obj-block", "obj-label", 4)):
+        net.add(name, "Concat", [bottom] * times, [name], "train", concat_param={"concat_dim": 1})
+    product = {"eltwise_param": {"operation": Word("PROD")}}
+    net.add("bb-label-norm", "Eltwise", ["bbox-label", "size-block"], ["bbox-label-norm"], "train", **product)
+    net.add("bb-obj-norm", "Eltwise", ["bbox-label-norm", "obj-block"], ["bbox-obj-label-norm"], "train", **product)
+    x = net.conv_bn("conv2", net.conv_bn("conv1", "transformed_data", 8, 3, 2, 1), 16, 3, 2, 1)
+    coverage = net.in_place("Sigmoid", net.conv("cvg/classifier", x, 2, 1))
+    boxes = net.conv("bbox/regressor", x, 4, 1)
+    net.add("bbox_mask", "Eltwise", [boxes, "coverage-block"], ["bboxes-masked"], "train", **product)
+    net.add("bbox-norm", "Eltwise", ["bboxes-masked", "size-block"], ["bboxes-masked-norm"], "train", **product)
+    net.add("bbox-obj-norm", "Eltwise", ["bboxes-masked-norm", "obj-block"], ["bboxes-obj-masked-norm"], "train",
+            **product)
+    net.add("bbox_loss", "L1Loss", ["bboxes-obj-masked-norm", "bbox-obj-label-norm"], ["loss_bbox"], "train",
+            loss_weight=2)
+    net.add("coverage_loss", "EuclideanLoss", [coverage, "coverage-label"], ["loss_coverage"], "train")
+    return net
+
+
+NETS = [fast_rcnn, faster_rcnn_heads, rfcn, rfcn_ohem, fast_rcnn_ohem, rcnn, windows_square, detectnet,
+        detectnet_objects, ssd_train, ssd_mobilenet_train, ssd_annotated, yolo_v2, mobilenet_yolo, mobilenet_yolo_v3,
+        tiny_yolo_v3, yolo_v3, yolo_v3_rows, focal_grid]
 DEPLOYED = [fast_rcnn, faster_rcnn_heads, rfcn, ssd, ssd_mobilenet, yolo_v2, detectnet, faster_rcnn, rfcn_proposals,
             yolo_evaluated, yolo_evaluated_by_object, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, mscnn,
             cascade_rcnn, mnc, mnc_5stage]

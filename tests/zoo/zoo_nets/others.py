@@ -300,7 +300,22 @@ def linear_regression():
     return net
 
 
+def color_and_depth():
+    net = Net("RGB_D", "Objects of colours and depth (Eitel et al. 2015): two images of a record, a stream for each")
+    rows(net, ["color", "depth", "label"], "examples/views/train.txt", 4)
+    net.inputs = {"color": [1, 3, 40, 40], "depth": [1, 3, 40, 40]}
+    streams = []
+    for view in net.inputs:
+        x = net.pool(f"pool1_{view}", net.conv_relu(f"conv1_{view}", f"relu1_{view}", view, 8, 5, stride=2),
+                     "MAX", 3, 2)
+        streams.append(net.relu(f"relu7_{view}", net.fc(f"fc7_{view}", x, 16)))
+    x = net.relu("relu_fus", net.fc("fc1-fus", net.concat("fusion", streams), 16))
+    net.add("loss", "SoftmaxWithLoss", [net.fc("fc8-fus", x, 5), "label"], ["loss"], "train")
+    return net
+
+
 NETS = [autoencoder, variational, clustering, multinomial, distillation, infogain, recommender, text_cnn, early_exit,
         two_paths, triplets, resampled, templates, conditional, gates, weighed_channels, patches, self_similarity,
-        features, written_while_training, split_by_hand, residual_split, espcn, linear_regression]
+        features, written_while_training, split_by_hand, residual_split, espcn, linear_regression,
+        color_and_depth]
 DEPLOYED = [recommender, text_cnn, gates]

@@ -175,6 +175,27 @@ def crnn_ctc():
     return letters(net, x, "word")
 
 
+def crnn_captchas():
+    net = Net("CRNN_captchas",
+              "CRNN as yalecyu trains it on captchas: a Reshape that says how many columns the image's lines have",
+              (STREAMS, 1, 32, 112), weight=MSRA)
+    rows(net, ["data", "label"], "examples/captchas/train.txt", STREAMS)
+    columns = 11
+    x = net.conv_bn("conv0", "data", 8, 3, 2, 1)
+    x = net.pool("pool1", net.conv_bn("conv1", x, 8, 3, 1, 1), "MAX", 2, 2)
+    x = net.pool("pool2", net.conv_bn("conv2", x, 12, 3, 1, 1), "MAX", 2, 2)
+    x = net.conv_bn("conv6", net.conv_bn("conv5", x, 12, 3), 12, 2)
+    x = net.permute("permuted_data", net.reshape("reshape", x, [STREAMS, 12, columns]), (2, 0, 1))
+    net.add("indicator", "ContinuationIndicator", [], ["indicator"],
+            continuation_indicator_param={"time_step": columns, "batch_size": STREAMS})
+    x = recurrent(net, "LSTM", "lstm2", [recurrent(net, "LSTM", "lstm1", [x, "indicator"], 8), "indicator"], 12)
+    x = net.add("fc1", "InnerProduct", [x], ["fc1"],
+                inner_product_param={"num_output": LETTERS, "axis": 2, "weight_filler": XAVIER})
+    net.add("ctc_loss", "CtcLoss", [x, "label"], ["ctc_loss"], "train", loss_weight=1.0, ctc_loss_param={
+        "blank_label": 0, "alphabet_size": LETTERS, "time_step": columns})
+    return net
+
+
 def ctc_speech():
     net = Net("CTC_speech", "Phonemes of utterances of different lengths (Graves et al. 2006): ReverseTime, CtcLoss")
     net.inputs = {"features": [COLUMNS, STREAMS, 10], "length": [STREAMS]}
@@ -188,5 +209,5 @@ def ctc_speech():
 
 
 NETS = [lrcn_captioner, language_model, rnn_language_model, encoder_decoder, crnn, activity, lstm_unit, crnn_ctc,
-        ctc_speech]
+        crnn_captchas, ctc_speech]
 DEPLOYED = [lrcn_captioner, language_model, lstm_unit_single, crnn_ctc, ctc_speech]
