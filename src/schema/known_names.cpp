@@ -147,11 +147,22 @@ constexpr Known kLayers[] = {
     {"TRT", kNvidia},
     {"Upsample", "SegNet, MobileNet-YOLO"},
     {"UpsampleDarknet", "Synopsys"},
-    {"VideoData", kSsd},
+    {"VideoData", "Intel, NVIDIA, yjxiong's Caffe, C3D"},
     {"WindowData", kAll},
     {"YoloDetectionOutput", "MobileNet-YOLO"},
     {"Yolov3", "MobileNet-YOLO"},
     {"Yolov3DetectionOutput", "MobileNet-YOLO"},
+};
+
+struct WayRound {
+  std::string_view type, instead;
+};
+
+/// Of layers that are not built in.
+constexpr WayRound kWaysRound[] = {
+    {"VideoData",
+     "make images of the frames with ffmpeg, and read these with an ImageData layer: docs/compatibility.md, "
+     "\"Films\", has the commands"},
 };
 
 constexpr Known kRules[] = {
@@ -174,6 +185,10 @@ std::optional<std::string_view> owner(const Table& table, std::string_view name)
 std::optional<std::string_view> who_knows_layer(std::string_view type) {
   const std::optional<std::string_view> whose = owner(kLayers, type);
   return whose ? whose : fork_of_layer(type);
+}
+std::string way_round_layer(std::string_view type) {
+  const auto* found = std::ranges::find(kWaysRound, type, &WayRound::type);
+  return found == std::end(kWaysRound) ? "" : std::string(found->instead);
 }
 std::optional<std::string_view> who_knows_old_layer(std::string_view type) { return fork_of_old_layer(type); }
 std::optional<std::string_view> who_knows_rule(std::string_view solver_type) { return owner(kRules, solver_type); }

@@ -12,6 +12,8 @@ namespace robusta {
 
 /// Who knows the name: "BVLC, Intel, NVIDIA", "SegNet". None where nobody does.
 std::optional<std::string_view> who_knows_layer(std::string_view type);
+/// What does as well as a layer of this type, as the fix of an error; "" where nothing is known.
+std::string way_round_layer(std::string_view type);
 /// A value of `layers { type: ... }`, the old form.
 std::optional<std::string_view> who_knows_old_layer(std::string_view type);
 std::optional<std::string_view> who_knows_rule(std::string_view solver_type);

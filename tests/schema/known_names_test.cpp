@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "layers/kit/known_layers.h"
 #include "schema/read_text.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -44,6 +45,20 @@ TEST(KnownNames, OfForksAreAbsentLayers) {
   EXPECT_EQ(who_knows_layer("Accum"), "FlowNet 2, Synopsys");
   EXPECT_FALSE(who_knows_layer("Accum BlackAugmentation"));
   EXPECT_FALSE(who_knows_layer(""));
+}
+
+TEST(KnownNames, AFilmIsReadAsImages) {
+  for (const char* text : {"layer { name: 'v' type: 'VideoData' top: 'data' video_data_param { video_type: VIDEO "
+                           "video_file: 'film.mp4' skip_frames: 2 } data_param { batch_size: 4 } }",
+                           "layers { name: 'v' type: VIDEO_DATA top: 'data' }"}) {
+    const NetDef net = parse_net(text, "n.prototxt");
+    const Error error = error_of([&] { require_known(net.param.layer(0)); });
+    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+    EXPECT_EQ(error.field(), "type");
+    EXPECT_TRUE(contains(error.cause(), "layer type \"VideoData\" (Intel, NVIDIA")) << error.cause();
+    EXPECT_TRUE(contains(error.fix(), "with ffmpeg, and read these with an ImageData layer")) << error.fix();
+  }
+  EXPECT_EQ(way_round_layer("TRT"), "");
 }
 
 TEST(KnownNames, ALabelMapIsNoNet) {

@@ -55,7 +55,8 @@ std::vector<std::string> layer_types() {
 void require_known(const caffe::LayerParameter& param) {
   if (factory_of(param.type())) return refuse_absent_fields(param);
   if (const auto whose = who_knows_layer(param.type())) {
-    throw not_in_this_build("layer type \"" + param.type() + "\"", *whose, "").in_field("type");
+    throw not_in_this_build("layer type \"" + param.type() + "\"", *whose, way_round_layer(param.type()))
+        .in_field("type");
   }
   std::string known;
   for (const std::string& type : layer_types()) known += (known.empty() ? "" : ", ") + type;
