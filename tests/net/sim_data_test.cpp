@@ -37,7 +37,7 @@ void write_database(const std::string& folder, int floats = 10) {
   writer.finish();
 }
 
-Image random_image(const Extent& extent, uint64_t key) {
+Image noise_image(const Extent& extent, uint64_t key) {
   Image image;
   image.reset(extent);
   PhiloxStream random(key);
@@ -135,8 +135,8 @@ TEST(SimData, PairsTravelAsPixels) {
   for (int i = 0; i < 5; ++i) {
     const std::string image = folder / (std::to_string(i) + ".png"), map = folder / (std::to_string(i) + "map.png");
     const auto key = static_cast<uint64_t>(i);
-    write_file(image, encode_image(random_image({3, 30, 24}, key), ImageFormat::kPng));
-    write_file(map, encode_image(random_image({1, 30, 24}, key + 9), ImageFormat::kPng));
+    write_file(image, encode_image(noise_image({3, 30, 24}, key), ImageFormat::kPng));
+    write_file(map, encode_image(noise_image({1, 30, 24}, key + 9), ImageFormat::kPng));
     list += image + " " + map + "\n";
   }
   write_file(folder / "list.txt", list);
