@@ -42,7 +42,7 @@ RUNS = {
     "siamese": (400, 0.001, 8), "mtcnn_onet": (400, 0.002, 8), "crnn": (600, 0.005, 0), "hed": (3000, 0.003, 2),
     "srcnn": (800, 0.002, 8), "fast_rcnn": (800, 0.002, 0), "faster_rcnn_heads": (600, 0.002, 0),
     "rfcn": (800, 0.003, 0), "rfcn_ohem": (800, 0.003, 0), "detectnet": (800, 0.005, 0),
-    "recommender": (800, 0.02, 16), "text_cnn": (400, 0.01, 8),
+    "recommender": (800, 0.02, 16), "text_cnn": (400, 0.01, 8), "mscnn_1st": (600, 0.003, 4),
 }
 SOLVER = """net: "net.prototxt"
 type: "Adam"

@@ -58,9 +58,11 @@ std::vector<float> RecordBatches::rows_of(const BatchPlan& plan) const {
 }
 
 Shape RecordBatches::rows_shape(const BatchPlan& plan, const Shape& of_one_record) const {
-  const int64_t width = of_one_record.dims().back();
-  const auto rows = static_cast<int64_t>(rows_of(plan).size()) / width;
-  return {1, 1, std::max<int64_t>(1, rows), width};
+  Shape shape = of_one_record;
+  int64_t& rows = shape[filler_->rows_axis()];
+  const int64_t width = of_one_record.count() / rows;
+  rows = std::max<int64_t>(1, static_cast<int64_t>(rows_of(plan).size()) / width);
+  return shape;
 }
 
 BatchLayout RecordBatches::layout(const BatchPlan& plan) const {
@@ -78,6 +80,7 @@ void RecordBatches::fill(Batch& batch, int64_t begin, int64_t end) const {
   if (begin == 0 && filler_->rows_top() >= 0) {
     const auto top = static_cast<size_t>(filler_->rows_top());
     std::vector<float> rows = rows_of(batch.plan);
+    if (rows.empty()) rows = filler_->no_row();
     rows.resize(static_cast<size_t>(batch.layout.tops()[top].count()), -1.0f);
     std::ranges::copy(rows, batch.numbers(top));
   }

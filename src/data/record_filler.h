@@ -31,9 +31,13 @@ class RecordFiller {
   virtual void fill(std::string_view record, const Sample& sample, Batch& batch) const = 0;
 
   /// The top that holds rows of all samples of a batch, [1, 1, rows, width], in place of an item per sample; -1: none
-  /// does. It has at least one row: where no sample adds any, one of -1. item_shapes() gives its shape for a batch of
-  /// the record alone.
+  /// does. It has at least one row: where no sample adds any, the one that stands for none. item_shapes() gives its
+  /// shape for a batch of the record alone.
   virtual int rows_top() const { return -1; }
+  /// Which of its axes counts the rows.
+  virtual int rows_axis() const { return 2; }
+  /// What stands for none; empty: a row of -1.
+  virtual std::vector<float> no_row() const { return {}; }
   /// The rows that a sample adds to it, one after the other. REQUIRES: rows_top() >= 0. Throws Error{kData}.
   virtual std::vector<float> rows(std::string_view record, const Sample& sample) const { return {}; }
 

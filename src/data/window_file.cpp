@@ -1,76 +1,18 @@
-// Word by word, with the number of the line that each stands in.
+// An image after the other, each with its windows.
 
 #include "data/window_file.h"
 
-#include <charconv>
-#include <cmath>
-
-#include "base/excerpt.h"
-#include "base/input_file.h"
 #include "base/str.h"
-#include "data/image_files.h"
+#include "data/window_words.h"
 #include "robusta/error.h"
 
 namespace robusta {
 namespace {
 
-constexpr int64_t kMostSide = 1 << 24;  // of images and windows, so that sums and products stay in range
-
-/// The words of a window file.
-class WindowWords {
- public:
-  explicit WindowWords(const std::string& file) : file_(file), text_(read_input_file(file, ErrorKind::kData)) {}
-
-  /// False at the end.
-  bool next() {
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-    for (; at_ < text_.size() && is_blank(text_[at_]); ++at_) line_ += text_[at_] == '\n';
-    const size_t begin = at_;
-    while (at_ < text_.size() && !is_blank(text_[at_])) ++at_;
-    word_ = std::string_view(text_).substr(begin, at_ - begin);
-    return !word_.empty();
-  }
-
-  std::string_view word(const char* what) {
-    if (!next()) fail(str("the file ends where ", what, " should stand"));
-    return word_;
-  }
-
-  int64_t whole(const char* what, int64_t least, int64_t most) {
-    word(what);
-    int64_t value = 0;
-    const auto [end, code] = std::from_chars(word_.data(), word_.data() + word_.size(), value);
-    if (code != std::errc() || end != word_.data() + word_.size() || value < least || value > most)
-      fail(str("\"", excerpt(word_), "\" is no ", what));
-    return value;
-  }
-
-  float fraction(const char* what) {
-    word(what);
-    float value = 0;
-    const auto [end, code] = std::from_chars(word_.data(), word_.data() + word_.size(), value);
-    if (code != std::errc() || end != word_.data() + word_.size() || !std::isfinite(value))
-      fail(str("\"", excerpt(word_), "\" is no ", what));
-    return value;
-  }
-
-  bool is(std::string_view word) const { return word_ == word; }
-  int64_t line() const { return line_; }
-
-  [[noreturn]] void fail(const std::string& cause) const {
-    throw Error(ErrorKind::kData, cause,
-                "write \"# number path channels height width windows\" for each image, and for each of its windows "
-                "\"class overlap x1 y1 x2 y2\"")
-        .at(str(file_, ":", line_));
-  }
-
- private:
-  const std::string& file_;
-  std::string text_;
-  std::string_view word_;
-  size_t at_ = 0;
-  int64_t line_ = 1;
-};
+constexpr int64_t kMostSide = WindowWords::kMostSide;
+constexpr char kWindowFix[] =
+    "write \"# number path channels height width windows\" for each image, and for each of its windows \"class overlap "
+    "x1 y1 x2 y2\"";
 
 /// What the file says of an image.
 struct ImageHead {
@@ -122,12 +64,12 @@ Part read_window(WindowWords& words, const ImageHead& image, const WindowRules& 
 }  // namespace
 
 WindowReader::WindowReader(const std::string& file, std::string root, const WindowRules& rules, bool keep)
-    : file_(file), root_(std::move(root)), keep_(keep) {
-  WindowWords words(file);
+    : file_(file), images_(file, std::move(root), keep) {
+  WindowWords words(file, kWindowFix);
   std::vector<Window> background;
   while (words.next()) {
     const ImageHead image = read_head(words, images_.size());
-    images_.push_back({image.path, image.line});
+    images_.add(image.path, image.line);
     for (int64_t i = 0; i < image.windows; ++i) {
       Window window{.image = static_cast<int32_t>(images_.size() - 1)};
       const Part part = read_window(words, image, rules, window);
@@ -141,41 +83,15 @@ WindowReader::WindowReader(const std::string& file, std::string root, const Wind
                 "look at fg_threshold, bg_threshold and the overlaps in the file")
         .at(file);
   }
-  kept_.resize(keep ? images_.size() : 0);
-}
-
-void WindowReader::read_file(const ImageFile& image, std::string& bytes) const {
-  try {
-    read_image_file(root_ + image.path, bytes);
-  } catch (const Error& error) {
-    throw Error(error.kind(), root_ + image.path + ": " + error.cause(),
-                "check the path; root_folder is put before it as it is, with no / between")
-        .at(str(file_, ":", image.line));
-  }
-}
-
-const std::string& WindowReader::kept(size_t image) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (kept_[image]) return *kept_[image];
-  }
-  auto bytes = std::make_unique<std::string>();
-  read_file(images_[image], *bytes);
-  const std::lock_guard lock(mutex_);
-  if (!kept_[image]) kept_[image] = std::move(bytes);
-  return *kept_[image];
 }
 
 std::string_view WindowReader::record(int64_t index, std::string& storage) const {
-  const auto image = static_cast<size_t>(window(index).image);
-  if (keep_) return kept(image);
-  read_file(images_[image], storage);
-  return storage;
+  return images_.bytes(static_cast<size_t>(window(index).image), storage);
 }
 
 std::string WindowReader::key(int64_t index) const {
   const Window& w = window(index);
-  return str("window ", w.x1, ",", w.y1, " .. ", w.x2, ",", w.y2, " of ", images_[static_cast<size_t>(w.image)].path);
+  return str("window ", w.x1, ",", w.y1, " .. ", w.x2, ",", w.y2, " of ", images_.path(static_cast<size_t>(w.image)));
 }
 
 }  // namespace robusta

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "data/named_images.h"
 #include "data/reader.h"
 
 namespace robusta {
@@ -44,22 +43,10 @@ class WindowReader : public RecordReader {
   int64_t background() const { return size() - foreground_; }
 
  private:
-  struct ImageFile {
-    std::string path;
-    int64_t line = 0;
-  };
-
-  void read_file(const ImageFile& image, std::string& bytes) const;
-  const std::string& kept(size_t image) const;
-
-  std::string file_, root_;
-  bool keep_;
-  std::vector<ImageFile> images_;
+  std::string file_;
+  NamedImages images_;
   std::vector<Window> windows_;
   int64_t foreground_ = 0;
-
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<const std::string>> kept_;  // by image; never dropped
 };
 
 }  // namespace robusta

@@ -148,15 +148,17 @@ void add_places(const google::protobuf::Descriptor* message, std::vector<const F
 /// "loss_param" of SoftmaxWithLoss), or it is known to.
 bool belongs_to(const FieldDescriptor* field, const std::string& type) {
   const bool labels_pixels = type == "ImageSegData" || type == "ImageLabelmapData";
-  const bool known =
-      ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
-      (type == "Im2col" && field->name() == "convolution_param") ||
-      ((type.ends_with("ImageData") || type == "WindowData" || type == "AnnotatedData" || labels_pixels) &&
-       field->name() == "transform_param") ||
-      (labels_pixels && field->name() == "image_data_param") ||
-      (type == "ROIAlign" && field->name() == "roi_pooling_param") ||
-      ((type == "BoxOutput" || type == "DecodeBBox") && field->name() == "bbox_reg_param") ||
-      (type == "Normalize" && field->name() == "norm_param");
+  const bool known = ((type == "LSTM" || type == "RNN") && field->name() == "recurrent_param") ||
+                     (type == "Im2col" && field->name() == "convolution_param") ||
+                     ((type.ends_with("ImageData") || type == "WindowData" || type == "AnnotatedData" ||
+                       type == "ImageGtData" || labels_pixels) &&
+                      field->name() == "transform_param") ||
+                     (labels_pixels && field->name() == "image_data_param") ||
+                     (type == "ROIAlign" && field->name() == "roi_pooling_param") ||
+                     ((type == "BoxOutput" || type == "DecodeBBox" || type == "DetectionLoss" ||
+                       type == "DetectionAccuracy" || type == "BboxAccuracy" || type == "ProposalTarget") &&
+                      field->name() == "bbox_reg_param") ||
+                     (type == "Normalize" && field->name() == "norm_param");
   if (type == "ROIAlign" && field->name() == "roi_align_param") return false;  // of another layer of this name
   return known || letters(type).find(letters(field->name())) != std::string::npos;
 }
@@ -206,7 +208,7 @@ void fill_in(Message& message, const std::string& type, bool all) {
     }
     const bool transforms = message.GetDescriptor()->name() == "TransformationParameter";
     if (field->name() == "stride" && !field->is_repeated() && !transforms) set(message, field, 2);
-    if (field->name() == "crop_size" && transforms) set(message, field, 4);
+    if (field->name() == "crop_size" && transforms && type != "ImageGtData") set(message, field, 4);
     if (field->name() == "slice_point" && all) set(message, field, 1);
     for (int end = 0; field->name() == "paddings" && end < 8; ++end) r.AddUInt32(&message, field, 1);
     const bool evaluates_yolo = message.GetDescriptor()->name() == "EvalDetectionParameter";
@@ -344,6 +346,17 @@ struct NetOfType {
 };
 
 const NetOfType kNetsOfTypes[] = {
+    {"DetectionLoss",
+     "detection_loss_param { cls_num: 2 field_w: 8 field_h: 8 downsample_rate: 8 }",
+     {{2, 6, 4, 4}, {2, 6, 4, 4}}},
+    {"DetectionAccuracy",
+     "top: 'top2' detection_accuracy_param { cls_num: 2 field_w: 8 field_h: 8 downsample_rate: 8 }",
+     {{2, 6, 4, 4}, {2, 6, 4, 4}}},
+    {"BboxAccuracy", "top: 'top2'", {{3, 8}, {3, 5}, {3, 6}}},
+    {"ProposalTarget",
+     "top: 'top2' top: 'top3' top: 'top4' top: 'top5' top: 'top6' top: 'top7' proposal_target_param { cls_num: 2 "
+     "batch_size: 4 img_width: 64 img_height: 48 }",
+     {{400000, 5}, {2, 7}}},  // too large to be run: zeros are no truth
     {"RegionLoss", "region_loss_param { num: 1 num_class: 2 biases: 1 biases: 1 }", {{2, 7, 4, 4}, {3, 8}}},
     {"Yolov3", "yolov3_param { num: 1 num_class: 2 biases: 1 biases: 1 mask: 0 }", {{2, 7, 4, 4}, {2, 10}}},
     {"YoloDetectionOutput",

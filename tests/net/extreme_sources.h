@@ -30,6 +30,7 @@ class ExtremeSources {
     write_file(images(), (folder_ / "image.png") + " 1\n");
     write_file(pairs(), (folder_ / "image.png") + " " + (folder_ / "image.png") + "\n");
     write_file(windows(), "# 0 " + (folder_ / "image.png") + " 3 8 8 2\n1 1 0 0 3 3\n1 0 4 4 7 7\n");
+    write_file(objects(), "# 0 " + (folder_ / "image.png") + " 3 8 8 2\n1 0 0 0 3 3\n2 1 4 4 7 7\n1\n5 0 7 3\n");
     write_databases(image);
     if (!has_hdf5()) return;
     std::vector<float> numbers(16);
@@ -41,6 +42,7 @@ class ExtremeSources {
   std::string images() const { return folder_ / "images.txt"; }
   std::string pairs() const { return folder_ / "pairs.txt"; }
   std::string windows() const { return folder_ / "windows.txt"; }
+  std::string objects() const { return folder_ / "objects.txt"; }
   std::string rows() const { return folder_ / "rows.txt"; }
   /// Where layers may write.
   std::string output() const { return folder_ / "output"; }
@@ -51,6 +53,7 @@ class ExtremeSources {
     return message == "ImageDataParameter"        ? images()
            : message == "DenseImageDataParameter" ? pairs()
            : message == "WindowDataParameter"     ? windows()
+           : message == "ImageGtDataParameter"    ? objects()
            : message == "HDF5DataParameter"       ? rows()
                                                   : "";
   }

@@ -293,8 +293,24 @@ def make_images(folder):
     (folder / "windows/train.txt").write_text(windows)
 
 
+def make_object_windows(folder):
+    """Image files, and a window file of them as MS-CNN reads it: boxes, and a region that is not looked at."""
+    draw, listed = random.Random("objects"), ""
+    (folder / "objects").mkdir(parents=True, exist_ok=True)
+    for i in range(4):
+        planes, boxes = things(draw, 64)
+        write_png(folder / f"objects/{i}.png", 64, 64,
+                  bytes(planes[c * 64 * 64 + at] for at in range(64 * 64) for c in (2, 1, 0)))
+        listed += f"# {i}\nexamples/objects/{i}.png\n3\n64\n64\n{len(boxes)}\n"
+        for n, (kind, *corners) in enumerate(boxes):
+            listed += f"{kind} {int(i == 3 and n == 2)} {' '.join(str(round(64 * corner)) for corner in corners)}\n"
+        listed += "1\n50 50 63 63\n" if i == 0 else "0\n"
+    (folder / "objects/train.txt").write_text(listed)
+
+
 def make_all(folder):
-    for make in (make_databases, make_boxes, make_objects, make_label_maps, make_arrays, make_images):
+    for make in (make_databases, make_boxes, make_objects, make_label_maps, make_arrays, make_images,
+                 make_object_windows):
         make(folder / "examples")
 
 

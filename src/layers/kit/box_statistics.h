@@ -13,6 +13,11 @@ namespace robusta {
 struct BoxStatistics {
   std::array<float, 4> mean{}, deviation{1, 1, 1, 1};
 
+  /// Number `k` of a code, normalised.
+  template <typename T>
+  ROBUSTA_HOST_DEVICE T apply(int k, T number) const {
+    return (number - static_cast<T>(mean[static_cast<size_t>(k)])) / static_cast<T>(deviation[static_cast<size_t>(k)]);
+  }
   /// Number `k` of a code, as it was before.
   template <typename T>
   ROBUSTA_HOST_DEVICE T undo(int k, T number) const {

@@ -484,18 +484,29 @@ def yolo_v3():
 CODES = {"bbox_mean": [0, 0, 0, 0], "bbox_std": [0.1, 0.1, 0.2, 0.2]}
 
 
-def mscnn_proposals(net):
-    """What MS-CNN's maps of two depths propose, and the features below them."""
-    net.inputs = {"data": [1, 3, 64, 64]}
+FIELDS, RATES = [12, 18, 24], [4, 4, 8]  # pixels of what a map's cells look for, and from cell to cell
+
+
+def mscnn_maps(net):
+    """MS-CNN's maps of two depths, and the features below them."""
     x = backbone(net)
     y = net.conv_relu("conv3", "relu3", net.pool("pool2", x, "MAX", 2, 2), 16, 3, pad=1)
-    maps = [net.conv(f"LFCN_{i}", z, CLASSES + 4, kernel, pad=kernel // 2)
-            for i, (z, kernel) in enumerate(((x, 3), (x, 5), (y, 3)), 1)]
-    rois = net.add("proposals", "BoxOutput", maps, ["proposals"], bbox_reg_param=CODES, box_output_param={
-        "fg_thr": -5, "iou_thr": 0.65, "nms_type": "IOU", "field_h": [12, 18, 24], "field_w": [12, 18, 24],
-        "downsample_rate": [4, 4, 8], "field_whr": 2, "field_xyr": 2, "max_nms_num": 40, "max_post_nms_num": 8,
+    return x, [net.conv(f"LFCN_{i}", z, CLASSES + 4, kernel, pad=kernel // 2)
+               for i, (z, kernel) in enumerate(((x, 3), (x, 5), (y, 3)), 1)]
+
+
+def proposals_of(net, maps, **fields):
+    return net.add("proposals", "BoxOutput", maps, ["proposals"], **fields, bbox_reg_param=CODES, box_output_param={
+        "fg_thr": -5, "iou_thr": 0.65, "nms_type": "IOU", "field_h": FIELDS, "field_w": FIELDS,
+        "downsample_rate": RATES, "field_whr": 2, "field_xyr": 2, "max_nms_num": 40, "max_post_nms_num": 8,
         "min_size": 6})
-    return x, rois
+
+
+def mscnn_proposals(net):
+    """What MS-CNN's maps propose, and the features below them."""
+    net.inputs = {"data": [1, 3, 64, 64]}
+    x, maps = mscnn_maps(net)
+    return x, proposals_of(net, maps)
 
 
 def aligned(net, name, x, rois, pad_ratio=0):
@@ -515,6 +526,98 @@ def mscnn():
     net.one("Softmax", net.fc("cls_pred", x, CLASSES), "cls_prob")
     net.add("output_bbox", "DecodeBBox", [net.fc("bbox_pred", x, 8, gaussian(0.001)), rois], ["output_bbox"],
             bbox_reg_param=CODES)
+    return net
+
+
+def images_with_truth(net, boxes, **drawn):
+    """Images of a window file as of MS-CNN, what each cell should say of them, and their boxes."""
+    tops = ["data", *(f"label_{i}" for i in range(1, 1 + len(FIELDS)))]
+    for phase in ("TRAIN", "TEST"):
+        net.add("data", "ImageGtData", [], tops + ["gt_boxes"] * boxes, "train", include={"phase": Word(phase)},
+                transform_param={"mean_value": IMAGENET_MEAN, **({"mirror": True} if boxes else {})},
+                image_gt_data_param={
+                    "source": "examples/objects/train.txt", "batch_size": 2, "coord_num": 4, "downsample_rate": RATES,
+                    "field_h": FIELDS, "field_w": FIELDS, "fg_threshold": 0.5, "shuffle": phase == "TRAIN",
+                    **(drawn if phase == "TRAIN" else {"resize_width": 64, "resize_height": 64}),
+                    **({"output_gt_boxes": True} if boxes else {})})
+
+
+def detection_losses(net, maps, sample_mode):
+    for i, (x, field, rate) in enumerate(zip(maps, FIELDS, RATES), 1):
+        net.add(f"detection_loss_{i}", "DetectionLoss", [x, f"label_{i}"], [f"loss_{i}"], "train", loss_weight=0.9,
+                bbox_reg_param=CODES, detection_loss_param={
+                    "cls_num": CLASSES, "coord_num": 4, "lambda": 0.5, "field_h": field, "field_w": field,
+                    "field_whr": 2, "field_xyr": 2, "downsample_rate": rate, "bb_smooth": True, "bg_threshold": 0.4,
+                    "bg_multiple": 2, "sample_mode": sample_mode, "pos_neg_weighted": True})
+        net.add(f"detection_accuracy_{i}", "DetectionAccuracy", [x, f"label_{i}"], [f"accuracy_{i}", f"boxiou_{i}"],
+                "train", bbox_reg_param=CODES, detection_accuracy_param={
+                    "cls_num": CLASSES, "coord_num": 4, "field_h": field, "field_w": field, "field_whr": 2,
+                    "field_xyr": 2, "downsample_rate": rate})
+
+
+def mscnn_1st():
+    net = Net("MS_CNN_1st_stage", "MS-CNN (Cai et al. 2016), its first stage: maps that learn to propose",
+              (1, 3, 64, 64), weight=MSRA)
+    images_with_truth(net, False, resize_width=64, resize_height=64)
+    detection_losses(net, mscnn_maps(net)[1], "random")
+    return net
+
+
+def region_targets(net, name, rois, batch, thresholds, weights=False):
+    """Of proposed regions those that a detector learns from, and what they should become."""
+    tops = ["rois", "labels", "targets", "inside", "outside", "matches", *(["weights"] if weights else [])]
+    return net.add(f"proposal_info{name}", "ProposalTarget", [rois, "gt_boxes"], [f"{top}{name}" for top in tops],
+                   "train", propagate_down=[False, False], proposal_target_param={
+                       "cls_num": CLASSES, "batch_size": batch, "fg_fraction": 0.25, "num_img_per_batch": 2,
+                       "fg_thr": thresholds[0], "bg_thr_hg": thresholds[0], "bg_thr_lw": thresholds[1],
+                       "img_width": 64, "img_height": 64, "iou_weighted": weights},
+                   bbox_reg_param=dict(CODES, cls_aware=False))
+
+
+def region_head(net, name, x, weight=1.0):
+    """A detector on the regions, its losses, and how near its boxes come. Returns the codes."""
+    x = net.concat(f"roi_pool{name}", [aligned(net, f"roi_object{name}", x, f"rois{name}"),
+                                       aligned(net, f"roi_context{name}", x, f"rois{name}", 0.25)])
+    x = net.in_place("ReLU", net.fc(f"fc6{name}", net.conv_relu(f"roi_c1{name}", f"roi_relu1{name}", x, 16, 1), 32))
+    scores, codes = net.fc(f"cls_pred{name}", x, CLASSES), net.fc(f"bbox_pred{name}", x, 8, gaussian(0.001))
+    net.add(f"loss_cls{name}", "SoftmaxWithLoss", [scores, f"labels{name}"], [f"loss_cls{name}"], "train",
+            loss_weight=weight)
+    net.add(f"cls_accuracy{name}", "Accuracy", [scores, f"labels{name}"], [f"cls_accuracy{name}"], "train")
+    net.add(f"loss_bbox{name}", "SmoothL1Loss",
+            [codes, f"targets{name}", f"inside{name}", f"outside{name}"], [f"loss_bbox{name}"], "train",
+            loss_weight=weight)
+    net.add(f"bbox_iou{name}", "BboxAccuracy", [codes, f"rois{name}", f"matches{name}"],
+            [f"bbox_iou{name}", f"bbox_iou_pre{name}"], "train", bbox_reg_param=dict(CODES, cls_aware=False))
+    return codes
+
+
+def mscnn_2nd():
+    net = Net("MS_CNN_2nd_stage", "MS-CNN's second stage: proposals, and a detector that learns from regions of them",
+              (1, 3, 64, 64), weight=MSRA)
+    images_with_truth(net, True, resize_width=96, resize_height=72, crop_width=64, crop_height=64,
+                      do_multiple_scale=True, min_scale=12, max_scale=24, min_gt_height=6, fg_img_multiple=2)
+    x, maps = mscnn_maps(net)
+    detection_losses(net, maps, "bootstrap")
+    region_targets(net, "", proposals_of(net, maps, propagate_down=[False] * 3), 16, (0.5, 0.1), weights=True)
+    net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": ["weights"]}))
+    region_head(net, "", x)
+    return net
+
+
+def cascade_mscnn():
+    net = Net("Cascade_MS_CNN", "Cascade MS-CNN: each head's boxes are the regions that the next one learns from",
+              (1, 3, 64, 64), weight=MSRA)
+    images_with_truth(net, True, resize_width=64, resize_height=64)
+    x, maps = mscnn_maps(net)
+    detection_losses(net, maps, "mixture")
+    region_targets(net, "", proposals_of(net, maps, propagate_down=[False] * 3), 16, (0.5, 0.1))
+    codes, name = region_head(net, "", x), ""
+    for stage, weight, threshold in (("_2nd", 0.5, 0.6), ("_3rd", 0.25, 0.7)):
+        for phase, bottoms in (("TRAIN", [codes, f"rois{name}", f"matches{name}"]), ("TEST", [codes, f"rois{name}"])):
+            net.add(f"proposals{stage}", "DecodeBBox", bottoms, [f"proposals{stage}"], "train",
+                    include={"phase": Word(phase)}, bbox_reg_param=CODES, propagate_down=[False] * len(bottoms))
+        region_targets(net, stage, f"proposals{stage}", -1, (threshold, 0.0))
+        codes, name = region_head(net, stage, x, weight), stage
     return net
 
 
@@ -649,7 +752,7 @@ def detectnet_objects():
 
 NETS = [fast_rcnn, faster_rcnn_heads, rfcn, rfcn_ohem, fast_rcnn_ohem, rcnn, windows_square, detectnet,
         detectnet_objects, ssd_train, ssd_mobilenet_train, ssd_annotated, yolo_v2, mobilenet_yolo, mobilenet_yolo_v3,
-        tiny_yolo_v3, yolo_v3, yolo_v3_rows, focal_grid]
+        tiny_yolo_v3, yolo_v3, yolo_v3_rows, focal_grid, mscnn_1st, mscnn_2nd, cascade_mscnn]
 DEPLOYED = [fast_rcnn, faster_rcnn_heads, rfcn, ssd, ssd_mobilenet, yolo_v2, detectnet, faster_rcnn, rfcn_proposals,
             yolo_evaluated, yolo_evaluated_by_object, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, mscnn,
             cascade_rcnn, mnc, mnc_5stage]
