@@ -20,7 +20,7 @@ constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "Dee
                            kYolo = "caffe-yolov2", kOneFork = "single forks of SSD", kMobileNetYolo = "MobileNet-YOLO",
                            kCtc = "the CTC forks";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
-                           kPatches = "write batch_sampler blocks", kSides = "write pad_t, pad_b, pad_l and pad_r",
+                           kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird =
                                "make it a Convolution3D, Deconvolution3D or Pooling3D, or give a number for each axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
@@ -34,9 +34,6 @@ constexpr AbsentField kAbsent[] = {
     {"AnnotatedDataParameter", "seg_resize_width", kMobileNetYolo, kLeaveOut},
     {"AnnotatedDataParameter", "seg_scales", kMobileNetYolo, kLeaveOut},
     {"AnnotatedDataParameter", "single_class", kMobileNetYolo, kLeaveOut},
-    {"AnnotatedDataParameter", "train_diffcult", kMobileNetYolo, kLeaveOut},
-    {"AnnotatedDataParameter", "yolo_data_jitter", kMobileNetYolo, kPatches},
-    {"AnnotatedDataParameter", "yolo_data_type", kMobileNetYolo, kPatches},
     {"CTCLossParameter", "blank_index", kCtc, "write blank_label"},
     {"CTCLossParameter", "ctc_merge_repeated", kCtc, kLeaveOut},
     {"CTCLossParameter", "loss_calculation_t", kCtc, kLeaveOut},
@@ -87,7 +84,6 @@ constexpr AbsentField kAbsent[] = {
     {"ImageDataParameter", "use_temporal_jitter", kC3d, kFilms},
     {"ImageGtDataParameter", "mean_file", "mscnn", "write transform_param { mean_value: ... }"},
     {"ImageGtDataParameter", "mirror", "mscnn", "write transform_param { mirror: true }"},
-    {"InnerProductParameter", "normalize", kWindows, kLeaveOut},
     {"InterpParameter", "full_zoom_factor", "single forks", "write height and width"},
     {"LabelSpecificAffineParameter", "auto_tune", kWindows, kLeaveOut},
     {"LabelSpecificMarginParameter", "auto_tune", kWindows, kLeaveOut},
