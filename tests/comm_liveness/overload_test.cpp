@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "comm/liveness/messages.h"
 #include "support/errors.h"
 
 namespace robusta::test {
