@@ -43,7 +43,7 @@ lr_policy: "inv" gamma: 0.0001 power: 0.75 display: 10 max_iter: {iterations} sn
 test_iter: 10 test_interval: 100000000 test_initialization: false
 """
 # Puts a limit on the memory of the rank that it names, and on no other.
-LIMITED = '[ "$OMPI_COMM_WORLD_RANK" != "$0" ] || ulimit -v "$1"\nshift\nexec "$@"\n'
+LIMITED = '[ "$OMPI_COMM_WORLD_RANK" != "$1" ] || ulimit -v "$2"\nshift 2\nexec "$@"\n'
 ALONE = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
          "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
 

@@ -87,8 +87,9 @@ TEST(OverloadTest, OfManyHostsTheWorstAreNamedAndTheOthersCounted) {
   const auto warnings = job.run(400);
   ASSERT_FALSE(warnings.empty());
   const std::string& last = warnings.back();
-  EXPECT_TRUE(contains(last, "node40 (rank 39: 90 %), node39 (rank 38: 89 %), node38 (rank 37: 88 %), "
-                             "node37 (rank 36: 87 %) and 36 more hosts"))
+  EXPECT_TRUE(contains(last,
+                       "node40 (rank 39: 90 %), node39 (rank 38: 89 %), node38 (rank 37: 88 %), "
+                       "node37 (rank 36: 87 %) and 36 more hosts"))
       << last;
 }
 

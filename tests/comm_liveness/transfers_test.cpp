@@ -24,8 +24,8 @@ class Pair {
     sockaddr_in place = socket_address(htonl(INADDR_LOOPBACK), 0);
     socklen_t size = sizeof place;
     auto* const address = reinterpret_cast<sockaddr*>(&place);
-    const bool listens = bind(listener, address, size) == 0 && listen(listener, 1) == 0 &&
-                         getsockname(listener, address, &size) == 0;
+    const bool listens =
+        bind(listener, address, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, address, &size) == 0;
     one = socket(AF_INET, SOCK_STREAM, 0);
     if (!listens || connect(one, address, size) != 0) throw std::runtime_error("no loopback");
     other = accept(listener, nullptr, nullptr);

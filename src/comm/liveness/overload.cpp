@@ -15,9 +15,7 @@ bool contains(const std::vector<RankId>& ranks, RankId rank) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-size_t named(const LoadReport& report) {
-  return std::min(static_cast<size_t>(report.hosts), LoadReport::kNamed);
-}
+size_t named(const LoadReport& report) { return std::min(static_cast<size_t>(report.hosts), LoadReport::kNamed); }
 
 int percent(float share) { return static_cast<int>(std::lround(100 * share)); }
 
@@ -90,8 +88,9 @@ std::optional<std::string> Overload::take_warning(const Roster& roster) {
   if (const auto more = static_cast<size_t>(report->hosts) - named(*report); more > 0) {
     hosts += str(" and ", more, more == 1 ? " more host" : " more hosts");
   }
-  return str("Overload: in the last ", std::lround(window_), " s ranks waited for a processor for so much of the time: ",
-             hosts, ". More threads compute there than there are processors: give ranks fewer threads ",
+  return str("Overload: in the last ", std::lround(window_),
+             " s ranks waited for a processor for so much of the time: ", hosts,
+             ". More threads compute there than there are processors: give ranks fewer threads ",
              "(OMP_NUM_THREADS), hosts fewer ranks, or end what else runs there");
 }
 

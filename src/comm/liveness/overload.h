@@ -1,9 +1,9 @@
 /// Hosts that have more to run than processors, told while it lasts.
 ///
 /// Each rank measures for which share of a window its threads were ready to run and had no processor (starvation.h).
-/// The first rank of a host knows the worst of its host; the worst hosts rise to rank 0 over the tree of the watch, once
-/// per window, and rank 0 has a warning to give, at most once in five minutes. A pure state machine: time comes in as an
-/// argument.
+/// The first rank of a host knows the worst of its host; the worst hosts rise to rank 0 over the tree of the watch,
+/// once per window, and rank 0 has a warning to give, at most once in five minutes. A pure state machine: time comes in
+/// as an argument.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ bool is_sane(const LoadReport& report, int ranks);
 
 class Overload {
  public:
-  static constexpr float kMuch = 0.5f;          ///< as with two threads that compute for each processor
+  static constexpr float kMuch = 0.5f;         ///< as with two threads that compute for each processor
   static constexpr double kRepeatAfter = 300;  ///< seconds between two warnings
 
   /// `window`: seconds over which is measured.

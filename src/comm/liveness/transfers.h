@@ -1,8 +1,8 @@
 /// Whether bytes pass between the hosts of the job and this process, by what the system knows of its TCP connections.
 ///
 /// A library that sums for minutes over a slow link (MPI_Allreduce, one large message) tells nobody how far it is. The
-/// system counts what the other side has acknowledged, so that packets that vanish and are sent again count for nothing.
-/// Connections of the watch itself, and with others than hosts of the job, are left out.
+/// system counts what the other side has acknowledged, so that packets that vanish and are sent again count for
+/// nothing. Connections of the watch itself, and with others than hosts of the job, are left out.
 #pragma once
 
 #include <cstdint>
