@@ -37,8 +37,8 @@ class LoadedJob {
       for (size_t i = 0; i < states_.size(); ++i) {
         states_[i].sample(starved_[i] += waiting[i], now_);
         if (i == 0) {
-          if (const auto warning = states_[0].take_warning(roster_)) warnings.push_back(*warning);
-        } else if (const auto report = states_[i].take_report()) {
+          if (const auto warning = states_[0].take_warning(roster_, now_)) warnings.push_back(*warning);
+        } else if (const auto report = states_[i].take_report(now_)) {
           states_[parents_[i].index()].hear(RankId(i), *report, now_);
         }
       }

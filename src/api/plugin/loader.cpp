@@ -7,14 +7,15 @@
 #include "api/plugin/loader.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "api/plugin/border.h"
+#include "base/input_file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "robusta/layer.h"
@@ -38,11 +39,25 @@ void make_library_visible() {
   if (in_shared_library()) dlopen(own_file().c_str(), RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
 }
 
+/// Of a file that is cut off the loader maps more than there is, and the first look behind the end ends the program.
+bool is_cut_off(const std::string& bytes) {
+  Elf64_Ehdr head;
+  if (!bytes.starts_with(ELFMAG) || bytes.size() < sizeof head) return bytes.starts_with(ELFMAG);
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.e_ident[EI_CLASS] != ELFCLASS64) return false;  // refused by the loader
+  const auto is_there = [&](uint64_t at, uint64_t size) { return at <= bytes.size() && size <= bytes.size() - at; };
+  for (uint64_t i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr part;
+    if (!is_there(head.e_phoff, (i + 1) * sizeof part)) return true;
+    std::memcpy(&part, bytes.data() + head.e_phoff + i * sizeof part, sizeof part);
+    if (part.p_type == PT_LOAD && !is_there(part.p_offset, part.p_filesz)) return true;
+  }
+  return false;
+}
+
 /// A second copy of the library would register its messages once more, and protobuf would end the process.
-void refuse_second_library(const std::string& path) {
+void refuse_second_library(const std::string& path, const std::string& bytes) {
   if (in_shared_library()) return;
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
   if (bytes.find("librobusta.so") == std::string::npos) return;
   throw Error(ErrorKind::kUnsupported,
               str(path, " is linked to librobusta.so, and this program holds the library itself"),
@@ -95,7 +110,11 @@ void* open_plugin(const std::string& path) {
     throw Error(ErrorKind::kUsage, str("there is no plugin ", path), "give the path of a shared library");
   }
   warn_of_others(path);
-  refuse_second_library(path);
+  const std::string bytes = read_input_file(path, ErrorKind::kUsage);
+  if (is_cut_off(bytes)) {
+    throw Error(ErrorKind::kUnsupported, str("the plugin ", path, " cannot be loaded: it is cut off"), "copy it again");
+  }
+  refuse_second_library(path, bytes);
   make_library_visible();
   // All functions that it needs have to be there now: one that is missed at its call would end the program.
   if (void* plugin = dlopen(as_path(path).c_str(), RTLD_NOW | RTLD_LOCAL)) return plugin;

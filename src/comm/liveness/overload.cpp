@@ -30,24 +30,29 @@ bool is_sane(const LoadReport& report, int ranks) {
 }
 
 Overload::Overload(RankId rank, const Neighbours& neighbours, double window)
-    : rank_(rank),
-      leads_host_(!neighbours.parent || contains(neighbours.remote, neighbours.parent)),
-      remote_(neighbours.remote),
-      window_(window) {}
+    : rank_(rank), remote_(neighbours.remote), window_(window), own_{rank, 0} {}
 
 void Overload::sample(double starved, double now) {
   if (begun_at_ && now - *begun_at_ < window_) return;
   // After a pause of the whole process a window is longer than meant, and says nothing.
-  if (begun_at_ && now - *begun_at_ < 2 * window_) end_window((starved - starved_at_begin_) / (now - *begun_at_), now);
+  if (begun_at_ && now - *begun_at_ < 2 * window_) {
+    own_.waiting = static_cast<float>(std::clamp((starved - starved_at_begin_) / (now - *begun_at_), 0.0, 1.0));
+    changed_ = true;
+    // The windows of others end a little later, and what they say has to climb the tree.
+    judge_at_ = now + window_ / 6;
+  }
   begun_at_ = now;
   starved_at_begin_ = starved;
 }
 
-void Overload::hear(RankId child, const LoadReport& report, double now) { heard_[child] = {report, now}; }
+void Overload::hear(RankId child, const LoadReport& report, double now) {
+  heard_[child] = {report, now};
+  changed_ = true;
+}
 
-void Overload::end_window(double waiting, double now) {
+LoadReport Overload::merge(double now) {
   std::erase_if(heard_, [&](const auto& item) { return now - item.second.at > 2 * window_; });
-  HostLoad own{rank_, static_cast<float>(std::clamp(waiting, 0.0, 1.0))};
+  HostLoad own = own_;
   LoadReport all;
   std::vector<HostLoad> worst;
   const auto worse = [](const HostLoad& a, const HostLoad& b) { return a.waiting > b.waiting; };
@@ -67,25 +72,29 @@ void Overload::end_window(double waiting, double now) {
   std::stable_sort(worst.begin(), worst.end(), worse);
   worst.resize(LoadReport::kNamed);
   std::copy(worst.begin(), worst.end(), all.worst.begin());
-  news_ = all;
-  news_at_ = now;
+  return all;
 }
 
-std::optional<LoadReport> Overload::take_report() {
-  const std::optional<LoadReport> report = std::exchange(news_, std::nullopt);
-  return report && report->hosts > 0 ? report : std::nullopt;
+std::optional<LoadReport> Overload::take_report(double now) {
+  if (!std::exchange(changed_, false)) return std::nullopt;
+  const LoadReport report = merge(now);
+  // That there is none any more is said once.
+  const bool told_before = std::exchange(told_, report.hosts > 0);
+  return told_ || told_before ? std::optional(report) : std::nullopt;
 }
 
-std::optional<std::string> Overload::take_warning(const Roster& roster) {
-  const std::optional<LoadReport> report = take_report();
-  if (!report || (warned_at_ && news_at_ - *warned_at_ < kRepeatAfter)) return std::nullopt;
-  warned_at_ = news_at_;
+std::optional<std::string> Overload::take_warning(const Roster& roster, double now) {
+  if (!judge_at_ || now < *judge_at_) return std::nullopt;
+  judge_at_.reset();
+  const LoadReport report = merge(now);
+  if (report.hosts == 0 || (warned_at_ && now - *warned_at_ < kRepeatAfter)) return std::nullopt;
+  warned_at_ = now;
   std::string hosts;
-  for (size_t i = 0; i < named(*report); ++i) {
-    const HostLoad& load = report->worst[i];
+  for (size_t i = 0; i < named(report); ++i) {
+    const HostLoad& load = report.worst[i];
     hosts += str(i == 0 ? "" : ", ", roster[load.rank].host, " (rank ", load.rank, ": ", percent(load.waiting), " %)");
   }
-  if (const auto more = static_cast<size_t>(report->hosts) - named(*report); more > 0) {
+  if (const auto more = static_cast<size_t>(report.hosts) - named(report); more > 0) {
     hosts += str(" and ", more, more == 1 ? " more host" : " more hosts");
   }
   return str("Overload: in the last ", std::lround(window_),

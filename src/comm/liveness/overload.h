@@ -46,28 +46,27 @@ class Overload {
   void sample(double starved, double now);
   /// A child's report.
   void hear(RankId child, const LoadReport& report, double now);
-  /// For the parent, when a window has ended and there is something to say.
-  std::optional<LoadReport> take_report();
+  /// For the parent, when there is something new to say.
+  std::optional<LoadReport> take_report(double now);
   /// At the root: the warning, when it is time for one.
-  std::optional<std::string> take_warning(const Roster& roster);
+  std::optional<std::string> take_warning(const Roster& roster, double now);
 
  private:
   struct Heard {
     LoadReport report;
     double at;
   };
-  void end_window(double waiting, double now);
+  LoadReport merge(double now);
 
   RankId rank_;
-  bool leads_host_;
   std::vector<RankId> remote_;
   double window_;
   std::optional<double> begun_at_;
   double starved_at_begin_ = 0;
+  HostLoad own_;  ///< in the last window
   std::map<RankId, Heard> heard_;
-  std::optional<LoadReport> news_;
-  double news_at_ = 0;
-  std::optional<double> warned_at_;
+  bool changed_ = false, told_ = false;  ///< since the last report; that there is any overload
+  std::optional<double> judge_at_, warned_at_;
 };
 
 }  // namespace robusta::liveness

@@ -217,8 +217,8 @@ void WatchThread::tell_overload(double now) {
   for (const auto& [child, report] : mesh_->take_loads()) overload_->hear(child, report, now);
   overload_->sample(sample_.starved, now);
   if (rank_ != RankId(0)) {
-    if (const auto report = overload_->take_report()) mesh_->send_load(*report);
-  } else if (const auto text = overload_->take_warning(roster_)) {
+    if (const auto report = overload_->take_report(now)) mesh_->send_load(*report);
+  } else if (const auto text = overload_->take_warning(roster_, now)) {
     // Of a thread of its own: whoever reads the log may have stopped reading.
     std::thread([text = *text] { LOG_WARNING << text; }).detach();
   }
