@@ -225,8 +225,11 @@ class Job:
 # --- faults: each does something to a job, and tells what was done, what the job said of it, and whether that is right --
 
 def is_right(report, pattern):
-    """One report, in time, of what was done."""
-    return report.code == COMMUNICATION and report.seconds <= LIMIT and re.fullmatch(pattern + "[^|]*", report.line) is not None
+    """One report, in time, of what was done. Hosts that have lost rank 0 say the same in a line of their own."""
+    lines = report.line.split(" | ")
+    said = [re.sub(r".*, because it has lost the way to rank 0: ", "", line) for line in lines]
+    in_time = report.code == COMMUNICATION and report.seconds <= LIMIT
+    return in_time and sum(map(str.__eq__, lines, said)) == 1 and all(re.match(pattern, line) for line in said)
 
 
 def killed(soak, job, draw):
