@@ -34,7 +34,7 @@ TIMEOUT = 10  # seconds, -timeout of the jobs
 LIMIT = TIMEOUT + 10  # within which a fault has to end all ranks
 PATIENCE = 180  # for what should happen and may never do, on a busy machine
 ALIKE = 0.01  # of accuracies
-COMMUNICATION, MEMORY = 8, 5
+MEMORY, OUTPUT, COMMUNICATION = 5, 7, 8
 DISK_MIB = 48
 LITTLE_KIB = 440 << 10  # of address space: the program starts, or says that it cannot, and its net does not fit
 SNAPSHOT_EVERY = 100  # iterations
@@ -216,10 +216,12 @@ class Job:
         return Report(" | ".join(lines), self.process.returncode, took)
 
     def stop(self):
-        """Asks it for a snapshot and its end."""
+        """Asks it for a snapshot and its end. True when it ends as it should: a snapshot that a full disk has cost is told
+        once more at the end, by its code."""
         since = time.monotonic()
         self.process.terminate()
-        return self.end(since)
+        wanted = OUTPUT if re.search(r"Snapshot at iteration \d+ failed", self.log()) else 0
+        return self.end(since).code == wanted
 
 
 # --- faults: each does something to a job, and tells what was done, what the job said of it, and whether that is right --
@@ -289,7 +291,7 @@ def short_memory(soak, job, draw):
     report = limited.end(since)
     # Before it has met the others a rank does not know its number.
     named = f"found by    rank {rank} on" in limited.log() or "left to start with" in report.line
-    right = ended.code == 0 and report.code == MEMORY and "memory" in report.line and named
+    right = ended and report.code == MEMORY and "memory" in report.line and named
     return f"a limit on the memory of rank {rank}", report, right
 
 
@@ -350,9 +352,8 @@ def disturb(soak, options):
             print(f"       its log: {keep}", flush=True)
         if job.process.poll() is not None:
             job = soak.start("-snapshot", "auto")
-    report = job.stop()
-    if report.code:
-        raise BenchError(f"asked to stop, the job ended with code {report.code}:\n{job.log()[-3000:]}")
+    if not job.stop():
+        raise BenchError(f"asked to stop, the job ended with code {job.process.returncode}:\n{job.log()[-3000:]}")
     return made, right, max(soak.states())
 
 
