@@ -291,7 +291,8 @@ def short_memory(soak, job, draw):
     report = limited.end(since)
     # Before it has met the others a rank does not know its number.
     named = f"found by    rank {rank} on" in limited.log() or "left to start with" in report.line
-    right = ended and report.code == MEMORY and "memory" in report.line and named
+    tells = "memory" in report.line or "address space" in report.line
+    right = ended and report.code == MEMORY and tells and named
     return f"a limit on the memory of rank {rank}", report, right
 
 
