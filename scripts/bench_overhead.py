@@ -18,10 +18,11 @@ import sys
 import tempfile
 
 from robusta_bench.lenet import ROOT, BenchError
+from robusta_bench.synthetic import without_data
 
 GOAL = 0.5  # percent
-# Folder of models/, and samples per rank.
-NETS = {"lenet": 64, "resnet50": 4}
+# Folder of models/: samples per rank, channels, height and width.
+NETS = {"lenet": (64, 1, 28), "resnet50": (4, 3, 224)}
 SOLVER = """net: "{net}.prototxt" base_lr: 0.0001 lr_policy: "fixed" momentum: 0.9 random_seed: 1 solver_mode: CPU
 display: {iterations} max_iter: {last} snapshot_after_train: false test_interval: 1000000 test_initialization: false
 test_iter: 1
@@ -37,9 +38,7 @@ class Job:
     def __init__(self, options, net, folder):
         self.caffe, self.ranks, self.net, self.folder = options.caffe.resolve(), options.ranks, net, pathlib.Path(folder)
         model = ROOT / "models" / net / "train_val.prototxt"
-        # Without its data source the program trains on synthetic input.
-        text = re.sub(r'source: ".*"', f'source: "absent_{net}"', model.read_text())
-        (self.folder / f"{net}.prototxt").write_text(text)
+        (self.folder / f"{net}.prototxt").write_text(without_data(model.read_text(), *NETS[net]))
         cores = max(1, len(os.sched_getaffinity(0)) // self.ranks)
         self.environment = {**os.environ, **SETTINGS, "OMP_NUM_THREADS": str(cores)}
 
@@ -47,8 +46,8 @@ class Job:
         """Of an iteration, without those before the first line of the log."""
         solver = self.folder / "solver.prototxt"
         solver.write_text(SOLVER.format(net=self.net, iterations=iterations, last=iterations + 1))
-        command = ["mpirun", "-n", str(self.ranks), self.caffe, "train", "-solver", solver.name, "-batch", str(NETS[self.net]),
-                   "-ddl", " ".join(["-mode r", *options])]
+        command = ["mpirun", "-n", str(self.ranks), self.caffe, "train", "-solver", solver.name, "-ddl",
+                   " ".join(["-mode r", *options])]
         done = subprocess.run(command, cwd=self.folder, env=self.environment, text=True, capture_output=True, check=False)
         shown = re.search(rf"Iteration {iterations} \([^,]*, ([\d.e+-]+)s/(\d+) iters\)", done.stderr)
         if done.returncode or not shown:

@@ -4,7 +4,6 @@ memory and a report; no library crashes for want of memory on the way."""
 
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from robusta_bench.synthetic import without_data  # noqa: E402  # pylint: disable=wrong-import-position
+
 TOOLS = pathlib.Path(os.environ.get("ROBUSTA_TOOLS_DIR", ROOT / "build" / "tools")).resolve()
 MEMORY, NOT_LOADED = 5, 127  # the loader itself fails where the libraries alone are larger, CUDA's above all
 SOLVER = """net: 'net.prototxt' base_lr: 0.01 lr_policy: 'fixed' max_iter: 3 display: 1 snapshot_after_train: false
@@ -30,8 +32,7 @@ class AddressSpace(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
         net = (ROOT / "models/lenet/train_val.prototxt").read_text()
-        # Without its data source the program trains on synthetic input.
-        (self.folder / "net.prototxt").write_text(re.sub(r'source: ".*"', 'source: "absent"', net))
+        (self.folder / "net.prototxt").write_text(without_data(net, 64, 1, 28))
         (self.folder / "solver.prototxt").write_text(SOLVER)
         (self.folder / "limited.sh").write_text(LIMITED)
 
