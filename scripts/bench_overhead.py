@@ -47,7 +47,7 @@ class Job:
         solver = self.folder / "solver.prototxt"
         solver.write_text(SOLVER.format(net=self.net, iterations=iterations, last=iterations + 1))
         command = ["mpirun", "-n", str(self.ranks), self.caffe, "train", "-solver", solver.name, "-ddl",
-                   " ".join(["-mode r", *options])]
+                   " ".join([f"-mode r:{self.ranks}", *options])]
         done = subprocess.run(command, cwd=self.folder, env=self.environment, text=True, capture_output=True, check=False)
         shown = re.search(rf"Iteration {iterations} \([^,]*, ([\d.e+-]+)s/(\d+) iters\)", done.stderr)
         if done.returncode or not shown:
