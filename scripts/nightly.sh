@@ -11,6 +11,7 @@
 #   ROBUSTA_BUILD        folder of a build to measure (default: build/, which is brought up to date first)
 #   ROBUSTA_SHARED_DIR   folder with recorded material (default ../shared)
 #   CLUSTER_SH           script that makes hosts (bench_hosts.sh); default: that of the recorded material
+#   ROBUSTA_SOAK_MINUTES length of the part soak (default 120)
 #
 # Parts:
 set -euo pipefail
@@ -76,6 +77,37 @@ part_overlap() { # how much of the communication of 2 hosts training hides
   hosts 2
   measured scripts/bench_overlap.sh
   result "$(sed -n 's/^an iteration: .*; //p' "$out")"
+}
+
+part_overhead() { # what the watch over ranks costs LeNet's and ResNet-50's iterations
+  local status=0
+  measured scripts/bench_overhead.py --caffe "$caffe" || status=$?
+  result "$(sed -n 's/^\([a-z0-9]*\): .*: \([-+][0-9.]* %\) .*/\1 \2/p' "$out" | paste -sd, | sed 's/,/, /g')"
+  return $status
+}
+
+part_crowded() { # 16 ranks on two hosts that share the processors of this one, for 10 minutes
+  CLUSTER_SH=${CLUSTER_SH:-$ROBUSTA_SHARED_DIR/cluster/cluster.sh}
+  measured env ROBUSTA_CROWDED_SECONDS=600 ROBUSTA_CLUSTER_SH="$CLUSTER_SH" ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" \
+    bash tests/cluster/crowded_test.sh
+  result "$(tail -n 1 "$out")"
+}
+
+part_kills() { # 100 kills at random moments in snapshots of each format
+  measured env ROBUSTA_KILLS=100 ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" python3 tests/scripts/killed_snapshots_test.py 2>&1
+  result "$(grep ' kills, ' "$out" | paste -sd';' | sed 's/;/; /g')"
+}
+
+part_soak() { # a chain of jobs with a fault each minute, for ROBUSTA_SOAK_MINUTES (120), beside an undisturbed training
+  local status=0 hosts=()
+  CLUSTER_SH=${CLUSTER_SH:-$ROBUSTA_SHARED_DIR/cluster/cluster.sh}
+  # As tests/cluster/ does: without hosts, or the right to make some, all ranks run on this one.
+  if [ -x "$CLUSTER_SH" ] && [ "$(id -u)" -eq 0 ] && unshare --net --uts --mount true 2> /dev/null; then
+    hosts=(--cluster "$CLUSTER_SH")
+  fi
+  measured scripts/soak.py --caffe "$caffe" --minutes "${ROBUSTA_SOAK_MINUTES:-120}" "${hosts[@]}" || status=$?
+  result "$(tail -n 1 "$out")"
+  return $status
 }
 
 part_deb() { # the Debian package in a fresh Debian, with what it depends on

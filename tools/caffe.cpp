@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "address_space.h"
 #include "app/commands/commands.h"
@@ -28,6 +29,11 @@ int main(int argc, char** argv) {
     return report(error.what(), error.kind());
   } catch (const std::bad_alloc&) {
     return report("out of memory; lower the batch size (-batch)", robusta::ErrorKind::kMemory);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return report(error.what(), robusta::ErrorKind::kInternal);
+    return report("there is no memory left for another thread; raise `ulimit -v` and `ulimit -u`",
+                  robusta::ErrorKind::kMemory);
   } catch (const std::exception& error) {
     return report(error.what(), robusta::ErrorKind::kInternal);
   }

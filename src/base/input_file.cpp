@@ -24,7 +24,13 @@ InputFile open_input_file(const std::string& path, ErrorKind kind) {
 }
 
 std::string read_input_file(const std::string& path, ErrorKind kind) {
+  constexpr off_t kMostBytes = off_t{1} << 31;  // a list of the pictures of all data sets that there are has less
   const InputFile file = open_input_file(path, kind);
+  if (file.info.st_size > kMostBytes) {
+    throw Error(kind, str("a file of ", file.info.st_size, " bytes is read at once, and may have 2 GiB"),
+                "cut it into several files")
+        .at(path);
+  }
   std::string content(static_cast<size_t>(file.info.st_size), '\0');
   size_t have = 0;
   while (have < content.size()) {

@@ -19,7 +19,7 @@ struct InputFile {
 /// Throws Error{kind} at the path where there is no regular file that may be read.
 InputFile open_input_file(const std::string& path, ErrorKind kind);
 
-/// All bytes of it.
+/// All bytes of it. Throws Error{kind} where they are more than 2 GiB: a file without content may have any length.
 std::string read_input_file(const std::string& path, ErrorKind kind);
 
 }  // namespace robusta

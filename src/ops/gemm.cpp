@@ -4,6 +4,7 @@
 
 #include <cblas.h>
 #include <dnnl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -33,6 +34,21 @@ bool is_address_space_limited() {
   return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+[[noreturn]] void refuse_memory() {
+  throw Error(ErrorKind::kMemory, "there is no memory left for a product of matrices",
+              "raise `ulimit -v`, or lower the batch size (-batch)");
+}
+
+/// For its first product oneDNN writes code, and crashes where it gets no memory for that.
+bool require_room_for_code() {
+  constexpr size_t kLeast = size_t{32} << 20;
+  if (!is_address_space_limited()) return true;
+  void* const probe = ::mmap(nullptr, kLeast, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) refuse_memory();
+  ::munmap(probe, kLeast);
+  return true;
+}
+
 }  // namespace
 
 template <typename T>
@@ -43,8 +59,9 @@ void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   if constexpr (sizeof(T) == sizeof(float)) {
     // Measured on AVX-512 against OpenBLAS 0.3.21: twice as fast at LeNet's sizes, 1.2 times at AlexNet's.
     const char trans_a = op_a == Op::kTransposed ? 'T' : 'N', trans_b = op_b == Op::kTransposed ? 'T' : 'N';
-    [[maybe_unused]] const dnnl_status_t status =
-        dnnl_sgemm(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, n);
+    [[maybe_unused]] static const bool has_room = require_room_for_code();
+    const dnnl_status_t status = dnnl_sgemm(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, n);
+    if (status == dnnl_out_of_memory) refuse_memory();
     assert(status == dnnl_success);
   } else {
     cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), extent(m), extent(n), extent(k), alpha, a, lda, b, ldb,

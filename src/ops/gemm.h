@@ -10,7 +10,7 @@ enum class Op { kPlain, kTransposed };
 
 /// C = alpha * op_a(A) * op_b(B) + beta * C with dense row-major matrices: op_a(A) is m x k, op_b(B) is k x n, C is
 /// m x n. With beta 0 what C held does not matter, NaN included. Throws Error{kUnsupported} when an extent does not
-/// fit the 32 bits of the BLAS interface. T is float or double.
+/// fit the 32 bits of the BLAS interface, Error{kMemory} where there is none left. T is float or double.
 template <typename T>
 void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, const T* b, T beta, T* c);
 

@@ -75,6 +75,26 @@ expect_end "silent cut of rank 0's host" 'rank [1245] on rbf[23] (pid [0-9]*) ha
 check "silent cut of rank 0's host: it says which host is cut off" "$(grep -c 'rather rbf1 is cut off' lost.log)" 1
 vc heal rbf1
 
+# A partial cut: two hosts lose the way to each other, and the others keep theirs to both. between A B WORD: `add` makes
+# holes of the routes between two hosts, `del` mends them.
+between() {
+  on_host "$1" ip route "$3" blackhole "$VC_NET.${2#rbf}/32"
+  on_host "$2" ip route "$3" blackhole "$VC_NET.${1#rbf}/32"
+}
+
+# No link of the watch joins them; MPI alone notices, by waiting.
+train torn
+await_iteration 20 && begin_clock && between rbf2 rbf3 add
+expect_end "routes between rbf2 and rbf3 end in a black hole" \
+  'rank [1245] on rbf[23] (pid [0-9]*) is furthest behind of ranks that all wait for each other'
+between rbf2 rbf3 del
+
+train far
+await_iteration 20 && begin_clock && between rbf1 rbf3 add
+expect_end "routes between rbf1 and rbf3 end in a black hole" \
+  'rank [25] on rbf3 (pid [0-9]*) has not been heard of for [5-7][.0-9]* s'
+between rbf1 rbf3 del
+
 # By mpirun alone, which gives codes of its own.
 start bare mpirun -H rbf1:2,rbf2:2 -n 4 -x PATH -x OMP_NUM_THREADS caffe train -solver solver.prototxt -deterministic \
   -batch global -ddl "-timeout $TIMEOUT"

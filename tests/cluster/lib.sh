@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 #
 #   use_cluster NAME NUMBER HOSTS   hosts NAME1..NAMEn at 10.NUMBER.0.1-n; gone, with all that runs there, at the end
+#   on_host HOST COMMAND...         runs it on this host
 #   on_first COMMAND...             runs it on the first host, with the settings mpirun needs there
 #   check WHAT GOT WANT             compares two texts
 #   check_true WHAT COMMAND...      runs a command
@@ -42,7 +43,8 @@ clean_up() {
 WORK=$(mktemp -d)
 trap clean_up EXIT
 
-on_first() { "$CLUSTER/cluster.sh" exec "${VC_PREFIX}1" "$@"; }
+on_host() { "$CLUSTER/cluster.sh" exec "$@"; }
+on_first() { on_host "${VC_PREFIX}1" "$@"; }
 
 check() {
   CHECKS=$((CHECKS + 1))

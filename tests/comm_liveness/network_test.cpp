@@ -147,6 +147,8 @@ TEST(LivenessNetworkTest, ASilentCutEndsBothSides) {
         const int leader = 2 * (host - 1);
         EXPECT_EQ(count(job.said(0), "rank " + std::to_string(leader) + " on n" + std::to_string(host)), 1);
         EXPECT_EQ(count(job.said(leader), "rank 0 on n1"), 1) << job.said(leader);
+        EXPECT_TRUE(job.exit_file().starts_with("8 " + std::to_string(leader) + " "))
+            << "as reported: " << job.exit_file();
       } else {
         EXPECT_EQ(count(job.said(0), "rather n1 is cut off"), 1) << job.said(0);
       }
@@ -171,6 +173,53 @@ TEST(LivenessNetworkTest, ACutThatHealsWithinTheTimeoutIsForgiven) {
     EXPECT_TRUE(job.wait_end(40));
     for (const auto& [rank, code] : job.codes) EXPECT_EQ(code, 0) << job.said(rank);
     EXPECT_EQ(job.all_said(), "");
+  });
+}
+
+/// A connection from rank 0 to rank 2, in place of what a library keeps to itself; -1 on other ranks.
+int connect_ranks(Communicator& world) {
+  constexpr uint16_t kPort = 5555;
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(kPort);
+  place.sin_addr.s_addr = world.rank() == 2 ? INADDR_ANY : inet_addr("10.99.0.2");
+  const auto* const address = reinterpret_cast<const sockaddr*>(&place);
+  if (world.rank() == 2 && (bind(fd, address, sizeof place) != 0 || listen(fd, 1) != 0))
+    throw std::runtime_error("listen");
+  world.barrier();
+  if (world.rank() == 0 && connect(fd, address, sizeof place) != 0) throw std::runtime_error("connect");
+  return world.rank() == 0 ? fd : world.rank() == 2 ? accept(fd, nullptr, nullptr) : -1;
+}
+
+// As in MPI_Allreduce over a slow link, of which nobody hears before it is done.
+TEST(LivenessNetworkTest, ATransferThatProgressesIsAlive) {
+  in_sandbox([] {
+    const Networks networks(2);
+    ASSERT_TRUE(networks.usable);
+    constexpr double kTimeout = 2, kPassing = 6;
+    const auto wait_for_each_other = [](Communicator& world, ForkedJob& job) {
+      LivenessOptions options;
+      options.timeout_s = kTimeout;
+      LivenessWatch watch(world, options);
+      const int fd = connect_ranks(world);
+      watch.progress(7);
+      watch.doing("bucket 1 of 1", Activity::kWaiting);
+      job.ready();
+      for (double passed = 0; passed < kPassing; passed += 0.2) {
+        if (world.rank() == 0 && send(fd, "x", 1, 0) != 1) return 98;
+        nap(0.2);
+      }
+      nap(60);
+      return 99;
+    };
+    ForkedJob job({"n1", "n1", "n2", "n2"}, wait_for_each_other, [&](int rank) { networks.enter(rank / 2 + 1); });
+    ASSERT_TRUE(job.wait_ready()) << job.all_said();
+    job.wait_end(kPassing - 1);
+    EXPECT_TRUE(job.codes.empty()) << "bytes pass: " << job.all_said();
+    EXPECT_TRUE(job.wait_end(1 + kTimeout + 10)) << "none pass any more";
+    for (const auto& [rank, code] : job.codes) EXPECT_EQ(code, kCode) << job.said(rank);
+    EXPECT_EQ(count(job.said(0), "ranks that all wait for each other"), 1) << job.said(0);
   });
 }
 

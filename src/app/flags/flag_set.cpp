@@ -4,15 +4,24 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <sstream>
 
+#include "base/input_file.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
 namespace robusta {
 namespace {
+
+std::string text_of(const std::string& path) {
+  try {
+    return read_input_file(path, ErrorKind::kUsage);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kUsage, str("cannot read -flagfile ", path, ": ", error.cause()),
+                "give a file with one -name=value per line");
+  }
+}
 
 bool is_integer(const std::string& text) {
   const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
@@ -94,9 +103,7 @@ class Reader {
                   "name other files in fewer levels");
     }
     ++files_;
-    std::ifstream file(path);
-    if (!file)
-      throw Error(ErrorKind::kUsage, "cannot read -flagfile " + path, "give a file with one -name=value per line");
+    std::istringstream file(text_of(path));
     for (std::string text; std::getline(file, text);) {
       const size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t\r");
       if (begin == std::string::npos || text[begin] == '#') continue;

@@ -48,7 +48,7 @@ Link Link::connect(Address address, uint16_t port) {
 }
 
 void Link::queue(FrameType type, const void* body, size_t bytes) {
-  if (type == FrameType::kBeat && out_.size() > kMuchUnsent) return;
+  if (type != FrameType::kVerdict && out_.size() > kMuchUnsent) return;
   const FrameHead head{static_cast<uint32_t>(bytes), type};
   const char* parts[] = {reinterpret_cast<const char*>(&head), static_cast<const char*>(body)};
   out_.insert(out_.end(), parts[0], parts[0] + sizeof head);

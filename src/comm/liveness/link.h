@@ -11,7 +11,7 @@
 
 namespace robusta::liveness {
 
-enum class FrameType : uint32_t { kHello = 1, kWelcome, kBeat, kVerdict };
+enum class FrameType : uint32_t { kHello = 1, kWelcome, kBeat, kVerdict, kLoad };
 
 struct Frame {
   FrameType type;

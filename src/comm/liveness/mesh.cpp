@@ -124,6 +124,9 @@ void Mesh::hear(RankId rank, const Frame& frame, WatchState& state, double now) 
   Verdict verdict;
   const bool is_beat = frame.type == FrameType::kBeat && unpack(frame, beat) && is_sane(beat, rank, ranks_);
   const bool is_verdict = frame.type == FrameType::kVerdict && unpack(frame, verdict) && is_sane(verdict, ranks_);
+  LoadReport load;
+  const bool is_load = frame.type == FrameType::kLoad && unpack(frame, load) && is_sane(load, ranks_);
+  if (is_load && rank != parent_) loads_.emplace_back(rank, load);
   // Who has the token may still send anything: it is as if nothing had come.
   if (!is_beat && !is_verdict) return;
   peers_[rank].heard_at = now;
@@ -146,6 +149,13 @@ void Mesh::send(WatchState& state) {
   for (auto& [rank, peer] : peers_) {
     if (peer.link && peer.link->has_unsent()) peer.link->send();
   }
+}
+
+void Mesh::send_load(const LoadReport& report) {
+  const auto parent = peers_.find(parent_);
+  if (parent == peers_.end() || !parent->second.link) return;
+  parent->second.link->queue(FrameType::kLoad, &report, sizeof report);
+  parent->second.link->send();
 }
 
 void Mesh::queue(Link& link, const std::variant<Beat, Verdict>& message) {

@@ -10,11 +10,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/liveness/caller.h"
 #include "comm/liveness/guests.h"
 #include "comm/liveness/link.h"
+#include "comm/liveness/overload.h"
 #include "comm/liveness/tree.h"
 #include "comm/liveness/watch_state.h"
 
@@ -32,6 +34,10 @@ class Mesh {
   void receive(WatchState& state, double now);
   /// Sends what `state` has to say.
   void send(WatchState& state);
+  /// For the parent; lost when the link is down, as the next one says more.
+  void send_load(const LoadReport& report);
+  /// What children have said of the load of hosts since the last call.
+  std::vector<std::pair<RankId, LoadReport>> take_loads() { return std::exchange(loads_, {}); }
 
   bool is_up(RankId peer) const { return peers_.at(peer).link.has_value(); }
   std::vector<RankId> up() const;
@@ -64,6 +70,7 @@ class Mesh {
   double timeout_;
   double patience_;  ///< seconds of silence after which the parent is called anew
   std::map<RankId, Peer> peers_;
+  std::vector<std::pair<RankId, LoadReport>> loads_;
   std::optional<Caller> caller_;
   std::optional<Address> parent_address_;  ///< over which the parent was last reached
   std::vector<Link> retired_;  ///< replaced links to the parent, which closes them when it has taken the new one

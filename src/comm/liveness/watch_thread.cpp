@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "comm/arrivals.h"
 #include "robusta/error.h"
@@ -92,6 +93,8 @@ WatchThread::WatchThread(Communicator& world, LivenessOptions options)
   if (error) throw *error;
   check_listening(roster_);
   state_.emplace(rank_, neighbours, timing_);
+  transfers_.emplace(roster_, rank_, neighbours.parent);
+  overload_.emplace(rank_, neighbours, std::clamp(timing_.timeout, 5.0, 60.0));
   mesh_.emplace(rank_, neighbours, roster_, std::move(listener), timing_);
   start_thread();
   try {
@@ -182,13 +185,9 @@ double WatchThread::seconds_to_wait(double now) const {
 
 void WatchThread::look(double now) {
   mesh_->receive(*state_, now);
-  board.read(sample_);
-  sample_.moves += arrivals().load(std::memory_order_relaxed);
-  if (now >= starvation_read_at_ + timing_.beat) {
-    sample_.starved = starvation_.seconds();
-    starvation_read_at_ = now;
-  }
+  take_sample(now);
   state_->sample(sample_, now);
+  tell_overload(now);
   state_->tick(now);
   mesh_->send(*state_);
   if (state_->verdict()) failed.store(true, std::memory_order_relaxed);
@@ -199,6 +198,30 @@ void WatchThread::look(double now) {
   if (phase_ == Phase::kLeaving) leave(now);
   if (phase_ == Phase::kEnding) end(now);
   changed_.notify_all();
+}
+
+/// What the system knows is asked for once per beat, and of transfers only while nothing else moves.
+void WatchThread::take_sample(double now) {
+  board.read(sample_);
+  sample_.moves += arrivals().load(std::memory_order_relaxed);
+  if (now >= system_read_at_ + timing_.beat) {
+    sample_.starved = starvation_.seconds();
+    if (sample_.moves == moves_then_) transfers_seen_ = transfers_->look();
+    moves_then_ = sample_.moves;
+    system_read_at_ = now;
+  }
+  sample_.moves += transfers_seen_;
+}
+
+void WatchThread::tell_overload(double now) {
+  for (const auto& [child, report] : mesh_->take_loads()) overload_->hear(child, report, now);
+  overload_->sample(sample_.starved, now);
+  if (rank_ != RankId(0)) {
+    if (const auto report = overload_->take_report(now)) mesh_->send_load(*report);
+  } else if (const auto text = overload_->take_warning(roster_, now)) {
+    // Of a thread of its own: whoever reads the log may have stopped reading.
+    std::thread([text = *text] { LOG_WARNING << text; }).detach();
+  }
 }
 
 /// All ranks have finished, and know it or are about to hear it.

@@ -13,7 +13,9 @@
 #include "comm/liveness/ending.h"
 #include "comm/liveness/failure.h"
 #include "comm/liveness/mesh.h"
+#include "comm/liveness/overload.h"
 #include "comm/liveness/starvation.h"
+#include "comm/liveness/transfers.h"
 
 namespace robusta::liveness {
 
@@ -39,6 +41,8 @@ class WatchThread {
   void stop_thread();
   void run();
   void look(double now);
+  void take_sample(double now);
+  void tell_overload(double now);
   void leave(double now);
   void end(double now);
   void wake() const;
@@ -58,7 +62,10 @@ class WatchThread {
   bool stop_ = false, announced_ = false, agreed_ = false;
   Sample sample_;
   Starvation starvation_;
-  double starvation_read_at_ = 0;
+  std::optional<Transfers> transfers_;
+  std::optional<Overload> overload_;
+  double system_read_at_ = 0;
+  uint64_t moves_then_ = 0, transfers_seen_ = 0;
   std::optional<LastWords> last_words_;
   std::thread thread_;
 };

@@ -27,16 +27,6 @@ size_t meminfo_available() {
   return kNoLimit;
 }
 
-/// What `ulimit -v` leaves.
-size_t address_space_available() {
-  struct rlimit limit = {};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNoLimit;
-  size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const size_t used = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-}
-
 /// How a version of control groups calls its files.
 struct GroupFiles {
   const char *limit, *usage;
@@ -136,8 +126,17 @@ size_t control_groups_leave(const std::string& system) {
   return std::min(hierarchy_available(system, true), hierarchy_available(system, false));
 }
 
+size_t address_space_leaves() {
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNoLimit;
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const size_t used = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
 size_t available_host_memory() {
-  return std::min({meminfo_available(), control_groups_leave(), address_space_available()});
+  return std::min({meminfo_available(), control_groups_leave(), address_space_leaves()});
 }
 
 }  // namespace robusta

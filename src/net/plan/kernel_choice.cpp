@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "device/cpu/host_memory.h"
 #include "net/plan/precision.h"
 #include "robusta/error.h"
 
@@ -124,11 +125,20 @@ std::vector<const KernelCandidate*> candidates_for(LayerChain layers, const NetO
   return all;
 }
 
+/// oneDNN crashes where it gets no memory for the code that it writes.
+void require_room_for_code() {
+  constexpr size_t kLeast = size_t{32} << 20;
+  if (address_space_leaves() >= kLeast) return;
+  throw Error(ErrorKind::kMemory, "less than 32 MiB of address space are left to plan the net with",
+              "raise `ulimit -v`, or lower the batch size (-batch)");
+}
+
 /// True if a candidate took it; the unit is then complete.
 bool try_chain(const Graph& graph, const NetOptions& options, const NodeChain& chain, const FormOf& form_of,
                DType storage, Unit& unit) {
   const auto candidates = candidates_for(layers_of(graph, chain), options);
   if (candidates.empty()) return false;
+  require_room_for_code();
   const KernelRequest request = make_request(graph, options, chain, form_of, storage);
   for (const KernelCandidate* candidate : candidates) {
     std::string why_not;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "base/log.h"
@@ -71,6 +72,12 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
     end_alone(world, watch, Error(ErrorKind::kMemory, "out of memory", "lower the batch size (-batch)"));
   } catch (const EndedByPeer&) {
     throw;
+  } catch (const std::system_error& error) {
+    const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
+    end_alone(world, watch,
+              no_thread ? Error(ErrorKind::kMemory, "there is no memory left for another thread",
+                                "raise `ulimit -v` and `ulimit -u`, or lower OMP_NUM_THREADS")
+                        : Error(ErrorKind::kInternal, error.what(), "please report this"));
   } catch (const std::exception& error) {
     end_alone(world, watch, Error(ErrorKind::kInternal, error.what(), "please report this"));
   }

@@ -1,0 +1,33 @@
+/// Whether bytes pass between the hosts of the job and this process, by what the system knows of its TCP connections.
+///
+/// A library that sums for minutes over a slow link (MPI_Allreduce, one large message) tells nobody how far it is. The
+/// system counts what the other side has acknowledged, so that packets that vanish and are sent again count for
+/// nothing. Connections of the watch itself, and with others than hosts of the job, are left out.
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "comm/liveness/roster.h"
+
+namespace robusta::liveness {
+
+class Transfers {
+ public:
+  /// As rank `mine` of the job; `parent`: whom its watch calls, none at the root.
+  Transfers(const Roster& roster, RankId mine, RankId parent);
+
+  /// Counts looks between which bytes have passed. A look costs about a microsecond per open file.
+  uint64_t look();
+
+ private:
+  bool is_counted(int socket) const;
+  uint64_t bytes() const;
+
+  std::set<Address> hosts_;
+  uint16_t own_port_, parent_port_ = 0;
+  std::set<Address> parent_addresses_;
+  uint64_t bytes_ = 0, changes_ = 0;
+};
+
+}  // namespace robusta::liveness
