@@ -9,7 +9,7 @@
 #include "comm/liveness/messages.h"
 #include "support/errors.h"
 
-namespace robusta::test {
+namespace robusta::test::overload_test {
 namespace {
 
 using namespace liveness;
@@ -114,4 +114,4 @@ TEST(OverloadTest, WhatCannotBeMeantIsNotTaken) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::overload_test

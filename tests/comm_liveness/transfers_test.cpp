@@ -11,7 +11,7 @@
 
 #include "comm/liveness/interfaces.h"
 
-namespace robusta::test {
+namespace robusta::test::transfers_test {
 namespace {
 
 using namespace liveness;
@@ -84,4 +84,4 @@ TEST(TransfersTest, ConnectionsOfTheWatchAndOfStrangersCountForNothing) {
 }
 
 }  // namespace
-}  // namespace robusta::test
+}  // namespace robusta::test::transfers_test
