@@ -163,6 +163,21 @@ void PairFiller::write_image(const Image& image, const Plane& plane, float* out)
   }
 }
 
+/// The bytes of which a device makes what write_image does.
+PixelWindow PairFiller::write_pixels(const Image& image, const Plane& plane, uint8_t* out) {
+  for (int64_t c = 0; c < image.extent.channels; ++c) {
+    for (int64_t y = 0; y < plane.height; ++y, out += plane.width) {
+      std::fill_n(out, plane.width, uint8_t{0});
+      if (y < plane.rows) std::copy_n(image.row(c, plane.top + y) + plane.left, plane.columns, out);
+    }
+  }
+  return {.top = static_cast<int32_t>(plane.top),
+          .left = static_cast<int32_t>(plane.left),
+          .mirror = plane.mirror,
+          .rows = static_cast<int32_t>(plane.rows),
+          .columns = static_cast<int32_t>(plane.columns)};
+}
+
 /// `label` is that of all pixels where there are no maps.
 void PairFiller::write_labels(const Image& map, int label, const Plane& plane, float* out) const {
   for (int64_t y = 0; y < plane.height; ++y, out += plane.width) {
@@ -191,7 +206,12 @@ void PairFiller::fill(std::string_view record, const Sample& sample, Batch& batc
   const int64_t pixels = plane.height * plane.width;
   check_batch({whole.channels, plane.height, plane.width}, batch);
   const int label = pairs_->labels() == PixelLabels::kNone ? settings_.ignored : pairs_->pair(sample.record).label;
-  write_image(scales ? scaled_image : image, plane, batch.numbers(0) + sample.place * whole.channels * pixels);
+  const Image& shown = scales ? scaled_image : image;
+  const int64_t place = sample.place * whole.channels * pixels;
+  if (batch.layout.pixels())
+    batch.windows()[sample.place] = write_pixels(shown, plane, batch.pixel_bytes() + place);
+  else
+    write_image(shown, plane, batch.numbers(0) + place);
   write_labels(scales ? scaled_map : map, label, plane, batch.numbers(1) + sample.place * pixels);
   if (!settings_.extents) return;
   batch.numbers(2)[2 * sample.place] = static_cast<float>(std::min(image.extent.height, plane.height));

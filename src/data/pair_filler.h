@@ -39,6 +39,7 @@ class PairFiller : public RecordFiller {
 
   std::vector<Shape> item_shapes(std::string_view record, int64_t index) const override;
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override;
+  std::optional<PixelForm> pixel_form(std::string_view) const override { return form_; }
   int label_top() const override { return settings_.binary ? -1 : 1; }
   /// The largest in the record but what is ignored.
   int label(std::string_view record, int64_t index) const override;
@@ -61,6 +62,7 @@ class PairFiller : public RecordFiller {
   Plane plane_of(const Extent& whole, const Draw& drawn) const;
   void check_batch(const Extent& out, const Batch& batch) const;
   void write_image(const Image& image, const Plane& plane, float* out) const;
+  static PixelWindow write_pixels(const Image& image, const Plane& plane, uint8_t* out);
   void write_labels(const Image& map, int label, const Plane& plane, float* out) const;
 
   PairSettings settings_;

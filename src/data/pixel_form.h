@@ -9,9 +9,11 @@
 
 namespace robusta {
 
-/// Which part of an item was taken, and whether it is to be turned from right to left.
+/// Which part of an item was taken, and whether it is to be turned from right to left. Of the sample so many rows and
+/// columns are the item's, before it is turned; beyond them, where a crop is larger than its item, numbers are 0.
 struct PixelWindow {
   int32_t top = 0, left = 0, mirror = 0;
+  int32_t rows = INT32_MAX, columns = INT32_MAX;
 };
 
 /// What becomes of a pixel: (pixel - mean) * scale. There is a mean for all pixels, one per channel, or one for each

@@ -23,6 +23,10 @@ struct PixelEach {
     const int64_t x = width.take_off(sample), row = height.take_off(sample), channel = channels.take_off(sample);
     const PixelWindow window = job.windows[sample];
     const int64_t column = window.mirror ? last_column - x : x;
+    if (row >= window.rows || column >= window.columns) {
+      job.out[i] = 0;
+      return;
+    }
     const auto pixel = static_cast<float>(job.bytes[i - x + column]);
     job.out[i] = (pixel - mean(channel, window.top + row, window.left + column)) * job.scale;
   }
