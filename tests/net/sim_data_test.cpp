@@ -163,7 +163,8 @@ TEST(SimData, PairsTravelAsPixels) {
     SimDevice device(size_t{1} << 22, 100, "emulated");
     const std::vector<float> tops = tops_of_layer(device, type, fields);
     EXPECT_EQ(tops, tops_of_layer(cpu_device(), type, fields));
-    EXPECT_LT(device.bytes_to_device(), tops.size() * sizeof(float) * 2 / 3);
+    // As above, with labels that stay numbers; as numbers all would be 7 / 6.
+    EXPECT_LT(device.bytes_to_device(), tops.size() * sizeof(float) * 3 / 4);
   }
 }
 
