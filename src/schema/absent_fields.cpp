@@ -76,7 +76,6 @@ constexpr AbsentField kAbsent[] = {
     {"ImageDataParameter", "use_image", kC3d, kFilms},
     {"ImageDataParameter", "use_label", kC3d, kFilms},
     {"ImageDataParameter", "use_temporal_jitter", kC3d, kFilms},
-    {"InnerProductParameter", "normalize", kWindows, kLeaveOut},
     {"InterpParameter", "full_zoom_factor", "single forks", "write height and width"},
     {"LabelSpecificAffineParameter", "auto_tune", kWindows, kLeaveOut},
     {"LabelSpecificMarginParameter", "auto_tune", kWindows, kLeaveOut},

@@ -37,7 +37,54 @@ TEST(InnerProductTest, Gpu) {
   for (const KernelCase& c : kCases) compare_gpu_with_reference(c);
 }
 
+/// Weights of rows with other lengths than 1, which a test pass leaves as they are.
+KernelCase normalized(const std::string& fields, std::vector<Shape> bottoms) {
+  KernelCase what = inner_product("normalize: true " + fields, bottoms);
+  what.phase = caffe::TEST;
+  return what;
+}
+const std::vector<KernelCase> kNormalized = {
+    normalized("num_output: 3", {{4, 5}}),
+    normalized("num_output: 3 bias_term: false axis: 2", {{2, 3, 4, 2}}),
+    normalized("num_output: 37", {{19, 53}}),
+    normalized("num_output: 2", {{3, 300}}),
+};
+
+TEST(InnerProductTest, GradientsGoThroughTheNormalization) {
+  for (const KernelCase& c : kNormalized) check_gradients(c);
+}
+
+TEST(InnerProductTest, KernelsOfNormalizedRowsAgree) {
+  for (KernelCase c : kNormalized) {
+    for (const caffe::Phase phase : {caffe::TEST, caffe::TRAIN}) {
+      c.phase = phase;
+      compare_with_reference("reference", c);
+      compare_gpu_with_reference(c);
+    }
+  }
+}
+
+TEST(InnerProductTest, NormalizedRowsAreWrittenBackByTraining) {
+  for (const char* backend : {"reference", "gpu"}) {
+    KernelCase what = normalized("num_output: 3 bias_term: false", {{1, 2}});
+    for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
+      what.phase = phase;
+      KernelHarness harness(what, {.backend = backend, .dtype = DType::kF32});
+      harness.forward({{1, 2}}, {{3, 4, 0, 0, 0, -2}});
+      expect_near(harness.tops()[0], {2.2, 0, -2}, 1e-6, backend);
+      expect_near(harness.params()[0], phase == caffe::TRAIN ? Array{0.6, 0.8, 0, 0, 0, -1} : Array{3, 4, 0, 0, 0, -2},
+                  1e-6, backend);
+      harness.backward({{1, 1, 1}});
+      // (1, 2) without what lies along (0.6, 0.8); a row of zeros can leave zero.
+      const double length = phase == caffe::TRAIN ? 1 : 5, last = phase == caffe::TRAIN ? 1 : 2;
+      expect_near(harness.param_diffs()[0], {-0.32 / length, 0.24 / length, 1, 2, 1 / last, 0}, 1e-6, backend);
+    }
+  }
+}
+
 TEST(InnerProductTest, RefusesBadFields) {
+  expect_config_error(inner_product("num_output: 2 normalize: true transpose: true", {{4, 5}}), "those of an output",
+                      "inner_product_param.normalize");
   expect_config_error(inner_product("axis: 1", {{4, 5}}), "no num_output", "inner_product_param.num_output");
   expect_config_error(inner_product("num_output: 0", {{4, 5}}), "num_output is 0", "inner_product_param.num_output");
   expect_config_error(inner_product("num_output: 2 axis: 2", {{4, 5}}), "axis 2", "inner_product_param.axis");

@@ -23,6 +23,11 @@ InnerProductLayer::InnerProductLayer(const caffe::LayerParameter& param) : Layer
                 "write it as a layer of its own: fusing is done when the net is planned")
         .in_field("inner_product_param.relu");
   }
+  if (normalizes() && transposed()) {
+    throw Error(ErrorKind::kConfig, "normalize divides rows of weights, and with transpose those of an output are columns",
+                "leave transpose out")
+        .in_field("inner_product_param.normalize");
+  }
 }
 
 std::vector<Shape> InnerProductLayer::infer_tops(const std::vector<Shape>& bottoms) {

@@ -1,6 +1,14 @@
 /// InnerProduct: what its kernels share.
 ///
 /// y[rows, outputs] = x[rows, inputs] W^T + b, where `rows` are all axes before `axis` and `inputs` all others.
+///
+/// With `normalize` (happynear/caffe-windows, inner_product_layer.cpp; Wang, Xiang, Cheng, Yuille 2017, "NormFace") W
+/// stands for the weights with each row divided by its length, and a row of zeros for itself. There each pass writes
+/// the divided rows back; here a training pass does, and a test pass leaves weights as they are: they are another
+/// net's. There the gradient of the weights is that of the product alone; here it goes through the division, so that
+/// it is the derivative:
+///
+///   dw = (g - (g u) u) / |w|, u = w / |w|, of the gradient g of u
 #pragma once
 
 #include "layers/kit/fixed_shape.h"
@@ -27,6 +35,8 @@ class InnerProductLayer : public Layer {
   int64_t num_output() const override { return outputs(); }
   int64_t outputs() const { return param().inner_product_param().num_output(); }
   bool transposed() const { return param().inner_product_param().transpose(); }
+  /// Rows of the weights are divided by their lengths.
+  bool normalizes() const { return param().inner_product_param().normalize(); }
   bool has_bias() const { return param().inner_product_param().bias_term(); }
 
  private:

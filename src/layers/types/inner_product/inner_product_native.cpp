@@ -30,8 +30,17 @@ class InnerProductNative : public InnerProductProducts<float> {
   ChannelRows bias_rows() const { return {size_.rows, size_.outputs, 1}; }
 };
 
+std::unique_ptr<Kernel> make_inner_product_native(const KernelRequest& request, std::string& why_not) {
+  if (!is_f32(request, why_not)) return nullptr;
+  if (request.layer<InnerProductLayer>().normalizes()) {
+    why_not = "normalize is the reference's";
+    return nullptr;
+  }
+  return std::make_unique<InnerProductNative>(request);
+}
+
 }  // namespace
 
-ROBUSTA_REGISTER_NATIVE("InnerProduct", InnerProductNative);
+ROBUSTA_REGISTER_KERNEL("InnerProduct", "native", 10, make_inner_product_native);
 
 }  // namespace robusta

@@ -16,17 +16,8 @@ class InnerProductProducts : public Kernel {
   }
 
   void backward(const KernelRun& run) override {
-    const T* dy = run.top_diffs[0].as<T>();
-    if (run.params[0]->learns) {
-      weight_gradient(run.bottoms[0].as<T>(), dy, run.accumulate[0] ? 1 : 0, run.params[0]->gradient().as<T>());
-    }
-    if (run.params.size() > 1 && run.params[1]->learns) {
-      bias_gradient(dy, run.accumulate[1] != 0, run.params[1]->gradient().as<T>());
-    }
-    if (run.bottom_diffs[0]) {
-      gemm<T>(Op::kPlain, size_.transposed ? Op::kTransposed : Op::kPlain, size_.rows, size_.inputs, size_.outputs, 1,
-              dy, run.params[0]->tensor().as<T>(), 0, run.bottom_diffs[0].as<T>());
-    }
+    T* dw = run.params[0]->learns ? run.params[0]->gradient().template as<T>() : nullptr;
+    gradients(run, run.params[0]->tensor().template as<T>(), run.accumulate[0] != 0, dw);
   }
 
  protected:
@@ -34,6 +25,19 @@ class InnerProductProducts : public Kernel {
   void multiply(const T* x, const T* w, T beta, T* y) const {
     gemm<T>(Op::kPlain, size_.transposed ? Op::kPlain : Op::kTransposed, size_.rows, size_.outputs, size_.inputs, 1, x,
             w, beta, y);
+  }
+  /// All gradients that are wanted, for weights w; theirs is written to dw, unless that is null, on top of what is
+  /// there if `add`.
+  void gradients(const KernelRun& run, const T* w, bool add, T* dw) const {
+    const T* dy = run.top_diffs[0].as<T>();
+    if (dw) weight_gradient(run.bottoms[0].as<T>(), dy, add ? 1 : 0, dw);
+    if (run.params.size() > 1 && run.params[1]->learns) {
+      bias_gradient(dy, run.accumulate[1] != 0, run.params[1]->gradient().as<T>());
+    }
+    if (run.bottom_diffs[0]) {
+      gemm<T>(Op::kPlain, size_.transposed ? Op::kTransposed : Op::kPlain, size_.rows, size_.inputs, size_.outputs, 1,
+              dy, w, 0, run.bottom_diffs[0].as<T>());
+    }
   }
   /// The sums of dy over the rows, on top of what is there if `add`.
   virtual void bias_gradient(const T* dy, bool add, T* db) const = 0;
