@@ -119,7 +119,6 @@ constexpr IgnoredField kIgnored[] = {
     {"RegionLossParameter", "absolute", kOfIntel, kNoCaffe},
     {"RegionLossParameter", "jitter", kOfIntel, kNoCaffe},
     {"RegionLossParameter", "random", kOfIntel, kNoCaffe},
-    {"RegionLossParameter", "rescore", kOfIntel, kNoCaffe},
     {"RegionLossParameter", "softmax", kOfIntel, "scores of classes always go through a softmax"},
     {"ReLUParameter", "engine", kOfCaffe, kEngine},
     {"ReLUParameter", "fuse", kOfIntel, "the planner fuses where it can"},

@@ -192,6 +192,103 @@ TEST(RegionLossTest, ByHand) {
   }
 }
 
+/// kBoxes in rows of five: as many for each item, without area where there is none.
+KernelCase centred_case(const std::string& more = "") {
+  constexpr size_t kRows = 4;
+  KernelCase what{{layer_of(kFields + more)}, {{kItems, kAnchors * kNumbers, kHeight, kWidth}, {kItems, kRows * 5}}};
+  what.bottom_values = [](int bottom, const Shape&) {
+    Array rows;
+    for (int64_t item = 0; bottom == 1 && item < kItems; ++item) {
+      for (const PlainBox& box : boxes_of(item)) rows.insert(rows.end(), {box.label, box.x, box.y, box.w, box.h});
+      rows.resize(static_cast<size_t>(item + 1) * kRows * 5, 0);
+    }
+    return rows;
+  };
+  return what;
+}
+
+/// The errors of one prediction, as caffe-yolov2's loops write them; zeros where there is none.
+Array errors_of_centred(const Array& x, int64_t p, const Wanted& want, bool rescore) {
+  const int64_t item = p / kCells / kAnchors, n = p / kCells % kAnchors, cell = p % kCells;
+  const auto number = [&](int64_t c) { return x[place(item, n, c, cell)]; };
+  Array errors(kNumbers, 0);
+  const double s = sigmoid(number(4));
+  if (!want.has_box) {
+    if (!want.overlaps) errors[4] = -0.5 * (0 - s) * s * (1 - s);
+    return errors;
+  }
+  const PlainBox& box = want.box;
+  const double i = static_cast<double>(cell % kWidth), j = static_cast<double>(cell / kWidth);
+  const double sx = sigmoid(number(0)), sy = sigmoid(number(1));
+  const PlainBox guess{0, (i + sx) / kWidth, (j + sy) / kHeight, std::exp(number(2)) * kSizes[n][0] / kWidth,
+                       std::exp(number(3)) * kSizes[n][1] / kHeight};
+  const double k = rescore ? 3 : 3 * (2 - box.w * box.h);
+  errors[0] = -k * (box.x * kWidth - i - sx) * sx * (1 - sx);
+  errors[1] = -k * (box.y * kHeight - j - sy) * sy * (1 - sy);
+  errors[2] = -k * (std::log(box.w * kWidth / kSizes[n][0]) - number(2));
+  errors[3] = -k * (std::log(box.h * kHeight / kSizes[n][1]) - number(3));
+  errors[4] = -5 * ((rescore ? common_part(guess, box) : 1) - s) * s * (1 - s);
+  double all = 0;
+  for (int64_t c = 0; c < kClasses; ++c) all += std::exp(number(5 + c));
+  for (int64_t c = 0; c < kClasses; ++c) {
+    errors[static_cast<size_t>(5 + c)] = -2 * ((c == static_cast<int64_t>(box.label)) - std::exp(number(5 + c)) / all);
+  }
+  return errors;
+}
+
+TEST(RegionLossTest, RowsOfFiveHaveTheErrorsOfTheirForks) {
+  for (const char* backend : {"reference", "gpu"}) {
+    for (const bool rescore : {true, false}) {
+      const KernelCase what = centred_case(rescore ? "" : "rescore: 0");
+      const KernelInputs inputs = make_inputs(what, 4);
+      const Array& x = inputs.bottoms[0];
+      const std::vector<Wanted> wanted = wanted_of(x, true);
+      Array slopes(x.size());
+      double squares = 0;
+      for (int64_t p = 0; p < kItems * kAnchors * kCells; ++p) {
+        const Array errors = errors_of_centred(x, p, wanted[static_cast<size_t>(p)], rescore);
+        for (int64_t c = 0; c < kNumbers; ++c) {
+          const double error = errors[static_cast<size_t>(c)];
+          slopes[place(p / kCells / kAnchors, p / kCells % kAnchors, c, p % kCells)] = error / kItems;
+          squares += error * error;
+        }
+      }
+      KernelHarness harness(what, {.backend = backend, .dtype = DType::kF32});
+      harness.forward(inputs.bottoms);
+      harness.backward({{1}});
+      expect_near(harness.bottom_diffs()[0], slopes, 1e-5, backend);
+      expect_near(harness.tops()[0], {squares / kItems}, 1e-4 * squares, backend);
+    }
+  }
+}
+
+TEST(RegionLossTest, KernelsAgreeOnRowsOfFive) {
+  for (const char* more : {"", "bias_match: 0", "rescore: 0"}) {
+    compare_with_reference("reference", centred_case(more), 1e-5);
+    compare_gpu_with_reference(centred_case(more), 1e-5, {}, "gpu", 16);
+  }
+}
+
+TEST(RegionLossTest, BadRowsOfFive) {
+  for (const char* backend : {"reference", "gpu"}) {
+    const auto expect_bad = [&](size_t column, double value, const std::string& cause) {
+      const KernelCase what = centred_case();
+      KernelInputs inputs = make_inputs(what);
+      inputs.bottoms[1][5 * 5 + column] = value;  // the second box of item 1
+      KernelHarness harness(what, {.backend = backend, .dtype = DType::kF32});
+      const Error error = error_of([&] { harness.forward(inputs.bottoms); });
+      EXPECT_EQ(error.kind(), ErrorKind::kData) << backend;
+      EXPECT_TRUE(contains(error.cause(), "box 1 of sample 6: " + cause)) << error.cause();
+    };
+    expect_bad(0, 3, "class 3 is out of range 0..2");
+    expect_bad(0, -1, "class -1 is out of range 0..2");
+    expect_bad(1, 1.5, "x 1.5 is no part of the image");
+    expect_bad(2, std::nan(""), "y nan is no part of the image");
+    expect_bad(3, -0.5, "width -0.5 is no part of the image");
+    expect_bad(4, std::nan(""), "height nan is no part of the image");
+  }
+}
+
 TEST(RegionLossTest, BadBoxes) {
   for (const char* backend : {"reference", "gpu"}) {
     const auto expect_bad = [&](size_t column, double value, const std::string& cause) {

@@ -65,6 +65,10 @@ class AnchorLossLayer : public Layer {
   virtual AnchorGrid grid_of(const Shape& predictions) const = 0;
   /// How many rows bottom 1 has, for this grid.
   virtual int64_t rows_of(const Shape& boxes) const = 0;
+  /// Whether L is divided by the number of items, where that is known from the bottoms alone.
+  void divide_loss_by_items(bool by_items) {
+    of_loss_ = LossNormalizer({}, by_items ? caffe::LossParameter::BATCH_SIZE : caffe::LossParameter::NONE);
+  }
 
  private:
   AnchorGrid grid_;

@@ -36,33 +36,50 @@ AnchorGrid RegionLossLayer::grid_of(const Shape& predictions) const {
   return grid;
 }
 
+/// Rows of eight end in an axis of eight; all else is rows of five of each item, however they are grouped.
 int64_t RegionLossLayer::rows_of(const Shape& boxes) const {
-  constexpr int64_t kRow = RegionRule<ExactMath<float>>::kRow;
-  if (boxes.axes() > 0 && boxes.count() > 0 && boxes[boxes.axes() - 1] == kRow) return boxes.count() / kRow;
-  throw Error(ErrorKind::kConfig, str("bottom 1 has shape ", boxes.str()),
+  const bool has_elements = boxes.axes() > 0 && boxes.count() > 0;
+  if (has_elements && boxes[boxes.axes() - 1] == RegionRows{}.width()) return boxes.count() / RegionRows{}.width();
+  const int64_t width = RegionRows{.centred = true}.width();
+  if (has_elements && boxes[0] == grid().items && boxes.count(1) % width == 0) return boxes.count() / width;
+  throw Error(ErrorKind::kConfig, str("bottom 1 has shape ", boxes.str(), ", and bottom 0 ", grid().items, " items"),
               "wanted are rows of eight numbers: item, class, instance, xmin, ymin, xmax, ymax, difficult, as "
-              "AnnotatedData makes them")
+              "AnnotatedData makes them; or for each item rows of five: class, x, y, width, height, as BoxData does")
       .in_field("bottom");
 }
 
+std::vector<Shape> RegionLossLayer::infer_tops(const std::vector<Shape>& bottoms) {
+  const std::vector<Shape> tops = AnchorLossLayer::infer_tops(bottoms);
+  const Shape& boxes = bottoms[1];
+  form_ = {.centred = boxes[boxes.axes() - 1] != RegionRows{}.width(), .of_item = rows() / grid().items};
+  divide_loss_by_items(form_.centred);
+  return tops;
+}
+
 void RegionLossLayer::throw_bad_box(int64_t place, double value, const Pass& pass) const {
-  using Rule = RegionRule<ExactMath<float>>;
-  const int64_t column = place % Rule::kRow;
-  const char* const fix = "corners are parts of the image, 0 to 1, and classes count from 1: correct the data";
-  const auto bad = [&](const auto&... what) {
-    return Error(ErrorKind::kData,
-                 str("row ", place / Rule::kRow, " of bottom 1 (batch at sample ", pass.first_sample, ")", what...),
-                 fix);
+  const int64_t row = place / form_.width(), column = place % form_.width();
+  const auto bad = [&](const std::string& box, const auto&... what) {
+    return Error(ErrorKind::kData, str(box, what...),
+                 form_.centred
+                     ? "places and sizes are parts of the image, 0 to 1, and classes count from 0: correct the data"
+                     : "corners are parts of the image, 0 to 1, and classes count from 1: correct the data");
   };
-  if (column == Rule::kItem) throw bad(": item ", value, " is out of range 0..", grid().items - 1);
-  if (column == Rule::kClass) {
-    throw bad(": class ", value, " is out of range 1..", param().region_loss_param().num_class());
+  const int64_t classes = param().region_loss_param().num_class();
+  if (form_.centred) {
+    constexpr const char* kNames[] = {"class", "x", "y", "width", "height"};
+    const std::string box = str("box ", row % form_.of_item, " of sample ",
+                                pass.first_sample + static_cast<uint64_t>(row / form_.of_item));
+    if (column == RegionRows::kOwnClass) throw bad(box, ": class ", value, " is out of range 0..", classes - 1);
+    throw bad(box, ": ", kNames[column], " ", value, " is no part of the image");
   }
-  if (column == Rule::kXmin || column == Rule::kYmin) {
-    throw bad(": the centre of the box lies outside of the image; ", column == Rule::kXmin ? "xmin" : "ymin", " is ",
-              value);
+  const std::string box = str("row ", row, " of bottom 1 (batch at sample ", pass.first_sample, ")");
+  if (column == RegionRows::kItem) throw bad(box, ": item ", value, " is out of range 0..", grid().items - 1);
+  if (column == RegionRows::kClass) throw bad(box, ": class ", value, " is out of range 1..", classes);
+  if (column == RegionRows::kXmin || column == RegionRows::kYmin) {
+    throw bad(box, ": the centre of the box lies outside of the image; ",
+              column == RegionRows::kXmin ? "xmin" : "ymin", " is ", value);
   }
-  throw bad(": the box is upside down; ", column == Rule::kXmax ? "xmax" : "ymax", " is ", value);
+  throw bad(box, ": the box is upside down; ", column == RegionRows::kXmax ? "xmax" : "ymax", " is ", value);
 }
 
 namespace {

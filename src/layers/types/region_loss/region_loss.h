@@ -17,6 +17,17 @@
 ///
 /// There a box without overlap with any anchor changes the first prediction of the batch, and a cell is found by `side`
 /// whatever the grid is; here there is none of the former, and the grid is that of the bottom.
+///
+/// Boxes may be rows of five as well, as BoxData gives them, as many for each item: class from 0 on, x and y of the
+/// middle, width, height, all as parts of the image; a row without area is no box. The errors are then those of
+/// caffe-yolov2 and its successors (eric612/MobileNet-YOLO, region_loss_layer.cpp), and the loss is divided by the
+/// number of items, too. They differ where there is a box:
+///
+///   x, y: k (s - t) s (1 - s); w, h: k (number - t); object: object_scale (s - o) s (1 - s)
+///
+/// with k = coord_scale and o = the overlap of the box and what is predicted; without `rescore` k = coord_scale
+/// (2 - width height) and o = 1. What those forks add for the first 12,800 samples, a pull to the anchors of 0.01, is
+/// not there.
 #pragma once
 
 #include "layers/kit/anchor_loss.h"
@@ -24,26 +35,66 @@
 
 namespace robusta {
 
+/// How bottom 1 holds boxes: in rows of eight numbers, or centred ones in rows of five.
+struct RegionRows {
+  bool centred = false;
+  int64_t of_item = 0;  ///< centred: as many rows for each item
+
+  enum Place : int64_t { kItem = 0, kClass = 1, kXmin = 3, kYmin = 4, kXmax = 5, kYmax = 6 };
+  enum CentredPlace : int64_t { kOwnClass = 0, kX = 1, kY = 2, kWidth = 3, kHeight = 4 };
+
+  ROBUSTA_HOST_DEVICE int64_t width() const { return centred ? 5 : 8; }
+  ROBUSTA_HOST_DEVICE int64_t class_at() const { return centred ? int64_t{kOwnClass} : int64_t{kClass}; }
+
+  template <typename L>
+  ROBUSTA_HOST_DEVICE int64_t item(int64_t row, const L* boxes) const {
+    return centred ? row / of_item : int64_t{to_label(boxes[row * width() + kItem])};
+  }
+  /// From 0 on.
+  template <typename L>
+  ROBUSTA_HOST_DEVICE int64_t label(int64_t row, const L* boxes) const {
+    const int given = to_label(boxes[row * width() + class_at()]);
+    return centred || given < 0 ? int64_t{given} : int64_t{given} - 1;
+  }
+  template <typename T, typename L>
+  ROBUSTA_HOST_DEVICE CentredBox<T> box(int64_t row, const L* boxes) const {
+    const L* const numbers = boxes + row * width();
+    if (centred) {
+      return {static_cast<T>(numbers[kX]), static_cast<T>(numbers[kY]), static_cast<T>(numbers[kWidth]),
+              static_cast<T>(numbers[kHeight])};
+    }
+    const T xmin = static_cast<T>(numbers[kXmin]), ymin = static_cast<T>(numbers[kYmin]);
+    const T xmax = static_cast<T>(numbers[kXmax]), ymax = static_cast<T>(numbers[kYmax]);
+    return {(xmin + xmax) / 2, (ymin + ymax) / 2, xmax - xmin, ymax - ymin};
+  }
+};
+
 class RegionLossLayer : public AnchorLossLayer {
  public:
   explicit RegionLossLayer(const caffe::LayerParameter& param);
+  std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  /// After infer_tops.
+  const RegionRows& row_form() const { return form_; }
   [[noreturn]] void throw_bad_box(int64_t place, double value, const Pass& pass) const override;
 
  protected:
   AnchorGrid grid_of(const Shape& predictions) const override;
   int64_t rows_of(const Shape& boxes) const override;
+
+ private:
+  RegionRows form_;
 };
 
 /// A rule (kit/anchor_loss.h).
 template <typename Math>
 struct RegionRule {
   using T = typename Math::T;
-  enum Place : int64_t { kItem = 0, kClass = 1, kXmin = 3, kYmin = 4, kXmax = 5, kYmax = 6, kRow = 8 };
-
   explicit RegionRule(const AnchorLossLayer& layer)
       : grid(layer.grid()),
         anchors(read_anchors(parameter(layer).biases(), grid.anchors, "region_loss_param")),
         rows(layer.rows()),
+        form(static_cast<const RegionLossLayer&>(layer).row_form()),
+        rescores(parameter(layer).rescore() != 0),
         match_anchors(parameter(layer).bias_match() != 0),
         object(parameter(layer).object_scale()),
         no_object(parameter(layer).noobject_scale()),
@@ -55,32 +106,27 @@ struct RegionRule {
   }
 
   template <typename L>
-  ROBUSTA_HOST_DEVICE static CentredBox<T> box_of(const L* row) {
-    const T xmin = static_cast<T>(row[kXmin]), ymin = static_cast<T>(row[kYmin]);
-    const T xmax = static_cast<T>(row[kXmax]), ymax = static_cast<T>(row[kYmax]);
-    return {(xmin + xmax) / 2, (ymin + ymax) / 2, xmax - xmin, ymax - ymin};
-  }
-
-  template <typename L>
   ROBUSTA_HOST_DEVICE int64_t fault(int64_t row, const L* boxes) const {
-    const L* const numbers = boxes + row * kRow;
-    const int item = to_label(numbers[kItem]), label = to_label(numbers[kClass]);
-    if (item == -1) return -1;
-    if (item < 0 || item >= grid.items) return row * kRow + kItem;
-    const CentredBox<T> box = box_of(numbers);
-    if (!(box.x >= 0 && box.x <= 1)) return row * kRow + kXmin;
-    if (!(box.y >= 0 && box.y <= 1)) return row * kRow + kYmin;
-    if (!(box.w >= 0)) return row * kRow + kXmax;
-    if (!(box.h >= 0)) return row * kRow + kYmax;
-    const bool is_box = box.w > 0 && box.h > 0;
-    return is_box && (label < 1 || label > grid.numbers - kFirstClass) ? row * kRow + kClass : -1;
+    const int64_t first = row * form.width(), item = form.item(row, boxes);
+    if (!form.centred && item == -1) return -1;
+    if (item < 0 || item >= grid.items) return first + RegionRows::kItem;
+    const CentredBox<T> box = form.template box<T>(row, boxes);
+    const int64_t x = form.centred ? int64_t{RegionRows::kX} : int64_t{RegionRows::kXmin};
+    const int64_t width = form.centred ? int64_t{RegionRows::kWidth} : int64_t{RegionRows::kXmax};
+    if (!(box.x >= 0 && box.x <= 1)) return first + x;
+    if (!(box.y >= 0 && box.y <= 1)) return first + x + 1;
+    if (!(box.w >= 0)) return first + width;
+    if (!(box.h >= 0)) return first + width + 1;
+    const int64_t label = form.label(row, boxes);
+    const bool is_box = box.w > 0 && box.h > 0, is_class = label >= 0 && label < grid.numbers - kFirstClass;
+    return is_box && !is_class ? first + form.class_at() : -1;
   }
 
   /// Whether the row is a box of this item.
   template <typename L>
   ROBUSTA_HOST_DEVICE bool is_of(int64_t item, int64_t row, const L* boxes) const {
-    if (to_label(boxes[row * kRow + kItem]) != item || fault(row, boxes) >= 0) return false;
-    const CentredBox<T> box = box_of(boxes + row * kRow);
+    if (form.item(row, boxes) != item || fault(row, boxes) >= 0) return false;
+    const CentredBox<T> box = form.template box<T>(row, boxes);
     return box.w > 0 && box.h > 0;
   }
 
@@ -123,7 +169,7 @@ struct RegionRule {
     int64_t own = -1;
     for (int64_t row = 0; row < rows; ++row) {
       if (!is_of(grid.item_of(prediction), row, boxes)) continue;
-      const CentredBox<T> box = box_of(boxes + row * kRow);
+      const CentredBox<T> box = form.template box<T>(row, boxes);
       const T common = overlap(guess, box);
       if (common > most) most = common;
       const bool here = grid.cell_at(box.x, grid.width) == i && grid.cell_at(box.y, grid.height) == j;
@@ -136,9 +182,14 @@ struct RegionRule {
       if (!(most > threshold)) error_of_object = no_object * s * s * (1 - s);
       return;
     }
-    error_of_object = -2 * object * (1 - s) * (1 - s) * (1 - s) * (1 - s) * s;
-    write_box(box_of(boxes + own * kRow), anchor, i, j, x + first, errors + first);
-    write_classes(to_label(boxes[own * kRow + kClass]) - 1, x + first, errors + first);
+    const CentredBox<T> box = form.template box<T>(own, boxes);
+    if (form.centred) {
+      error_of_object = object * (s - (rescores ? overlap(guess, box) : T{1})) * s * (1 - s);
+    } else {
+      error_of_object = -2 * object * (1 - s) * (1 - s) * (1 - s) * (1 - s) * s;
+    }
+    write_box(box, anchor, i, j, x + first, errors + first);
+    write_classes(form.label(own, boxes), x + first, errors + first);
   }
 
   ROBUSTA_HOST_DEVICE T slope(int64_t, T) const { return 1; }
@@ -146,11 +197,13 @@ struct RegionRule {
   AnchorGrid grid;
   Anchors anchors;
   int64_t rows;
-  bool match_anchors;
+  RegionRows form;
+  bool rescores, match_anchors;
   T object, no_object, classes, coordinates, threshold;
 
  private:
-  ROBUSTA_HOST_DEVICE static T clip(T x) { return x > 1 ? T{1} : x < -1 ? T{-1} : x; }
+  /// Errors of rows of five have no bounds.
+  ROBUSTA_HOST_DEVICE T clip(T x) const { return form.centred ? x : x > 1 ? T{1} : x < -1 ? T{-1} : x; }
 
   template <typename X>
   ROBUSTA_HOST_DEVICE void write_box(const CentredBox<T>& box, int64_t anchor, int64_t i, int64_t j, const X* x,
@@ -159,9 +212,10 @@ struct RegionRule {
     const T wanted[kBoxNumbers] = {box.x * width - static_cast<T>(i), box.y * height - static_cast<T>(j),
                                    Math::log(box.w * width / static_cast<T>(anchors.w[anchor])),
                                    Math::log(box.h * height / static_cast<T>(anchors.h[anchor]))};
+    const T times = form.centred && !rescores ? coordinates * (2 - box.w * box.h) : coordinates;
     for (int64_t c = 0; c < kBoxNumbers; ++c) {
       const T number = static_cast<T>(x[c * grid.cells()]), s = Math::sigmoid(number);
-      errors[c * grid.cells()] = coordinates * (c < 2 ? clip(s - wanted[c]) * s * (1 - s) : clip(number - wanted[c]));
+      errors[c * grid.cells()] = times * (c < 2 ? clip(s - wanted[c]) * s * (1 - s) : clip(number - wanted[c]));
     }
   }
 
