@@ -29,7 +29,7 @@ Extent extent_of(const AnnotatedView& view, ColorMode mode) {
 
 AnnotatedView AnnotatedFiller::parse(std::string_view record) const {
   AnnotatedView view = parse_annotated_datum(record);
-  if (top_ != AnnotatedTop::kBoxes || type_is_given_) return view;
+  if (!has_boxes() || type_is_given_) return view;
   if (!view.type) {
     throw Error(ErrorKind::kData, "it has no annotation type, record 0 has one",
                 "write records of one kind, or set annotated_data_param.anno_type");
@@ -51,6 +51,7 @@ std::vector<Shape> AnnotatedFiller::item_shapes(std::string_view record, int64_t
   std::vector<Shape> shapes = writer_.shapes(extent_of(view, color_mode()));
   if (top_ == AnnotatedTop::kBoxes)
     shapes[1] = {1, 1, std::max<int64_t>(1, static_cast<int64_t>(view.boxes.size())), kRowWidth};
+  if (top_ == AnnotatedTop::kCentredBoxes) shapes[1] = {1, kCentredRows, kCentredNumbers};
   return shapes;
 }
 
@@ -76,6 +77,22 @@ void AnnotatedFiller::fill(std::string_view record, const Sample& sample, Batch&
   Annotations moved = annotations(std::move(view));
   writer_.write_image(pixels, sample, batch, &moved);
   if (top_ == AnnotatedTop::kLabels) batch.numbers(1)[sample.place] = static_cast<float>(datum.label);
+  if (top_ == AnnotatedTop::kCentredBoxes) write_centred(moved.boxes, sample.place, batch);
+}
+
+void AnnotatedFiller::write_centred(const std::vector<AnnotatedBox>& boxes, int64_t place, Batch& batch) const {
+  float* out = batch.numbers(1) + place * kCentredRows * kCentredNumbers;
+  float* const end = out + kCentredRows * kCentredNumbers;
+  std::fill(out, end, 0.0f);
+  for (const auto& [box, label, instance, difficult] : boxes) {
+    if (out == end) return;
+    if (difficult && !takes_difficult_) continue;
+    out = std::ranges::copy(std::initializer_list<float>{static_cast<float>(label) - 1, (box.xmin + box.xmax) / 2,
+                                                         (box.ymin + box.ymax) / 2, box.xmax - box.xmin,
+                                                         box.ymax - box.ymin},
+                            out)
+              .out;
+  }
 }
 
 std::optional<PixelForm> AnnotatedFiller::pixel_form(std::string_view record) const {

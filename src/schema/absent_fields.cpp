@@ -20,7 +20,7 @@ constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "Dee
                            kYolo = "caffe-yolov2", kOneFork = "single forks of SSD", kMobileNetYolo = "MobileNet-YOLO",
                            kCtc = "the CTC forks";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
-                           kPatches = "write batch_sampler blocks", kSides = "write pad_t, pad_b, pad_l and pad_r",
+                           kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird =
                                "make it a Convolution3D, Deconvolution3D or Pooling3D, or give a number for each axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
@@ -33,9 +33,6 @@ constexpr AbsentField kAbsent[] = {
     {"AnnotatedDataParameter", "seg_resize_width", kMobileNetYolo, kLeaveOut},
     {"AnnotatedDataParameter", "seg_scales", kMobileNetYolo, kLeaveOut},
     {"AnnotatedDataParameter", "single_class", kMobileNetYolo, kLeaveOut},
-    {"AnnotatedDataParameter", "train_diffcult", kMobileNetYolo, kLeaveOut},
-    {"AnnotatedDataParameter", "yolo_data_jitter", kMobileNetYolo, kPatches},
-    {"AnnotatedDataParameter", "yolo_data_type", kMobileNetYolo, kPatches},
     {"BBoxRegParameter", "cls_aware", "mscnn", kLeaveOut},
     {"CTCLossParameter", "blank_index", kCtc, "write blank_label"},
     {"CTCLossParameter", "ctc_merge_repeated", kCtc, kLeaveOut},

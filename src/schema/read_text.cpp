@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
+#include "schema/dialect.h"
 #include "schema/field_lines.h"
 #include "schema/has_phases.h"
 #include "schema/snapshot_prefix.h"
@@ -112,6 +113,7 @@ SolverDef parse_solver(const std::string& text, const std::string& name) {
   parse_text(text, name, &solver.param, &tree);
   collect_lines(solver.param, tree, "", &solver.lines);
   upgrade_solver(&solver);
+  settle_dialect(&solver.param);
   solver.param.set_snapshot_prefix(complete_prefix(solver.param.snapshot_prefix(), solver.file));
   return solver;
 }

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "robusta/error.h"
+#include "schema/dialect.h"
 #include "schema/reflect.h"
 #include "schema/upgrade_steps.h"
 
@@ -27,6 +28,7 @@ UpgradeNotes upgrade_net(NetDef* net) {
   upgrade_second_pairs(net, &notes);
   upgrade_synonyms(net, &notes);
   upgrade_3d(net, &notes);
+  settle_dialect(net);
   return notes;
 }
 

@@ -1,5 +1,7 @@
 // Setting up a training, in the order in which each step needs what is before it: state, nets, histories, what all
 // ranks share, and the parts of the loop.
+#include <algorithm>
+
 #include "base/log.h"
 #include "schema/placeholders.h"
 #include "schema/print.h"
@@ -24,7 +26,12 @@ void name_rank(caffe::SolverParameter& p, const Ranks& ranks) {
 
 /// Before training, not at its first test.
 void check_outputs(const caffe::SolverParameter& p, const std::vector<std::unique_ptr<Net>>& test_nets) {
-  if (p.eval_type() != "detection") return;
+  if (p.eval_type() != "detection") {
+    if (p.has_eval_type()) return;
+    const auto hint = [](const auto& net) { return hint_at_detections(*net, "eval_type: \"detection\" in the solver"); };
+    (void)std::any_of(test_nets.begin(), test_nets.end(), hint);
+    return;
+  }
   for (const std::unique_ptr<Net>& net : test_nets) const DetectionScore can_be_made(*net);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "layers/kit/reads_files.h"
 #include "support/errors.h"
 #include "support/files.h"
 #include "support/kernel_checks.h"
@@ -133,6 +134,16 @@ TEST(DetectionEvaluateTest, BadFilesOfSizes) {
     KernelHarness(evaluation("num_classes: 2 name_size_file: 'nope'", Array(7), Array(8)), {.backward = false});
   });
   EXPECT_EQ(absent.kind(), ErrorKind::kData);
+}
+
+/// Where a net is planned or timed alone, sizes may be absent: then boxes are compared as without them.
+TEST(DetectionEvaluateTest, SizesMayBeAbsentWhereNothingIsScored) {
+  const std::string param = "num_classes: 2 name_size_file: 'nope'";
+  const auto layer = make_layer(parse_layer(evaluation(param, Array(7), Array(8)).layers[0]));
+  auto& reader = dynamic_cast<ReadsFiles&>(*layer);
+  EXPECT_THROW(reader.read_files(false), Error);
+  reader.read_files(true);
+  EXPECT_NO_THROW(layer->infer_tops({Shape{1, 1, 1, 7}, Shape{1, 1, 1, 8}}));
 }
 
 TEST(DetectionEvaluateTest, BadRows) {

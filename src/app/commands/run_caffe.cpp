@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "ops/gemm.h"
 #include "robusta/error.h"
+#include "schema/dialect.h"
 #include "solver/files/weights.h"
 
 namespace robusta {
@@ -82,6 +83,7 @@ int run_caffe(int argc, char** argv) {
                 "caffe --help lists those that are");
   }
   refuse_absent_parts(options);
+  set_dialect(dialect_named(options.dialect()));
   std::jthread compiling;
   if (action.passes && options.gpu().empty()) compiling = warm_up_gemm();
   load_plugins(split_list(options.plugin()));

@@ -170,6 +170,7 @@ int test(const Options& options, Ranks& ranks, bool detections) {
   if (detections) {
     score_detections(options, ranks, *net, iterations);
   } else {
+    hint_at_detections(*net, "-detection");
     log_means(*net, score(ranks, *net, iterations), iterations);
   }
   return 0;

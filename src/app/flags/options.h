@@ -93,6 +93,9 @@ struct Options : FlagSet {
       this, "timeline", "",
       "Chrome trace of all ranks to write, FILE or FILE:FIRST-LAST for these iterations (default: the last 50)"};
   Flag<std::string> plugin{this, "plugin", "", "shared libraries with layers of your own, separated by commas"};
+  Flag<std::string> dialect{this, "dialect", "",
+                            "the Caffe that is meant where forks mean different things by one name and no field "
+                            "tells: bvlc, intel, nvidia, ssd, segnet, pspnet or caffe-windows"};
   Flag<bool> shuffle{this, "shuffle", false, "shuffle the training data by random_seed, in another order each epoch"};
   Flag<int32_t> data_threads{this, "data_threads", 0,
                              "threads that read and transform images, per data layer; 0: chosen by the machine"};

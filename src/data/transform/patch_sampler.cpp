@@ -39,6 +39,17 @@ Box<float> draw_patch(const caffe::Sampler& sampler, PhiloxStream& draws) {
   return {left, top, left + width, top + height};
 }
 
+/// The whole image by nothing.
+std::optional<Box<float>> jittered(float jitter, bool keeps_proportions, PhiloxStream& draws) {
+  const double kind = draws.uniform();
+  if (kind < 0.2) return std::nullopt;
+  const float most = kind < 0.4 ? jitter / 2 : jitter;
+  const float width = between(draws, 1 - most, 1);
+  const float height = keeps_proportions ? width : between(draws, 1 - most, 1);
+  const float left = between(draws, 0, 1 - width), top = between(draws, 0, 1 - height);
+  return Box<float>{left, top, left + width, top + height};
+}
+
 /// Whether a value lies within the limits that are set.
 bool within(float value, bool has_least, float least, bool has_most, float most) {
   return !(has_least && value < least) && !(has_most && value > most);
@@ -63,13 +74,19 @@ bool satisfies(const Box<float>& patch, std::span<const AnnotatedBox> boxes, con
          std::ranges::any_of(boxes, [&](const AnnotatedBox& annotated) { return meets(patch, annotated.box, limits); });
 }
 
-PatchSampler::PatchSampler(const caffe::AnnotatedDataParameter& param)
-    : samplers_(param.batch_sampler().begin(), param.batch_sampler().end()) {
+PatchSampler::PatchSampler(const caffe::AnnotatedDataParameter& param, bool keeps_proportions)
+    : samplers_(param.batch_sampler().begin(), param.batch_sampler().end()), keeps_proportions_(keeps_proportions) {
+  // There all images are jittered by the default, here those of layers that say so, or have rows for YOLO.
+  if (param.has_yolo_data_jitter() || param.yolo_data_type() == 1) jitter_ = param.yolo_data_jitter();
+  if (!(jitter_ >= 0 && jitter_ < 1)) {
+    refuse_setting("annotated_data_param.yolo_data_jitter", str("it is ", jitter_), "give 0 or more, and less than 1");
+  }
   for (size_t i = 0; i < samplers_.size(); ++i)
     check(samplers_[i], str("annotated_data_param.batch_sampler[", i, "]."));
 }
 
 std::optional<Box<float>> PatchSampler::draw(std::span<const AnnotatedBox> boxes, PhiloxStream draws) const {
+  if (samplers_.empty()) return jittered(jitter_, keeps_proportions_, draws);
   std::vector<Box<float>> found;
   for (const caffe::BatchSampler& setting : samplers_) {
     if (!setting.use_original_image()) continue;

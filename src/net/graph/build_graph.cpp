@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "layers/kit/reads_files.h"
 #include "net/graph/alignment.h"
 #include "net/graph/gradient_flow.h"
 #include "net/graph/guesses.h"
@@ -62,6 +63,9 @@ class Builder {
     node.source = dynamic_cast<SourceLayer*>(node.layer.get());
     check_arity(*node.layer);
     if (node.source) open_source(node);
+    if (auto* reader = dynamic_cast<ReadsFiles*>(node.layer.get())) {
+      reader->read_files(options_.data.synthesize_missing);
+    }
     connect_bottoms(node, id);
     infer(node);
     if (node.layer->sizing_bottom() >= 0) graph_.sizers.push_back(id);

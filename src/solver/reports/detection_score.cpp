@@ -31,6 +31,16 @@ Error not_of_detections(const Net& net, const std::string& output, const Node* m
 
 }  // namespace
 
+bool hint_at_detections(const Net& net, const std::string& setting) {
+  for (const Node& node : net.graph().nodes) {
+    if (node.layer->type() != "DetectionEvaluate") continue;
+    LOG_INFO << "The net has a layer of type DetectionEvaluate (" << node.layer->name()
+             << "), and its outputs are averaged as they are: " << setting << " makes a mean average precision of them";
+    return true;
+  }
+  return false;
+}
+
 DetectionScore::DetectionScore(const Net& net) {
   for (const std::string& name : net.blobs().outputs()) {
     const Node* maker = maker_of(net, name);

@@ -50,6 +50,10 @@ class DetectionScore {
   std::vector<Row> rows_;
 };
 
+/// Logs, as a hint, that the net has a layer that evaluates detections, and which setting makes a score of them. False
+/// where it has none.
+bool hint_at_detections(const Net& net, const std::string& setting);
+
 /// The version of that name. Throws Error{kind} of the setting `field` for an unknown one.
 ApVersion require_ap_version(const std::string& name, const std::string& field, ErrorKind kind);
 

@@ -3,8 +3,10 @@
 #include "layers/types/detection_evaluate/detection_evaluate.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
+#include "base/log.h"
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/field_checks.h"
 #include "layers/kit/labels.h"
@@ -43,11 +45,24 @@ DetectionEvaluateLayer::DetectionEvaluateLayer(const caffe::LayerParameter& para
                         str("height is ", resize.height(), " and width ", resize.width()),
                         "give the size that images were resized to");
   }
-  if (p.has_name_size_file()) images_ = OriginalImages(p.name_size_file(), p);
+}
+
+void DetectionEvaluateLayer::read_files(bool may_be_absent) {
+  const auto& p = fields();
+  reads_file_ = false;
+  if (!p.has_name_size_file()) return;
+  std::error_code unknown;
+  if (may_be_absent && !std::filesystem::exists(p.name_size_file(), unknown)) {
+    LOG_WARNING << "Layer " << name() << ": " << p.name_size_file()
+                << " does not exist, and boxes are compared as parts of their images";
+    return;
+  }
+  images_ = OriginalImages(p.name_size_file(), p);
 }
 
 std::vector<Shape> DetectionEvaluateLayer::infer_tops(const std::vector<Shape>& bottoms) {
   require_elements(bottoms);
+  if (reads_file_) read_files(false);
   const Shape& found = bottoms[0];
   if (found.axes() < 2 || found[found.axes() - 1] != kFoundNumbers) {
     throw Error(ErrorKind::kConfig, str("bottom 0 has shape ", found.str()),

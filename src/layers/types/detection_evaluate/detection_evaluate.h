@@ -17,6 +17,7 @@
 
 #include "layers/kit/booking.h"
 #include "layers/kit/kernel.h"
+#include "layers/kit/reads_files.h"
 #include "layers/kit/true_boxes.h"
 #include "layers/types/detection_evaluate/original_images.h"
 
@@ -27,11 +28,12 @@ inline constexpr int64_t kFoundNumbers = 7, kJudgedNumbers = 5;
 /// A row of the top.
 using Judged = std::array<float, kJudgedNumbers>;
 
-class DetectionEvaluateLayer : public Layer {
+class DetectionEvaluateLayer : public Layer, public ReadsFiles {
  public:
   explicit DetectionEvaluateLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {2, 2, 1, 1}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  void read_files(bool may_be_absent) override;
   bool allows_gradient(int) const override { return false; }
   bool has_backward() const override { return false; }
 
@@ -56,6 +58,7 @@ class DetectionEvaluateLayer : public Layer {
   Box<float> compared(const Box<float>& box, uint64_t sample) const;
 
   OriginalImages images_;
+  bool reads_file_ = true;  ///< it has not been read yet
   int64_t found_ = 1;  ///< as long as nothing is known
 };
 
