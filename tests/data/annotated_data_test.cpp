@@ -194,6 +194,41 @@ TEST(PatchSamplerTest, SettingsThatCannotBe) {
   EXPECT_EQ(field("max_trials: 4000000000"), path + "max_trials");
 }
 
+TEST(PatchSamplerTest, JitteredPatches) {
+  for (const bool proportions : {false, true}) {
+    const PatchSampler sampler(parse<caffe::AnnotatedDataParameter>("yolo_data_jitter: 0.4"), proportions);
+    EXPECT_FALSE(sampler.is_nothing());
+    int whole = 0, small = 0;
+    constexpr int kDraws = 1000;
+    for (uint64_t p = 0; p < kDraws; ++p) {
+      const auto patch = sampler.draw({}, PhiloxStream(1, p));
+      EXPECT_EQ(sampler.draw({}, PhiloxStream(1, p)).has_value(), patch.has_value());
+      whole += !patch;
+      if (!patch) continue;
+      EXPECT_GE(patch->xmin, 0);
+      EXPECT_GE(patch->ymin, 0);
+      EXPECT_LE(patch->xmax, 1.00001f);
+      EXPECT_LE(patch->ymax, 1.00001f);
+      EXPECT_GE(patch->width(), 0.59999f);
+      EXPECT_GE(patch->height(), 0.59999f);
+      EXPECT_EQ(std::abs(patch->width() - patch->height()) < 1e-5f, proportions);
+      small += patch->width() < 0.8f;  // half of what the full jitter draws
+    }
+    EXPECT_NEAR(whole, 200, 50);
+    EXPECT_NEAR(small, 300, 60);
+  }
+  const auto is_nothing = [](const std::string& text) {
+    return PatchSampler(parse<caffe::AnnotatedDataParameter>(text)).is_nothing();
+  };
+  EXPECT_TRUE(is_nothing(""));
+  EXPECT_TRUE(is_nothing("yolo_data_type: 1 yolo_data_jitter: 0"));
+  EXPECT_FALSE(is_nothing("yolo_data_type: 1"));
+  for (const char* jitter : {"-0.1", "1", "nan"}) {
+    EXPECT_EQ(error_of([&] { is_nothing(std::string("yolo_data_jitter: ") + jitter); }).field(),
+              "annotated_data_param.yolo_data_jitter");
+  }
+}
+
 void add_box(caffe::AnnotatedDatum& record, int label, int instance, float xmin, float ymin, float xmax, float ymax) {
   caffe::AnnotationGroup& group = *record.add_annotation_group();
   group.set_group_label(label);
@@ -258,6 +293,65 @@ TEST(AnnotatedDataTest, ABatchWithoutBoxesHasARowOfMinusOnes) {
     EXPECT_EQ(tops.values[1] == Row(8, -1), k % 3 == 0);
   }
   EXPECT_EQ(counts, (std::vector<int64_t>{1, 1, 2, 1, 1, 2}));
+}
+
+TEST(AnnotatedDataTest, RowsOfEachSampleForYolo) {
+  TempDir dir;
+  const std::string folder = make_boxes(dir);
+  const auto boxes = [&](const std::string& fields, int64_t sample) {
+    OpenedLayer layer(layer_param(folder, 3, "yolo_data_type: 1 yolo_data_jitter: 0 " + fields));
+    const Tops tops = pass_over(layer, nth_pass(0, 3));
+    EXPECT_EQ(tops.shapes[1], (Shape{3, 1, 300, 5}));
+    const auto begin = tops.values[1].begin() + sample * 1500;
+    EXPECT_EQ(Row(begin + 10, begin + 1500), Row(1490, 0));
+    return Row(begin, begin + 10);
+  };
+  EXPECT_EQ(boxes("", 0), Row(10, 0));
+  const Row both = boxes("", 2), wanted{2, 0.3f, 0.35f, 0.4f, 0.3f, 2, 0.3f, 0.4f, 0.4f, 0.4f};
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(both[i], wanted[i], 1e-6) << i;
+  const Row easy = boxes("train_diffcult: false", 2);
+  EXPECT_EQ(Row(easy.begin(), easy.begin() + 5), Row(both.begin(), both.begin() + 5));
+  EXPECT_EQ(Row(easy.begin() + 5, easy.end()), Row(5, 0));
+}
+
+/// As many as there is room for.
+TEST(AnnotatedDataTest, MoreBoxesThanRowsForYolo) {
+  TempDir dir;
+  test::write_database(dir / "many", 1, [](int i) {
+    caffe::AnnotatedDatum record = record_with_boxes(i);
+    for (int k = 0; k < 400; ++k) add_box(record, k + 1, 0, 0.1f, 0.2f, 0.5f, 0.5f);
+    return record;
+  });
+  OpenedLayer layer(layer_param(dir / "many", 1, "yolo_data_type: 1 yolo_data_jitter: 0"));
+  const Tops tops = pass_over(layer, nth_pass(0, 1));
+  ASSERT_EQ(tops.values[1].size(), 1500u);
+  EXPECT_EQ(tops.values[1][1495], 299);
+}
+
+TEST(AnnotatedDataTest, JitterGoesOnAfterAResume) {
+  TempDir dir;
+  const auto param = layer_param(make_boxes(dir), 4, "yolo_data_type: 1", "resize_param { height: 32 width: 32 }");
+  OpenedLayer whole(param), resumed(param);
+  std::vector<Tops> all;
+  for (uint64_t k = 0; k < 6; ++k) all.push_back(pass_over(whole, nth_pass(k, 4)));
+  for (uint64_t k = 3; k < 6; ++k) EXPECT_EQ(pass_over(resumed, nth_pass(k, 4)).values, all[k].values);
+  EXPECT_NE(pass_over(whole, nth_pass(2, 4, 99)).values, all[2].values);
+}
+
+TEST(AnnotatedDataTest, SyntheticRowsForYolo) {
+  OpenedLayer layer(layer_param("/none/such_lmdb", 2, "yolo_data_type: 1", "resize_param { height: 30 width: 30 }"),
+                    {.data = {.synthesize_missing = true}});
+  const Tops tops = pass_over(layer, nth_pass(0, 2));
+  EXPECT_EQ(tops.shapes[1], (Shape{2, 1, 300, 5}));
+  const Row wanted{0, 0.3f, 0.35f, 0.4f, 0.5f, 0, 0.65f, 0.55f, 0.5f, 0.5f, 0, 0, 0, 0, 0};
+  for (const size_t sample : {0u, 1u}) {
+    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(tops.values[1][sample * 1500 + i], wanted[i], 1e-6) << i;
+  }
+}
+
+TEST(AnnotatedDataTest, UnknownTypeForYolo) {
+  EXPECT_EQ(error_of([] { make_layer(layer_param("x", 1, "yolo_data_type: 2")); }).field(),
+            "annotated_data_param.yolo_data_type");
 }
 
 constexpr char kSamplers[] =

@@ -86,6 +86,7 @@ PatchSampler::PatchSampler(const caffe::AnnotatedDataParameter& param, bool keep
 }
 
 std::optional<Box<float>> PatchSampler::draw(std::span<const AnnotatedBox> boxes, PhiloxStream draws) const {
+  if (is_nothing()) return std::nullopt;
   if (samplers_.empty()) return jittered(jitter_, keeps_proportions_, draws);
   std::vector<Box<float>> found;
   for (const caffe::BatchSampler& setting : samplers_) {

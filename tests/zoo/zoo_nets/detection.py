@@ -212,8 +212,9 @@ def detections(net, maps, trained=False):
     return net
 
 
-def annotated_images(net, batch=2, samplers=()):
-    """Images with boxes from databases of AnnotatedDatum; `samplers`: the overlaps that crops have to have."""
+def annotated_images(net, batch=2, samplers=(), for_yolo=False):
+    """Images with boxes from databases of AnnotatedDatum; `samplers`: the overlaps that crops have to have; `for_yolo`:
+    rows of each image, and jittered patches, as MobileNet-YOLO reads them."""
     for phase in ("TRAIN", "TEST"):
         transform = {"mirror": True} if phase == "TRAIN" else {}
         transform["mean_value"] = IMAGENET_MEAN
@@ -223,10 +224,16 @@ def annotated_images(net, batch=2, samplers=()):
             "sample_constraint": {"min_jaccard_overlap": overlap}, "max_sample": 1, "max_trials": 50}
                                                         for overlap in samplers]
         fields = {"batch_sampler": drawn} if phase == "TRAIN" and samplers else {}
+        if for_yolo:
+            fields = {"yolo_data_type": 1, "yolo_data_jitter": 0.3 if phase == "TRAIN" else 0.0,
+                      "train_diffcult": True}
         net.add("data", "AnnotatedData", [], ["data", "label"], "train", include={"phase": Word(phase)},
                 transform_param=transform, annotated_data_param=dict(fields, anno_type=Word("BBOX")), data_param={
                     "source": f"examples/things/annotated_{phase.lower()}_lmdb", "batch_size": batch,
                     "backend": Word("LMDB")})
+    if for_yolo:
+        net.layers.append(("train", {"name": "silence", "type": "Silence", "bottom": "label",
+                                     "include": {"phase": Word("TEST")}}))
 
 
 def boxed_images(net):
@@ -360,10 +367,14 @@ def region_outputs(net, x, anchors, num_classes, side, evaluated=False):
     return net
 
 
-def yolo_v2():
-    net = Net("YOLO_v2", "YOLO v2 (Redmon and Farhadi 2017): fine features as channels beside coarse ones, by Reorg",
+def yolo_v2(centred=False):
+    net = Net("YOLO_v2", "caffe-yolov2: BoxData, whose rows of five RegionLoss takes as they are" if centred else
+              "YOLO v2 (Redmon and Farhadi 2017): fine features as channels beside coarse ones, by Reorg",
               (1, 3, 64, 64), weight=MSRA)
-    boxed_images(net)
+    if centred:
+        boxes_of_yolo(net, [8])
+    else:
+        boxed_images(net)
     x = net.pool("pool1", leaky(net, "conv1", "data", 8, 3), "MAX", 2, 2)
     x = net.pool("pool2", leaky(net, "conv2", x, 8, 3), "MAX", 2, 2)
     fine = leaky(net, "conv3", x, 8, 3)
@@ -371,6 +382,10 @@ def yolo_v2():
     y = net.one("Reorg", fine, "reorg1", reorg_param={"stride": 2})
     x = leaky(net, "conv5", net.concat("concat1", [y, x]), 16, 3)
     return region_outputs(net, x, ANCHORS, 2, 8)
+
+
+def yolo_v2_centred():
+    return yolo_v2(centred=True)
 
 
 def mobilenet_yolo():
@@ -426,13 +441,21 @@ def boxes_of_yolo(net, sides):
     return labels
 
 
-def mobilenet_yolo_v3():
-    net = Net("MobileNet_YOLO_v3", "MobileNet-YOLOv3 (eric612): losses at two scales, coarse features on fine ones",
+def mobilenet_yolo_v3(annotated=False):
+    net = Net("MobileNet_YOLO_v3", "MobileNet-YOLOv3 (eric612) as it is trained: AnnotatedData with yolo_data_type"
+              if annotated else
+              "MobileNet-YOLOv3 (eric612): losses at two scales, coarse features on fine ones",
               (1, 3, 64, 64), weight=MSRA)
-    labels = boxes_of_yolo(net, [8, 16])
+    if annotated:
+        annotated_images(net, for_yolo=True)
+    labels = ["label"] * 2 if annotated else boxes_of_yolo(net, [8, 16])
     fine, coarse = mobilenet_trunk(net)
     x = net.one("Upsample", net.conv_bn("upsample_conv", coarse, 16, 1), "upsample", upsample_param={"scale": 2})
     return yolo_v3_outputs(net, [(coarse, 8), (net.sum("upsample_sum", [fine, x]), 4)], labels)
+
+
+def mobilenet_yolo_v3_annotated():
+    return mobilenet_yolo_v3(annotated=True)
 
 
 def tiny_yolo_v3():
@@ -590,8 +613,8 @@ def detectnet():
 
 
 NETS = [fast_rcnn, faster_rcnn_heads, rfcn, rfcn_ohem, fast_rcnn_ohem, rcnn, windows_square, detectnet, ssd_train,
-        ssd_mobilenet_train, ssd_annotated, yolo_v2, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, yolo_v3,
-        focal_grid]
+        ssd_mobilenet_train, ssd_annotated, yolo_v2, yolo_v2_centred, mobilenet_yolo, mobilenet_yolo_v3,
+        mobilenet_yolo_v3_annotated, tiny_yolo_v3, yolo_v3, focal_grid]
 DEPLOYED = [fast_rcnn, faster_rcnn_heads, rfcn, ssd, ssd_mobilenet, yolo_v2, detectnet, faster_rcnn, rfcn_proposals,
             yolo_evaluated, yolo_evaluated_by_object, mobilenet_yolo, mobilenet_yolo_v3, tiny_yolo_v3, mscnn,
             cascade_rcnn, mnc, mnc_5stage]

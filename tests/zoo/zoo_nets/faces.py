@@ -222,10 +222,10 @@ def l_softmax_cifar10():
 
 
 def cosines(net):
-    """What caffe-windows makes cosines, with weights of length 1; here they are not far from that at first."""
+    """Cosines as caffe-windows makes them: vectors of length 1, and weights whose rows are normalised."""
     x = net.one("L2Norm", face_trunk(net), "norm1")
     return net.add("fc6", "InnerProduct", [x], ["fc6"], param=[{"lr_mult": 1}], inner_product_param={
-        "num_output": PEOPLE, "bias_term": False, "weight_filler": gaussian(0.25)})
+        "num_output": PEOPLE, "bias_term": False, "normalize": True, "weight_filler": gaussian(0.25)})
 
 
 def scaled_loss(net, x, scale=30):

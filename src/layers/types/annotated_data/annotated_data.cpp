@@ -3,6 +3,7 @@
 // have no boxes; or, for YOLO (yolo_data_type 1), the boxes of each sample [batch, 1, 300, 5]. A reader by the database's kind, a filler that moves boxes with their pixels; the rest is
 // PrefetchedSource's.
 
+#include "base/str.h"
 #include "data/annotated_filler.h"
 #include "data/open_source.h"
 #include "layers/kit/assumed_extent.h"
