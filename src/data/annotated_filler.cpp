@@ -87,10 +87,10 @@ void AnnotatedFiller::write_centred(const std::vector<AnnotatedBox>& boxes, int6
   for (const auto& [box, label, instance, difficult] : boxes) {
     if (out == end) return;
     if (difficult && !takes_difficult_) continue;
-    out = std::ranges::copy(std::initializer_list<float>{static_cast<float>(label) - 1, (box.xmin + box.xmax) / 2,
-                                                         (box.ymin + box.ymax) / 2, box.xmax - box.xmin,
-                                                         box.ymax - box.ymin},
-                            out)
+    out = std::ranges::copy(
+              std::initializer_list<float>{static_cast<float>(label) - 1, (box.xmin + box.xmax) / 2,
+                                           (box.ymin + box.ymax) / 2, box.xmax - box.xmin, box.ymax - box.ymin},
+              out)
               .out;
   }
 }

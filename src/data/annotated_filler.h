@@ -1,8 +1,8 @@
 /// Images with boxes from AnnotatedDatum records: top 0 [C, H, W] per sample, transformed; top 1, if there is one, the
 /// boxes of all samples, [1, 1, boxes, 8]: the sample's place in the batch, label, instance, xmin, ymin, xmax, ymax in
-/// parts of the image, difficult. Where the records have no boxes, top 1 is the label. For YOLO top 1 is [1, 300, 5] per
-/// sample (yolo_data_type 1 of eric612/MobileNet-YOLO, annotated_data_layer.cpp): the first 300 boxes, each a class from
-/// 0 on and middle x, middle y, width and height; zeros follow.
+/// parts of the image, difficult. Where the records have no boxes, top 1 is the label. For YOLO top 1 is [1, 300, 5]
+/// per sample (yolo_data_type 1 of eric612/MobileNet-YOLO, annotated_data_layer.cpp): the first 300 boxes, each a class
+/// from 0 on and middle x, middle y, width and height; zeros follow.
 #pragma once
 
 #include <string>

@@ -60,9 +60,9 @@ Verdict settle_bn(caffe::LayerParameter* layer) {
   }
   // PSPNet's has no scale_filler and no shift_filler.
   const bool shared = p.has_scale_filler() || p.has_shift_filler();
-  const Verdict verdict = shared ? without_fields({Dialect::kSegNet, Dialect::kWindows}, Dialect::kSegNet)
-                                 : without_fields({Dialect::kSegNet, Dialect::kPspNet, Dialect::kWindows},
-                                                  Dialect::kSegNet);
+  const Verdict verdict =
+      shared ? without_fields({Dialect::kSegNet, Dialect::kWindows}, Dialect::kSegNet)
+             : without_fields({Dialect::kSegNet, Dialect::kPspNet, Dialect::kWindows}, Dialect::kSegNet);
   if (verdict.by != kByFlag) return verdict;
   caffe::BNParameter* field = layer->mutable_bn_param();
   if (verdict.whose == Dialect::kSegNet) field->set_bn_mode(p.bn_mode());

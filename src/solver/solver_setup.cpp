@@ -28,7 +28,9 @@ void name_rank(caffe::SolverParameter& p, const Ranks& ranks) {
 void check_outputs(const caffe::SolverParameter& p, const std::vector<std::unique_ptr<Net>>& test_nets) {
   if (p.eval_type() != "detection") {
     if (p.has_eval_type()) return;
-    const auto hint = [](const auto& net) { return hint_at_detections(*net, "eval_type: \"detection\" in the solver"); };
+    const auto hint = [](const auto& net) {
+      return hint_at_detections(*net, "eval_type: \"detection\" in the solver");
+    };
     (void)std::any_of(test_nets.begin(), test_nets.end(), hint);
     return;
   }

@@ -97,6 +97,15 @@ TEST_F(Refusals, LayersAndSettingsOfOtherCaffesAreAbsent) {
   EXPECT_TRUE(contains(layer.log, "layer type \"TRT\" (NVIDIA) is not in this build")) << layer.log;
 }
 
+TEST_F(Refusals, DialectsAreKnownByName) {
+  const Finished unknown = run("train", {"-dialect=pspnt"});
+  EXPECT_EQ(unknown.code, 1) << unknown.log;
+  EXPECT_TRUE(contains(unknown.log, "-dialect \"pspnt\" is unknown (did you mean \"pspnet\"?)")) << unknown.log;
+  EXPECT_TRUE(contains(unknown.log, "known: bvlc, intel, nvidia, ssd, segnet, pspnet, caffe-windows")) << unknown.log;
+  const Finished known = run("train", {"-dialect=nvidia"});
+  EXPECT_EQ(known.code, 0) << known.log;
+}
+
 TEST_F(Refusals, GpusOfLearnersAreLoggedTogether) {
   setenv("ROBUSTA_SIM_GPUS", "2:64M", 1);
   const Finished done = run("train", {"-gpu=all"});

@@ -102,6 +102,23 @@ TEST(DetectionScore, SolversShowTheMeanAveragePrecision) {
   EXPECT_FALSE(contains(log.text(), "changes nothing here"));
 }
 
+/// Once, where the solver does not say how it tests.
+TEST(DetectionScore, SolversHintAtEvaluations) {
+  const auto log_of = [](const std::string& settings) {
+    const LogLines log;
+    const Solver solver(parse_solver(solver_text("test_iter: 3 " + settings), "s.prototxt"), {});
+    return log.text();
+  };
+  const std::string hint = "The net has a layer of type DetectionEvaluate (evaluate)";
+  const std::string log = log_of("");
+  const size_t first = log.find(hint);
+  ASSERT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find(hint, first + 1), std::string::npos);
+  EXPECT_TRUE(contains(log, "eval_type: \"detection\" in the solver makes a mean average precision"));
+  EXPECT_FALSE(contains(log_of("eval_type: 'detection'"), hint));
+  EXPECT_FALSE(contains(log_of("eval_type: 'classification'"), hint));
+}
+
 TEST(DetectionScore, ClassesAreShownToo) {
   const LogLines log;
   Solver solver(

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <functional>
 
+#include "schema/read_text.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
+#include "support/log_lines.h"
 
 namespace robusta::test {
 namespace {
@@ -117,6 +119,13 @@ TEST(Larc, RefusesWhatMakesNoSense) {
   expect_refused("larc_eta: 0", ErrorKind::kConfig, "larc_eta is 0");
   expect_refused("local_lr_auto: true", ErrorKind::kConfig, "both larc and local_lr_auto");
   expect_refused("larc_turbo: true", ErrorKind::kUnsupported, "larc_turbo (NVIDIA) is not in this build");
+}
+
+TEST(Larc, TurboWithoutLarcChangesNothing) {
+  const SolverDef solver = parse_solver("net: 'n' base_lr: 0.1 lr_policy: 'fixed' larc_turbo: true", "s.prototxt");
+  const LogLines log;
+  EXPECT_NO_THROW(LocalRates(solver, *make_update_rule(solver)));
+  EXPECT_TRUE(contains(log.text(), "larc_turbo changes nothing without larc")) << log.text();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
 #include "schema/known_names.h"
@@ -49,6 +50,9 @@ LocalRates::LocalRates(const SolverDef& solver, const UpdateRule& rule) {
     larc_norm_ = rule.larc_norm();
     eta_ = solver.param.larc_eta();
     clips_ = larc_clips(solver);
+  }
+  if (solver.param.larc_turbo() && !solver.param.larc()) {
+    LOG_WARNING << "larc_turbo changes nothing without larc";
   }
   if (!solver.param.local_lr_auto()) return;
   if (rule.adapts()) {

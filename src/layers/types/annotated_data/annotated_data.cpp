@@ -1,7 +1,7 @@
 // AnnotatedData: images with boxes from a database of AnnotatedDatum records, as SSD trains on them. Tops: data [batch,
 // channels, height, width], and, if named, the boxes of the batch [1, 1, boxes, 8], or labels [batch] where the records
-// have no boxes; or, for YOLO (yolo_data_type 1), the boxes of each sample [batch, 1, 300, 5]. A reader by the database's kind, a filler that moves boxes with their pixels; the rest is
-// PrefetchedSource's.
+// have no boxes; or, for YOLO (yolo_data_type 1), the boxes of each sample [batch, 1, 300, 5]. A reader by the
+// database's kind, a filler that moves boxes with their pixels; the rest is PrefetchedSource's.
 
 #include "base/str.h"
 #include "data/annotated_filler.h"
@@ -36,10 +36,12 @@ bool keeps_proportions(const caffe::TransformationParameter& transform) {
 class AnnotatedDataLayer : public PrefetchedSource {
  public:
   explicit AnnotatedDataLayer(const caffe::LayerParameter& param)
-      : PrefetchedSource(param, annotated_reading(param)), sampler_(param.annotated_data_param(), keeps_proportions(param.transform_param())) {
+      : PrefetchedSource(param, annotated_reading(param)),
+        sampler_(param.annotated_data_param(), keeps_proportions(param.transform_param())) {
     const int32_t type = param.annotated_data_param().yolo_data_type();
     if (type == 0 || type == 1) return;
-    throw Error(ErrorKind::kConfig, str("yolo_data_type is ", type), "give 0, or 1 for rows of boxes as YOLO reads them")
+    throw Error(ErrorKind::kConfig, str("yolo_data_type is ", type),
+                "give 0, or 1 for rows of boxes as YOLO reads them")
         .in_field("annotated_data_param.yolo_data_type");
   }
   Arity arity() const override { return {.min_bottoms = 0, .max_bottoms = 0, .min_tops = 1, .max_tops = 2}; }

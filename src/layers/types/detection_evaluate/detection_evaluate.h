@@ -59,7 +59,7 @@ class DetectionEvaluateLayer : public Layer, public ReadsFiles {
 
   OriginalImages images_;
   bool reads_file_ = true;  ///< it has not been read yet
-  int64_t found_ = 1;  ///< as long as nothing is known
+  int64_t found_ = 1;       ///< as long as nothing is known
 };
 
 }  // namespace robusta

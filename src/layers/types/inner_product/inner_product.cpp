@@ -24,7 +24,8 @@ InnerProductLayer::InnerProductLayer(const caffe::LayerParameter& param) : Layer
         .in_field("inner_product_param.relu");
   }
   if (normalizes() && transposed()) {
-    throw Error(ErrorKind::kConfig, "normalize divides rows of weights, and with transpose those of an output are columns",
+    throw Error(ErrorKind::kConfig,
+                "normalize divides rows of weights, and with transpose those of an output are columns",
                 "leave transpose out")
         .in_field("inner_product_param.normalize");
   }

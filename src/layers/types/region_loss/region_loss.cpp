@@ -67,8 +67,8 @@ void RegionLossLayer::throw_bad_box(int64_t place, double value, const Pass& pas
   const int64_t classes = param().region_loss_param().num_class();
   if (form_.centred) {
     constexpr const char* kNames[] = {"class", "x", "y", "width", "height"};
-    const std::string box = str("box ", row % form_.of_item, " of sample ",
-                                pass.first_sample + static_cast<uint64_t>(row / form_.of_item));
+    const std::string box =
+        str("box ", row % form_.of_item, " of sample ", pass.first_sample + static_cast<uint64_t>(row / form_.of_item));
     if (column == RegionRows::kOwnClass) throw bad(box, ": class ", value, " is out of range 0..", classes - 1);
     throw bad(box, ": ", kNames[column], " ", value, " is no part of the image");
   }
@@ -76,8 +76,8 @@ void RegionLossLayer::throw_bad_box(int64_t place, double value, const Pass& pas
   if (column == RegionRows::kItem) throw bad(box, ": item ", value, " is out of range 0..", grid().items - 1);
   if (column == RegionRows::kClass) throw bad(box, ": class ", value, " is out of range 1..", classes);
   if (column == RegionRows::kXmin || column == RegionRows::kYmin) {
-    throw bad(box, ": the centre of the box lies outside of the image; ",
-              column == RegionRows::kXmin ? "xmin" : "ymin", " is ", value);
+    throw bad(box, ": the centre of the box lies outside of the image; ", column == RegionRows::kXmin ? "xmin" : "ymin",
+              " is ", value);
   }
   throw bad(box, ": the box is upside down; ", column == RegionRows::kXmax ? "xmax" : "ymax", " is ", value);
 }
