@@ -207,7 +207,7 @@ KernelCase centred_case(const std::string& more = "") {
   return what;
 }
 
-/// The errors of one prediction, as caffe-yolov2's loops write them; zeros where there is none.
+/// The errors of one prediction, as MobileNet-YOLO's loops write them; zeros where there is none.
 Array errors_of_centred(const Array& x, int64_t p, const Wanted& want, bool rescore) {
   const int64_t item = p / kCells / kAnchors, n = p / kCells % kAnchors, cell = p % kCells;
   const auto number = [&](int64_t c) { return x[place(item, n, c, cell)]; };

@@ -368,7 +368,7 @@ def region_outputs(net, x, anchors, num_classes, side, evaluated=False):
 
 
 def yolo_v2(centred=False):
-    net = Net("YOLO_v2", "caffe-yolov2: BoxData, whose rows of five RegionLoss takes as they are" if centred else
+    net = Net("YOLO_v2", "YOLO v2 of caffe-yolov2: BoxData, whose rows of five RegionLoss takes as they are" if centred else
               "YOLO v2 (Redmon and Farhadi 2017): fine features as channels beside coarse ones, by Reorg",
               (1, 3, 64, 64), weight=MSRA)
     if centred:
