@@ -19,15 +19,15 @@
 /// whatever the grid is; here there is none of the former, and the grid is that of the bottom.
 ///
 /// Boxes may be rows of five as well, as BoxData gives them, or AnnotatedData with yolo_data_type 1, as many for each
-/// item: class from 0 on, x and y of the middle, width, height, all as parts of the image; a row without area is no box.
-/// The errors are then those of eric612/MobileNet-YOLO (region_loss_layer.cpp), and the loss is divided by the number of
-/// items, too. They differ where there is a box:
+/// item: class from 0 on, x and y of the middle, width, height, all as parts of the image; a row without area is no
+/// box. The errors are then those of eric612/MobileNet-YOLO (region_loss_layer.cpp), and the loss is divided by the
+/// number of items, too. They differ where there is a box:
 ///
 ///   x, y: k (s - t) s (1 - s); w, h: k (number - t); object: object_scale (s - o) s (1 - s)
 ///
 /// with k = coord_scale and o = the overlap of the box and what is predicted; without `rescore` k = coord_scale
-/// (2 - width height) and o = 1. There a row of width 0 ends the boxes of an item. Older forks (caffe-yolov2) pull what is
-/// predicted to the anchors for the first 12,800 samples, which MobileNet-YOLO leaves out.
+/// (2 - width height) and o = 1. There a row of width 0 ends the boxes of an item. Older forks (caffe-yolov2) pull what
+/// is predicted to the anchors for the first 12,800 samples, which MobileNet-YOLO leaves out.
 #pragma once
 
 #include "layers/kit/anchor_loss.h"
