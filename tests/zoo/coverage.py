@@ -45,7 +45,7 @@ FORMS = {
     "concat_dim": r"\bconcat_dim:",
     "slice_dim": r"\bslice_dim:",
     "DummyData by num, channels, height, width": r"dummy_data_param \{(?:[^{}]|\{[^{}]*\})*\bnum:",
-    "legacy normalize of a loss": r"\bnormalize: (?:true|false)",
+    "legacy normalize of a loss": r"loss_param \{[^{}]*\bnormalize: (?:true|false)",
     "BatchNorm with three param blocks":
         r'type: "BatchNorm"(?:[^{}]|\{[^{}]*\})*?(?:param \{[^{}]*\}\s*){3}',
     "include by phase": r"include:? \{ ?phase:",
