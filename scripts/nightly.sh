@@ -91,14 +91,6 @@ part_zoo() { # nets of the zoo learn a few samples by heart
   return $status
 }
 
-part_asan() { # the tests that CI leaves out, with AddressSanitizer and UndefinedBehaviorSanitizer
-  left_out_tests asan
-}
-
-part_tsan() { # the tests that CI leaves out, with ThreadSanitizer
-  OMP_NUM_THREADS=1 left_out_tests tsan # as in .ci/run
-}
-
 part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 30 minutes in all
   command -v clang++ > /dev/null || skip "clang++ is not installed"
   local folder=build-fuzz crashes=$ROOT/build-fuzz/crashes program name target targets found seconds new total=0
@@ -126,6 +118,14 @@ part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 30 mi
   done
   result "$total findings by ${#targets[@]} targets in $seconds s each"
   [ "$total" -eq 0 ]
+}
+
+part_asan() { # the tests that CI leaves out, with AddressSanitizer and UndefinedBehaviorSanitizer
+  left_out_tests asan
+}
+
+part_tsan() { # the tests that CI leaves out, with ThreadSanitizer
+  OMP_NUM_THREADS=1 left_out_tests tsan # as in .ci/run
 }
 
 # --- what parts share -----------------------------------------------------------------------------------------------

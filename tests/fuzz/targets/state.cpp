@@ -3,6 +3,7 @@
 #include "fuzz.h"
 #include "solver/files/model_format.h"
 #include "solver/files/snapshot.h"
+#include "solver/files/weights.h"
 #include "toy_net.h"
 
 namespace robusta::fuzz {
