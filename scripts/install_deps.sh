@@ -20,7 +20,7 @@ packages=(
 for option in "$@"; do
   case $option in
     --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev) ;;
-    --ci) packages+=(clang-format-14) ;;
+    --ci) packages+=(clang clang-format-14) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac
 done

@@ -10,6 +10,7 @@
 #
 #   ROBUSTA_BUILD        folder of a build to measure (default: build/, which is brought up to date first)
 #   ROBUSTA_SHARED_DIR   folder with recorded material (default ../shared)
+#   ROBUSTA_FUZZ_MINUTES minutes of fuzzing in all (default 30)
 #   CLUSTER_SH           script that makes hosts (bench_hosts.sh); default: that of the recorded material
 #   ROBUSTA_SOAK_MINUTES length of the part soak (default 120)
 #
@@ -122,6 +123,35 @@ part_zoo() { # nets of the zoo learn a few samples by heart
   return $status
 }
 
+part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 30 minutes in all
+  command -v clang++ > /dev/null || skip "clang++ is not installed"
+  local folder=build-fuzz crashes=$ROOT/build-fuzz/crashes program name target targets found seconds new total=0
+  configure "$folder" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DROBUSTA_FUZZERS=ON -DROBUSTA_TESTS=ON \
+    -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1"
+  build "$folder" fuzzers
+  targets=(tests/fuzz/corpus/*/)
+  seconds=$((${ROBUSTA_FUZZ_MINUTES:-30} * 60 / ${#targets[@]}))
+  [ "$seconds" -gt 0 ] || fail "ROBUSTA_FUZZ_MINUTES is ${ROBUSTA_FUZZ_MINUTES}; give at least 1"
+  rm -rf "$crashes"
+  for target in "${targets[@]}"; do
+    name=$(basename "$target")
+    mkdir -p "$crashes/$name" "$folder/grown/$name"
+    echo "-- $name, $seconds s"
+    if [ "$name" = rank_file ]; then
+      tests/fuzz/rank_file_fuzz.py --seconds "$seconds" --seed "$RANDOM" --keep "$crashes/$name" || true
+    else
+      program=$folder/tests/fuzz_$name
+      fuzz "$program" "$seconds" "$crashes/$name" "$folder/grown/$name" "$target" || true
+    fi
+    found=$(find "$crashes/$name" -type f | wc -l)
+    [ "$found" -eq 0 ] || echo "$name: $found findings in $crashes/$name"
+    # libhdf5 does not survive every byte (docs/security.md): its ends are shown, and are not ours.
+    [ "$name" = hdf5 ] || total=$((total + found))
+  done
+  result "$total findings by ${#targets[@]} targets in $seconds s each"
+  [ "$total" -eq 0 ]
+}
+
 part_asan() { # the tests that CI leaves out, with AddressSanitizer and UndefinedBehaviorSanitizer
   left_out_tests asan
 }
@@ -139,6 +169,22 @@ hosts() {
   ! "$CLUSTER_SH" exec node1 true > /dev/null 2>&1 || return 0
   trap '"$CLUSTER_SH" down > /dev/null 2>&1' EXIT
   "$CLUSTER_SH" up "$1" > "$out" 2>&1 || skip "no hosts: $(tail -n 1 "$out")"
+}
+
+# fuzz PROGRAM SECONDS CRASHES GROWN CORPUS: from the inputs of both folders on; GROWN gets those that reach new code,
+# CRASHES those that end the program, as small as 20 s can make them.
+fuzz() {
+  local limits=(-rss_limit_mb=1024 -timeout=5 -max_len=32768) crash
+  # Ends after the first finding: what it hides is found when it is mended.
+  OMP_NUM_THREADS=1 "$1" "${limits[@]}" -max_total_time="$2" -artifact_prefix="$3/" -print_final_stats=1 "$4" "$5" \
+    > "$out" 2>&1 || tail -n 40 "$out"
+  grep -a '^stat::number_of_executed_units\|^#.*DONE' "$out" || true
+  for crash in "$3"/crash-* "$3"/timeout-*; do
+    [ -f "$crash" ] || continue
+    OMP_NUM_THREADS=1 "$1" "${limits[@]}" -minimize_crash=1 -max_total_time=20 -exact_artifact_path="$crash.small" \
+      "$crash" > /dev/null 2>&1 || true
+    [ ! -s "$crash.small" ] || mv "$crash.small" "$crash"
+  done
 }
 
 left_out_tests() {
@@ -243,7 +289,7 @@ if ! grep -q '^| date |' "$table"; then
   cells date processor commit part result seconds >> "$table"
   cells --- --- --- --- --- --- >> "$table"
 fi
-[[ ${chosen[*]} =~ ^((asan|tsan)\ ?)+$ ]] || programs
+[[ ${chosen[*]} =~ ^((asan|tsan|fuzz)\ ?)+$ ]] || programs
 for part in "${chosen[@]}"; do run_part "$part"; done
 
 [ -z "$shown" ] || { echo && cat "$table"; }

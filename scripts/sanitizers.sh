@@ -9,7 +9,7 @@ declare -A sanitizers=([asan]="address,undefined" [tsan]="thread")
 declare -A checks_left_out=([asan]="null,alignment,pointer-overflow" [tsan]="")
 # Folders of tests/ that CI runs under them, but for the tests below. The rest is for nightly.sh.
 declare -A sanitized_folders=(
-  [asan]="base schema device memory tensor comm comm_liveness ops data layers net solver api digits"
+  [asan]="base schema device memory tensor comm comm_liveness ops data layers net solver api digits fuzz"
   [tsan]="base device comm comm_liveness data net solver api"
 )
 # Only speed and exactness matter in these, or they are small ones once more in large; scripts/test.sh runs them in full.

@@ -18,10 +18,21 @@ namespace {
 
 constexpr int64_t kSquare = 8, kGatherBlock = 128, kGatherGrain = 1 << 14;  // elements
 
+/// The elements of two vectors by turns: of their first halves, and of their second ones.
+__attribute__((always_inline)) inline void interleave(const Floats<8>& a, const Floats<8>& b, Floats<8>& low,
+                                                      Floats<8>& high) {
+#ifdef __clang__
+  low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+  high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+#else
+  low = __builtin_shuffle(a, b, Ints<8>{0, 8, 1, 9, 2, 10, 3, 11});
+  high = __builtin_shuffle(a, b, Ints<8>{4, 12, 5, 13, 6, 14, 7, 15});
+#endif
+}
+
 /// to[u * to_step + l] = from[l * from_step + u] for u < rows, l < columns.
 ROBUSTA_SIMD void transpose_block(const float* from, int64_t from_step, float* to, int64_t to_step, int64_t rows,
                                   int64_t columns) {
-  const Ints<8> kLow = {0, 8, 1, 9, 2, 10, 3, 11}, kHigh = {4, 12, 5, 13, 6, 14, 7, 15};
   const int64_t whole_rows = rows / kSquare * kSquare, whole_columns = columns / kSquare * kSquare;
   for (int64_t u = 0; u < whole_rows; u += kSquare) {
     for (int64_t l = 0; l < whole_columns; l += kSquare) {
@@ -30,8 +41,7 @@ ROBUSTA_SIMD void transpose_block(const float* from, int64_t from_step, float* t
       for (int round = 0; round < 3; ++round) {
         for (int64_t i = 0; i < kSquare; ++i) half[i] = square[i];
         for (int64_t i = 0; i < kSquare / 2; ++i) {
-          square[2 * i] = __builtin_shuffle(half[i], half[i + kSquare / 2], kLow);
-          square[2 * i + 1] = __builtin_shuffle(half[i], half[i + kSquare / 2], kHigh);
+          interleave(half[i], half[i + kSquare / 2], square[2 * i], square[2 * i + 1]);
         }
       }
       for (int64_t i = 0; i < kSquare; ++i) floats_at<8>(to + (u + i) * to_step + l) = square[i];

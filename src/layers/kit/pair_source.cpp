@@ -112,7 +112,7 @@ RecordSource PairSource::open_records(const std::string& source) const {
 
 AssumedItem PairSource::assumed_item(const std::string& source) const {
   auto [extent, reason] = assumed_extent(source, param().transform_param());
-  const auto size_by = [&](int64_t height, int64_t width, const char* why) {
+  const auto size_by = [&extent = extent, &reason = reason](int64_t height, int64_t width, const char* why) {
     extent.height = height;
     extent.width = width;
     reason = why;

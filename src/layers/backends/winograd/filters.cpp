@@ -24,7 +24,8 @@ ROBUSTA_SIMD void filter_block(const FilterView& view, const float* weights, int
   Vector filter[R][R], points[kPoints][kPoints];
   for (int t = 0; t < R * R; ++t) filter[t / R][t % R] = floats_at<kLanes>(taps[t]);
   transform_2d<R, kPoints>(
-      filter, points, [](const auto& x, auto& y) __attribute__((always_inline)) { filter_transform<R>(x, y); });
+      filter, points,
+      [](const Vector(&x)[R], Vector(&y)[kPoints]) __attribute__((always_inline)) { filter_transform<R>(x, y); });
   for (int i = 0; i < kPoints; ++i) {
     for (int j = 0; j < kPoints; ++j) {
       floats_at<kLanes>(to + (i * kPoints + j) * stride) = points[i][j] * (kScale[i] * kScale[j]);
@@ -46,7 +47,8 @@ ROBUSTA_SIMD void filter_gradient_block(const FilterView& view, const float* sum
     }
   }
   transform_2d<kPoints, R>(
-      points, filter, [](const auto& x, auto& y) __attribute__((always_inline)) { output_transform<R>(x, y); });
+      points, filter,
+      [](const Vector(&x)[kPoints], Vector(&y)[R]) __attribute__((always_inline)) { output_transform<R>(x, y); });
   for (int t = 0; t < R * R; ++t) {
     for (int64_t lane = 0; lane < lanes; ++lane) {
       float& weight = weights[lane * view.output_stride + t];

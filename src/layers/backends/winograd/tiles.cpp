@@ -69,7 +69,8 @@ ROBUSTA_SIMD void input_block(const Tiling& tiling, const Planes& planes, const 
     load<kPoints, kGated>(from, planes, planes.offset(at.sample, block, 0, 0), at.y - tiling.pad_y, at.x - tiling.pad_x,
                           window);
     transform_2d<kPoints, kPoints>(
-        window, points, [](const auto& x, auto& y) __attribute__((always_inline)) { input_transform(x, y); });
+        window, points,
+        [](const Vector(&x)[kPoints], Vector(&y)[kPoints]) __attribute__((always_inline)) { input_transform(x, y); });
     scatter(points, range.stride, to + t * range.row + block * kLanes);
   }
 }
@@ -86,7 +87,8 @@ ROBUSTA_SIMD void gradient_block(const Tiling& tiling, const Planes& planes, con
       for (int j = 0; j < M; ++j) sum += tile[i][j];
     }
     transform_2d<M, kPoints>(
-        tile, points, [](const auto& x, auto& y) __attribute__((always_inline)) { filter_transform<M>(x, y); });
+        tile, points,
+        [](const Vector(&x)[M], Vector(&y)[kPoints]) __attribute__((always_inline)) { filter_transform<M>(x, y); });
     scatter(points, range.stride, to + t * range.row + block * kLanes);
   }
   for (int lane = 0; lane < kLanes; ++lane) sums[block * kLanes + lane] += sum[lane];
@@ -102,7 +104,8 @@ ROBUSTA_SIMD void output_block(const Tiling& tiling, const Planes& planes, const
     Vector points[kPoints][kPoints], tile[M][M];
     gather(from + t * range.row + block * kLanes, range.stride, points);
     transform_2d<kPoints, M>(
-        points, tile, [](const auto& x, auto& y) __attribute__((always_inline)) { output_transform<M>(x, y); });
+        points, tile,
+        [](const Vector(&x)[kPoints], Vector(&y)[M]) __attribute__((always_inline)) { output_transform<M>(x, y); });
     float* plane = to + planes.offset(at.sample, block, 0, 0);
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < M; ++j) {
