@@ -116,10 +116,12 @@ part_deb() { # the Debian package in a fresh Debian, with what it depends on
   result "$(tail -n 1 "$out")"
 }
 
-part_zoo() { # nets of the zoo learn a few samples by heart
-  local status=0
+part_zoo() { # nets of the zoo learn a few samples by heart, and published nets whole
+  local status=0 small
   measured scripts/learn_zoo.py --caffe "$caffe" || status=$?
-  result "$(tail -n 1 "$out")"
+  small=$(tail -n 1 "$out")
+  measured scripts/learn_wholes.py --tools "$(dirname "$caffe")" || status=$?
+  result "$small; $(tail -n 1 "$out")"
   return $status
 }
 
