@@ -90,7 +90,7 @@ part_overhead() { # what the watch over ranks costs LeNet's and ResNet-50's iter
 part_crowded() { # 16 ranks on two hosts that share the processors of this one, for 10 minutes
   CLUSTER_SH=${CLUSTER_SH:-$ROBUSTA_SHARED_DIR/cluster/cluster.sh}
   measured env ROBUSTA_CROWDED_SECONDS=600 ROBUSTA_CLUSTER_SH="$CLUSTER_SH" ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" \
-    bash tests/cluster/crowded_test.sh
+    bash tests/cluster/crowded.sh
   result "$(tail -n 1 "$out")"
 }
 

@@ -11,10 +11,6 @@
 namespace robusta::liveness {
 namespace {
 
-bool contains(const std::vector<RankId>& ranks, RankId rank) {
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-}
-
 size_t named(const LoadReport& report) { return std::min(static_cast<size_t>(report.hosts), LoadReport::kNamed); }
 
 int percent(float share) { return static_cast<int>(std::lround(100 * share)); }

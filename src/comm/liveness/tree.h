@@ -5,6 +5,7 @@
 /// links whatever the size of the job, and a verdict passes any job in a few hops.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct Neighbours {
   int levels = 1;                ///< of the whole tree, the root included
   RankId heir;                   ///< the rank that reports when rank 0 is the one at fault; none: a job of one rank
 };
+
+inline bool contains(const std::vector<RankId>& ranks, RankId rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
 
 /// `hosts` names the host of each rank.
 Neighbours find_neighbours(const IdVector<RankId, std::string>& hosts, RankId rank);

@@ -26,10 +26,6 @@ bool is_behind(const Status& a, const Status& b) {
   return key(a) < key(b);
 }
 
-bool contains(const std::vector<RankId>& ranks, RankId rank) {
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-}
-
 }  // namespace
 
 WatchState::WatchState(RankId rank, Neighbours neighbours, const Timing& timing)
