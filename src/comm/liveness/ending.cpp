@@ -18,6 +18,13 @@ namespace {
 /// The two sides of a cut accuse each other; the exit file should say what rank 0 does, as long as that can speak.
 constexpr std::chrono::milliseconds kAfterReport{1500};
 
+/// Silence within a host is no cut of the network: there nobody is waited for, as mpirun ends the ranks soon after one
+/// of them has been killed.
+bool may_be_cut(const Verdict& verdict, const Roster& roster) {
+  return verdict.fault == Fault::kSilent &&
+         std::string(roster[verdict.rank].host) != std::string(roster[verdict.judge].host);
+}
+
 /// One call as far as the system allows, so that lines of several ranks do not mix.
 void print(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
@@ -64,7 +71,7 @@ LastWords::LastWords(const Verdict& verdict, Say say, const Roster& roster, Rank
     kill_stopped(verdict, roster, mine);
     if (say == Say::kReport) print(report(verdict, roster));
     if (say == Say::kLine) print(short_line(verdict, roster, mine));
-    if (verdict.fault == Fault::kSilent && mine != RankId(0)) std::this_thread::sleep_for(kAfterReport);
+    if (may_be_cut(verdict, roster) && mine != RankId(0)) std::this_thread::sleep_for(kAfterReport);
     write_exit_file(failure.code, failure.rank, verdict.fault == Fault::kEnded ? verdict.text : failure.line);
     try {
       if (on_failure && !failure.own) on_failure(failure);

@@ -72,7 +72,10 @@ LoadReport Overload::merge(double now) {
 }
 
 std::optional<LoadReport> Overload::take_report(double now) {
-  if (!std::exchange(changed_, false)) return std::nullopt;
+  // What several children say meanwhile goes up together, else frames would add up on the way to the root.
+  if (!changed_ || now < quiet_until_) return std::nullopt;
+  changed_ = false;
+  quiet_until_ = now + window_ / 60;
   const LoadReport report = merge(now);
   // That there is none any more is said once.
   const bool told_before = std::exchange(told_, report.hosts > 0);

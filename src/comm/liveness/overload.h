@@ -66,6 +66,7 @@ class Overload {
   HostLoad own_;  ///< in the last window
   std::map<RankId, Heard> heard_;
   bool changed_ = false, told_ = false;  ///< since the last report; that there is any overload
+  double quiet_until_ = 0;
   std::optional<double> judge_at_, warned_at_;
 };
 

@@ -11,17 +11,28 @@ namespace robusta::liveness {
 
 class Starvation {
  public:
-  /// `tasks`: a folder for each thread, each with a file schedstat (Linux: Documentation/scheduler/sched-stats.rst).
+  /// `tasks`: a folder for each thread, each with the files stat (proc(5)) and schedstat (Linux:
+  /// Documentation/scheduler/sched-stats.rst).
   explicit Starvation(std::string tasks = "/proc/self/task") : tasks_(std::move(tasks)) {}
 
   /// Seconds since the first call: of each stretch between two calls, those of the thread that waited longest. 0 where
-  /// the system keeps no such statistics.
-  double seconds();
+  /// the system keeps no such statistics. `now`: seconds since any moment.
+  double seconds(double now);
 
  private:
+  struct Thread {
+    uint64_t running = 0, waiting = 0;  ///< nanoseconds with a processor, and in the queue of one
+    bool ready = false;                 ///< to run, or running
+    double ahead = 0;                   ///< seconds of a wait that lasts, counted before the kernel has
+  };
+  /// False when the thread has ended, or the system does not say.
+  bool read(const std::string& thread, Thread& now) const;
+  /// Seconds that a thread waited in a stretch of this length.
+  static double waited(const Thread& before, double stretch, Thread& now);
+
   std::string tasks_;
-  std::map<std::string, uint64_t> waited_;  ///< by thread: nanoseconds in the queue of a processor
-  double total_ = 0;
+  std::map<std::string, Thread> threads_;
+  double looked_at_ = 0, total_ = 0;
 };
 
 }  // namespace robusta::liveness

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
@@ -200,13 +201,14 @@ void WatchThread::look(double now) {
   changed_.notify_all();
 }
 
-/// What the system knows is asked for once per beat, and of transfers only while nothing else moves.
+/// What the system knows is asked for once per beat, and of transfers only while this rank waits for others and nothing
+/// else moves: they excuse nobody who stands still by itself.
 void WatchThread::take_sample(double now) {
   board.read(sample_);
   sample_.moves += arrivals().load(std::memory_order_relaxed);
   if (now >= system_read_at_ + timing_.beat) {
-    sample_.starved = starvation_.seconds();
-    if (sample_.moves == moves_then_) transfers_seen_ = transfers_->look();
+    sample_.starved = starvation_.seconds(now);
+    if (sample_.moves == moves_then_ && sample_.activity == Activity::kWaiting) transfers_seen_ = transfers_->look();
     moves_then_ = sample_.moves;
     system_read_at_ = now;
   }
@@ -220,7 +222,11 @@ void WatchThread::tell_overload(double now) {
     if (const auto report = overload_->take_report(now)) mesh_->send_load(*report);
   } else if (const auto text = overload_->take_warning(roster_, now)) {
     // Of a thread of its own: whoever reads the log may have stopped reading.
-    std::thread([text = *text] { LOG_WARNING << text; }).detach();
+    try {
+      std::thread([text = *text] { LOG_WARNING << text; }).detach();
+    } catch (const std::system_error&) {
+      // So crowded a host has no thread to spare; the next warning may find one.
+    }
   }
 }
 
