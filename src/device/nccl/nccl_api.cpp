@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,9 @@ class Symbols {
 };
 
 Attempt load(const std::string& file) {
+  // From 2.24 on NCCL watches its ranks by messages of its own once a second; those would pass for transfers of a job
+  // that goes on (comm/liveness/transfers.h), and our watch finds what stands still. A user's own setting wins.
+  ::setenv("NCCL_RAS_ENABLE", "0", 0);
   // It stays loaded: its threads may run until the process ends.
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return {nullptr, dlerror()};
