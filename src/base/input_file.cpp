@@ -28,7 +28,7 @@ std::string read_input_file(const std::string& path, ErrorKind kind) {
   const InputFile file = open_input_file(path, kind);
   if (file.info.st_size > kMostBytes) {
     throw Error(kind, str("a file of ", file.info.st_size, " bytes is read at once, and may have 2 GiB"),
-                "cut it into several files")
+                "give a smaller file, or several")
         .at(path);
   }
   std::string content(static_cast<size_t>(file.info.st_size), '\0');

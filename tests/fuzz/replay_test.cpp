@@ -47,6 +47,7 @@ class Corpus : public testing::TestWithParam<Sample> {};
 
 TEST_P(Corpus, IsReadOrRefused) {
   const auto target = targets().find(GetParam().target);
+  if (target == targets().end() && GetParam().target == "hdf5") GTEST_SKIP() << "this build has no HDF5";
   ASSERT_NE(target, targets().end()) << "no file of targets/ registers " << GetParam().target;
   const std::string input = test::read_file(GetParam().file.string());
   const Clock::time_point begin = Clock::now();

@@ -1,8 +1,8 @@
 // Loads plugins: shared libraries that were compiled against the installed headers.
 //
-// A plugin is asked for the version of its headers before any of its code that uses the library runs. Its symbols are
-// found in whoever holds the library: `caffe` itself, or librobusta.so, which is made visible to it where a program
-// (Python, say) had loaded it for itself alone.
+// A plugin is asked for the version of its headers before its registration runs; what it constructs at load time runs
+// before that, and has to do without the library. Its symbols are found in whoever holds the library: `caffe` itself,
+// or librobusta.so, which is made visible to it where a program (Python, say) had loaded it for itself alone.
 
 #include "api/plugin/loader.h"
 
