@@ -41,8 +41,8 @@ void plan_and_run(const NetDef& whole, caffe::Phase phase, bool may_run) {
 
 void read_net_text(std::string_view input) {
   const NetDef net = parse_net(std::string(input), "net.prototxt");
-  // Layers that write files are run in the folder of the targets alone.
-  const bool may_run = input.find('/') == std::string_view::npos;
+  // Layers that write files are run in the folder of the targets alone; a backslash could spell a slash.
+  const bool may_run = input.find_first_of("/\\") == std::string_view::npos;
   for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) reads([&] { plan_and_run(net, phase, may_run); });
 }
 
