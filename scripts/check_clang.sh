@@ -14,6 +14,7 @@ command -v clang++ > /dev/null || fail "clang++ is not installed; scripts/instal
 configure "$folder" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF -DROBUSTA_WERROR=ON
 mapfile -t headers < <(ninja -C "$folder" -t targets all | sed -n 's/^\(.*cmake_pch\.hxx\.pch\): .*/\1/p')
+[ ${#headers[@]} -gt 0 ] || fail "$folder/ makes no precompiled headers: this script looks for them under a wrong name"
 build "$folder" "${headers[@]}"
 
 # commands: those of the sources, one a line, without what only code needs.
@@ -31,6 +32,7 @@ for entry in json.load(open(sys.argv[1])):
 END
 }
 count=$(commands | wc -l)
+[ "$count" -gt 0 ] || fail "$folder/compile_commands.json names no sources"
 commands | (cd "$folder" && xargs -d '\n' -P "${ROBUSTA_JOBS:-$(jobs_for_build)}" -I '{}' bash -c '{}') ||
   fail "clang refuses a source (above)"
 echo "clang takes all $count groups of sources"

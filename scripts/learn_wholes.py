@@ -127,7 +127,7 @@ def line(cells):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/tools", help="folder of the programs")
-    parser.add_argument("--keep", type=pathlib.Path, help="leave nets, logs and weights in this folder")
+    parser.add_argument("--keep", type=pathlib.Path, help="leave nets, logs and weights in FOLDER/learn_wholes")
     parser.add_argument("--write", type=pathlib.Path, help="replace the table in this file, such as docs/zoo.md")
     parser.add_argument("nets", nargs="*", metavar="NET", help=f"of these: {', '.join(RUNS)}")
     options = parser.parse_args()
@@ -136,7 +136,8 @@ def main():
         sys.exit(f"unknown net {unknown[0]}; known: {', '.join(RUNS)}")
     tools, table, outcomes = options.tools.resolve(), [line(HEAD), line(["---"] * len(HEAD))], []
     with tempfile.TemporaryDirectory(prefix="wholes-") as own:
-        folder = (options.keep or pathlib.Path(own)).resolve()
+        # A folder of the script's own: what it made before is removed from there.
+        folder = (options.keep or pathlib.Path(own)).resolve() / "learn_wholes"
         folder.mkdir(parents=True, exist_ok=True)
         make_scenes(tools, folder)
         print("\n".join(table))

@@ -62,11 +62,15 @@ class Hosts:
             return
         self.environment.update(VC_RUN="/run/robusta.soak", VC_NET="10.91.0", VC_PREFIX=self.PREFIX, VC_SWITCH="robusta.soak")
         self.call("down", check=False)  # what a soak that was killed may have left
-        self.call("up", "3")
-        for line in self.call("env").splitlines():
-            for word in line.split()[1:]:
-                name, _, value = word.partition("=")
-                self.environment[name] = value
+        try:
+            self.call("up", "3")
+            for line in self.call("env").splitlines():
+                for word in line.split()[1:]:
+                    name, _, value = word.partition("=")
+                    self.environment[name] = value
+        except BaseException:
+            self.close()
+            raise
         self.names = [f"{self.PREFIX}{number}" for number in (1, 2, 3)]
 
     def call(self, *words, check=True):
@@ -99,8 +103,8 @@ class Soak:
         self.snapshots.mkdir()
         self.mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "soak", self.snapshots],
                                       stderr=subprocess.DEVNULL, check=False).returncode == 0
-        self.make_data()
         try:
+            self.make_data()
             self.hosts = Hosts(options.cluster)
         except BaseException:
             self.unmount()
@@ -380,6 +384,8 @@ def main():
     if options.minutes <= 0 or options.every <= 0:
         parser.error("--minutes and --every have to be above 0")
     options.caffe = options.caffe.resolve()
+    # Jobs run in another folder.
+    options.cluster = options.cluster and str(pathlib.Path(options.cluster).resolve())
     with tempfile.TemporaryDirectory(prefix="soak.") as folder:
         soak = Soak(options, folder)
         try:
