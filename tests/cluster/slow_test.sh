@@ -16,6 +16,7 @@ for mode in r:2 m:2; do
     -batch global -ddl "-mode $mode -timeout 5"
   await_iteration 10 && vc link all rate 1mbit && sleep 2
   begin=$(shown)
+  begin=${begin:?no iteration is shown in the log of the job}
   begin_clock
   await_iteration $((begin + 3))
   check_true "mode $mode: iterations are slow: three took $(seconds) s" at_most 15 "$(seconds)"

@@ -42,8 +42,8 @@ class Pair {
     std::string text(bytes, 'x');
     ASSERT_EQ(send(one, text.data(), bytes, 0), static_cast<ssize_t>(bytes));
     ASSERT_EQ(recv(other, text.data(), bytes, MSG_WAITALL), static_cast<ssize_t>(bytes));
-    // The acknowledgement may come a little later than the bytes.
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    // The acknowledgement may be delayed by 200 ms.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
 
   int one = -1, other = -1;

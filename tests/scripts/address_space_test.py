@@ -58,13 +58,20 @@ class AddressSpace(unittest.TestCase):
     def test_one_rank_of_two(self):
         if not shutil.which("mpirun"):
             self.skipTest("there is no mpirun")
+        codes = []
         for mebibytes in range(400, 760, 40):
             code, said, ended = self.train(mebibytes, "mpirun", "-n", "2")
             if "find each other" in said or "has no MPI" in said:
                 self.skipTest("this build has no MPI")
+            if "MPI_INIT" in said:  # MPI itself finds no memory to start, and ends the job in its own way
+                continue
             self.assertNotIn("ignal", said, f"{mebibytes} MiB: {said[-3000:]}")
             if code not in (0, NOT_LOADED) and "address space are left to start" not in said:
                 self.assertTrue(ended.startswith(f"{MEMORY} 1 "), f"{mebibytes} MiB: {ended} {said[-3000:]}")
+            codes.append(code)
+        if set(codes) <= {NOT_LOADED}:
+            self.skipTest("the libraries alone need more than all limits")
+        self.assertIn(MEMORY, codes)
 
 
 if __name__ == "__main__":

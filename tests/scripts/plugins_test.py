@@ -43,11 +43,14 @@ class Plugins(unittest.TestCase):
     def make(self, name, source, *options):
         (self.folder / "plugin.cpp").write_text(source)
         subprocess.run([COMPILER, "-shared", "-fPIC", "-o", name, "plugin.cpp", *options], cwd=self.folder, check=True)
+        (self.folder / name).chmod(0o755)  # whatever the umask is
         return self.folder / name
 
     def train(self, *plugins, folder=None):
         words = [TOOLS / "caffe", "train", "-solver", self.folder / "solver.prototxt", "-plugin", ",".join(map(str, plugins))]
-        done = subprocess.run(words, cwd=folder or self.folder, capture_output=True, text=True, timeout=120, check=False)
+        env = {**os.environ, "XDG_CACHE_HOME": str(self.folder), "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(words, cwd=folder or self.folder, env=env, capture_output=True, text=True, timeout=120,
+                              check=False)
         return done.returncode, done.stderr
 
     def refused(self, code, text, *plugins):
