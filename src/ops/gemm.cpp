@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 #include <system_error>
 
@@ -36,7 +35,8 @@ bool is_address_space_limited() {
 
 [[noreturn]] void refuse_memory() {
   throw Error(ErrorKind::kMemory, "there is no memory left for a product of matrices",
-              "raise `ulimit -v`, or lower the batch size (-batch)");
+              is_address_space_limited() ? "raise `ulimit -v`, or lower the batch size (-batch)"
+                                         : "lower the batch size (-batch)");
 }
 
 /// For its first product oneDNN writes code, and crashes where it gets no memory for that.
@@ -62,7 +62,11 @@ void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a
     [[maybe_unused]] static const bool has_room = require_room_for_code();
     const dnnl_status_t status = dnnl_sgemm(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, n);
     if (status == dnnl_out_of_memory) refuse_memory();
-    assert(status == dnnl_success);
+    if (status != dnnl_success) {
+      throw Error(ErrorKind::kUnsupported,
+                  str("oneDNN refuses a product of ", m, " x ", k, " and ", k, " x ", n, ", status ", status),
+                  "split the batch or the layer");
+    }
   } else {
     cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), extent(m), extent(n), extent(k), alpha, a, lda, b, ldb,
                 beta, c, extent(n));

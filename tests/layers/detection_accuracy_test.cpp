@@ -127,6 +127,7 @@ TEST(DetectionAccuracyTest, Errors) {
     truth.resize(48, 1.0);
     EXPECT_EQ(with(7, 2).cause(), "label 2 at sample 5 is out of range 0..1") << backend;
     EXPECT_EQ(with(8 * 3 + 7, NAN).cause(), "the width is nan in row 1, column 3 of the truth of sample 5") << backend;
+    EXPECT_EQ(with(8 * 4 + 7, -2).cause(), "the height is -2 in row 1, column 3 of the truth of sample 5") << backend;
   }
 }
 

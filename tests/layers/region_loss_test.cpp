@@ -285,6 +285,7 @@ TEST(RegionLossTest, BadRowsOfFive) {
     expect_bad(1, 1.5, "x 1.5 is no part of the image");
     expect_bad(2, std::nan(""), "y nan is no part of the image");
     expect_bad(3, -0.5, "width -0.5 is no part of the image");
+    expect_bad(3, 2, "width 2 is no part of the image");
     expect_bad(4, std::nan(""), "height nan is no part of the image");
   }
 }

@@ -16,7 +16,7 @@ void throw_bad_truth(const DetectionMaps& maps, int64_t at, double number, const
   throw Error(ErrorKind::kData,
               str(kNames[k], " is ", number, " in row ", cell / maps.width, ", column ", cell % maps.width,
                   " of the truth of sample ", sample),
-              "classes and overlaps are 0 or more, and all are finite: look at what makes the labels");
+              "classes, sizes and overlaps are 0 or more, and all are finite: look at what makes the labels");
 }
 
 std::optional<Shape> DetectionMapsLayer::wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const {

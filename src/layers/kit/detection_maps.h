@@ -67,7 +67,9 @@ struct DetectionMaps {
     if (own == kBad) return in_truth(place, 0);
     const auto is_finite = [](T number) { return number - number == 0; };
     for (int64_t k = 1; k < kOverlap && own > 0; ++k) {
-      if (!is_finite(truth[in_truth(place, k)])) return in_truth(place, k);
+      const T number = truth[in_truth(place, k)];
+      const bool is_size = k > 2;
+      if (!is_finite(number) || (is_size && number < 0)) return in_truth(place, k);
     }
     const T common = truth[in_truth(place, kOverlap)];
     return common >= 0 && is_finite(common) ? -1 : in_truth(place, kOverlap);

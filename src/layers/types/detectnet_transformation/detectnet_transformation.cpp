@@ -172,8 +172,10 @@ std::vector<Shape> DetectNetTransformationLayer::infer_tops(const std::vector<Sh
   rows_ = lists.count(1) / kObjectNumbers;
   augmentation_.in = {images[3], images[2]};
   scale_mean();
-  return {{samples_, 3, coverage_.image.height, coverage_.image.width},
-          {samples_, coverage_.numbers(), coverage_.grid.height, coverage_.grid.width}};
+  const std::vector<Shape> tops{{samples_, 3, coverage_.image.height, coverage_.image.width},
+                                {samples_, coverage_.numbers(), coverage_.grid.height, coverage_.grid.width}};
+  for (const Shape& top : tops) check_extents(top);
+  return tops;
 }
 
 std::optional<Shape> DetectNetTransformationLayer::wanted_bottom(size_t bottom,

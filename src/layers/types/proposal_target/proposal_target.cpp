@@ -38,6 +38,7 @@ std::vector<Shape> ProposalTargetLayer::infer_tops(const std::vector<Shape>& bot
   std::vector<Shape> tops{{rows, 5, 1, 1},     {rows, 1, 1, 1}, {rows, codes, 1, 1}, {rows, codes, 1, 1},
                           {rows, codes, 1, 1}, {rows, 6, 1, 1}, {rows, 1, 1, 1}};
   tops.resize(static_cast<size_t>(std::clamp(param().top_size(), 5, 7)));
+  for (const Shape& top : tops) check_extents(top);
   return tops;
 }
 

@@ -115,8 +115,8 @@ struct RegionRule {
     const int64_t width = form.centred ? int64_t{RegionRows::kWidth} : int64_t{RegionRows::kXmax};
     if (!(box.x >= 0 && box.x <= 1)) return first + x;
     if (!(box.y >= 0 && box.y <= 1)) return first + x + 1;
-    if (!(box.w >= 0)) return first + width;
-    if (!(box.h >= 0)) return first + width + 1;
+    if (!is_size(box.w)) return first + width;
+    if (!is_size(box.h)) return first + width + 1;
     const int64_t label = form.label(row, boxes);
     const bool is_box = box.w > 0 && box.h > 0, is_class = label >= 0 && label < grid.numbers - kFirstClass;
     return is_box && !is_class ? first + form.class_at() : -1;
@@ -167,8 +167,11 @@ struct RegionRule {
     const CentredBox<T> guess = predicted(x + first, anchor, i, j);
     T most = 0;
     int64_t own = -1;
-    for (int64_t row = 0; row < rows; ++row) {
-      if (!is_of(grid.item_of(prediction), row, boxes)) continue;
+    // Rows of five lie item by item.
+    const int64_t item = grid.item_of(prediction), begin = form.centred ? item * form.of_item : 0;
+    const int64_t end = form.centred ? begin + form.of_item : rows;
+    for (int64_t row = begin; row < end; ++row) {
+      if (!is_of(item, row, boxes)) continue;
       const CentredBox<T> box = form.template box<T>(row, boxes);
       const T common = overlap(guess, box);
       if (common > most) most = common;
@@ -202,6 +205,10 @@ struct RegionRule {
   T object, no_object, classes, coordinates, threshold;
 
  private:
+  /// A width or height. Beyond the whole image that of rows of five would turn errors about, which weigh 2 - w h.
+  ROBUSTA_HOST_DEVICE bool is_size(T size) const {
+    return size >= 0 && (!form.centred || size <= static_cast<T>(1.001));  // rounding is forgiven
+  }
   /// Errors of rows of five have no bounds.
   ROBUSTA_HOST_DEVICE T clip(T x) const { return form.centred ? x : x > 1 ? T{1} : x < -1 ? T{-1} : x; }
 
