@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Links of 1 Mbit/s and a time-out of 5 s: the gradients of an iteration take three times as long, and a transfer that
+# Links of 2 Mbit/s and a time-out of 3 s: the gradients of an iteration take twice as long, and a transfer that
 # progresses is alive. One that no longer does ends the job.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/training.sh"
@@ -13,18 +13,18 @@ solver 'max_iter: 1000000' 'display: 1' 'snapshot_prefix: "slow"'
 # The sums of this library, in messages of their own, and the one call of MPI.
 for mode in r:2 m:2; do
   start "slow_${mode%:2}" mpirun -H rbl1:1,rbl2:1 -n 2 -x PATH -x OMP_NUM_THREADS caffe train -solver solver.prototxt \
-    -batch global -ddl "-mode $mode -timeout 5"
-  await_iteration 10 && vc link all rate 1mbit && sleep 2
+    -batch global -ddl "-mode $mode -timeout 3"
+  await_iteration 10 && vc link all rate 2mbit && sleep 2
   begin=$(shown)
   begin=${begin:?no iteration is shown in the log of the job}
   begin_clock
-  await_iteration $((begin + 3))
-  check_true "mode $mode: iterations are slow: three took $(seconds) s" at_most 15 "$(seconds)"
+  await_iteration $((begin + 2))
+  check_true "mode $mode: iterations are slow: two took $(seconds) s" at_most 10 "$(seconds)"
   check "mode $mode: nobody is accused" "$(grep '^caffe: error' "$JOB_LOG")" ""
   begin_clock
   vc cut rbl2 silent
   ended=$(ranks_end)
-  check_true "mode $mode: a cut ends all ranks within 15 s: $ended s" at_most "$ended" 15
+  check_true "mode $mode: a cut ends all ranks within 13 s: $ended s" at_most "$ended" 13
   vc heal rbl2
   vc link all clear
   finish_job

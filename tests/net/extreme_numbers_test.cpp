@@ -353,6 +353,9 @@ const NetOfType kNetsOfTypes[] = {
      "top: 'top2' detection_accuracy_param { cls_num: 2 field_w: 8 field_h: 8 downsample_rate: 8 }",
      {{2, 6, 4, 4}, {2, 6, 4, 4}}},
     {"BboxAccuracy", "top: 'top2'", {{3, 8}, {3, 5}, {3, 6}}},
+    {"DetectNetTransformation",
+     "top: 'top2' detectnet_groundtruth_param { stride: 4 image_size_x: 16 image_size_y: 16 }",
+     {{2, 3, 16, 16}, {2, 1, 3, 16}}},
     {"ProposalTarget",
      "top: 'top2' top: 'top3' top: 'top4' top: 'top5' top: 'top6' top: 'top7' proposal_target_param { cls_num: 2 "
      "batch_size: 4 img_width: 64 img_height: 48 }",

@@ -98,13 +98,13 @@ TEST(GraphErrors, AllThatIsMissingIsInOneReport) {
   const auto error_in = [](const std::string& text) { return error_of([&] { Net net(net_def(text), {}); }); };
   EXPECT_EQ(error_in(kInput + crf).layer(), "crf") << "one is an error of its layer";
   const Error error = error_in(kInput + crf + layer("a", "MatRead") + layer("b", "MatRead") + layer("c", "MatRead") +
-                               layer("d", "InnerProduct", "inner_product_param { normalize: true }"));
+                               layer("d", "CtcLoss", "ctc_loss_param { output_delay: 2 }"));
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
   const std::string message = error.what();
   for (const std::string part :
        {"3 things that this net wants are missing:\n", "\n  test.prototxt:2: layer \"crf\": layer type \"DctrQT\" (",
         "\n  test.prototxt:3: layer \"a\" (and of 2 more layers): layer type \"MatRead\" (",
-        "\n  test.prototxt:6: layer \"d\": field \"normalize\" (caffe-windows) is not in this build\n"}) {
+        "\n  test.prototxt:6: layer \"d\": field \"output_delay\" (the CTC forks) is not in this build\n"}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in:\n" << message;
   }
 }
