@@ -82,6 +82,15 @@ TEST(InnerProductTest, NormalizedRowsAreWrittenBackByTraining) {
   }
 }
 
+TEST(InnerProductTest, RowsWhoseSquaresAreBeyondFloatHaveLengths) {
+  for (const char* backend : {"reference", "gpu"}) {
+    const KernelCase what = normalized("num_output: 2 bias_term: false", {{1, 2}});
+    KernelHarness harness(what, {.backend = backend, .dtype = DType::kF32});
+    harness.forward({{1, 1}}, {{3e-25, 4e-25, 3e25, -4e25}});
+    expect_near(harness.tops()[0], {1.4, -0.2}, 1e-6, backend);
+  }
+}
+
 TEST(InnerProductTest, RefusesBadFields) {
   expect_config_error(inner_product("num_output: 2 normalize: true transpose: true", {{4, 5}}), "those of an output",
                       "inner_product_param.normalize");

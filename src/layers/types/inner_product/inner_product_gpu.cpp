@@ -7,6 +7,7 @@
 
 #include "layers/backends/gpu/channels.h"
 #include "layers/backends/gpu/elementwise.h"
+#include "layers/backends/gpu/row_lengths.h"
 #include "layers/backends/gpu/unary.h"
 #include "layers/backends/gpu/weights.h"
 #include "layers/types/inner_product/inner_product.h"
@@ -78,21 +79,6 @@ class InnerProductGpu : public Kernel {
       gpu_gemm(run.stream, Op::kTransposed, Op::kPlain, size_.outputs, size_.inputs, size_.rows, 1.0f, dy, x, beta, dw);
     }
   }
-};
-
-/// A body of reduce_rows: the lengths of the rows of w. A row of zeros has length 1.
-struct RowLength {
-  using Sum = float;
-  const float* w;
-  int64_t inputs;
-  float* lengths;
-  ROBUSTA_GPU Sum zero() const { return 0; }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
-  ROBUSTA_GPU Sum term(int64_t row, int64_t k) const {
-    const float x = w[row * inputs + k];
-    return x * x;
-  }
-  ROBUSTA_GPU void store(int64_t row, Sum sum) const { lengths[row] = sum > 0 ? ::sqrtf(sum) : 1.0f; }
 };
 
 struct DivideRow {
@@ -176,7 +162,7 @@ class NormalizedInnerProductGpu : public InnerProductGpu<float> {
 
   void normalize(const KernelRun& run, const float* w, float* rows) const {
     float* lengths = lengths_of(run);
-    reduce_rows(run.stream, size_.outputs, size_.inputs, RowLength{w, size_.inputs, lengths});
+    reduce_rows(run.stream, size_.outputs, size_.inputs, RowLengths{w, size_.inputs, lengths, 1});
     for_each(run.stream, count(), DivideRow{Divisor(size_.inputs), w, lengths, rows});
   }
 

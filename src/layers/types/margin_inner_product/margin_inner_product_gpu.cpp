@@ -5,6 +5,7 @@
 
 #include "layers/backends/gpu/elementwise.h"
 #include "layers/backends/gpu/picked_rows.h"
+#include "layers/backends/gpu/row_lengths.h"
 #include "layers/backends/gpu/unary.h"
 #include "layers/types/margin_inner_product/margin_inner_product.h"
 #include "ops/gemm_gpu.h"
@@ -14,21 +15,6 @@ namespace {
 
 using GpuMarginRule = MarginRule<GpuMath>;
 using GpuMarginMemory = MarginMemory<float>;
-
-/// A body of reduce_rows.
-struct RowLengths {
-  using Sum = float;
-  const float* rows;
-  int64_t inputs;
-  float* lengths;
-  ROBUSTA_GPU Sum zero() const { return 0; }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const { return a + b; }
-  ROBUSTA_GPU Sum term(int64_t row, int64_t k) const {
-    const float x = rows[row * inputs + k];
-    return x * x;
-  }
-  ROBUSTA_GPU void store(int64_t row, Sum sum) const { lengths[row] = ::sqrtf(sum); }
-};
 
 /// Element i divided by the length of its row, or of its column. Zeros stay.
 struct DivideByLength {
