@@ -4,6 +4,7 @@
 
 #include "api/plugin/loader.h"
 #include "app/commands/commands.h"
+#include "app/commands/file_action.h"
 #include "app/glog_sink.h"
 #include "base/nearest.h"
 #include "base/version.h"
@@ -40,6 +41,10 @@ void print_usage(std::ostream& out, const Options& options) {
     if (action.run)
       out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
   }
+  out << "\nactions on files, each with flags of its own (caffe ACTION --help):\n";
+  for (const FileAction& action : file_actions()) {
+    out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
+  }
   out << "\nflags, with their defaults:\n"
       << describe_flags(options)
       << "\nexamples:\n"
@@ -55,6 +60,12 @@ const Action& find_action(const std::string& name) {
     if (action.name == name) return action;
     names.emplace_back(action.name);
   }
+  for (const FileAction& action : file_actions()) {
+    if (action.name == name) {
+      throw Error(ErrorKind::kUsage, "the action " + name + " has to come first", "write: caffe " + name + " ...");
+    }
+    names.emplace_back(action.name);
+  }
   throw Error(ErrorKind::kUsage, "unknown action \"" + name + "\"" + did_you_mean(name, names),
               "caffe --help lists all actions");
 }
@@ -62,6 +73,10 @@ const Action& find_action(const std::string& name) {
 }  // namespace
 
 int run_caffe(int argc, char** argv) {
+  if (const FileAction* action = argc > 1 ? find_file_action(argv[1]) : nullptr) {
+    log_to_glog(argv[0]);
+    return action->run({*action, argc - 1, argv + 1});
+  }
   Options options;
   const ForeignFlags of_the_log = flags_of_glog();
   const CommandLine line = options.read(argc, argv, &of_the_log);
