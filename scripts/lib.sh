@@ -115,37 +115,26 @@ build() {
 }
 
 # run_tests FOLDER OPTION...: ctest with these options; adds to the counts, and to the names of those that failed.
+# ROBUSTA_TESTS_ONLY and ROBUSTA_TESTS_WITHOUT choose among the tests within suites (tests/discover.cmake).
 TESTS_PASSED=0 TESTS_FAILED=0 TESTS_SKIPPED=0 FAILED_TESTS=()
 run_tests() {
-  local folder=$1 report
+  local folder=$1 report status=0 counts passed failed skipped
   report=$(realpath "$1")/tests.xml
   shift
   rm -f "$report"
-  # Two programs at a time with two threads each: the threads of a program that waits must not spin.
-  local status=0
+  # Two programs at a time with two threads each: the threads of a program that waits must not spin. What passed is
+  # counted from the end of its output.
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} \
-    ctest --test-dir "$folder" -j 2 --timeout 300 --output-on-failure --output-junit "$report" "$@" || status=$?
+    ctest --test-dir "$folder" -j 2 --timeout 600 --output-on-failure --output-junit "$report" \
+    --test-output-truncation head --test-output-size-passed 4096 "$@" || status=$?
   [ -s "$report" ] || fail "ctest left no report of $folder (exit code $status)"
-  local total failed skipped absent
-  total=$(junit_count "$report" tests) failed=$(junit_count "$report" failures)
-  skipped=$(($(junit_count "$report" skipped) + $(junit_count "$report" disabled)))
-  # ctest counts a program that was not built as skipped.
-  absent=$(grep -c '<skipped message="Unable to find executable' "$report" || true)
-  failed=$((failed + absent)) skipped=$((skipped - absent))
-  [ "$total" -gt 0 ] || fail "no test was found in $folder"
+  mapfile -t counts < <("$ROOT/scripts/count_tests.py" "$report")
+  read -r passed failed skipped <<< "${counts[0]:-0 0 0}"
+  [ $((passed + failed + skipped)) -gt 0 ] || fail "no test was found in $folder"
   [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || fail "ctest failed in $folder (exit code $status)"
-  mapfile -t -O ${#FAILED_TESTS[@]} FAILED_TESTS < <(junit_failures "$report")
-  TESTS_PASSED=$((TESTS_PASSED + total - failed - skipped))
-  TESTS_FAILED=$((TESTS_FAILED + failed))
+  FAILED_TESTS+=("${counts[@]:1}")
+  TESTS_PASSED=$((TESTS_PASSED + passed)) TESTS_FAILED=$((TESTS_FAILED + failed))
   TESTS_SKIPPED=$((TESTS_SKIPPED + skipped))
-}
-
-# junit_count FILE ATTRIBUTE: a number in the head of ctest's report.
-junit_count() { sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1; }
-
-# junit_failures FILE: a line for each test of ctest's report that failed: its name and how long it took.
-junit_failures() {
-  sed -n 's/.*<testcase name="\([^" ]*\)[^>]* time="\([0-9]*\)[^>]* status="fail".*/\1 (\2 s)/p' "$1"
 }
 
 # report_tests: which tests failed, and the closing line; false when one did.
