@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 #
 #   use_cluster NAME NUMBER HOSTS   hosts NAME1..NAMEn at 10.NUMBER.0.1-n; gone, with all that runs there, at the end
+#                                   (NAME and NUMBER of its own for each test: two may run at a time)
 #   on_host HOST COMMAND...         runs it on this host
 #   on_first COMMAND...             runs it on the first host, with the settings mpirun needs there
 #   check WHAT GOT WANT             compares two texts

@@ -3,7 +3,7 @@
 # progresses is alive. One that no longer does ends the job.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/training.sh"
-use_cluster rbl 93 2
+use_cluster rbw 98 2
 make_training
 PATIENCE=120
 vc() { "$CLUSTER/cluster.sh" "$@" > /dev/null 2>&1; }
@@ -12,7 +12,7 @@ shown() { sed -n 's/.* Iteration \([0-9]*\) (.*/\1/p' "$JOB_LOG" | tail -n 1; }
 solver 'max_iter: 1000000' 'display: 1' 'snapshot_prefix: "slow"'
 # The sums of this library, in messages of their own, and the one call of MPI.
 for mode in r:2 m:2; do
-  start "slow_${mode%:2}" mpirun -H rbl1:1,rbl2:1 -n 2 -x PATH -x OMP_NUM_THREADS caffe train -solver solver.prototxt \
+  start "slow_${mode%:2}" mpirun -H rbw1:1,rbw2:1 -n 2 -x PATH -x OMP_NUM_THREADS caffe train -solver solver.prototxt \
     -batch global -ddl "-mode $mode -timeout 3"
   await_iteration 10 && vc link all rate 2mbit && sleep 2
   begin=$(shown)
@@ -22,14 +22,14 @@ for mode in r:2 m:2; do
   check_true "mode $mode: iterations are slow: two took $(seconds) s" at_most 10 "$(seconds)"
   check "mode $mode: nobody is accused" "$(grep '^caffe: error' "$JOB_LOG")" ""
   begin_clock
-  vc cut rbl2 silent
+  vc cut rbw2 silent
   ended=$(ranks_end)
   check_true "mode $mode: a cut ends all ranks within 13 s: $ended s" at_most "$ended" 13
-  vc heal rbl2
+  vc heal rbw2
   vc link all clear
   finish_job
-  check "mode $mode: one report" "$(grep -c '^caffe: error: rank 1 on rbl2' "$JOB_LOG")" 1
-  vc kill rbl1
-  vc kill rbl2
+  check "mode $mode: one report" "$(grep -c '^caffe: error: rank 1 on rbw2' "$JOB_LOG")" 1
+  vc kill rbw1
+  vc kill rbw2
 done
 finish

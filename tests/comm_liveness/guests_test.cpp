@@ -82,6 +82,8 @@ TEST(MessagesTest, NumbersThatAreNoPlacesAreRefused) {
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.activity = static_cast<Activity>(4); }));
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.activity = static_cast<Activity>(-1); }));
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.age = std::numeric_limits<double>::quiet_NaN(); }));
+  EXPECT_FALSE(spoilt([](Beat& b) { b.late = -1; }));
+  EXPECT_FALSE(spoilt([](Beat& b) { b.late = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_FALSE(spoilt([](Beat& b) { std::memset(b.straggler.doing, 'x', sizeof b.straggler.doing); }));
 
   Verdict verdict;

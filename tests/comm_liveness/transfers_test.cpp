@@ -1,4 +1,4 @@
-// Bytes that pass over TCP, by connections of the loopback.
+// Bytes that pass over TCP, by connections of the loopback, over IPv4 and IPv6.
 #include "comm/liveness/transfers.h"
 
 #include <arpa/inet.h>
@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -16,27 +17,31 @@ namespace {
 
 using namespace liveness;
 
-/// Two ends of a connection over the loopback.
-class Pair {
+/// Two ends of a connection to `place`, whose port the system chooses.
+template <typename Place>
+class PairAt {
  public:
-  Pair() {
-    const int listener = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in place = socket_address(htonl(INADDR_LOOPBACK), 0);
+  explicit PairAt(Place place) {
+    const int listener = socket(family_of(place), SOCK_STREAM, 0);
     socklen_t size = sizeof place;
     auto* const address = reinterpret_cast<sockaddr*>(&place);
     const bool listens =
         bind(listener, address, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, address, &size) == 0;
-    one = socket(AF_INET, SOCK_STREAM, 0);
-    if (!listens || connect(one, address, size) != 0) throw std::runtime_error("no loopback");
+    one = socket(family_of(place), SOCK_STREAM, 0);
+    if (!listens || connect(one, address, size) != 0) {
+      close(one);
+      close(listener);
+      throw std::runtime_error("no loopback");
+    }
     other = accept(listener, nullptr, nullptr);
-    port = ntohs(place.sin_port);
+    port = ntohs(port_of(place));
     close(listener);
   }
-  ~Pair() {
+  ~PairAt() {
     close(one);
     close(other);
   }
-  Pair(const Pair&) = delete;
+  PairAt(const PairAt&) = delete;
 
   void pass(size_t bytes) const {
     std::string text(bytes, 'x');
@@ -48,6 +53,26 @@ class Pair {
 
   int one = -1, other = -1;
   uint16_t port = 0;
+
+ private:
+  static sa_family_t family_of(const sockaddr_in& at) { return at.sin_family; }
+  static sa_family_t family_of(const sockaddr_in6& at) { return at.sin6_family; }
+  static in_port_t port_of(const sockaddr_in& at) { return at.sin_port; }
+  static in_port_t port_of(const sockaddr_in6& at) { return at.sin6_port; }
+};
+
+struct Pair : PairAt<sockaddr_in> {
+  Pair() : PairAt(socket_address(htonl(INADDR_LOOPBACK), 0)) {}
+};
+
+struct Pair6 : PairAt<sockaddr_in6> {
+  explicit Pair6(const char* address) : PairAt(place_at(address)) {}
+  static sockaddr_in6 place_at(const char* address) {
+    sockaddr_in6 place{};
+    place.sin6_family = AF_INET6;
+    inet_pton(AF_INET6, address, &place.sin6_addr);
+    return place;
+  }
 };
 
 Contact contact_at(Address address, uint16_t port = 0) {
@@ -70,6 +95,43 @@ TEST(TransfersTest, BytesThatPassAreSeen) {
   pair.pass(100000);
   EXPECT_EQ(transfers.look(), before + 2);
   EXPECT_EQ(transfers.look(), before + 2);
+}
+
+Contact contact_at6(const char* address) {
+  Contact contact = contact_at(inet_addr("192.0.2.1"));
+  set_addresses6(contact, {address_of(Pair6::place_at(address))});
+  return contact;
+}
+
+TEST(TransfersTest, BytesOverIpv6AreSeenWhereTheHostIsOfTheJob) {
+  std::optional<Pair6> pair;
+  try {
+    pair.emplace("::1");
+  } catch (const std::runtime_error&) {
+    GTEST_SKIP() << "this machine has no IPv6";
+  }
+  Transfers transfers({contact_at6("::1"), contact_at6("::1")}, RankId(1), RankId(0));
+  Transfers strangers({contact_at6("2001:db8::1"), contact_at6("2001:db8::2")}, RankId(1), RankId(0));
+  const uint64_t before = transfers.look(), theirs = strangers.look();
+  EXPECT_EQ(transfers.look(), before) << "nothing passes";
+  pair->pass(1000);
+  EXPECT_EQ(transfers.look(), before + 1);
+  EXPECT_EQ(strangers.look(), theirs);
+}
+
+TEST(TransfersTest, Ipv4BySocketsOfIpv6IsIpv4) {
+  std::optional<Pair6> pair;
+  try {
+    pair.emplace("::ffff:127.0.0.1");
+  } catch (const std::runtime_error&) {
+    GTEST_SKIP() << "this machine has no IPv6";
+  }
+  Transfers transfers({contact_at(kHere), contact_at(kHere)}, RankId(1), RankId(0));
+  Transfers watch({contact_at(kHere, pair->port), contact_at(kHere, pair->port)}, RankId(1), RankId(0));
+  const uint64_t before = transfers.look(), own = watch.look();
+  pair->pass(1000);
+  EXPECT_EQ(transfers.look(), before + 1);
+  EXPECT_EQ(watch.look(), own);
 }
 
 TEST(TransfersTest, ConnectionsOfTheWatchAndOfStrangersCountForNothing) {

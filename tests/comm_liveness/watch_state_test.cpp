@@ -227,6 +227,41 @@ TEST(WatchStateTest, WhoHangsAmongTheStarvedIsFoundInTheEnd) {
   EXPECT_NEAR(job.nodes[0].state.verdict()->last.starved, 4 * 60, 1);
 }
 
+/// The process of `rank` gets a processor, for a moment, only once in `period` seconds.
+void starve_watch(SimJob& job, int rank, double period) {
+  auto& node = job.nodes[static_cast<size_t>(rank)];
+  node.stopped = true;
+  job.run(period);
+  node.stopped = false;
+  node.sample.starved += period;
+  job.run(1);
+}
+
+TEST(WatchStateTest, AWatchThatIsLateForWantOfAProcessorIsGivenMoreTime) {
+  SimJob job(13, 3);
+  job.run(5);
+  for (int turn = 0; turn < 3; ++turn) starve_watch(job, 7, 25);
+  starve_watch(job, 7, 90);
+  for (const auto& node : job.nodes) EXPECT_TRUE(job.lives(node)) << node.rank;
+  const double since = job.now;
+  job.nodes[7].stopped = true;
+  job.run(4 * 60 + 5);
+  expect_ended(job, since, 4 * 60 + 5, Fault::kSilent, 7);
+}
+
+TEST(WatchStateTest, AWatchThatWasStoppedIsGivenNoMoreTime) {
+  SimJob job(13, 3);
+  job.run(5);
+  job.nodes[7].stopped = true;
+  job.run(40);
+  job.nodes[7].stopped = false;
+  job.run(5);
+  const double since = job.now;
+  job.nodes[7].stopped = true;
+  job.run(70);
+  expect_ended(job, since, 63, Fault::kSilent, 7);
+}
+
 TEST(WatchStateTest, WaitingForASlowRankIsNoFault) {
   SimJob job(13, 3);
   stall(job, 7);

@@ -29,7 +29,7 @@ bool is_sane(const Status& status, int ranks) {
 
 bool is_sane(const Beat& beat, RankId sender, int ranks) {
   return beat.own.rank == sender && is_sane(beat.own, ranks) && is_sane(beat.straggler, ranks) &&
-         is_time(beat.youngest);
+         is_time(beat.youngest) && beat.late >= 0;
 }
 
 bool is_sane(const Verdict& verdict, int ranks) {

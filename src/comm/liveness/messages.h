@@ -46,6 +46,7 @@ struct Beat {
   Status own;
   Status straggler;     ///< to the parent: the rank of the sender's subtree that is furthest behind
   double youngest = 0;  ///< to the parent: seconds since any rank of the subtree moved; infinite when all have finished
+  double late = 0;      ///< seconds that beats of the sender were late of late, as it had no processor
   int32_t finished = 0;  ///< to the parent: the whole subtree has finished; to a child: all ranks have
 };
 

@@ -49,12 +49,22 @@ std::vector<NetworkAddress> addresses_of(const Contact& contact) {
   return {contact.addresses.begin(), contact.addresses.begin() + contact.address_count};
 }
 
+void set_addresses6(Contact& contact, const std::vector<Address6>& addresses) {
+  contact.address6_count = static_cast<int32_t>(std::min(addresses.size(), kMaxAddresses));
+  std::copy_n(addresses.begin(), contact.address6_count, contact.addresses6.begin());
+}
+
+std::vector<Address6> addresses6_of(const Contact& contact) {
+  return {contact.addresses6.begin(), contact.addresses6.begin() + contact.address6_count};
+}
+
 Contact own_contact(const Communicator& world) {
   Contact mine;
   copy_text(mine.host, world.host());
   mine.pid = getpid();
   mine.started = process_start(mine.pid);
   set_addresses(mine, own_addresses(chosen_interfaces()));
+  set_addresses6(mine, own_addresses6());
   if (world.rank() == 0) mine.token = draw_token();
   return mine;
 }

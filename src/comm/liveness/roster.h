@@ -8,6 +8,7 @@
 
 #include "comm/communicator.h"
 #include "comm/liveness/interfaces.h"
+#include "comm/liveness/ipv6.h"
 #include "comm/liveness/rank_id.h"
 
 namespace robusta::liveness {
@@ -27,7 +28,8 @@ struct Contact {
   int32_t address_count = 0;
   uint32_t listens_at = 0;  ///< bit i: at addresses[i]
   int32_t cannot_listen = 0;
-  int32_t padding = 0;
+  int32_t address6_count = 0;
+  std::array<Address6, kMaxAddresses> addresses6{};  ///< nobody calls the watch there
   Token token{};
 };
 
@@ -36,7 +38,9 @@ using Roster = IdVector<RankId, Contact>;
 /// What others have to know of this process; the token is rank 0's.
 Contact own_contact(const Communicator& world);
 void set_addresses(Contact& contact, const std::vector<NetworkAddress>& addresses);
+void set_addresses6(Contact& contact, const std::vector<Address6>& addresses);
 std::vector<NetworkAddress> addresses_of(const Contact& contact);
+std::vector<Address6> addresses6_of(const Contact& contact);
 
 /// Collective: tells all ranks of this one. O(ranks) memory.
 Roster gather_roster(Communicator& world, const Contact& mine);

@@ -15,19 +15,21 @@
 namespace robusta::liveness {
 namespace {
 
-/// The other end of a connection over IPv4.
-std::optional<sockaddr_in> peer_of(int socket) {
-  sockaddr_in peer{};
-  socklen_t size = sizeof peer;
-  const bool known = getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
-  return known && peer.sin_family == AF_INET ? std::optional(peer) : std::nullopt;
+/// Of a connection over IPv4, if by a socket of IPv6.
+std::optional<sockaddr_in> as_ipv4(const sockaddr_storage& place) {
+  if (place.ss_family == AF_INET) return reinterpret_cast<const sockaddr_in&>(place);
+  if (place.ss_family != AF_INET6) return std::nullopt;
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(place);
+  const std::optional<in_addr> mapped = mapped_ipv4(address_of(six));
+  return mapped ? std::optional(socket_address(mapped->s_addr, ntohs(six.sin6_port))) : std::nullopt;
 }
 
-uint16_t own_port_of(int socket) {
-  sockaddr_in own{};
-  socklen_t size = sizeof own;
-  getsockname(socket, reinterpret_cast<sockaddr*>(&own), &size);
-  return ntohs(own.sin_port);
+/// Of the ends of a socket: `ask` is getpeername or getsockname.
+sockaddr_storage end_of(int socket, int (*ask)(int, sockaddr*, socklen_t*)) {
+  sockaddr_storage place{};
+  socklen_t size = sizeof place;
+  if (ask(socket, reinterpret_cast<sockaddr*>(&place), &size) != 0) place.ss_family = AF_UNSPEC;
+  return place;
 }
 
 /// Sent and acknowledged, or received; 0 where the system does not count them (before Linux 4.1).
@@ -45,6 +47,7 @@ Transfers::Transfers(const Roster& roster, RankId mine, RankId parent)
     : own_port_(static_cast<uint16_t>(roster[mine].port)) {
   for (const Contact& contact : roster) {
     for (const NetworkAddress& its : addresses_of(contact)) hosts_.insert(its.address);
+    for (const Address6& its : addresses6_of(contact)) hosts6_.insert(its);
   }
   if (!parent) return;
   parent_port_ = static_cast<uint16_t>(roster[parent].port);
@@ -59,10 +62,19 @@ uint64_t Transfers::look() {
 }
 
 bool Transfers::is_counted(int socket) const {
-  const std::optional<sockaddr_in> peer = peer_of(socket);
-  if (!peer || hosts_.count(peer->sin_addr.s_addr) == 0) return false;
-  const bool called = own_port_ != 0 && own_port_of(socket) == own_port_;
-  const bool calls = ntohs(peer->sin_port) == parent_port_ && parent_addresses_.count(peer->sin_addr.s_addr) > 0;
+  const sockaddr_storage peer = end_of(socket, getpeername);
+  if (const auto four = as_ipv4(peer)) {
+    const auto own = as_ipv4(end_of(socket, getsockname));
+    return is_counted(*four, own ? ntohs(own->sin_port) : uint16_t{0});
+  }
+  return peer.ss_family == AF_INET6 && hosts6_.count(address_of(reinterpret_cast<const sockaddr_in6&>(peer))) > 0;
+}
+
+/// The watch's own connections are all over IPv4.
+bool Transfers::is_counted(const sockaddr_in& peer, uint16_t own_port) const {
+  if (hosts_.count(peer.sin_addr.s_addr) == 0) return false;
+  const bool called = own_port_ != 0 && own_port == own_port_;
+  const bool calls = ntohs(peer.sin_port) == parent_port_ && parent_addresses_.count(peer.sin_addr.s_addr) > 0;
   return !called && !calls;
 }
 

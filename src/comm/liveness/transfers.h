@@ -22,9 +22,11 @@ class Transfers {
 
  private:
   bool is_counted(int socket) const;
+  bool is_counted(const sockaddr_in& peer, uint16_t own_port) const;
   uint64_t bytes() const;
 
   std::set<Address> hosts_;
+  std::set<Address6> hosts6_;
   uint16_t own_port_, parent_port_ = 0;
   std::set<Address> parent_addresses_;
   uint64_t bytes_ = 0, changes_ = 0;

@@ -4,6 +4,7 @@
 #include "comm/liveness/watch_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <limits>
 #include <tuple>
@@ -16,6 +17,8 @@ namespace robusta::liveness {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+/// Time without a processor is forgiven up to so many timeouts.
+constexpr double kMostTimeouts = 4;
 constexpr int kCommunicationCode = static_cast<int>(ErrorKind::kCommunication);
 
 /// Which of two ranks is further behind; those that have finished come last.
@@ -76,6 +79,7 @@ void WatchState::hear_end(RankId peer, double now) {
 }
 
 void WatchState::sample(const Sample& sample, double now) {
+  starved_ += std::max(sample.starved - own_.starved, 0.0);
   if (sample.moves != own_.moves) {
     moved_at_ = now;
     forgiven_ = 0;
@@ -86,7 +90,6 @@ void WatchState::sample(const Sample& sample, double now) {
 }
 
 void WatchState::forgive_starvation(double starved, double now) {
-  constexpr double kMostTimeouts = 4;
   const double room = std::min(kMostTimeouts * timing_.timeout - forgiven_, now - moved_at_);
   const double granted = std::clamp(starved, 0.0, std::max(room, 0.0));
   moved_at_ += granted;
@@ -118,6 +121,7 @@ void WatchState::tick(double now) {
     if (!verdict_ && !done_) judge_all(now);
   }
   if (now >= next_beat_) {
+    note_lateness(now);
     send_beats(now);
     next_beat_ = now + timing_.beat;
   }
@@ -137,10 +141,24 @@ void WatchState::forgive_gap(double now) {
   shift(moved_at_);
 }
 
+/// A beat that is late by more than the starvation since the one before was late for another reason, such as a stop.
+void WatchState::note_lateness(double now) {
+  const double late = started_ ? std::min(now - next_beat_, starved_) : 0;
+  late_ = std::max(late, late_ * std::exp(-(now - next_beat_ + timing_.beat) / (kMostTimeouts * timing_.timeout)));
+  starved_ = 0;
+}
+
+/// What has come to be late by so much may be late by a few times as much (an adaptive failure detector, as that of
+/// Chen, Toueg and Aguilera 2002).
+double WatchState::patience_with(const Link& link) const {
+  constexpr double kMargin = 4;
+  return timing_.timeout + std::min(kMargin * link.beat.late, (kMostTimeouts - 1) * timing_.timeout);
+}
+
 void WatchState::judge_neighbours(double now) {
   for (const auto& [peer, link] : links_) {
     const double quiet = now - link.heard_at;
-    if (link.ended || quiet <= timing_.timeout) continue;
+    if (link.ended || quiet <= patience_with(link)) continue;
     // Whoever hears nobody has lost the way to rank 0, whichever link ran out first.
     accuse_silent(neighbours_.parent && is_alone(now) ? neighbours_.parent : peer, now);
     return;
@@ -214,6 +232,7 @@ Beat WatchState::beat_for(RankId peer, double now) const {
   beat.own = own_status(now);
   beat.straggler = straggler(now);
   beat.youngest = youngest(now);
+  beat.late = late_;
   beat.finished = peer == neighbours_.parent ? subtree_finished() : done_;
   return beat;
 }

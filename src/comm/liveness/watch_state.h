@@ -93,6 +93,10 @@ class WatchState {
   /// Time without a processor is not counted as standing still, up to a multiple of the timeout: a thread that hangs
   /// beside others that are starved is found all the same.
   void forgive_starvation(double starved, double now);
+  /// The most that own beats were late for want of a processor, of late: it fades.
+  void note_lateness(double now);
+  /// Silence that is no fault yet: the timeout, and more of a rank that has said that its watch waits for processors.
+  double patience_with(const Link& link) const;
   void note_heard(Link& link, double now);
   void forgive_gap(double now);
   void judge_neighbours(double now);
@@ -119,6 +123,8 @@ class WatchState {
   std::optional<Verdict> verdict_;
   Sample own_;
   double forgiven_ = 0;  ///< for starvation, since the thread last moved
+  double starved_ = 0;   ///< since the last beat was sent
+  double late_ = 0;      ///< note_lateness()
   double moved_at_ = 0, last_tick_ = 0, next_beat_ = 0, ends_at_ = 0;
   bool started_ = false, finished_ = false, subtree_told_ = false, done_ = false, ceased_ = false;
 };
