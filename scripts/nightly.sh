@@ -128,6 +128,22 @@ part_zoo() { # nets of the zoo learn a few samples by heart, and published nets 
   return $status
 }
 
+part_oracle() { # trainings go on in the real Caffe where ours stop, and the other way round
+  local status=0
+  measured scripts/check_oracle.py --tools "$(dirname "$caffe")" || status=$?
+  [ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
+  result "$(tail -n 1 "$out")"
+  return $status
+}
+
+part_readers() { # other programs that read caffemodels compute what we compute
+  local status=0
+  measured scripts/check_readers.py --tools "$(dirname "$caffe")" || status=$?
+  [ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
+  result "$(tail -n 1 "$out")"
+  return $status
+}
+
 part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 30 minutes in all
   command -v clang++ > /dev/null || skip "clang++ is not installed"
   local folder=$ROOT/build-fuzz program name target targets found seconds fuzzes total=0 idle=0

@@ -13,6 +13,7 @@
 #include "data/transform/setting_checks.h"
 #include "robusta/error.h"
 #include "schema/blob_proto.h"
+#include "schema/mean_file.h"
 
 namespace robusta {
 namespace {

@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include "base/half.h"
-#include "base/input_file.h"
-#include "base/limit.h"
 #include "base/str.h"
 
 namespace robusta {
@@ -102,32 +100,6 @@ BlobData read_array_file(const std::string& path, std::string_view what) {
   } catch (const Error& error) {
     throw Error(ErrorKind::kData, str("this is no ", what, ": ", error.cause())).at(path);
   }
-}
-
-namespace {
-
-/// Before it is read: a parsed message is several times as large as the numbers in it.
-void require_possible_mean(const std::string& path) {
-  const int64_t most = limit_from("ROBUSTA_MEAN_VALUES", int64_t{1} << 25);
-  constexpr int64_t kRest = 1 << 16;
-  const auto bytes = static_cast<int64_t>(open_input_file(path, ErrorKind::kData).info.st_size);
-  if ((bytes - kRest) / static_cast<int64_t>(sizeof(float)) <= most) return;
-  throw Error(ErrorKind::kData, str("a mean image of ", bytes >> 20, " MiB is not read: at most ", most, " values are"),
-              "make one of smaller images, or set ROBUSTA_MEAN_VALUES to allow more")
-      .at(path);
-}
-
-}  // namespace
-
-BlobData read_mean_file(const std::string& path) {
-  require_possible_mean(path);
-  BlobData mean = read_array_file(path, "mean image");
-  if (mean.shape.size() == 4 && mean.shape[0] == 1) mean.shape.erase(mean.shape.begin());
-  if (mean.shape.size() != 3)
-    throw Error(ErrorKind::kData, "a mean image has channels, height and width", "make one with compute_image_mean")
-        .at(path);
-  mean.legacy_dims = false;
-  return mean;
 }
 
 }  // namespace robusta

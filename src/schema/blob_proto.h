@@ -1,4 +1,4 @@
-/// Arrays in files: BlobProto to and from plain vectors, mean files, whole messages on disk.
+/// Arrays in files: BlobProto to and from plain vectors, whole messages on disk.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,6 @@ void append_raw(caffe::Type type, const std::string& bytes, std::vector<float>* 
 /// The array of a file that holds one. `what` it should be, for messages: "mean image". Throws Error{kData} at the
 /// path.
 BlobData read_array_file(const std::string& path, std::string_view what);
-
-/// A mean image: shape [channels, height, width]. Throws Error{kData} at the path.
-BlobData read_mean_file(const std::string& path);
 
 /// Parses a whole binary file. Throws Error{kind} at the path: absent, a folder, 2 GiB or more, cut or foreign.
 void read_binary_proto(const std::string& path, google::protobuf::Message* message, ErrorKind kind);

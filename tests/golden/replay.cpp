@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "data/hdf5_access.h"
 #include "golden/case.h"
-#include "schema/blob_proto.h"
+#include "schema/mean_file.h"
 #include "solver/files/model_format.h"
 #include "support/files.h"
 

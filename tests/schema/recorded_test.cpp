@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "schema/filter.h"
+#include "schema/mean_file.h"
 #include "schema/print.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"

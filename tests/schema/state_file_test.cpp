@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "schema/blob_proto.h"
+#include "schema/mean_file.h"
 #include "schema/weights_file.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -127,6 +128,51 @@ TEST(MeanFile, TakesBothFormsOfShape) {
   const Error large = error_of([&] { read_mean_file(dir / "large"); });
   EXPECT_EQ(large.kind(), ErrorKind::kData);
   EXPECT_TRUE(contains(large.what(), "a mean image of 512 MiB is not read: at most 33554432 values are"));
+}
+
+/// As numpy.save writes it in version 1.
+std::string npy(const std::string& descr, const std::string& shape, const std::string& numbers,
+                const std::string& order = "False") {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header + numbers;
+}
+
+template <typename Element>
+std::string bytes_of(const std::vector<Element>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Element)};
+}
+
+TEST(MeanFile, MayBeAnArrayOfNumpy) {
+  const test::TempDir dir;
+  const std::vector<float> values{1, 2, 3, 4, 5, 6.5f};
+  const auto mean = [&](const std::string& file) {
+    test::write_file(dir / "mean.npy", file);
+    return read_mean_file(dir / "mean.npy");
+  };
+  const BlobData floats = mean(npy("<f4", "(3, 1, 2)", bytes_of(values)));
+  EXPECT_EQ(floats.shape, (std::vector<int64_t>{3, 1, 2}));
+  EXPECT_EQ(floats.data, values);
+  EXPECT_EQ(mean(npy("<f8", "(1, 3, 1, 2)", bytes_of(std::vector<double>(values.begin(), values.end())))).data, values);
+  EXPECT_EQ(mean(npy("|u1", "(3, 1, 1)", "\x01\xff\x02")).data, (std::vector<float>{1, 255, 2}));
+
+  const auto refusal = [&](const std::string& file) {
+    const Error error = error_of([&] { mean(file); });
+    EXPECT_EQ(error.kind(), ErrorKind::kData);
+    EXPECT_TRUE(contains(error.what(), "mean.npy"));
+    return std::string(error.what());
+  };
+  const std::string whole = npy("<f4", "(3, 1, 2)", bytes_of(values));
+  for (size_t end = 0; end < whole.size(); ++end) refusal(whole.substr(0, end));
+  EXPECT_TRUE(contains(refusal(whole + "more"), "an array has 7 values, its shape says 6"));
+  EXPECT_TRUE(contains(refusal(npy("<i8", "(3, 1, 2)", bytes_of(values))), "numbers of type '<i8'"));
+  EXPECT_TRUE(contains(refusal(npy("<f4", "(3, 1, 2)", bytes_of(values), "True")), "in the order of Fortran"));
+  EXPECT_TRUE(
+      contains(refusal(npy("<f4", "(3,)", bytes_of(std::vector<float>{1, 2, 3}))), "channels, height and width"));
+  refusal(npy("<f4", "(4611686018427387904, 4, 4)", bytes_of(values)));
+  refusal(npy("<f4", "(-3, 1, 2)", bytes_of(values)));
+  refusal(npy("<f4", "(3, 1", bytes_of(values)));
 }
 
 }  // namespace

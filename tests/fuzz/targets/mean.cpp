@@ -1,6 +1,6 @@
 // Mean images.
 
-#include "schema/blob_proto.h"
+#include "schema/mean_file.h"
 
 #include "fuzz.h"
 

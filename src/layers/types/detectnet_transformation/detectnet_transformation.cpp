@@ -12,6 +12,7 @@
 #include "layers/kit/booking.h"
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/field_checks.h"
+#include "schema/mean_file.h"
 #include "schema/reflect.h"
 
 namespace robusta {

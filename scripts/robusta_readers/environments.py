@@ -1,0 +1,107 @@
+"""Virtual environments of programs that read Caffe's files, each with the versions that were measured.
+
+They lie below ROBUSTA_READERS_DIR (default ~/.cache/robusta/readers), outside of any tree, and are made when they are
+first asked for: from PyPI, by an interpreter of the version that the program's wheels are for. One that is whole has a
+file `pins` with what was asked for; another list of versions makes it anew.
+"""
+
+import collections
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+# python: version of the interpreter. packages: installed with what they depend on; bare: installed without.
+# module: what has to be importable in the end.
+Reader = collections.namedtuple("Reader", "python packages bare module")
+READERS = {
+    "pycaffe": Reader("3.10", ("numpy==1.24.3", "protobuf==3.20.3", "scikit-image==0.21.0", "pyyaml==6.0.2",
+                               "six==1.17.0", "h5py==3.11.0"), ("tpu_mlir==1.30.2",), "caffe"),
+    "jpeg": Reader("3.11", ("simplejpeg==1.8.2", "numpy==2.2.6"), (), "simplejpeg"),
+    "opencv": Reader("3.11", ("opencv-python-headless==4.14.0.94",), (), "cv2"),
+    "onnxruntime": Reader("3.11", ("onnxruntime==1.31.1", "numpy==2.2.6"), (), "onnxruntime"),
+    "mnn": Reader("3.11", ("MNN==3.6.1", "numpy==2.2.6"), (), "MNN"),
+    "openvino": Reader("3.11", ("openvino-dev[caffe]==2023.3.0",), (), "openvino"),
+    # torch is imported and never called: a stub stands for its gigabytes.
+    "rknn": Reader("3.11", ("numpy==1.26.4", "onnx==1.16.1", "onnxruntime==1.17.3", "protobuf==4.25.4", "scipy==1.14.1",
+                            "psutil==6.1.1", "ruamel.yaml==0.18.6", "tqdm==4.67.1", "fast-histogram==0.14",
+                            "opencv-python-headless==4.10.0.84", "setuptools==75.8.0"), ("rknn-toolkit2==2.5.0",),
+                   "rknn.api"),
+}
+INSTALLING = 1800  # seconds that one pip may take
+
+
+class Unavailable(Exception):
+    """Why a program cannot be had here, in one line."""
+
+
+def folder():
+    named = os.environ.get("ROBUSTA_READERS_DIR")
+    return pathlib.Path(named) if named else pathlib.Path.home() / ".cache/robusta/readers"
+
+
+def interpreter(version):
+    """A Python of this version: of the PATH, or of pyenv."""
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
+    found = [shutil.which(f"python{version}"), *sorted(pyenv.glob(f"{version}.*/bin/python{version}"))]
+    for path in found:
+        # pyenv puts scripts of this name into the PATH also for versions that are not chosen: these fail.
+        if path is None:
+            continue
+        done = subprocess.run([path, "-c", "import venv, ensurepip"], capture_output=True, check=False)
+        if done.returncode == 0:
+            return path
+    raise Unavailable(f"there is no Python {version}")
+
+
+def run(*words, fix):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=INSTALLING, check=False)
+    if done.returncode != 0:
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise Unavailable(f"{fix}: {lines[-1] if lines else done.returncode}")
+
+
+def settings(name):
+    """Variables that the reader's interpreter wants."""
+    site = next((folder() / name).glob("lib/python3*/site-packages"))
+    if name == "pycaffe":
+        return {"PYTHONPATH": str(site / "tpu_mlir/python"), "GLOG_minloglevel": "2", "PYTHONUNBUFFERED": "1"}
+    if name == "rknn":
+        return {"PYTHONPATH": str(pathlib.Path(__file__).parent / "stubs")}
+    return {}
+
+
+def importable(name):
+    python = folder() / name / "bin/python"
+    words = [python, "-c", f"import {READERS[name].module}"]
+    return subprocess.run(words, capture_output=True, check=False, env={**os.environ, **settings(name)}).returncode == 0
+
+
+def installed(name):
+    """Whether the environment is there, whole and with today's versions."""
+    pins = folder() / name / "pins"
+    return pins.is_file() and pins.read_text() == repr(READERS[name])
+
+
+def environment(name, make=True):
+    """The reader's interpreter and the variables for it; without `make` only where it is installed already, or where
+    this very interpreter can import it."""
+    reader, place = READERS[name], folder() / name
+    if not installed(name):
+        if not make:
+            if subprocess.run([sys.executable, "-c", f"import {reader.module}"], capture_output=True,
+                              check=False).returncode == 0:
+                return pathlib.Path(sys.executable), {}
+            raise Unavailable(f"{name} is not installed")
+        shutil.rmtree(place, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        run(interpreter(reader.python), "-m", "venv", place, fix="no environment")
+        pip = (place / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check")
+        if reader.bare:
+            run(*pip, "--no-deps", *reader.bare, fix=f"{name} does not install")
+        run(*pip, *reader.packages, fix=f"{name} does not install")
+        if not importable(name):
+            raise Unavailable(f"{name} installs, and cannot be imported")
+        (place / "pins").write_text(repr(reader))
+    return place / "bin/python", settings(name)

@@ -1,0 +1,136 @@
+"""Runs inside of a reader's environment: loads a deploy pair, feeds it, and leaves what it computes.
+
+The task comes as JSON on stdin: reader, net, weights, inputs {name: {file, shape}}, outputs {name: file}, folder.
+Numbers are in files of f32. The outcome, JSON on stdout, says of each output how many numbers were written.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy
+
+RUNNERS = {}
+
+
+def runner(function):
+    RUNNERS[function.__name__] = function
+    return function
+
+
+@runner
+def pycaffe(task, inputs):
+    import caffe
+
+    caffe.set_mode_cpu()
+    net = caffe.Net(task["net"], task["weights"], caffe.TEST)
+    for name, numbers in inputs.items():
+        net.blobs[name].reshape(*numbers.shape)
+        net.blobs[name].data[...] = numbers
+    net.forward()
+    return {name: net.blobs[name].data for name in task["outputs"]}
+
+
+@runner
+def opencv(task, inputs):
+    import cv2
+
+    net = cv2.dnn.readNetFromCaffe(task["net"], task["weights"])
+    for name, numbers in inputs.items():
+        net.setInput(numbers, name)
+    # Outputs go by the names of layers; those of the last layers are in the order of the file.
+    last = list(net.getUnconnectedOutLayersNames())
+    by_layer = dict(zip(task["outputs"], last)) if len(last) == len(task["outputs"]) else {}
+    return {name: net.forward(by_layer.get(name, name)) for name in task["outputs"]}
+
+
+@runner
+def mnn(task, inputs):
+    import MNN
+
+    model = str(pathlib.Path(task["folder"]) / "converted.mnn")
+    convert = str(pathlib.Path(sys.executable).parent / "mnnconvert")
+    done = subprocess.run([convert, "-f", "CAFFE", "--modelFile", task["weights"], "--prototxt", task["net"],
+                           "--MNNModel", model, "--bizCode", "robusta"], capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not os.path.exists(model):
+        raise RuntimeError(f"mnnconvert: {(done.stderr + done.stdout).strip().splitlines()[-1:]}")
+    interpreter = MNN.Interpreter(model)
+    session = interpreter.createSession({"backend": "CPU", "numThread": 1, "precision": "high"})
+    for name, numbers in inputs.items():
+        tensor = interpreter.getSessionInput(session, name)
+        interpreter.resizeTensor(tensor, numbers.shape)
+    interpreter.resizeSession(session)
+    for name, numbers in inputs.items():
+        tensor = interpreter.getSessionInput(session, name)
+        tensor.copyFrom(MNN.Tensor(numbers.shape, MNN.Halide_Type_Float, numbers, MNN.Tensor_DimensionType_Caffe))
+    interpreter.runSession(session)
+    found = {}
+    for name in task["outputs"]:
+        tensor = interpreter.getSessionOutput(session, name)
+        shape = tensor.getShape()
+        zeros = numpy.zeros(shape, numpy.float32)
+        host = MNN.Tensor(shape, MNN.Halide_Type_Float, zeros, MNN.Tensor_DimensionType_Caffe)
+        tensor.copyToHostTensor(host)
+        found[name] = numpy.array(host.getData(), dtype=numpy.float32)
+    return found
+
+
+@runner
+def openvino(task, inputs):
+    from openvino.runtime import Core
+    from openvino.tools.mo import convert_model
+
+    model = convert_model(input_model=task["weights"], input_proto=task["net"], framework="caffe",
+                          compress_to_fp16=False)
+    compiled = Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    # Outputs are called as the layers that make them: they come in the order of the file.
+    results = compiled(list(inputs.values()) if len(inputs) == 1 else inputs)
+    return dict(zip(task["outputs"], (results[index] for index in range(len(task["outputs"])))))
+
+
+@runner
+def rknn(task, inputs):
+    from rknn.api import RKNN
+
+    tool = RKNN(verbose=False)
+    tool.config(target_platform="rk3588")
+    steps = ((lambda: tool.load_caffe(model=task["net"], blobs=task["weights"])),
+             (lambda: tool.build(do_quantization=False)), (lambda: tool.init_runtime()))
+    for step in steps:
+        if step() != 0:
+            raise RuntimeError("the toolkit refuses the pair")
+    results = tool.inference(inputs=list(inputs.values()), data_format="nchw")
+    return dict(zip(task["outputs"], results))
+
+
+@runner
+def onnxruntime(task, inputs):
+    import onnxruntime as runtime
+
+    session = runtime.InferenceSession(task["net"], providers=["CPUExecutionProvider"])
+    names = list(task["outputs"])
+    return dict(zip(names, session.run(names, inputs)))
+
+
+def main():
+    # Readers print what they like: stdout is for the outcome.
+    outcome, sys.stdout = os.fdopen(os.dup(1), "w"), sys.stderr
+    os.dup2(2, 1)
+    task = json.load(sys.stdin)
+    inputs = {name: numpy.fromfile(what["file"], dtype=numpy.float32).reshape(what["shape"])
+              for name, what in task["inputs"].items()}
+    try:
+        found = RUNNERS[task["reader"]](task, inputs)
+    except Exception as error:  # whatever a reader throws is what is to be told of it
+        lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        json.dump({"error": lines[-1].strip()[:200]}, outcome)
+        return
+    for name, path in task["outputs"].items():
+        numpy.ascontiguousarray(found[name], dtype=numpy.float32).tofile(path)
+    json.dump({name: int(numpy.asarray(numbers).size) for name, numbers in found.items()}, outcome)
+
+
+if __name__ == "__main__":
+    main()
