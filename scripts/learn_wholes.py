@@ -23,6 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests/zoo"), str(ROOT / "scripts")]
 
+from robusta_models.learning import solver  # noqa: E402 (needs the path)
 from whole_nets import classifiers, detectors, others, scenes, segmentations  # noqa: E402 (needs the path)
 
 LEAST, LAST = 0.9, 20
@@ -53,18 +54,6 @@ RUNS = {
        for build in (classifiers.mobilenet_v1, classifiers.mobilenet_v2, classifiers.mobilenet_v3,
                      classifiers.shufflenet_v1, classifiers.shufflenet_v2)},
 }
-SOLVER = """net: "{name}.prototxt"
-type: "Adam"
-base_lr: {rate}
-momentum: 0.9
-momentum2: 0.999
-lr_policy: "poly"
-power: 1
-max_iter: {iterations}
-display: 1
-random_seed: 1
-snapshot_prefix: "{name}"
-"""
 
 
 class Failure(Exception):
@@ -94,7 +83,7 @@ def learned(tools, folder, name):
     """First loss, mean of the last ones, and the measure, of the weights that training has written."""
     what = RUNS[name]
     (folder / f"{name}.prototxt").write_text(what.build().file("train"))
-    (folder / f"{name}_solver.prototxt").write_text(SOLVER.format(name=name, **what._asdict()))
+    (folder / f"{name}_solver.prototxt").write_text(solver(name, what.rate, what.iterations))
     log = run(folder, tools / "caffe", "train", "-solver", f"{name}_solver.prototxt")
     (folder / f"{name}.log").write_text(log)
     losses = [float(loss) for loss in re.findall(r"Iteration \d+ \(.*loss = (\S+)", log)]

@@ -20,8 +20,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/zoo"))
+sys.path[:0] = [str(ROOT / "tests/zoo"), str(ROOT / "scripts")]
 
+from robusta_models.learning import solver  # noqa: E402 (needs the path)
 import sources  # noqa: E402 (needs the path)
 from nets import all_nets  # noqa: E402
 
@@ -44,19 +45,6 @@ RUNS = {
     "rfcn": (800, 0.003, 0), "rfcn_ohem": (800, 0.003, 0), "detectnet": (800, 0.005, 0),
     "recommender": (800, 0.02, 16), "text_cnn": (400, 0.01, 8), "mscnn_1st": (600, 0.003, 4),
 }
-SOLVER = """net: "net.prototxt"
-type: "Adam"
-base_lr: {rate}
-momentum: 0.9
-momentum2: 0.999
-lr_policy: "poly"
-power: 1
-max_iter: {iterations}
-display: 1
-random_seed: 1
-snapshot_after_train: false
-snapshot_prefix: "net"
-"""
 
 
 def prepared(text):
@@ -69,10 +57,10 @@ def train(caffe, text, run, folder):
     """The log of a training."""
     iterations, rate, batch = run
     (folder / "net.prototxt").write_text(prepared(text))
-    solver = SOLVER.format(iterations=iterations, rate=rate)
+    text_of_solver = solver("net", rate, iterations) + "snapshot_after_train: false\n"
     if re.search(r'type: "Accuracy"', text):
-        solver += f"test_iter: 8\ntest_interval: {iterations}\ntest_initialization: false\n"
-    (folder / "solver.prototxt").write_text(solver)
+        text_of_solver += f"test_iter: 8\ntest_interval: {iterations}\ntest_initialization: false\n"
+    (folder / "solver.prototxt").write_text(text_of_solver)
     words = [caffe, "train", "-solver", "solver.prototxt", *(["-batch", str(batch)] if batch else [])]
     done = subprocess.run(words, cwd=folder, text=True, check=False,
                           env={"OMP_NUM_THREADS": "1", **os.environ, "XDG_CACHE_HOME": str(folder)},

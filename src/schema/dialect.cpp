@@ -79,6 +79,15 @@ Verdict settle_normalize(caffe::LayerParameter* layer) {
   return verdict;
 }
 
+/// Nets for NVIDIA's have a Softmax layer in front of it, and none of its fields tells.
+void warn_of_infogain(const NetDef& net, int i) {
+  const caffe::LayerParameter& layer = net.param.layer(i);
+  if (layer.type() != "InfogainLoss" || dialect() != Dialect::kNvidia) return;
+  LOG_WARNING << net.source_of(i).where() << ": layer \"" << layer.name()
+              << "\": InfogainLoss has a softmax inside, as in "
+              << "BVLC's Caffe, where NVIDIA's has none: leave out the Softmax layer before it";
+}
+
 }  // namespace
 
 std::vector<std::string> dialect_names() {
@@ -105,6 +114,7 @@ void settle_dialect(NetDef* net) {
   std::map<std::pair<std::string, std::string>, int> counts;  // by type and what was taken
   for (int i = 0; i < net->param.layer_size(); ++i) {
     caffe::LayerParameter* layer = net->param.mutable_layer(i);
+    warn_of_infogain(*net, i);
     Verdict verdict;
     if (layer->type() == "BN") verdict = settle_bn(layer);
     if (layer->type() == "Normalize") verdict = settle_normalize(layer);

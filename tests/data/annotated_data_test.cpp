@@ -14,6 +14,7 @@
 #include "sample_db.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "support/log_lines.h"
 
 namespace robusta::annotated_data_test {
 namespace {
@@ -336,6 +337,26 @@ TEST(AnnotatedDataTest, JitterGoesOnAfterAResume) {
   for (uint64_t k = 0; k < 6; ++k) all.push_back(pass_over(whole, nth_pass(k, 4)));
   for (uint64_t k = 3; k < 6; ++k) EXPECT_EQ(pass_over(resumed, nth_pass(k, 4)).values, all[k].values);
   EXPECT_NE(pass_over(whole, nth_pass(2, 4, 99)).values, all[2].values);
+}
+
+/// Images are tested whole, whatever is said of jitter, and it is said that it is ignored.
+TEST(AnnotatedDataTest, NoJitterInTheTestPhase) {
+  TempDir dir;
+  const std::string folder = make_boxes(dir);
+  const auto values = [&](const std::string& fields, caffe::Phase phase) {
+    caffe::LayerParameter param =
+        layer_param(folder, 4, "yolo_data_type: 1 " + fields, "resize_param { height: 32 width: 32 }");
+    param.set_phase(phase);
+    OpenedLayer layer(param);
+    return pass_over(layer, nth_pass(1, 4)).values;
+  };
+  const auto whole = values("yolo_data_jitter: 0", caffe::TEST);
+  EXPECT_NE(values("", caffe::TRAIN), whole);
+  const test::LogLines lines;
+  EXPECT_EQ(values("", caffe::TEST), whole);
+  EXPECT_FALSE(test::contains(lines.text(), "yolo_data_jitter"));
+  EXPECT_EQ(values("yolo_data_jitter: 0.4", caffe::TEST), whole);
+  EXPECT_TRUE(test::contains(lines.text(), "yolo_data_jitter changes nothing in the TEST phase"));
 }
 
 TEST(AnnotatedDataTest, SyntheticRowsForYolo) {

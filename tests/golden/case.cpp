@@ -73,9 +73,6 @@ std::string unsupported_part(const Case& golden) {
   for (const caffe::LayerParameter& layer : net.param.layer()) {
     if (std::find(known.begin(), known.end(), layer.type()) == known.end()) return "layer type " + layer.type();
   }
-  // Caffe's ReLU goes backward by what the Bias has left in its place: the sign of max(x, 0) + b, which is no
-  // derivative.
-  if (golden.name() == "net__inplace_chain") return "ReLU's gradient of values that a later layer overwrites";
   return "";
 }
 

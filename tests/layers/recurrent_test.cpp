@@ -90,6 +90,25 @@ TEST(RecurrentTest, Native) {
   for (const KernelCase& c : all_cases()) compare_with_reference("native", c);
 }
 
+/// Where nothing is trained kernels keep weights in another order, until these change.
+TEST(RecurrentTest, InferenceSeesNewWeights) {
+  for (const KernelCase& c : wide_cases()) {
+    KernelInputs inputs = make_inputs(c);
+    KernelHarness kept(c, {.backend = "native", .dtype = DType::kF32, .backward = false});
+    kept.forward(inputs.bottoms, inputs.params, inputs.carried);
+    kept.forward(inputs.bottoms, inputs.params, inputs.carried);
+    const Arrays before = kept.tops();
+    for (Array& param : inputs.params) {
+      for (double& value : param) value = -value;
+    }
+    kept.forward(inputs.bottoms, inputs.params, inputs.carried);
+    KernelHarness fresh(c, {.backend = "native", .dtype = DType::kF32, .backward = false});
+    fresh.forward(inputs.bottoms, inputs.params, inputs.carried);
+    EXPECT_EQ(kept.tops(), fresh.tops());
+    EXPECT_NE(kept.tops(), before);
+  }
+}
+
 TEST(RecurrentTest, Gpu) {
   for (const KernelCase& c : all_cases()) compare_gpu_with_reference(c);
 }

@@ -8,6 +8,7 @@
 
 #include "support/errors.h"
 #include "support/kernel_checks.h"
+#include "support/log_lines.h"
 
 namespace robusta::test::region_loss_test {
 namespace {
@@ -267,6 +268,17 @@ TEST(RegionLossTest, KernelsAgreeOnRowsOfFive) {
     compare_with_reference("reference", centred_case(more), 1e-5);
     compare_gpu_with_reference(centred_case(more), 1e-5, {}, "gpu", 16);
   }
+}
+
+TEST(RegionLossTest, RescoreIsForRowsOfFive) {
+  const auto warned = [](const KernelCase& what) {
+    const LogLines lines;
+    const KernelHarness harness(what, {.backend = "reference"});
+    return contains(lines.text(), "region_loss_param.rescore changes nothing");
+  };
+  EXPECT_TRUE(warned(region_case("rescore: 0", kBoxes)));
+  EXPECT_FALSE(warned(region_case("rescore: 1", kBoxes)));
+  EXPECT_FALSE(warned(centred_case("rescore: 0")));
 }
 
 TEST(RegionLossTest, BadRowsOfFive) {

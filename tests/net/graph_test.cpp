@@ -130,6 +130,25 @@ TEST(GraphErrors, SharedShapesMustAgree) {
       << message;
 }
 
+TEST(GraphErrors, SharersNormalizeTogether) {
+  const auto layer = [](const std::string& name, const std::string& bottom, bool normalizes) {
+    return "layer { name: \"" + name + "\" type: \"InnerProduct\" bottom: \"" + bottom + "\" top: \"" + name +
+           "\" param { name: \"w\" } inner_product_param { num_output: 4 bias_term: false" +
+           (normalizes ? " normalize: true" : "") + " } }\n";
+  };
+  const std::string first = failure(kInput + layer("a", "x", true) + layer("b", "a", false));
+  EXPECT_NE(
+      first.find("test.prototxt:3: layer \"b\": shared param \"w\": its owner \"a\" scales its rows to length 1 in "
+                 "training, and this layer does not"),
+      std::string::npos)
+      << first;
+  const std::string second = failure(kInput + layer("a", "x", false) + layer("b", "a", true));
+  EXPECT_NE(second.find("this layer scales its rows to length 1 in training, and its owner \"a\" does not"),
+            std::string::npos)
+      << second;
+  EXPECT_NO_THROW(Net(net_def(kInput + layer("a", "x", true) + layer("b", "a", true)), {}));
+}
+
 TEST(GraphErrors, SharedMultipliersMustAgree) {
   const std::string message = failure(kInput + inner_product("a", "x", "param { name: \"w\" lr_mult: 1 }") +
                                       inner_product("b", "a", "param { name: \"w\" lr_mult: 2 }") + loss_of("b"));

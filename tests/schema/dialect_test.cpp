@@ -50,6 +50,16 @@ TEST(DialectTest, BnWithoutAFieldThatTells) {
   expect_taken(Dialect::kNvidia, "type: 'BN'", "type", one + "SegNet's (as no field tells");
 }
 
+TEST(DialectTest, InfogainLossHasASoftmaxInside) {
+  const auto warned = [](Dialect dialect) {
+    return contains(read_as(dialect, "type: 'InfogainLoss'").log,
+                    "n:1: layer \"a\": InfogainLoss has a softmax inside");
+  };
+  EXPECT_TRUE(warned(Dialect::kNvidia));
+  EXPECT_FALSE(warned(Dialect::kIntel));
+  EXPECT_FALSE(warned(Dialect::kNone));
+}
+
 TEST(DialectTest, FieldsAreStrongerThanTheFlag) {
   const std::string one = "1 layer of type BN: taken as ";
   expect_taken(Dialect::kPspNet, "type: 'BN' bn_param { bn_mode: INFERENCE }", "INFERENCE",

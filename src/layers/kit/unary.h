@@ -16,6 +16,7 @@
 
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
+#include "layers/kit/in_place.h"
 #include "layers/kit/make_formula.h"
 #include "layers/kit/math.h"
 
@@ -30,6 +31,13 @@ class ElementwiseLayer : public Layer {
   using Layer::Layer;
   Arity arity() const override { return {}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override { return bottoms; }
+};
+
+/// A function of single elements whose derivative is computed from its result.
+class ResultLayer : public ElementwiseLayer, public ReadsItsBlob {
+ public:
+  using ElementwiseLayer::ElementwiseLayer;
+  BackwardRead backward_read() const override { return {.top = true, .needs = Content::kAll}; }
 };
 
 /// What slope() is computed from; any valid memory where it needs nothing.

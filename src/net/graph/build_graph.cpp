@@ -15,6 +15,7 @@
 #include "net/graph/gradient_flow.h"
 #include "net/graph/guesses.h"
 #include "net/graph/missing.h"
+#include "net/graph/overwritten.h"
 #include "net/graph/param_table.h"
 #include "net/graph/shapes.h"
 
@@ -213,6 +214,7 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
   const Guesses guesses = guesses_for(def, options, lender);
   Graph graph = with_layers(std::move(def), options, lender, guesses, false);
   mark_gradients(graph, options);
+  if (options.backward) mark_overwritten(graph);
   for (const BlobVersion& version : graph.versions) {
     if (!version.consumer && version.name != kAutomaticTop) {
       LOG_INFO << "This network produces output " << version.name;

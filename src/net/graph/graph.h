@@ -26,6 +26,7 @@ struct BlobVersion {
   int bottom = -1;    ///< index among the consumer's bottoms
   float loss_weight = 0;
   bool hidden_by_later = false;  ///< the name is written again (in place): only the last version is visible
+  bool read_back = false;        ///< backward of an earlier layer reads it (Node::overwritten_by)
   bool varies = false;           ///< its shape may follow from values (Layer::sizing_bottom): it is known in the pass
 };
 
@@ -39,6 +40,7 @@ struct Node {
   std::vector<bool> param_grads;   ///< gradient wanted from this layer
   std::vector<bool> bottom_grads;  ///< gradient wanted for this bottom
   bool backward = false;           ///< takes part in backward
+  VersionId overwritten_by;        ///< what backward reads of top 0's blob in its place (overwritten.h); none: nothing
   LayerSource where;
 };
 

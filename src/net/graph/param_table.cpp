@@ -3,6 +3,7 @@
 #include "net/graph/param_table.h"
 
 #include "base/str.h"
+#include "layers/kit/rewrites_params.h"
 
 namespace robusta {
 namespace {
@@ -18,6 +19,22 @@ void agree(const char* what, float& value, bool& given, bool has, float wanted, 
   }
   value = wanted;
   given = true;
+}
+
+bool rewrites(const Node& node, size_t i) {
+  const auto* layer = dynamic_cast<const RewritesParams*>(node.layer.get());
+  return layer && layer->rewrites(static_cast<int>(i));
+}
+
+/// What one layer writes back all its sharers have to, or none of them.
+void agree_on_rewriting(const std::string& owner, bool rewritten, const Node& node, size_t i, const std::string& name) {
+  if (rewritten == rewrites(node, i)) return;
+  const std::string scales = "scales its rows to length 1 in training";
+  throw Error(ErrorKind::kConfig,
+              str("shared param \"", name, "\": ", rewritten ? str("its owner \"", owner, "\"") : "this layer", " ",
+                  scales, ", and ", rewritten ? "this layer" : str("its owner \"", owner, "\""), " does not"),
+              "let all layers that share it do so (inner_product_param.normalize), or give it two names")
+      .in_field("param.name");
 }
 
 }  // namespace
@@ -43,12 +60,17 @@ ParamPtr ParamTable::find_or_make(const Node& node, const std::vector<ParamDecl>
                                   const caffe::ParamSpec& spec) {
   const ParamPtr theirs = lent(node, decls, i);
   const auto known = spec.name().empty() ? named_.end() : named_.find(spec.name());
-  if (known != named_.end()) return share(known->second, decls[i], spec);
+  if (known != named_.end()) {
+    agree_on_rewriting(known->second.param->layer, known->second.rewritten, node, i, spec.name());
+    return share(known->second, decls[i], spec);
+  }
   ParamPtr param = theirs ? theirs : own(node, decls[i], spec, static_cast<int>(i));
   graph_.params.push_back(param);
   graph_.fillers.push_back(decls[i].filler);
   graph_.filled_here.push_back(!theirs);
-  if (!spec.name().empty()) named_[spec.name()] = {param, spec.has_lr_mult(), spec.has_decay_mult()};
+  if (!spec.name().empty()) {
+    named_[spec.name()] = {param, spec.has_lr_mult(), spec.has_decay_mult(), rewrites(node, i)};
+  }
   return param;
 }
 

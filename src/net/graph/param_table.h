@@ -23,6 +23,7 @@ class ParamTable {
   struct Owner {
     ParamPtr param;
     bool lr_given = false, decay_given = false;
+    bool rewritten = false;  ///< by its owner (kit/rewrites_params.h)
   };
   ParamPtr find_or_make(const Node& node, const std::vector<ParamDecl>& decls, size_t i, const caffe::ParamSpec& spec);
   ParamPtr own(const Node& node, const ParamDecl& decl, const caffe::ParamSpec& spec, int i);

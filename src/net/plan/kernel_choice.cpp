@@ -29,7 +29,8 @@ bool wants_gradient(const Node& node, size_t bottom) {
 }
 
 /// True when the reader of what `node` gives may join a chain that ends with it: it is the only reader of the only top,
-/// nobody else needs to see that top, and what it reads besides is there before the chain begins.
+/// nobody else needs to see that top, and what it reads besides is there before the chain begins. A layer whose blob is
+/// overwritten reads in backward what no chain of its has computed.
 bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, const FormOf& form_of) {
   if (node.tops.size() != 1) return false;
   const BlobVersion& between = graph.versions[node.tops[0]];
@@ -38,6 +39,7 @@ bool may_fuse(const Graph& graph, const NetOptions& options, const Node& node, c
   const auto& seeds = options.seed_diffs;
   if (!between.hidden_by_later && std::find(seeds.begin(), seeds.end(), between.name) != seeds.end()) return false;
   const Node& follower = graph.nodes[between.consumer];
+  if (node.overwritten_by || follower.overwritten_by || between.read_back) return false;
   for (const VersionId version : follower.bottoms) {
     if (version != node.tops[0] && !form_of(version)) return false;
   }

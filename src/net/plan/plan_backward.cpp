@@ -33,10 +33,26 @@ bool PlanBuilder::wants_backward(const Unit& unit) const {
          std::find(learned.begin(), learned.end(), true) != learned.end();
 }
 
+/// The values of forward, with what a later layer has left in a blob where that is what backward reads of it.
+PlanBuilder::UnitValues PlanBuilder::backward_values(UnitId id) {
+  const Unit& unit = plan_.units[id];
+  const Booking& booking = unit.kernel->booking();
+  const Node& node = graph_.nodes[unit.nodes.front()];
+  UnitValues values = unit_values_[id];
+  if (!node.overwritten_by) return values;
+  const ValueId left = plan_.data[node.overwritten_by];
+  const bool in_place = graph_.versions[node.bottoms[0]].name == graph_.versions[node.tops[0]].name;
+  if (in_place && reads(booking.reads_bottoms, 0, true)) {
+    values.bottoms[0] = in_form(left, bottom_form(unit, 0), id, true);
+  }
+  if (reads(booking.reads_tops, 0, false)) values.tops[0] = in_form(left, top_form(unit, 0), id, true);
+  return values;
+}
+
 void PlanBuilder::add_unit_backward(UnitId id) {
   const Unit& unit = plan_.units[id];
   const Booking& booking = unit.kernel->booking();
-  const UnitValues values = unit_values_[id];
+  const UnitValues values = backward_values(id);
   const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[unit.nodes.back()];
   std::vector<ValueId> top_diffs, bottom_diffs;
   for (size_t t = 0; t < last.tops.size(); ++t) top_diffs.push_back(top_gradient(last.tops[t], top_form(unit, t), id));

@@ -36,6 +36,7 @@ class PlanBuilder {
   UnitValues add_operands(UnitId unit);
   ValueId add_forward_memory(UnitId unit, UnitValues& values);
   bool wants_backward(const Unit& unit) const;
+  UnitValues backward_values(UnitId unit);
   void add_unit_backward(UnitId unit);
   ValueId add_gradient(VersionId version, ValueId data);
   void complete_after(StepId step, std::map<Param*, StepId>& last);

@@ -35,6 +35,10 @@ class GpuMachine {
   using Math = GpuMath;
   static constexpr const char* kName = "gpu gemm";
 
+  /// Nothing: cuBLAS takes a right factor that is transposed as fast.
+  struct Kept {};
+  static Kept keep(int64_t, int64_t) { return {}; }
+
   explicit GpuMachine(const KernelRun& run) : stream_(run.stream) {}
 
   template <typename Out>
@@ -51,7 +55,7 @@ class GpuMachine {
   const T* weights(const Param& param, void* scratch) const {
     return stored_weights<T>(stream_, param.tensor().as<float>(), param.desc.count(), scratch);
   }
-  RightFactor<T> turned(const Param& param, int64_t, void* scratch) const {
+  RightFactor<T> turned(const Param& param, int64_t, Kept&, void* scratch) const {
     return {weights(param, scratch), Op::kTransposed};
   }
   void sum_rows(int64_t rows, int64_t width, const T* a, bool add, float* sums, void* scratch) const {
@@ -59,7 +63,7 @@ class GpuMachine {
   }
 
   static size_t weights_bytes(int64_t count) { return stored_weights_bytes<T>(count); }
-  static size_t turned_bytes(int64_t count, int64_t) { return weights_bytes(count); }
+  static size_t turned_bytes(int64_t count, int64_t, const Kept&) { return weights_bytes(count); }
   static size_t sum_bytes(int64_t rows, int64_t width) {
     return channel_sums_scratch<ChannelDot<T>>(ChannelView{rows, width, 1});
   }

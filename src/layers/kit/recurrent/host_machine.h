@@ -4,7 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/simd.h"
@@ -35,6 +39,15 @@ class HostMachine {
   using Math = VectorMath;
   static constexpr const char* kName = "native gemm";
 
+  /// Weights that were turned when the parameter had this version.
+  struct Kept {
+    struct Free {
+      void operator()(float* memory) const { std::free(memory); }
+    };
+    std::unique_ptr<float, Free> weights;
+    uint64_t version = 0;
+  };
+
   explicit HostMachine(const KernelRun&) {}
 
   void product(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, const float* a, const float* b, float beta,
@@ -58,11 +71,13 @@ class HostMachine {
   const float* weights(const Param& param, void*) const { return param.tensor().as<float>(); }
   /// oneDNN packs a right factor that is transposed in every call, and multiplies a plain one where it lies: with the
   /// few rows of a step, 2 to 6 times as fast (Zen 5, 16 to 64 rows, 512 x 2048).
-  RightFactor<float> turned(const Param& param, int64_t rows, void* scratch) const {
+  RightFactor<float> turned(const Param& param, int64_t rows, Kept& kept, void* scratch) const {
     const float* weights = param.tensor().as<float>();
     if (!pays_to_turn(rows)) return {weights, Op::kTransposed};
-    auto* to = static_cast<float*>(scratch);
-    transpose(weights, param.desc.shape[0], param.desc.shape[1], to);
+    float* to = kept.weights ? kept.weights.get() : static_cast<float*>(scratch);
+    if (!kept.weights || std::exchange(kept.version, param.version) != param.version) {
+      transpose(weights, param.desc.shape[0], param.desc.shape[1], to);
+    }
     return {to, Op::kPlain};
   }
   void sum_rows(int64_t rows, int64_t width, const float* a, bool add, float* sums, void*) const {
@@ -70,8 +85,16 @@ class HostMachine {
   }
 
   static size_t weights_bytes(int64_t) { return 0; }
-  static size_t turned_bytes(int64_t count, int64_t rows) {
-    return pays_to_turn(rows) ? static_cast<size_t>(count) * sizeof(float) : 0;
+  static Kept keep(int64_t count, int64_t rows) {
+    if (count == 0 || !pays_to_turn(rows)) return {};
+    constexpr size_t kLine = 64;
+    const size_t bytes = (static_cast<size_t>(count) * sizeof(float) + kLine - 1) / kLine * kLine;
+    Kept kept{std::unique_ptr<float, Kept::Free>(static_cast<float*>(std::aligned_alloc(kLine, bytes)))};
+    if (!kept.weights) throw std::bad_alloc();
+    return kept;
+  }
+  static size_t turned_bytes(int64_t count, int64_t rows, const Kept& kept) {
+    return !kept.weights && pays_to_turn(rows) ? static_cast<size_t>(count) * sizeof(float) : 0;
   }
   static size_t sum_bytes(int64_t, int64_t) { return 0; }
 

@@ -8,9 +8,10 @@
 ///   each(rows, width, body)                body(row, column) for all
 ///   clear(memory, bytes)                   zeros
 ///   weights(param, scratch)                a parameter W as a factor of products
-///   turned(param, rows, scratch)           W as the RightFactor of x W^T, for `rows` of x in all
+///   turned(param, rows, kept, scratch)     W as the RightFactor of x W^T, for `rows` of x in all
+///   Kept, keep(count, rows)                what `turned` may leave to later runs, for `count` elements of W
 ///   sum_rows(rows, width, a, add, sums, scratch)     sums over the rows, of Stored into float
-///   weights_bytes(count), turned_bytes(count, rows), sum_bytes(rows, width)     of the scratch of these three
+///   weights_bytes(count), turned_bytes(count, rows, kept), sum_bytes(rows, width)     of the scratch of these three
 /// All arrays but those of tensors are float, or Stored where products read them.
 #pragma once
 
@@ -49,7 +50,9 @@ class RecurrentSteps {
     const int64_t columns[kFactors] = {size_.inputs, size_.statics, size_.hidden};
     const int64_t uses[kFactors] = {rows, size_.streams, rows};
     for (int f = 0; f < kFactors; ++f) {
-      turned_at_[f] = memory.forward.add(Machine::turned_bytes(size_.gates * columns[f], uses[f]));
+      // Weights that are trained change from run to run.
+      if (!request.backward) kept_[f] = Machine::keep(size_.gates * columns[f], uses[f]);
+      turned_at_[f] = memory.forward.add(Machine::turned_bytes(size_.gates * columns[f], uses[f], kept_[f]));
       weights_at_[f] = memory.backward.add(Machine::weights_bytes(size_.gates * columns[f]));
     }
     offset_at_ = memory.forward.add(layer.has_static() ? bytes<float>(size_.streams * size_.gates) : 0);
@@ -63,7 +66,7 @@ class RecurrentSteps {
   }
 
   /// h [steps, streams, hidden] becomes what the steps put out; states and what backward needs are kept.
-  void forward(Machine& on, const KernelRun& run, Stored* h) const {
+  void forward(Machine& on, const KernelRun& run, Stored* h) {
     begin(on, run);
     Arrays a = arrays(run);
     const auto recurrent = turned(on, run, kHidden, size_.rows());
@@ -131,8 +134,8 @@ class RecurrentSteps {
   const Stored* weights(Machine& on, const KernelRun& run, Factor f) const {
     return on.weights(*run.params[param_of(f)], at_offset(run.scratch, weights_at_[f]));
   }
-  RightFactor<Stored> turned(Machine& on, const KernelRun& run, Factor f, int64_t rows) const {
-    return on.turned(*run.params[param_of(f)], rows, at_offset(run.scratch, turned_at_[f]));
+  RightFactor<Stored> turned(Machine& on, const KernelRun& run, Factor f, int64_t rows) {
+    return on.turned(*run.params[param_of(f)], rows, kept_[f], at_offset(run.scratch, turned_at_[f]));
   }
 
   template <typename To>
@@ -145,7 +148,7 @@ class RecurrentSteps {
   }
 
   /// What the steps do not wait for: W x + b (+ V s), and the states before the first one.
-  void begin(Machine& on, const KernelRun& run) const {
+  void begin(Machine& on, const KernelRun& run) {
     const int64_t per_step = size_.streams * size_.gates;
     const Arrays a = arrays(run);
     const float* bias = run.params[1]->tensor().template as<float>();
@@ -277,6 +280,7 @@ class RecurrentSteps {
 
   const RecurrentLayer& layer_;
   const RecurrentSize size_;
+  typename Machine::Kept kept_[kFactors];
   size_t gates_at_, taken_at_, cells_at_ = 0;  // saved
   size_t turned_at_[kFactors], offset_at_;     // scratch of forward
   size_t weights_at_[kFactors], dz_at_, later_at_, dc_at_, zeros_at_, last_at_, sums_at_, static_dz_at_;  // of backward

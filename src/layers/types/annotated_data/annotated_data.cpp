@@ -3,6 +3,7 @@
 // have no boxes; or, for YOLO (yolo_data_type 1), the boxes of each sample [batch, 1, 300, 5]. A reader by the
 // database's kind, a filler that moves boxes with their pixels; the rest is PrefetchedSource's.
 
+#include "base/log.h"
 #include "base/str.h"
 #include "data/annotated_filler.h"
 #include "data/open_source.h"
@@ -33,11 +34,24 @@ bool keeps_proportions(const caffe::TransformationParameter& transform) {
          transform.resize_param(0).resize_mode() == caffe::ResizeParameter::FIT_LARGE_SIZE_AND_PAD;
 }
 
+/// Images are jittered to train on them, and tested whole.
+caffe::AnnotatedDataParameter sampling_of(const caffe::LayerParameter& layer) {
+  caffe::AnnotatedDataParameter param = layer.annotated_data_param();
+  const bool jitters = param.yolo_data_jitter() > 0 && param.yolo_data_jitter() < 1;  // all else is refused
+  if (layer.phase() != caffe::TEST || !jitters) return param;
+  if (param.has_yolo_data_jitter()) {
+    LOG_WARNING << "layer " << layer.name() << ": annotated_data_param.yolo_data_jitter changes nothing in the TEST "
+                << "phase: images are tested whole";
+  }
+  param.set_yolo_data_jitter(0);
+  return param;
+}
+
 class AnnotatedDataLayer : public PrefetchedSource {
  public:
   explicit AnnotatedDataLayer(const caffe::LayerParameter& param)
       : PrefetchedSource(param, annotated_reading(param)),
-        sampler_(param.annotated_data_param(), keeps_proportions(param.transform_param())) {
+        sampler_(sampling_of(param), keeps_proportions(param.transform_param())) {
     const int32_t type = param.annotated_data_param().yolo_data_type();
     if (type == 0 || type == 1) return;
     throw Error(ErrorKind::kConfig, str("yolo_data_type is ", type),

@@ -8,14 +8,16 @@
 
 #include "base/philox.h"
 #include "layers/kit/booking.h"
+#include "layers/kit/in_place.h"
 
 namespace robusta {
 
-class DropoutLayer : public Layer {
+class DropoutLayer : public Layer, public LeavesContent {
  public:
   explicit DropoutLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override { return bottoms; }
+  Content leaves() const override { return scale<float>() == 1 ? Content::kAll : Content::kSigns; }
   float ratio() const { return param().dropout_param().dropout_ratio(); }
   /// Whether elements are cleared.
   bool drops() const { return training() || param().dropout_param().sample_weights_test(); }

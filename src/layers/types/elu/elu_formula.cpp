@@ -2,9 +2,16 @@
 // SELU, Klambauer et al. 2017).
 
 #include "layers/backends/formula.h"
+#include "layers/kit/in_place.h"
 
 namespace robusta {
 namespace {
+
+class EluLayer : public ElementwiseLayer, public ReadsItsBlob {
+ public:
+  using ElementwiseLayer::ElementwiseLayer;
+  BackwardRead backward_read() const override { return {.top = false, .needs = Content::kAll}; }
+};
 
 template <typename Math>
 struct Elu {
@@ -25,6 +32,6 @@ struct Elu {
 
 }  // namespace
 
-ROBUSTA_REGISTER_FORMULA("ELU", Elu);
+ROBUSTA_REGISTER_FORMULA("ELU", Elu, EluLayer);
 
 }  // namespace robusta

@@ -6,9 +6,9 @@
 namespace robusta {
 namespace {
 
-class ExpLayer : public ElementwiseLayer {
+class ExpLayer : public ResultLayer {
  public:
-  explicit ExpLayer(const caffe::LayerParameter& param) : ElementwiseLayer(param) {
+  explicit ExpLayer(const caffe::LayerParameter& param) : ResultLayer(param) {
     log_of_base(param.exp_param().base(), "exp_param.base");
     require_finite(param.exp_param().scale(), "exp_param.scale");
     require_finite(param.exp_param().shift(), "exp_param.shift");

@@ -13,6 +13,7 @@
 
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/rewrites_params.h"
 
 namespace robusta {
 
@@ -22,7 +23,7 @@ struct InnerProductSize {
 };
 
 /// Parameters: weights [outputs, inputs], or [inputs, outputs] if transposed(); bias [outputs] if has_bias().
-class InnerProductLayer : public Layer {
+class InnerProductLayer : public Layer, public RewritesParams {
  public:
   explicit InnerProductLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {}; }
@@ -35,6 +36,7 @@ class InnerProductLayer : public Layer {
   int64_t num_output() const override { return outputs(); }
   int64_t outputs() const { return param().inner_product_param().num_output(); }
   bool transposed() const { return param().inner_product_param().transpose(); }
+  bool rewrites(int i) const override { return i == 0 && normalizes(); }
   /// Rows of the weights are divided by their lengths.
   bool normalizes() const { return param().inner_product_param().normalize(); }
   bool has_bias() const { return param().inner_product_param().bias_term(); }

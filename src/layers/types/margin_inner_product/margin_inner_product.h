@@ -22,6 +22,7 @@
 #include "layers/kit/kernel.h"
 #include "layers/kit/labels.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/rewrites_params.h"
 
 namespace robusta {
 
@@ -29,7 +30,7 @@ struct MarginSize {
   int64_t samples = 0, inputs = 0, classes = 0;
 };
 
-class MarginInnerProductLayer : public Layer {
+class MarginInnerProductLayer : public Layer, public RewritesParams {
  public:
   explicit MarginInnerProductLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {2, 2, 1, 2}; }
@@ -44,6 +45,8 @@ class MarginInnerProductLayer : public Layer {
     return 2 * static_cast<double>(size_.samples) * static_cast<double>(size_.inputs) *
            static_cast<double>(size_.classes);
   }
+
+  bool rewrites(int i) const override { return i == 0 && on_sphere(); }
 
   /// MarginInnerProduct: rows of w have length 1.
   bool on_sphere() const { return type() == "MarginInnerProduct"; }

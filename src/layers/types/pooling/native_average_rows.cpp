@@ -13,12 +13,13 @@ ROBUSTA_SIMD void average_lanes(const PoolLines& lines, int64_t row, const float
   const PoolLine::Range rows = lines.rows.inputs[static_cast<size_t>(row)];
   const PoolLine::Range* inputs = lines.columns.inputs.data();
   const float height = lines.rows.length[static_cast<size_t>(row)], *length = lines.columns.length.data();
+  const int64_t row_step = lines.rows.window.dilation, column_step = lines.columns.window.dilation;
   const int64_t width = lines.columns.window.in, inner = lines.inner;
   for (int64_t o = 0; o < lines.columns.window.out; ++o) {
     const PoolLine::Range columns = inputs[o];
     Floats<N> sum = {};
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
+    for (int64_t i = rows.begin; i < rows.end; i += row_step) {
+      for (int64_t j = columns.begin; j < columns.end; j += column_step) {
         sum += floats_at<N>(x + (i * width + j) * inner);
       }
     }
@@ -30,13 +31,14 @@ template <int N>
 ROBUSTA_SIMD void average_lanes_gradient(const PoolLines& lines, int64_t row, const float* dy, float* dx) {
   const PoolLine::Range rows = lines.rows.outputs[static_cast<size_t>(row)];
   const PoolLine::Range* outputs = lines.columns.outputs.data();
+  const int64_t row_step = lines.rows.output_step, column_step = lines.columns.output_step;
   const int64_t width = lines.columns.window.out, inner = lines.inner;
   const float *height = lines.rows.length.data(), *length = lines.columns.length.data();
   for (int64_t i = 0; i < lines.columns.window.in; ++i) {
     const PoolLine::Range columns = outputs[i];
     Floats<N> sum = {};
-    for (int64_t r = rows.begin; r < rows.end; ++r) {
-      for (int64_t c = columns.begin; c < columns.end; ++c) {
+    for (int64_t r = rows.begin; r < rows.end; r += row_step) {
+      for (int64_t c = columns.begin; c < columns.end; c += column_step) {
         sum += floats_at<N>(dy + (r * width + c) * inner) / (height[r] * length[c]);
       }
     }

@@ -58,17 +58,18 @@ template <int N>
 ROBUSTA_SIMD void max_lanes(const PoolLines& lines, int64_t row, const float* x, float* y, uint8_t* taps) {
   const PoolLine::Range rows = lines.rows.inputs[static_cast<size_t>(row)];
   const PoolLine::Range* inputs = lines.columns.inputs.data();
-  const int64_t top = lines.rows.first_of(row), width = lines.columns.window.in, inner = lines.inner;
-  const int64_t kernel = lines.columns.window.kernel;
+  const int64_t row_step = lines.rows.window.dilation, column_step = lines.columns.window.dilation;
+  const int64_t width = lines.columns.window.in, inner = lines.inner, kernel = lines.columns.window.kernel;
   for (int64_t o = 0; o < lines.columns.window.out; ++o) {
     const PoolLine::Range columns = inputs[o];
-    const int64_t left = lines.columns.first_of(o);
     Floats<N> best = Floats<N>{} - FLT_MAX;
     Ints<N> best_tap = Ints<N>{} + kNoPoolTap;
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
+    int64_t row_tap = rows.tap * kernel + columns.tap;
+    for (int64_t i = rows.begin; i < rows.end; i += row_step, row_tap += kernel) {
+      int64_t number = row_tap;
+      for (int64_t j = columns.begin; j < columns.end; j += column_step, ++number) {
         const Floats<N> value = floats_at<N>(x + (i * width + j) * inner);
-        const Ints<N> tap = Ints<N>{} + static_cast<int32_t>((i - top) * kernel + (j - left));
+        const Ints<N> tap = Ints<N>{} + static_cast<int32_t>(number);
         best_tap = value > best ? tap : best_tap;
         best = value > best ? value : best;
       }
@@ -84,15 +85,17 @@ ROBUSTA_SIMD void max_lanes_gradient(const PoolLines& lines, int64_t row, const 
                                      float* dx) {
   const PoolLine::Range rows = lines.rows.outputs[static_cast<size_t>(row)];
   const PoolLine::Range* outputs = lines.columns.outputs.data();
+  const int64_t row_step = lines.rows.output_step, column_step = lines.columns.output_step;
   const int64_t width = lines.columns.window.out, inner = lines.inner, kernel = lines.columns.window.kernel;
   for (int64_t i = 0; i < lines.columns.window.in; ++i) {
     const PoolLine::Range columns = outputs[i];
     Floats<N> sum = {};
-    for (int64_t r = rows.begin; r < rows.end; ++r) {
-      const int64_t row_tap = (row - lines.rows.first_of(r)) * kernel;
-      for (int64_t c = columns.begin; c < columns.end; ++c) {
+    int64_t row_tap = rows.tap * kernel + columns.tap;
+    for (int64_t r = rows.begin; r < rows.end; r += row_step, row_tap -= lines.rows.tap_step * kernel) {
+      int64_t number = row_tap;
+      for (int64_t c = columns.begin; c < columns.end; c += column_step, number -= lines.columns.tap_step) {
         const int64_t at = (r * width + c) * inner;
-        const Ints<N> tap = Ints<N>{} + static_cast<int32_t>(row_tap + i - lines.columns.first_of(c));
+        const Ints<N> tap = Ints<N>{} + static_cast<int32_t>(number);
         Ints<N> chosen;
         TapBytes<N>::load(taps + at, chosen);
         sum += chosen == tap ? floats_at<N>(dy + at) : Floats<N>{};

@@ -1,5 +1,5 @@
 /// Rows of pooling in f32 on the CPU: the loops of the native kernel, over one or two spatial axes (a lacking one is
-/// one row high).
+/// one row high), with dilation.
 ///
 /// A row is [columns, inner]: `inner` floats stand between a pixel and the next one, the channels that are stored side
 /// by side. Each function writes one whole row, 16, 4 and then single channels at a time. Where MAX is concerned, a tap
@@ -15,18 +15,23 @@ namespace robusta {
 
 /// One spatial axis, with what its windows see, and by which windows each input is seen, looked up: the divisions would
 /// cost more than the pooling.
+///
+/// The taps of an output are `dilation` inputs apart. Input i is seen by outputs o with o * stride + tap * dilation =
+/// i + pad; those lie dilation / gcd apart, gcd being that of stride and dilation, and from one to the next the tap
+/// falls by stride / gcd.
 struct PoolLine {
   struct Range {
     int64_t begin, end;
+    int64_t tap;  ///< at `begin`
   };
   WindowAxis window;
   std::vector<Range> inputs;   ///< of each output
   std::vector<Range> outputs;  ///< of each input
   std::vector<float> length;   ///< of each output's window, clipped to the image with or without its padding
+  int64_t output_step = 1;     ///< from one output that sees an input to the next
+  int64_t tap_step = 1;        ///< by which the tap falls then
 
   PoolLine(const WindowAxis& window, bool counts_padding);
-  /// The place of the first tap, padding included.
-  int64_t first_of(int64_t o) const { return o * window.stride - window.pad; }
 };
 
 struct PoolLines {

@@ -4,9 +4,20 @@
 #include <cmath>
 
 #include "layers/backends/formula.h"
+#include "layers/kit/in_place.h"
 
 namespace robusta {
 namespace {
+
+class PowerLayer : public ElementwiseLayer, public LeavesContent {
+ public:
+  using ElementwiseLayer::ElementwiseLayer;
+  Content leaves() const override {
+    const caffe::PowerParameter& power = param().power_param();
+    if (power.power() != 1 || power.shift() != 0 || !(power.scale() > 0)) return Content::kNothing;
+    return power.scale() == 1 ? Content::kAll : Content::kSigns;
+  }
+};
 
 template <typename Math>
 struct Line {
@@ -63,6 +74,6 @@ struct Power {
 
 }  // namespace
 
-ROBUSTA_REGISTER_FORMULA("Power", Power);
+ROBUSTA_REGISTER_FORMULA("Power", Power, PowerLayer);
 
 }  // namespace robusta

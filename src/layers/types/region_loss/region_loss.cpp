@@ -2,6 +2,9 @@
 
 #include "layers/types/region_loss/region_loss.h"
 
+#include <utility>
+
+#include "base/log.h"
 #include "layers/kit/field_checks.h"
 
 namespace robusta {
@@ -53,6 +56,10 @@ std::vector<Shape> RegionLossLayer::infer_tops(const std::vector<Shape>& bottoms
   const Shape& boxes = bottoms[1];
   form_ = {.centred = boxes[boxes.axes() - 1] != RegionRows{}.width(), .of_item = rows() / grid().items};
   divide_loss_by_items(form_.centred);
+  if (!form_.centred && param().region_loss_param().rescore() == 0 && !std::exchange(warned_, true)) {
+    LOG_WARNING << "layer " << name() << ": region_loss_param.rescore changes nothing for boxes in rows of eight "
+                << "numbers, as in Intel's Caffe: it is for rows of five";
+  }
   return tops;
 }
 

@@ -83,6 +83,7 @@ class RegionLossLayer : public AnchorLossLayer {
 
  private:
   RegionRows form_;
+  bool warned_ = false;  ///< of a field that changes nothing
 };
 
 /// A rule (kit/anchor_loss.h).

@@ -3,16 +3,21 @@
 // Backward needs only y where y > 0 exactly where x > 0, so that x may be overwritten.
 
 #include "layers/backends/formula.h"
+#include "layers/kit/in_place.h"
 #include "layers/kit/rectifier.h"
 #include "layers/kit/roles.h"
 
 namespace robusta {
 namespace {
 
-class ReluLayer : public ElementwiseLayer, public Rectifier {
+class ReluLayer : public ElementwiseLayer, public Rectifier, public ReadsItsBlob, public LeavesContent {
  public:
   using ElementwiseLayer::ElementwiseLayer;
   float slope() const override { return param().relu_param().negative_slope(); }
+  BackwardRead backward_read() const override { return {.top = false, .needs = Content::kSigns}; }
+  Content leaves() const override {
+    return slope() == 0 ? Content::kAll : slope() > 0 ? Content::kSigns : Content::kNothing;
+  }
 };
 
 template <typename Math>

@@ -2,9 +2,17 @@
 // 0 < x < 6, 0 else, as in PyTorch's ReLU6. Backward needs only y, so that x may be overwritten.
 
 #include "layers/backends/formula.h"
+#include "layers/kit/in_place.h"
 
 namespace robusta {
 namespace {
+
+class Relu6Layer : public ElementwiseLayer, public ReadsItsBlob, public LeavesContent {
+ public:
+  using ElementwiseLayer::ElementwiseLayer;
+  BackwardRead backward_read() const override { return {.top = false, .needs = Content::kAll}; }
+  Content leaves() const override { return Content::kAll; }
+};
 
 template <typename Math>
 struct Relu6 {
@@ -16,6 +24,6 @@ struct Relu6 {
 
 }  // namespace
 
-ROBUSTA_REGISTER_FORMULA("ReLU6", Relu6);
+ROBUSTA_REGISTER_FORMULA("ReLU6", Relu6, Relu6Layer);
 
 }  // namespace robusta

@@ -47,7 +47,8 @@ class RnnKernel : public Kernel {
     const auto count = static_cast<size_t>(rows_ * hidden_);
     h_at_ = memory_.saved.add(count * sizeof(Stored));
     z_at_ = memory_.forward.add(count * sizeof(float));
-    turned_at_ = memory_.forward.add(Machine::turned_bytes(hidden_ * hidden_, rows_));
+    if (!request.backward) kept_ = Machine::keep(hidden_ * hidden_, rows_);
+    turned_at_ = memory_.forward.add(Machine::turned_bytes(hidden_ * hidden_, rows_, kept_));
     dz_at_ = memory_.backward.add(count * sizeof(Stored));
     dh_at_ = memory_.backward.add(count * sizeof(Stored));
     weights_at_ = memory_.backward.add(Machine::weights_bytes(hidden_ * hidden_));
@@ -62,7 +63,7 @@ class RnnKernel : public Kernel {
     steps_.forward(on, run, h);
     float* z = at<float>(run.scratch, z_at_);
     on.each(rows_, hidden_, FillRows<float>{hidden_, run.params[layer_.output_bias()]->tensor().as<float>(), z});
-    const auto w = on.turned(*run.params[layer_.output_weights()], rows_, at_offset(run.scratch, turned_at_));
+    const auto w = on.turned(*run.params[layer_.output_weights()], rows_, kept_, at_offset(run.scratch, turned_at_));
     on.product(Op::kPlain, w.op, rows_, hidden_, hidden_, h, w.data, 1.0f, z);
     on.each(rows_, hidden_, TanhRows<typename Machine::Math, Stored>{hidden_, z, run.tops[0].as<Stored>()});
   }
@@ -98,6 +99,7 @@ class RnnKernel : public Kernel {
 
   const RnnLayer& layer_;
   int64_t rows_, hidden_;
+  typename Machine::Kept kept_;  ///< output weights
   RecurrentMemory memory_;
   RecurrentSteps<Machine, TanhCell> steps_;
   size_t h_at_, z_at_, turned_at_, dz_at_, dh_at_, weights_at_, sums_at_;

@@ -15,6 +15,6 @@ struct Sigmoid {
 
 }  // namespace
 
-ROBUSTA_REGISTER_FORMULA("Sigmoid", Sigmoid);
+ROBUSTA_REGISTER_FORMULA("Sigmoid", Sigmoid, ResultLayer);
 
 }  // namespace robusta

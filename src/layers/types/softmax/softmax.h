@@ -3,10 +3,11 @@
 
 #include "layers/kit/axis_view.h"
 #include "layers/kit/booking.h"
+#include "layers/kit/in_place.h"
 
 namespace robusta {
 
-class SoftmaxLayer : public Layer {
+class SoftmaxLayer : public Layer, public ReadsItsBlob {
  public:
   using Layer::Layer;
   Arity arity() const override { return {}; }
@@ -14,6 +15,7 @@ class SoftmaxLayer : public Layer {
   double forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const override {
     return 5 * static_cast<double>(tops[0].count());  // maximum, difference, exponential, sum, quotient
   }
+  BackwardRead backward_read() const override { return {.top = true, .needs = Content::kAll}; }
   int axis() const { return axis_; }  ///< counted from the front; after infer_tops
 
  private:

@@ -8,15 +8,17 @@
 #include "base/half.h"
 #include "base/philox.h"
 #include "layers/kit/booking.h"
+#include "layers/kit/in_place.h"
 
 namespace robusta {
 
 /// After infer_tops a bottom is planes() of plane() elements each.
-class SpatialDropoutLayer : public Layer {
+class SpatialDropoutLayer : public Layer, public LeavesContent {
  public:
   explicit SpatialDropoutLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
+  Content leaves() const override { return training() ? Content::kSigns : Content::kAll; }
   float ratio() const { return param().dropout_param().dropout_ratio(); }
   int64_t planes() const { return planes_; }
   int64_t plane() const { return plane_; }

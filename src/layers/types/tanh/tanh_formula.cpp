@@ -1,9 +1,16 @@
 // TanH: y = tanh(x), dy/dx = 1 - y^2.
 
 #include "layers/backends/formula.h"
+#include "layers/kit/in_place.h"
 
 namespace robusta {
 namespace {
+
+class TanhLayer : public ResultLayer, public LeavesContent {
+ public:
+  using ResultLayer::ResultLayer;
+  Content leaves() const override { return Content::kSigns; }
+};
 
 template <typename Math>
 struct Tanh {
@@ -15,6 +22,6 @@ struct Tanh {
 
 }  // namespace
 
-ROBUSTA_REGISTER_FORMULA("TanH", Tanh);
+ROBUSTA_REGISTER_FORMULA("TanH", Tanh, TanhLayer);
 
 }  // namespace robusta
