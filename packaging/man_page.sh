@@ -17,6 +17,7 @@ BEGIN {
   print ".SH SYNOPSIS\n.B caffe\n.I ACTION\n[\\fB\\-flag\\fR \\fIvalue\\fR ...]"
 }
 /^actions:/ { print ".SH ACTIONS"; part = "actions"; next }
+/^actions on files/ { print ".SH ACTIONS ON FILES\nEach has flags of its own: \\fBcaffe\\fR \\fIACTION\\fR \\fB\\-\\-help\\fR."; next }
 /^flags, with their defaults:/ { print ".SH OPTIONS\nDefaults stand in brackets."; part = "flags"; next }
 /^known, but not in this build:/ {
   sub(/^[^:]*: */, "")

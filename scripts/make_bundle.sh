@@ -30,7 +30,8 @@ most=60000000 # bytes: small enough to be carried to a machine for a short visit
 
 # Those of GPUs and kernels: they need no file of the source tree and no other program.
 test_programs=(device_test ops_test layers_test golden_test)
-programs=(caffe compute_image_mean convert_annoset convert_cifar_data convert_imageset convert_mnist_data make_digits
+programs=(caffe compute_image_mean convert_annoset convert_cifar_data convert_imageset convert_mnist_data
+  convert_mnist_siamese_data create_label_map get_image_size make_digits
   upgrade_net_proto_binary upgrade_net_proto_text upgrade_solver_proto_text)
 
 version=$(sed -n 's/^project(robusta VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)

@@ -36,6 +36,8 @@ struct Hdf5Access {
   std::unique_ptr<const Hdf5Rows> (*open)(const std::string& path, const std::vector<std::string>& datasets);
   /// Begins with an empty file, whatever was there.
   std::unique_ptr<Hdf5Appender> (*create)(const std::string& path);
+  /// The names of the datasets of a file, those in groups left out.
+  std::vector<std::string> (*datasets)(const std::string& path);
 };
 
 /// True, for initialising a static.

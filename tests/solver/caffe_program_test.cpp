@@ -458,7 +458,7 @@ INSTANTIATE_TEST_SUITE_P(Later, BadCommandLine,
                                          BadLine{{kTrain, kSolver, "-lms_frac=2"}, 1, "-lms_frac"},
                                          BadLine{{kTrain, kSolver, "-gpu_memory=x"}, 1, "-gpu_memory"},
                                          BadLine{{kTrain, kSolver, "-n_server=2"}, 9, "asynchronous"},
-                                         BadLine{{"collect", kModel}, 9, "the action collect is not built in"}));
+                                         BadLine{{"compare", kModel, "-collect_dir=nowhere"}, 3, "nowhere"}));
 
 INSTANTIATE_TEST_SUITE_P(Files, BadCommandLine,
                          testing::Values(BadLine{{kTrain, "-solver=nope.prototxt"}, 2, "nope.prototxt"},

@@ -11,6 +11,8 @@ int test_command(const Options& options);
 int test_detection_command(const Options& options);
 int time_command(const Options& options);
 int plan_command(const Options& options);
+int collect_command(const Options& options);
+int compare_command(const Options& options);
 int device_query_command(const Options& options);
 
 /// Does what the command line says: sets up the log, picks the action.

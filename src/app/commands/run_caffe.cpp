@@ -19,8 +19,8 @@ namespace {
 struct Action {
   const char* name;
   const char* help;
-  int (*run)(const Options&);  ///< null: known from a fork, not built in
-  bool passes = false;         ///< it runs nets, not only looks at them
+  int (*run)(const Options&);
+  bool passes = false;  ///< it runs nets, not only looks at them
 };
 
 constexpr Action kActions[] = {
@@ -31,15 +31,14 @@ constexpr Action kActions[] = {
     {"time", "measure the time of each layer", time_command, true},
     {"plan", "show kernels, layouts, memory and the largest batch, without running", plan_command},
     {"device_query", "show the processors", device_query_command},
-    {"collect", "(Intel)", nullptr},
-    {"compare", "(Intel)", nullptr},
+    {"collect", "write what each layer computes in one pass into a folder", collect_command, true},
+    {"compare", "compare one pass with what collect has written", compare_command, true},
 };
 
 void print_usage(std::ostream& out, const Options& options) {
   out << "caffe: train, test and time Caffe nets\nusage: caffe ACTION [-flag value ...]\n\nactions:\n";
   for (const Action& action : kActions) {
-    if (action.run)
-      out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
+    out << "  " << action.name << std::string(16 - std::string(action.name).size(), ' ') << action.help << '\n';
   }
   out << "\nactions on files, each with flags of its own (caffe ACTION --help):\n";
   for (const FileAction& action : file_actions()) {
@@ -93,10 +92,6 @@ int run_caffe(int argc, char** argv) {
     throw Error(ErrorKind::kUsage, "\"" + line.words[1] + "\" is neither a flag nor a value", "give one action");
   }
   const Action& action = find_action(line.words[0]);
-  if (!action.run) {
-    throw Error(ErrorKind::kUnsupported, "the action " + line.words[0] + " is not built in",
-                "caffe --help lists those that are");
-  }
   refuse_absent_parts(options);
   set_dialect(dialect_named(options.dialect()));
   std::jthread compiling;

@@ -29,14 +29,14 @@ struct Options : FlagSet {
   // Intel's.
   Flag<bool> forward_only{this, "forward_only", false, "leave backward out (time)"};
   Flag<std::string> engine{this, "engine", "", "changes nothing: kernels are chosen by -kernels", kNoEffect};
-  Flag<std::string> collect_dir{this, "collect_dir", "collect_out", "folder of the action collect", kNoCompare};
-  Flag<std::string> compare_output_dir{this, "compare_output_dir", "compare_out", "folder of the action compare",
-                                       kNoCompare};
-  Flag<double> epsilon{this, "epsilon", 1e-3, "tolerance of the action compare", kNoCompare};
-  Flag<bool> fast_compare{this, "fast_compare", false, "compare: leave a layer after fast_compare_max errors",
-                          kNoCompare};
-  Flag<int32_t> fast_compare_max{this, "fast_compare_max", 50, "see -fast_compare", kNoCompare};
-  Flag<std::string> buffer_filler{this, "buffer_filler", "NaN", "what fills the buffers of compare", kNoCompare};
+  Flag<std::string> collect_dir{this, "collect_dir", "collect_out", "folder that collect writes and compare reads"};
+  Flag<std::string> compare_output_dir{this, "compare_output_dir", "compare_out",
+                                       "compare: folder for lists of errors, made where there are any"};
+  Flag<double> epsilon{this, "epsilon", 1e-3, "compare: errors up to this are none"};
+  Flag<bool> fast_compare{this, "fast_compare", false, "compare: leave an array after fast_compare_max errors"};
+  Flag<int32_t> fast_compare_max{this, "fast_compare_max", 50, "see -fast_compare"};
+  Flag<std::string> buffer_filler{this, "buffer_filler", "NaN",
+                                  "collect, compare: what overwrites memory that holds nothing: NaN, or 0 for none"};
   Flag<bool> detection{this, "detection", false, "test: the mean average precision of detections"};
   Flag<bool> sampling{this, "sampling", false, "test: build and load the net, then leave"};
   Flag<int32_t> n_group{this, "n_group", 1, "groups in asynchronous training", kNoAsync};
@@ -101,7 +101,6 @@ struct Options : FlagSet {
                              "threads that read and transform images, per data layer; 0: chosen by the machine"};
 
  private:
-  static constexpr FlagUse kNoCompare = not_built_in("the actions collect and compare are not built in");
   static constexpr FlagUse kNoAsync = not_built_in("asynchronous training is not built in");
 };
 

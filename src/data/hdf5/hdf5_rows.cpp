@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "data/hdf5/hdf5_appender.h"
 #include "data/hdf5/hdf5_dataset.h"
+#include "data/hdf5/hdf5_tree.h"
 #include "data/hdf5_access.h"
 
 namespace robusta {
@@ -116,7 +117,21 @@ std::unique_ptr<const Hdf5Rows> open_rows(const std::string& path, const std::ve
   return std::make_unique<LibHdf5Rows>(path, datasets);
 }
 
-[[maybe_unused]] const bool registered_hdf5 = register_hdf5({open_rows, create_hdf5});
+/// Hdf5TreeReader's errors are those of models.
+std::vector<std::string> list_datasets(const std::string& path) {
+  std::vector<std::string> names;
+  try {
+    for (const Hdf5Member& member : Hdf5TreeReader(path).members("/")) {
+      if (!member.is_group) names.push_back(member.name);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kModel) throw;
+    throw Error(ErrorKind::kData, error.cause(), error.fix()).at(path);
+  }
+  return names;
+}
+
+[[maybe_unused]] const bool registered_hdf5 = register_hdf5({open_rows, create_hdf5, list_datasets});
 
 }  // namespace
 }  // namespace robusta

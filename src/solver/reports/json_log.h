@@ -19,10 +19,11 @@ class JsonObject {
   JsonObject& add(std::string_view key, int value) { return add(key, static_cast<int64_t>(value)); }
   JsonObject& add(std::string_view key, bool value);
   JsonObject& add(std::string_view key, const JsonObject& value);
+  /// `value` is JSON already, such as an array.
+  JsonObject& add_raw(std::string_view key, std::string_view value);
   std::string text() const { return "{" + members_ + "}"; }
 
  private:
-  JsonObject& add_raw(std::string_view key, std::string_view value);
   std::string members_;
 };
 

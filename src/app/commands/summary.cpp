@@ -1,0 +1,53 @@
+// caffe summary: a net that is planned and never run, as a table or as JSON.
+
+#include <iostream>
+
+#include "app/commands/file_action.h"
+#include "base/log.h"
+#include "base/nearest.h"
+#include "inspect/net_summary.h"
+#include "robusta/error.h"
+#include "solver/files/net_defs.h"
+#include "solver/files/weights.h"
+
+namespace robusta {
+namespace {
+
+struct SummaryFlags : FileFlags {
+  Flag<std::string> phase{this, "phase", "TRAIN", "TRAIN or TEST"};
+  Flag<int32_t> level{this, "level", 0, "level of the net's state"};
+  Flag<std::string> stage{this, "stage", "", "stages of the net's state, separated by commas"};
+  Flag<int32_t> batch{this, "batch", 0, "samples per batch, instead of that of every data layer; 0: as the net says"};
+  Flag<bool> json{this, "json", false, "print one JSON object instead of a table"};
+};
+
+caffe::Phase summary_phase(const std::string& text) {
+  if (text == "TRAIN") return caffe::TRAIN;
+  if (text == "TEST") return caffe::TEST;
+  throw Error(ErrorKind::kUsage, "-phase \"" + text + "\"" + did_you_mean(text, {"TRAIN", "TEST"}),
+              "known: TRAIN, TEST");
+}
+
+int summary_command(const FileCommand& command) {
+  SummaryFlags flags;
+  const FileWords read = read_file_command(command, flags, 1, 1);
+  if (read.done) return read.exit_code;
+  if (flags.batch() < 0) throw Error(ErrorKind::kUsage, "-batch is negative", "give 1 or more");
+  NetOptions options;
+  options.phase = summary_phase(flags.phase());
+  options.backward = options.phase == caffe::TRAIN;
+  options.batch = flags.batch();
+  options.plan_only = true;
+  options.data.synthesize_missing = true;
+  const QuietLog quiet;  // the lines of building a net would stand between those of the table
+  const Net net(net_in_state(read.words[0], options.phase, flags.level(), split_list(flags.stage())), options);
+  const NetSummary summary = summarise(net);
+  flags.json() ? print_summary_json(std::cout, summary) : print_summary(std::cout, summary);
+  return 0;
+}
+
+[[maybe_unused]] const bool registered_summary = register_file_action(
+    {"summary", "MODEL.prototxt", "shapes, parameters, FLOP and memory of each layer of a net", summary_command});
+
+}  // namespace
+}  // namespace robusta

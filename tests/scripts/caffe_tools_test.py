@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The small programs of Caffe and SSD: features of samples, pairs of digits, maps of labels, sizes of images."""
+
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+import zlib
+
+TOOLS = pathlib.Path(os.environ.get("ROBUSTA_TOOLS_DIR", "build/tools")).resolve()
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+NET = """name: "toy"
+layer { name: "data" type: "Data" top: "data" top: "label" data_param { source: "db" batch_size: 3 backend: LMDB } }
+layer { name: "twice" type: "Power" bottom: "data" top: "twice" power_param { scale: 2 } }
+layer { name: "ip" type: "InnerProduct" bottom: "twice" top: "ip" inner_product_param { num_output: 2 } }
+"""
+
+
+def png(width, height):
+    """A grey picture."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + bytes(width) for _ in range(height))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def field(number, body):
+    """A field of bytes in a protobuf message; all lengths here are below 128."""
+    return bytes([*varint(number << 3 | 2), len(body)]) + body
+
+
+def varint(value):
+    return [value] if value < 128 else [value & 127 | 128, *varint(value >> 7)]
+
+
+def caffemodel(name, kind, shapes):
+    """Weights of one layer, all of them 1."""
+    blobs = b""
+    for shape in shapes:
+        count = 1
+        for extent in shape:
+            count *= extent
+        blobs += field(7, field(7, field(1, bytes(shape))) + field(5, struct.pack(f"<{count}f", *[1] * count)))
+    return field(100, field(1, name.encode()) + field(2, kind.encode()) + blobs)
+
+
+class Tools(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_tool(self, name, *words, want=0):
+        done = subprocess.run([TOOLS / name, *map(str, words)], cwd=self.folder, stdout=subprocess.PIPE, timeout=100,
+                              stderr=subprocess.PIPE, universal_newlines=True, check=False,
+                              env={**os.environ, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(self.folder)})
+        self.assertEqual(done.returncode, want, done.stdout + done.stderr)
+        return done
+
+    def make_digits(self, labels):
+        pixels = b"".join(bytes([10 * index + pixel for pixel in range(4)]) for index in range(len(labels)))
+        (self.folder / "images").write_bytes(struct.pack(">4i", 2051, len(labels), 2, 2) + pixels)
+        (self.folder / "labels").write_bytes(struct.pack(">2i", 2049, len(labels)) + bytes(labels))
+
+    def test_pairs(self):
+        self.make_digits([index % 2 for index in range(40)])
+        self.run_tool("convert_mnist_siamese_data", "images", "labels", "pairs")
+        said = self.run_tool("caffe", "data", "pairs", "-n", "1").stdout
+        self.assertIn("records: 40 (0 image files, 0 of floats, 40 of bytes)", said)
+        self.assertRegex(said, r"2x2x2 +40 +100\.0 %")
+        self.assertIn("labels from 0 to 1", said)
+        self.run_tool("convert_mnist_siamese_data", "images", "labels", "other", "-seed", "1")
+        self.assertEqual((self.folder / "pairs/data.mdb").read_bytes(), (self.folder / "other/data.mdb").read_bytes())
+        self.run_tool("convert_mnist_siamese_data", "images", "labels", "pairs", want=7)
+        self.run_tool("convert_mnist_siamese_data", "images", "labels", "x", "-backend=leveldb", want=9)
+
+    def test_features(self):
+        self.make_digits([0, 1, 2, 3, 4, 5])
+        self.run_tool("convert_mnist_data", "images", "labels", "db")
+        (self.folder / "net.prototxt").write_text(NET)
+        weights = "toy.caffemodel"
+        (self.folder / weights).write_bytes(caffemodel("ip", "InnerProduct", [(2, 4), (2,)]))
+        self.run_tool("extract_features", weights, "net.prototxt", "twice,ip", "f_twice,f_ip", 2, "lmdb")
+        said = self.run_tool("caffe", "data", "f_twice", "-n", "6").stdout
+        self.assertIn("records: 6 (0 image files, 6 of floats, 0 of bytes)", said)
+        self.assertIn("0000000005", said)
+        self.assertRegex(said, r"1x2x2 +6 +100\.0 %")
+        self.assertRegex(self.run_tool("caffe", "data", "f_ip").stdout, r"2x1x1 +6 +100\.0 %")
+        # Four rows of numbers 0, 2, 4, 6, then 20 more in each: their mean over six samples.
+        self.run_tool("compute_image_mean", "f_twice", "mean.binaryproto")
+        self.assertRegex(self.run_tool("caffe", "data", "mean.binaryproto").stdout, r"0 +50 +56 +53 +0\n")
+        self.run_tool("extract_features", weights, "net.prototxt", "twice", "f_twice", 1, "lmdb", want=7)
+        wrong = self.run_tool("extract_features", weights, "net.prototxt", "twise", "x", 1, "lmdb", want=1)
+        self.assertIn('did you mean "twice"', wrong.stderr)
+        self.run_tool("extract_features", weights, "net.prototxt", "ip", "a,b", 1, "lmdb", want=1)
+        self.run_tool("extract_features", weights, "net.prototxt", "ip", "a", 1, "leveldb", want=9)
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_label_maps(self):
+        (self.folder / "names").write_text("cat\n\ndog\r\n")
+        self.run_tool("create_label_map", "names", "map", "-include_background")
+        self.assertEqual((self.folder / "map").read_text().split('item {\n')[2],
+                         '  name: "cat"\n  label: 1\n  display_name: "cat"\n}\n')
+        (self.folder / "names").write_text("n01,7,tabby cat\nn02,8,dog\n")
+        self.run_tool("create_label_map", "names", "map", "-delimiter=,")
+        self.assertIn('display_name: "tabby cat"', (self.folder / "map").read_text())
+        (self.folder / "names").write_text("a 1\nb 1\n")
+        self.assertIn("names:2", self.run_tool("create_label_map", "names", "map", want=3).stderr)
+        self.run_tool("create_label_map", "absent", "map", want=3)
+
+    def test_image_sizes(self):
+        (self.folder / "in").mkdir()
+        (self.folder / "in/cat.png").write_bytes(png(7, 5))
+        (self.folder / "list").write_text("in/cat.png 3\n")
+        self.run_tool("get_image_size", f"{self.folder}/", "list", "sizes")
+        self.assertEqual((self.folder / "sizes").read_text(), "cat 5 7\n")
+        (self.folder / "ids").write_text("cat 12\n")
+        self.run_tool("get_image_size", "-name_id_file=ids", f"{self.folder}/", "list", "sizes")
+        self.assertEqual((self.folder / "sizes").read_text(), "12 5 7\n")
+        (self.folder / "list").write_text("in/cat.png\nin/dog.png\n")
+        self.assertIn("list:2", self.run_tool("get_image_size", f"{self.folder}/", "list", "sizes", want=3).stderr)
+
+    def test_former_programs_name_the_action(self):
+        for name, action in (("train_net", "caffe train"), ("finetune_net", "-weights"), ("test_net", "caffe test"),
+                             ("net_speed_benchmark", "caffe time"), ("device_query", "caffe device_query")):
+            done = subprocess.run([SCRIPTS / name, "solver.prototxt"], stderr=subprocess.PIPE, universal_newlines=True,
+                                  timeout=100, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(action, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
