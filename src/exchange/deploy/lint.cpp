@@ -1,0 +1,140 @@
+// Nets are looked at layer by layer with the table's checks; weights by what their bytes say, not by what our own
+// reader makes of them.
+
+#include "exchange/deploy/lint.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "exchange/deploy/deploy.h"
+#include "exchange/deploy/rules.h"
+#include "schema/read_text.h"
+
+namespace robusta::deploy {
+namespace {
+
+constexpr int kMendsNet = static_cast<int>(ErrorKind::kConfig), kMendsWeights = static_cast<int>(ErrorKind::kModel),
+              kRefuses = static_cast<int>(ErrorKind::kUnsupported);
+
+const Rule& rule_named(std::string_view name) {
+  return *std::find_if(rules().begin(), rules().end(), [&](const Rule& rule) { return rule.name == name; });
+}
+
+/// Prints findings, and remembers the worst.
+class Report {
+ public:
+  Report(uint32_t toolchains, std::ostream& out) : toolchains_(toolchains), out_(out) {}
+
+  bool wants(const Rule& rule) const { return (rule.breaks & toolchains_) != 0; }
+  void add(const Rule& rule, const std::string& where, const std::string& layer, const std::string& cause,
+           const std::string& fix, int code) {
+    out_ << where << ": " << (layer.empty() ? "" : "layer \"" + layer + "\": ") << cause << " [" << rule.name << "; "
+         << toolchains_text(rule.breaks & toolchains_) << "]; " << fix << '\n';
+    worst_ = std::max(worst_, code);
+    ++found_;
+  }
+  int worst() const { return worst_; }
+  int found() const { return found_; }
+
+ private:
+  uint32_t toolchains_;
+  std::ostream& out_;
+  int worst_ = 0, found_ = 0;
+};
+
+/// Whether deploy would refuse, and what it says to do then; found out by mending a copy.
+std::optional<std::string> refusal(const Rule& rule, DeployNet net, int layer) {
+  try {
+    rule.mend(net, layer);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.fix();
+  }
+}
+
+void look_at_layer(const DeployNet& net, int layer, Report& report) {
+  const DeployLayer& subject = net.layers[static_cast<size_t>(layer)];
+  for (const Rule& rule : rules()) {
+    if (!rule.check || !report.wants(rule)) continue;
+    const std::optional<Finding> finding = rule.check(net, layer);
+    if (!finding) continue;
+    const std::string where = subject.source.where(finding->field);
+    if (!rule.mend) {
+      report.add(rule, where, subject.param.name(), finding->cause, "a warning: compare the outputs", 0);
+    } else if (const std::optional<std::string> fix = refusal(rule, net, layer)) {
+      report.add(rule, where, subject.param.name(), finding->cause, *fix, kRefuses);
+    } else {
+      report.add(rule, where, subject.param.name(), finding->cause, str("caffe deploy: ", rule.way_out), kMendsNet);
+    }
+  }
+}
+
+void lint_net(const std::string& path, const caffe::NetState& state, Report& report) {
+  UpgradeNotes notes;
+  const NetDef def = read_net(path, &notes);
+  const Rule& old = rule_named("new-layers");
+  if (notes.changed() && report.wants(old)) {
+    report.add(old, path, "", "an older form of nets: " + notes.done.front(), str("caffe deploy: ", old.way_out),
+               kMendsNet);
+  }
+  const DeployNet net = DeployNet::of(layers_in_state(def, state));
+  for (int i = 0; i < net.size(); ++i) look_at_layer(net, i, report);
+}
+
+/// What is odd about an array; null where nothing is.
+const char* oddity(const caffe::BlobProto& blob, const char** rule) {
+  *rule = "float-arrays";
+  if (blob.double_data_size() > 0) return "double_data";
+  if (blob.has_raw_data()) return "raw_data (NVIDIA)";
+  *rule = "array-shapes";
+  if (blob.has_num() || blob.has_channels() || blob.has_height() || blob.has_width())
+    return "num, channels, height, width";
+  return blob.has_shape() ? nullptr : "no shape";
+}
+
+void look_at_arrays(const std::string& path, const caffe::LayerParameter& layer, Report& report) {
+  for (int i = 0; i < layer.blobs_size(); ++i) {
+    const char* name = nullptr;
+    const char* cause = oddity(layer.blobs(i), &name);
+    if (!cause || !report.wants(rule_named(name))) continue;
+    report.add(rule_named(name), path, layer.name(), str("array ", i, " has ", cause),
+               str("caffe deploy: ", rule_named(name).way_out), kMendsWeights);
+  }
+  const Rule& three = rule_named("three-arrays");
+  if (layer.type() != "BatchNorm" || !report.wants(three)) return;
+  const bool full = layer.blobs_size() == 3 && layer.blobs(2).data_size() > 0;
+  if (layer.blobs_size() == 3 && (!full || layer.blobs(2).data(0) != 0)) return;
+  report.add(three, path, layer.name(), full ? "the factor is 0" : str(layer.blobs_size(), " arrays"),
+             str("caffe deploy: ", three.way_out), kMendsWeights);
+}
+
+void lint_weights(const std::string& path, Report& report) {
+  if (path.ends_with(".h5")) {
+    const Rule& rule = rule_named("float-arrays");
+    if (report.wants(rule))
+      report.add(rule, path, "", "an HDF5 file", str("caffe deploy: ", rule.way_out), kMendsWeights);
+    return;
+  }
+  caffe::NetParameter model;
+  read_binary_proto(path, &model, ErrorKind::kModel);
+  const Rule& old = rule_named("new-layers");
+  if (model.layers_size() > 0 && report.wants(old)) {
+    report.add(old, path, "", "an older form of layers (V1)", str("caffe deploy: ", old.way_out), kMendsWeights);
+  }
+  for (const caffe::LayerParameter& layer : model.layer()) look_at_arrays(path, layer, report);
+}
+
+}  // namespace
+
+int lint(const std::vector<std::string>& files, uint32_t toolchains, const caffe::NetState& state, std::ostream& out) {
+  Report report(toolchains, out);
+  for (const std::string& file : files) {
+    const bool weights = file.ends_with(".caffemodel") || file.ends_with(".h5");
+    weights ? lint_weights(file, report) : lint_net(file, state, report);
+  }
+  LOG_INFO << report.found() << " findings in " << files.size() << " file(s)";
+  return report.worst();
+}
+
+}  // namespace robusta::deploy

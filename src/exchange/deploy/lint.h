@@ -1,0 +1,18 @@
+/// Findings in files that toolchains are to read, with nothing written.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "schema/source.h"
+
+namespace robusta::deploy {
+
+/// Prints a line for each finding in these nets (text) and weights (.caffemodel, .h5), and returns the exit code: 0 for
+/// none, or warnings alone; 2 for what `deploy` mends in nets; 4 for what it mends in weights; 9 for what it refuses.
+/// Throws where a file cannot be read.
+int lint(const std::vector<std::string>& files, uint32_t toolchains, const caffe::NetState& state, std::ostream& out);
+
+}  // namespace robusta::deploy

@@ -1,0 +1,42 @@
+/// The checks of the table of rules, and what mends their findings (rules.h says what each has to hold to).
+#pragma once
+
+#include <optional>
+
+#include "exchange/deploy/deploy_net.h"
+#include "exchange/deploy/finding.h"
+
+namespace robusta::deploy {
+
+#define ROBUSTA_DEPLOY_CHECK(name) std::optional<Finding> check_##name(const DeployNet& net, int layer)
+#define ROBUSTA_DEPLOY_RULE(name) \
+  ROBUSTA_DEPLOY_CHECK(name);     \
+  void mend_##name(DeployNet& net, int layer)
+
+// rule_names.cpp
+ROBUSTA_DEPLOY_RULE(one_name);
+ROBUSTA_DEPLOY_RULE(last_layer);
+// rule_windows.cpp
+ROBUSTA_DEPLOY_RULE(floor_pooling);
+ROBUSTA_DEPLOY_RULE(equal_dilations);
+ROBUSTA_DEPLOY_RULE(kernel_h_w);
+ROBUSTA_DEPLOY_CHECK(average_padding);
+ROBUSTA_DEPLOY_CHECK(average_cut);
+// rule_fields.cpp
+ROBUSTA_DEPLOY_RULE(known_fields);
+ROBUSTA_DEPLOY_CHECK(known_types);
+ROBUSTA_DEPLOY_RULE(ncnn_fields);
+// rule_products.cpp
+ROBUSTA_DEPLOY_RULE(global_stats);
+ROBUSTA_DEPLOY_RULE(not_transposed);
+ROBUSTA_DEPLOY_RULE(inner_axis);
+ROBUSTA_DEPLOY_RULE(lrn_k);
+ROBUSTA_DEPLOY_RULE(no_coeff);
+// rule_shapes.cpp
+ROBUSTA_DEPLOY_RULE(whole_reshape);
+ROBUSTA_DEPLOY_RULE(slice_points);
+
+#undef ROBUSTA_DEPLOY_RULE
+#undef ROBUSTA_DEPLOY_CHECK
+
+}  // namespace robusta::deploy

@@ -1,0 +1,98 @@
+// The table of rules, in the order in which they are mended. What each program does was tried with its release of
+// November 2026 ("measured"), read in its source, or is said by its documentation.
+
+#include "exchange/deploy/rules.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "exchange/deploy/rule_checks.h"
+
+namespace robusta::deploy {
+namespace {
+
+constexpr Rule kRules[] = {
+    {"new-layers", "layers are written as `layer`, not `layers` or `input`", kNcnn | kMnn | kRknn, "Tengine",
+     "source; RKNN 1.7.5's issue 431", "always written so", nullptr, nullptr},
+    {"float-arrays", "arrays are `data`, not `double_data`, `raw_data` or HDF5",
+     kOpenCv | kNcnn | kMnn | kOpenVino | kRknn | kNetron, "caffe2onnx", "measured; Netron: source",
+     "always written so", nullptr, nullptr},
+    {"array-shapes", "arrays have a `shape`, not num, channels, height and width", kRknn, "caffe2onnx", "measured",
+     "always written so", nullptr, nullptr},
+    {"three-arrays", "a BatchNorm has three arrays, with shapes, whose factor is not 0", kTpuMlir | kRknn, "Tengine",
+     "source; RKNN: measured", "always: divided by the factor, which becomes 1; a scale inside becomes a Scale layer",
+     nullptr, nullptr},
+    {"one-name", "every layer has a name of its own, the same in both files", kAll, "", "source", "renames layers",
+     check_one_name, mend_one_name},
+    {"floor-pooling", "no `round_mode`, no `ceil_mode`: pooling rounds up", kOpenCv | kNcnn | kOpenVino | kMnn | kRknn,
+     "caffe2onnx", "measured", "rounds up; where that adds a row or column, a grouped Convolution cuts it off",
+     check_floor_pooling, mend_floor_pooling},
+    {"equal-dilations", "a convolution has the same dilation along both axes", kMnn | kNcnn | kOpenVino, "", "measured",
+     "puts zeros into the kernel", check_equal_dilations, mend_equal_dilations},
+    {"kernel-h-w", "`kernel_h` and `kernel_w`, not two `kernel_size` (`pad` and `stride` likewise)",
+     kMnn | kNcnn | kOpenVino, "", "measured", "rewrites the fields", check_kernel_h_w, mend_kernel_h_w},
+    {"known-fields", "no field that Caffe itself does not have", kMnn | kNcnn | kOpenVino | kRknn, "caffe2onnx",
+     "measured", "removes fields without effect, refuses others", check_known_fields, mend_known_fields},
+    {"global-stats", "BatchNorm says `use_global_stats: true`", kAscend | kNnie, "Huawei's converters", "documentation",
+     "always written so", check_global_stats, mend_global_stats},
+    {"not-transposed", "InnerProduct without `transpose`", kOpenCv | kNcnn | kRknn, "", "measured",
+     "transposes the weights", check_not_transposed, mend_not_transposed},
+    {"inner-axis", "InnerProduct has `axis: 1`", kOpenVino | kTpuMlir, "caffe2onnx", "measured; TPU-MLIR: source",
+     "reshapes before and behind it", check_inner_axis, mend_inner_axis},
+    {"lrn-k", "LRN has `k: 1`", kOpenCv | kMnn | kNcnn | kRknn, "", "measured",
+     "divides `alpha` by k and scales behind it; refuses k <= 0", check_lrn_k, mend_lrn_k},
+    {"no-coeff", "Eltwise without `coeff`", kMnn | kRknn, "caffe2onnx", "measured", "Power layers before it scale",
+     check_no_coeff, mend_no_coeff},
+    {"whole-reshape", "Reshape without `axis` and `num_axes`", kMnn | kOpenVino | kRknn, "", "measured",
+     "writes the whole shape", check_whole_reshape, mend_whole_reshape},
+    {"slice-points", "Slice says its `slice_point`", kMnn, "", "measured", "writes them", check_slice_points,
+     mend_slice_points},
+    {"average-padding", "AVE pooling has no padding", kNcnn | kOpenVino | kRknn | kTpuMlir, "", "measured", "warns",
+     check_average_padding, nullptr},
+    {"average-cut", "the last window of AVE pooling is not cut", kRknn | kTpuMlir, "", "measured", "warns",
+     check_average_cut, nullptr},
+    {"known-types", "layer types are Caffe's own", kAll, "", "Ascend, Horizon: documentation; NNIE: source", "warns",
+     check_known_types, nullptr},
+    {"ncnn-fields", "messages of forks are those of ncnn's schema", kNcnn, "", "source", "refuses", check_ncnn_fields,
+     mend_ncnn_fields},
+    {"last-layer", "the last layer is neither in place nor a Dropout", kMnn | kRknn, "", "measured",
+     "gives the blob before it another name", check_last_layer, mend_last_layer},
+};
+
+}  // namespace
+
+std::span<const Rule> rules() { return kRules; }
+
+std::string rules_markdown() {
+  std::string text =
+      "| rule | what has to hold | who breaks otherwise | known by | `caffe deploy` |\n|---|---|---|---|---|\n";
+  for (const Rule& rule : kRules) {
+    const std::string others = rule.others;
+    text += str("| `", rule.name, "` | ", rule.statement, " | ", toolchains_text(rule.breaks),
+                others.empty() ? "" : "; " + others, " | ", rule.source, " | ", rule.way_out, " |\n");
+  }
+  return text;
+}
+
+void mend(DeployNet& net, uint32_t toolchains) {
+  for (const Rule& rule : kRules) {
+    if (!rule.check || !(rule.breaks & toolchains)) continue;
+    for (int i = 0; i < net.size(); ++i) {
+      const std::optional<Finding> finding = rule.check(net, i);
+      if (!finding) continue;
+      const std::string text = str(net.at(i).source.where(finding->field), ": layer \"", net.param(i).name(),
+                                   "\": ", finding->cause, " [", rule.name, "]");
+      if (!rule.mend) {
+        LOG_WARNING << text << ": " << toolchains_text(rule.breaks & toolchains) << " may compute something else";
+        continue;
+      }
+      try {
+        rule.mend(net, i);
+      } catch (const Error& error) {
+        throw_at(error, net.at(i));
+      }
+      LOG_INFO << text << ": mended";
+    }
+  }
+}
+
+}  // namespace robusta::deploy

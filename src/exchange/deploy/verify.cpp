@@ -1,0 +1,117 @@
+// Inputs are drawn by the names of blobs, so that both nets see the same numbers whatever the order of their layers.
+
+#include "exchange/deploy/verify.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/philox.h"
+#include "base/str.h"
+
+namespace robusta::deploy {
+namespace {
+
+bool is_region_pooling(const std::string& type) {
+  return type == "ROIPooling" || type == "PSROIPooling" || type == "ROIAlign" || type == "ROIWarping";
+}
+
+/// How a number of an input is drawn.
+struct Drawing {
+  double from = -1, to = 1;
+  bool whole = false;   ///< indices
+  bool region = false;  ///< rows of sample, left, top, right, bottom
+};
+
+Drawing drawing_of(const DeployNet& net, const std::string& blob, const std::vector<InputTransform>& transforms) {
+  for (const InputTransform& transform : transforms) {
+    if (transform.blob == blob) return {.from = 0, .to = 255, .whole = true};
+  }
+  for (const DeployLayer& layer : net.layers) {
+    for (int b = 0; b < layer.param.bottom_size(); ++b) {
+      if (layer.param.bottom(b) != blob) continue;
+      const std::string& type = layer.param.type();
+      if (type == "Embed")
+        return {.from = 0, .to = static_cast<double>(layer.param.embed_param().input_dim()), .whole = true};
+      if (b == 1 && (type == "LSTM" || type == "RNN")) return {.from = 0, .to = 2, .whole = true};
+      if (b == 1 && type == "BatchReindex") return {.from = 0, .to = 1, .whole = true};
+      if (b == 1 && is_region_pooling(type)) return {.region = true};
+    }
+  }
+  return {};
+}
+
+std::vector<float> draw(const Drawing& drawing, const std::string& blob, size_t count) {
+  PhiloxStream random(random_key(1, blob, "deploy"));
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    const double value = drawing.from + (drawing.to - drawing.from) * random.uniform();
+    values[i] = static_cast<float>(drawing.whole ? std::floor(value) : value);
+    // A box of the first sample that begins near its corner.
+    if (drawing.region) values[i] = i % 5 == 0 ? 0 : i % 5 < 3 ? values[i] + 1 : values[i] + 6;
+  }
+  return values;
+}
+
+void apply(const InputTransform& transform, std::vector<float>& values, size_t pixels) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    float mean = 0;
+    if (!transform.mean_image.data.empty()) mean = transform.mean_image.data[i % transform.mean_image.data.size()];
+    if (!transform.mean_values.empty()) mean = transform.mean_values[i / pixels % transform.mean_values.size()];
+    values[i] = (values[i] - mean) * transform.scale;
+  }
+}
+
+}  // namespace
+
+BlobValues random_inputs(const DeployNet& net, const std::vector<InputTransform>& transforms) {
+  BlobValues inputs;
+  for (int i = 0; i < net.size(); ++i) {
+    if (net.param(i).type() != "Input") continue;
+    const std::string& blob = net.param(i).top(0);
+    const auto count = static_cast<size_t>(net.shapes(i).tops[0].count());
+    inputs[blob] = draw(drawing_of(net, blob, transforms), blob, count);
+  }
+  return inputs;
+}
+
+void apply_transforms(const std::vector<InputTransform>& transforms, BlobValues* values) {
+  for (const InputTransform& transform : transforms) {
+    const auto found = values->find(transform.blob);
+    if (found == values->end() || !transform.changes()) continue;
+    const auto& dims = transform.item.dims();
+    size_t pixels = 1;
+    for (size_t axis = 2; axis < dims.size(); ++axis) pixels *= static_cast<size_t>(dims[axis]);
+    apply(transform, found->second, pixels);
+  }
+}
+
+void run_on(Net& net, const BlobValues& inputs) {
+  for (const auto& [blob, values] : inputs) net.blobs().write(blob, values);
+  net.forward({.seed = net.options().seed, .first_sample = 0, .next_sample = 0, .batch = net.batch()});
+}
+
+Agreement compare(const Net& first, const Net& second, const std::vector<ComparedBlobs>& blobs) {
+  Agreement agreement;
+  for (const ComparedBlobs& pair : blobs) {
+    const std::vector<float> a = first.blobs().read(pair.first), b = second.blobs().read(pair.second);
+    if (a.size() != b.size()) {
+      throw Error(ErrorKind::kInternal, str("blob ", pair.second, " has ", b.size(), " numbers, not ", a.size()),
+                  "please report it with the net");
+    }
+    double largest = 0, difference = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!std::isfinite(a[i])) {
+        throw Error(ErrorKind::kNumeric, str("blob ", pair.first, " is not finite on a random input"),
+                    "look at the weights: caffe test shows the net's outputs");
+      }
+      largest = std::max(largest, std::abs(static_cast<double>(a[i])));
+      const double apart = std::abs(static_cast<double>(a[i]) - b[i]);
+      difference = apart <= difference ? difference : apart;  // what is not a number counts
+    }
+    const double relative = difference == 0 ? 0 : difference / largest;
+    if (!(relative <= agreement.largest) || agreement.blob.empty()) agreement = {relative, pair.second};
+  }
+  return agreement;
+}
+
+}  // namespace robusta::deploy

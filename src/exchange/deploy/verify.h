@@ -1,0 +1,39 @@
+/// Two nets on the same random input: whether what was written computes what was read.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exchange/deploy/heads.h"
+
+namespace robusta::deploy {
+
+/// Numbers by the names of blobs.
+using BlobValues = std::map<std::string, std::vector<float>>;
+
+/// Random numbers for the inputs of a net of Input layers: pixels where a transformation stands before the blob, which
+/// is not yet applied; elsewhere uniform in [-1, 1), or what the reader of an index takes. Names are the net's.
+BlobValues random_inputs(const DeployNet& net, const std::vector<InputTransform>& transforms);
+
+/// (pixel - mean) * scale.
+void apply_transforms(const std::vector<InputTransform>& transforms, BlobValues* values);
+
+/// Writes the inputs and runs a pass.
+void run_on(Net& net, const BlobValues& inputs);
+
+/// A blob of the first net and one of the second that have to be equal.
+struct ComparedBlobs {
+  std::string first, second;
+};
+
+struct Agreement {
+  double largest = 0;  ///< difference, as a part of the largest number of the first blob
+  std::string blob;    ///< where
+};
+
+/// The largest relative difference. Throws Error{kInternal} where sizes differ, Error{kNumeric} for numbers of the
+/// first net that are not finite.
+Agreement compare(const Net& first, const Net& second, const std::vector<ComparedBlobs>& blobs);
+
+}  // namespace robusta::deploy

@@ -1,0 +1,236 @@
+// Each rule: a net that breaks it is reported, rewritten and computes what it did; what was written breaks no rule.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "exchange/deploy/lint.h"
+#include "exchange/deploy/rules.h"
+#include "exchange/deploy_fixture.h"
+#include "support/places.h"
+
+namespace robusta::test::deploy_rules_test {
+namespace {
+
+using namespace deploy_fixture;
+
+struct LintResult {
+  int code;
+  std::string text;
+};
+
+LintResult lint_files(const std::vector<std::string>& files, const std::string& target) {
+  std::ostringstream out;
+  const int code = deploy::lint(files, deploy::toolchains_named(target), {}, out);
+  return {code, out.str()};
+}
+
+LintResult lint_text(const std::string& text, const std::string& target) {
+  const TempDir folder;
+  write_file(folder / "net.prototxt", text);
+  return lint_files({folder / "net.prototxt"}, target);
+}
+
+/// Deploys for a target whose rule the net breaks, and looks at what is written with the eyes of lint.
+Types mended_types(const std::string& text, const std::string& target, const std::string& rule) {
+  const LintResult before = lint_text(text, target);
+  EXPECT_EQ(before.code, 2) << before.text;
+  EXPECT_TRUE(contains(before.text, "[" + rule + "; ")) << rule;
+  Deployment deployment(text);
+  deployment.options.target = target;
+  const deploy::Deployed done = deployment.run();
+  EXPECT_LE(done.difference, 1e-5) << done.blob;
+  EXPECT_FALSE(done.blob.empty());
+  const LintResult after =
+      lint_files({deployment.folder / "out.prototxt", deployment.folder / "out.caffemodel"}, target);
+  EXPECT_EQ(after.code, 0) << after.text;
+  EXPECT_EQ(after.text.find("[" + rule), std::string::npos) << after.text;
+  return deployment.types();
+}
+
+std::string layer(const std::string& type, const std::string& fields, const std::string& bottoms = "bottom: 'data'") {
+  return "layer { name: 'it' type: '" + type + "' " + bottoms + " top: 'it' " + fields + " }\n";
+}
+
+TEST(DeployRules, FloorPoolingIsCutOff) {
+  const Types expected{"Input", "Pooling", "Convolution"};
+  EXPECT_EQ(mended_types(kImage + layer("Pooling", "pooling_param { kernel_size: 3 stride: 2 round_mode: FLOOR }"),
+                         "opencv", "floor-pooling"),
+            expected);
+  EXPECT_EQ(mended_types(kImage + layer("Pooling",
+                                        "pooling_param { kernel_size: 3 stride: 2 pad: 1 pool: AVE ceil_mode: "
+                                        "false }"),
+                         "ncnn", "floor-pooling"),
+            expected);
+}
+
+TEST(DeployRules, FloorPoolingThatDividesIsPooling) {
+  EXPECT_EQ(mended_types(input("dim: 1 dim: 2 dim: 8 dim: 8") +
+                             layer("Pooling", "pooling_param { kernel_size: 2 stride: 2 round_mode: FLOOR }"),
+                         "mnn", "floor-pooling"),
+            (Types{"Input", "Pooling"}));
+}
+
+TEST(DeployRules, FloorPoolingOfTwoTopsIsRefused) {
+  const std::string text = kImage +
+                           "layer { name: 'p' type: 'Pooling' bottom: 'data' top: 'p' top: 'mask'\n"
+                           "  pooling_param { kernel_size: 3 stride: 2 round_mode: FLOOR } }\n";
+  EXPECT_EQ(lint_text(text, "ncnn").code, 9);
+  Deployment deployment(text);
+  deployment.options.target = "ncnn";
+  const Error error = error_of([&] { deployment.run(); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_TRUE(contains(error.what(), "net.prototxt:3: layer \"p\": "));
+  EXPECT_FALSE(std::filesystem::exists(deployment.folder / "out.prototxt"));
+  EXPECT_FALSE(std::filesystem::exists(deployment.folder / "out.caffemodel"));
+}
+
+TEST(DeployRules, TwoKernelSizesAreNamed) {
+  const std::string text =
+      kImage + layer("Convolution",
+                     "convolution_param { num_output: 4 kernel_size: 3 kernel_size: 5 pad: 1 pad: 2 "
+                     "stride: 1 stride: 2 }");
+  EXPECT_EQ(mended_types(text, "mnn", "kernel-h-w"), (Types{"Input", "Convolution"}));
+}
+
+TEST(DeployRules, TwoDilationsBecomeZerosInTheKernel) {
+  const std::string fields =
+      "convolution_param { num_output: 6 kernel_size: 3 group: 3 dilation: 1 dilation: 2 pad: 2 pad: 3 }";
+  EXPECT_EQ(mended_types(kImage + layer("Convolution", fields), "ncnn", "equal-dilations"),
+            (Types{"Input", "Convolution"}));
+  EXPECT_EQ(mended_types(kImage + layer("Deconvolution", fields), "openvino", "equal-dilations"),
+            (Types{"Input", "Deconvolution"}));
+}
+
+TEST(DeployRules, FieldsWithoutEffectGo) {
+  const std::string text =
+      kImage + layer("Convolution", "convolution_param { num_output: 2 kernel_size: 1 conv_algorithm: 'x' }");
+  EXPECT_EQ(mended_types(text, "rknn", "known-fields"), (Types{"Input", "Convolution"}));
+}
+
+TEST(DeployRules, FieldsWithEffectAreRefused) {
+  const std::string text = kImage + layer("Pooling",
+                                          "pooling_param { kernel_size: 3 stride: 2 pad: 1 pool: AVE\n"
+                                          "avg_include_pad: false }");
+  const LintResult found = lint_text(text, "mnn");
+  EXPECT_EQ(found.code, 9);
+  EXPECT_TRUE(contains(found.text, "net.prototxt:3: layer \"it\": Caffe itself has no pooling_param.avg_include_pad"));
+  Deployment deployment(text);
+  deployment.options.target = "mnn";
+  EXPECT_EQ(error_of([&] { deployment.run(); }).kind(), ErrorKind::kUnsupported);
+}
+
+TEST(DeployRules, GlobalStatsAreSaid) {
+  EXPECT_EQ(mended_types(kImage + layer("BatchNorm", ""), "ascend", "global-stats"), (Types{"Input", "BatchNorm"}));
+}
+
+TEST(DeployRules, TransposedInnerProduct) {
+  const std::string text = kImage + layer("InnerProduct", "inner_product_param { num_output: 5 transpose: true }");
+  EXPECT_EQ(mended_types(text, "opencv", "not-transposed"), (Types{"Input", "InnerProduct"}));
+}
+
+TEST(DeployRules, InnerProductOfAnotherAxis) {
+  for (const char* axis : {"2", "-1"}) {
+    const std::string fields = std::string("inner_product_param { num_output: 5 axis: ") + axis + " }";
+    EXPECT_EQ(mended_types(kImage + layer("InnerProduct", fields), "openvino", "inner-axis"),
+              (Types{"Input", "Reshape", "InnerProduct", "Reshape"}));
+  }
+  EXPECT_EQ(mended_types(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 axis: -3 }"), "tpu-mlir",
+                         "inner-axis"),
+            (Types{"Input", "InnerProduct"}));
+}
+
+TEST(DeployRules, LrnWithAnotherK) {
+  EXPECT_EQ(
+      mended_types(kImage + layer("LRN", "lrn_param { local_size: 3 alpha: 0.5 beta: 0.75 k: 2 }"), "mnn", "lrn-k"),
+      (Types{"Input", "LRN", "Power"}));
+  EXPECT_EQ(mended_types(kImage + layer("LRN", "lrn_param { local_size: 3 norm_region: WITHIN_CHANNEL k: 2 }"), "ncnn",
+                         "lrn-k"),
+            (Types{"Input", "LRN"}));
+}
+
+TEST(DeployRules, EltwiseCoefficientsScaleBefore) {
+  const std::string text = kImage + input("dim: 2 dim: 3 dim: 8 dim: 9", "b") +
+                           layer("Eltwise", "eltwise_param { coeff: 1 coeff: -0.5 }", "bottom: 'data' bottom: 'b'");
+  EXPECT_EQ(mended_types(text, "rknn", "no-coeff"), (Types{"Input", "Input", "Power", "Eltwise"}));
+}
+
+TEST(DeployRules, ReshapeIsWritten) {
+  const std::string fields = "reshape_param { shape { dim: 4 dim: -1 } axis: 2 num_axes: 1 }";
+  EXPECT_EQ(mended_types(kImage + layer("Reshape", fields), "openvino", "whole-reshape"), (Types{"Input", "Reshape"}));
+}
+
+TEST(DeployRules, SlicePointsAreWritten) {
+  const std::string text = kImage + "layer { name: 's' type: 'Slice' bottom: 'data' top: 'a' top: 'b' top: 'c' }\n";
+  EXPECT_EQ(mended_types(text, "mnn", "slice-points"), (Types{"Input", "Slice"}));
+}
+
+TEST(DeployRules, TheLastLayerIsNotInPlace) {
+  const std::string text = kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }") +
+                           "layer { name: 'relu' type: 'ReLU' bottom: 'it' top: 'it' }\n";
+  Deployment deployment(text);
+  deployment.options.target = "mnn";
+  EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
+  EXPECT_EQ(mended_types(text, "rknn", "last-layer"), (Types{"Input", "InnerProduct", "ReLU"}));
+}
+
+TEST(DeployRules, LayersOfOneNameGetTheirOwn) {
+  const std::string text = kImage + layer("ReLU", "") + "layer { name: 'it' type: 'TanH' bottom: 'it' top: 'b' }\n";
+  EXPECT_EQ(mended_types(text, "netron", "one-name"), (Types{"Input", "ReLU", "TanH"}));
+}
+
+TEST(DeployRules, AveragePoolingIsWarnedOf) {
+  const std::string padded = kImage + layer("Pooling", "pooling_param { pool: AVE kernel_size: 3 stride: 1 pad: 1 }");
+  EXPECT_TRUE(contains(lint_text(padded, "ncnn").text, "average-padding"));
+  const LintResult cut =
+      lint_text(kImage + layer("Pooling", "pooling_param { pool: AVE kernel_size: 3 stride: 2 }"), "rknn");
+  EXPECT_TRUE(contains(cut.text, "average-cut"));
+  EXPECT_EQ(cut.code, 0);
+  EXPECT_EQ(lint_text(kImage + layer("Pooling", "pooling_param { pool: AVE kernel_size: 2 stride: 1 }"), "rknn").text,
+            "");
+}
+
+TEST(DeployRules, TypesOfForks) {
+  const LintResult found =
+      lint_text(kImage + layer("Permute", "permute_param { order: 0 order: 2 order: 3 order: 1 }"), "ncnn");
+  EXPECT_EQ(found.code, 0);
+  EXPECT_TRUE(contains(found.text, "known-types"));
+  const std::string upsample = kImage + layer("UpsampleDarknet", "upsample_darknet_param { stride: 2 }");
+  EXPECT_EQ(lint_text(upsample, "ncnn").code, 9);
+  EXPECT_EQ(lint_text(upsample, "openvino").code, 0);
+}
+
+TEST(DeployRules, WeightsInOtherForms) {
+  const TempDir folder;
+  caffe::NetParameter model;
+  caffe::LayerParameter* layer = model.add_layer();
+  layer->set_name("bn");
+  layer->set_type("BatchNorm");
+  layer->add_blobs()->add_double_data(1);
+  layer->add_blobs()->set_num(1);
+  layer->mutable_blobs(1)->add_data(1);
+  write_binary_proto(folder / "w.caffemodel", model);
+  const LintResult found = lint_files({folder / "w.caffemodel"}, "any");
+  EXPECT_EQ(found.code, 4);
+  for (const char* rule : {"float-arrays", "array-shapes", "three-arrays"}) EXPECT_TRUE(contains(found.text, rule));
+}
+
+TEST(DeployRules, OldNetsAreReported) {
+  const LintResult found = lint_text(
+      "input: 'data' input_dim: 1 input_dim: 3 input_dim: 4 input_dim: 4\n"
+      "layers { name: 'r' type: RELU bottom: 'data' top: 'r' }\n",
+      "mnn");
+  EXPECT_EQ(found.code, 2);
+  EXPECT_TRUE(contains(found.text, "new-layers"));
+}
+
+TEST(DeployRules, TargetsHaveNames) {
+  EXPECT_TRUE(contains(error_of([] { deploy::toolchains_named("ncn"); }).what(), "did you mean \"ncnn\""));
+  EXPECT_EQ(deploy::toolchains_named("any"), deploy::kAll);
+}
+
+TEST(DeployRules, TheDocumentHasTheTable) {
+  EXPECT_TRUE(contains(read_file(source_dir() + "/docs/deploy.md"), deploy::rules_markdown()));
+}
+
+}  // namespace
+}  // namespace robusta::test::deploy_rules_test
