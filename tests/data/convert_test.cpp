@@ -17,6 +17,7 @@
 #include "robusta/error.h"
 #include "sample_db.h"
 #include "schema/blob_proto.h"
+#include "schema/mean_file.h"
 #include "support/files.h"
 #include "support/places.h"
 

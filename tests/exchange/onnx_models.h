@@ -85,7 +85,8 @@ class OnnxModel {
   /// The layers of the net, "Input ReLU ...".
   std::string types() const {
     std::string types;
-    for (const caffe::LayerParameter& layer : imported().net.layer())
+    const auto read = imported();
+    for (const caffe::LayerParameter& layer : read.net.layer())
       types += (types.empty() ? "" : " ") + layer.type();
     return types;
   }

@@ -30,8 +30,6 @@ struct ImportFlags : FileFlags {
   Flag<std::string> check{this, "check", "python3",
                           "a Python with onnxruntime, which compares net and model after writing; off: none does"};
 };
-Flag<std::string> python{this, "python", "python3", "the python3 that has onnxruntime, for the comparison"};
-};
 
 [[noreturn]] void refuse_shapes(const std::string& part) {
   throw Error(ErrorKind::kUsage, str("-shapes has \"", part, "\""), "write NAME:1,3,224,224");

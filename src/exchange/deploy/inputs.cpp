@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "exchange/deploy/heads.h"
+#include "schema/mean_file.h"
 
 namespace robusta::deploy {
 namespace {
