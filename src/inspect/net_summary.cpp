@@ -39,6 +39,9 @@ std::string name_before_splits(const Graph& graph, VersionId version) {
   return name_before_splits(graph, producer.bottoms[0]);
 }
 
+/// Whether training would change it. A net without a loss has no gradients, so that Param::learns says nothing.
+bool has_rate(const Param& param) { return param.lr_mult != 0 && !param.statistic; }
+
 LayerSummary summarise_layer(const Graph& graph, const Node& node, std::set<const Param*>& seen) {
   LayerSummary layer;
   layer.name = node.layer->name();
@@ -61,7 +64,7 @@ LayerSummary summarise_layer(const Graph& graph, const Node& node, std::set<cons
       continue;
     }
     layer.param_count += param->desc.shape.count();
-    layer.learns = layer.learns || param->learns;
+    layer.learns = layer.learns || has_rate(*param);
   }
   return layer;
 }
@@ -131,7 +134,7 @@ NetSummary summarise(const Net& net) {
   }
   for (const ParamPtr& param : net.params()) {
     summary.params += param->desc.shape.count();
-    if (param->learns) summary.learned += param->desc.shape.count();
+    if (has_rate(*param)) summary.learned += param->desc.shape.count();
   }
   const MemoryUse use = memory_use(net, 0);
   summary.weights_bytes = static_cast<size_t>(summary.params) * sizeof(float);
