@@ -86,8 +86,7 @@ class OnnxModel {
   std::string types() const {
     std::string types;
     const auto read = imported();
-    for (const caffe::LayerParameter& layer : read.net.layer())
-      types += (types.empty() ? "" : " ") + layer.type();
+    for (const caffe::LayerParameter& layer : read.net.layer()) types += (types.empty() ? "" : " ") + layer.type();
     return types;
   }
 
