@@ -6,7 +6,7 @@
 namespace robusta::fuzz {
 namespace {
 
-void read_onnx(std::string_view input) {
+void read_onnx_arrays(std::string_view input) {
   const std::string path = file_of(input);
   onnx::ModelProto model;
   if (!reads([&] { model = read_onnx_file(path); })) return;
@@ -16,7 +16,7 @@ void read_onnx(std::string_view input) {
   }
 }
 
-[[maybe_unused]] const bool registered_onnx_file = register_target("onnx_file", read_onnx);
+[[maybe_unused]] const bool registered_onnx_file = register_target("onnx_file", read_onnx_arrays);
 
 }  // namespace
 }  // namespace robusta::fuzz
