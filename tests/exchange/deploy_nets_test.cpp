@@ -237,6 +237,26 @@ TEST(DeployNets, WhatIsNotFiniteIsNoAgreement) {
   EXPECT_EQ(error_of([&] { deployment.run(); }).kind(), ErrorKind::kNumeric);
 }
 
+TEST(DeployNets, ShapesAreGivenWhereDataIsElsewhere) {
+  const std::string layers = conv("data", "c") + kScores;
+  Deployment deployment(input("dim: 2 dim: 1 dim: 10 dim: 11") + layers);
+  deployment.def = parse_net(
+      "layer { name: 'source' type: 'Data' top: 'data' top: 'label' data_param { source: 'absent' batch_size: 4 }\n"
+      "  transform_param { scale: 0.5 } }\n" +
+          layers + kLoss,
+      "net.prototxt");
+  const Error guessed = error_of([&] { deployment.run(); });
+  EXPECT_EQ(guessed.kind(), ErrorKind::kModel);
+  EXPECT_TRUE(contains(guessed.fix(), "-shapes")) << guessed.what();
+  deployment.options.shapes = {{"dat", Shape{1, 1, 10, 11}}};
+  EXPECT_EQ(error_of([&] { deployment.run(); }).kind(), ErrorKind::kUsage);
+  deployment.options.shapes = {{"data", Shape{3, 1, 10, 11}}};
+  deployment.run();
+  EXPECT_EQ(deployment.types(), (Types{"Input", "Convolution", "InnerProduct", "Softmax"}));
+  EXPECT_EQ(deployment.net().layer(0).input_param().shape(0).dim(0), 3);
+  EXPECT_TRUE(contains(read_file(deployment.folder / "out.transform.json"), "\"scale\": 0.5"));
+}
+
 TEST(DeployNets, ADifferenceIsSeen) {
   Deployment one(kImage + conv("data", "c"));
   Deployment other(kImage + conv("data", "c"));

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "app/commands/file_action.h"
+#include "app/flags/named_shapes.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "exchange/deploy/deploy.h"
@@ -26,6 +27,9 @@ struct DeployFlags : FileFlags {
                            "rewrites what this toolchain cannot take: opencv, ncnn, mnn, openvino, rknn, tpu-mlir, "
                            "ascend, nnie, horizon, acuity, netron; any: all of them"};
   Flag<int32_t> batch{this, "batch", 1, "samples per pass of the deployed net"};
+  Flag<std::string> shapes{this, "shapes", "",
+                           "shapes of inputs, in place of those of the data: NAME:1,3,224,224, several separated by "
+                           "semicolons; the data need not be there then"};
   Flag<bool> fold{this, "fold", false, "folds BatchNorm and Scale into the convolution or inner product before them"};
   Flag<std::string> transform{this, "transform", "file",
                               "mean and scale of the data layer: file (PREFIX.transform.json says them), fold (the net "
@@ -91,7 +95,8 @@ int deploy_net(const DeployFlags& flags) {
                                                 .fold = flags.fold(),
                                                 .scores = flags.scores(),
                                                 .transform = deploy::transform_mode(flags.transform()),
-                                                .blobs = split_list(flags.blobs())});
+                                                .blobs = split_list(flags.blobs()),
+                                                .shapes = named_shapes(flags.shapes())});
   std::cout << "inputs: " << deploy_list(done.inputs) << "\noutputs: " << deploy_list(done.outputs)
             << "\nlargest difference: " << done.difference << " of the largest number of " << done.blob
             << "\nwritten: " << deploy_list(done.files) << std::endl;

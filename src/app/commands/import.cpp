@@ -1,11 +1,11 @@
 // caffe import: a model of ONNX as a net of Caffe with its weights.
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <set>
 
 #include "app/commands/file_action.h"
+#include "app/flags/named_shapes.h"
 #include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -30,38 +30,6 @@ struct ImportFlags : FileFlags {
   Flag<std::string> check{this, "check", "python3",
                           "a Python with onnxruntime, which compares net and model after writing; off: none does"};
 };
-
-[[noreturn]] void refuse_shapes(const std::string& part) {
-  throw Error(ErrorKind::kUsage, str("-shapes has \"", part, "\""), "write NAME:1,3,224,224");
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::map<std::string, Shape> shapes_in(const std::string& text) {
-  std::map<std::string, Shape> shapes;
-  for (const std::string& part : split(text, ';')) {
-    if (part.empty()) continue;
-    const size_t colon = part.rfind(':');
-    if (colon == std::string::npos || colon == 0) refuse_shapes(part);
-    std::vector<int64_t> dims;
-    for (const std::string& number : split(part.substr(colon + 1), ',')) {
-      int64_t dim = 0;
-      const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), dim);
-      if (problem != std::errc() || end != number.data() + number.size() || dim < 1) refuse_shapes(part);
-      dims.push_back(dim);
-    }
-    shapes[part.substr(0, colon)] = Shape(dims);
-  }
-  return shapes;
-}
 
 void note_types_of_forks(const ImportedNet& imported) {
   static const std::set<std::string> forks = {
@@ -120,7 +88,7 @@ int import_command(const FileCommand& command) {
   if (flags.output().empty()) throw Error(ErrorKind::kUsage, "-output is missing", "say how the files shall begin");
   if (flags.batch() < 0) throw Error(ErrorKind::kUsage, str("-batch is ", flags.batch()), "give at least 1");
   const std::string &path = words.words[0], prefix = flags.output();
-  const OnnxImportOptions options{.batch = flags.batch(), .shapes = shapes_in(flags.shapes())};
+  const OnnxImportOptions options{.batch = flags.batch(), .shapes = named_shapes(flags.shapes())};
   require_writable_prefix("a net with prefix", prefix);
   const ImportedNet imported = import_onnx(read_onnx_file(path), path, options);
   write_weights(prefix + ".caffemodel", imported.net);

@@ -134,7 +134,14 @@ struct Reference {
 
 Reference run_reference(DeployNet& net, const DeployOptions& options, const std::vector<InputTransform>& transforms) {
   Reference reference{net, build_net(net.definition(), 0, false), random_inputs(net, transforms)};
-  load_arrays(*reference.net, options.weights);
+  try {
+    load_arrays(*reference.net, options.weights);
+  } catch (const Error& error) {
+    if (!options.shapes.empty()) throw;
+    throw Error(error.kind(), error.cause(),
+                str(error.fix(), "; where the data is not here, say the shapes of inputs: -shapes NAME:1,3,224,224"))
+        .at(options.weights.back());
+  }
   take_arrays(net, *reference.net);
   BlobValues inputs = reference.pixels;
   apply_transforms(transforms, &inputs);
@@ -188,6 +195,9 @@ std::vector<std::string> write_files(const DeployNet& net, const FileForm& form,
     write_text(files[2], transform_json(net, transforms));
     LOG_INFO << "The net takes transformed pixels: " << files[2] << " says how (-transform fold builds it in)";
   }
+  if (const std::string old = options.output + ".transform.json"; !side_file && std::filesystem::exists(old)) {
+    LOG_WARNING << old << " was there before and is not of this net: remove it";
+  }
   if (changes && options.transform == TransformMode::kNone) {
     LOG_WARNING << "The net takes transformed pixels, and -transform none does not write down how";
   }
@@ -213,7 +223,7 @@ Deployed deploy(const NetDef& net, const caffe::NetState& extra, const DeployOpt
   DeployNet deployed = DeployNet::of(layers_in_state(net, extra));
   remove_heads(deployed, options.scores);
   keep_outputs(deployed, options.blobs);
-  std::vector<InputTransform> transforms = make_inputs(deployed, options.batch);
+  std::vector<InputTransform> transforms = make_inputs(deployed, options.batch, options.shapes);
   Reference reference = run_reference(deployed, options, transforms);
   rewrite(deployed, options, transforms);
 

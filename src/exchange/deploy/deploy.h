@@ -2,6 +2,7 @@
 /// training, rewritten for the toolchain, and compared with the net that was trained before anything is left.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct DeployOptions {
   bool fold = false;
   bool scores = false;
   TransformMode transform = TransformMode::kFile;
-  std::vector<std::string> blobs;  ///< the outputs; none: all
+  std::vector<std::string> blobs;       ///< the outputs; none: all
+  std::map<std::string, Shape> shapes;  ///< of inputs by blob, in place of those that their sources have
 };
 
 /// What was written, and how far it is from what was read.

@@ -1,6 +1,9 @@
 // Sources of data become inputs of the shapes that the net really sees: those of the source's own tops, cropped.
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -72,16 +75,17 @@ std::vector<Source> sources_of(const DeployNet& net) {
   return sources;
 }
 
-/// Replaces source `at` by an Input layer for each of its tops that is read. Returns how many.
-int replace_source(DeployNet& net, int at, bool was_input, std::vector<InputTransform>& transforms) {
+/// Replaces source `at`, whose tops have these shapes, by an Input layer for each of them that is read. Returns how
+/// many.
+int replace_source(DeployNet& net, int at, bool was_input, std::vector<Shape> tops,
+                   std::vector<InputTransform>& transforms) {
   const DeployLayer source = net.at(at);
-  const LayerShapes shapes = net.shapes(at);
   net.remove(at);
   int made = 0;
   for (int top = 0; top < source.param.top_size(); ++top) {
     const std::string& blob = source.param.top(top);
     if (net.readers(blob).empty() && !net.is_output(blob)) continue;
-    const Shape& shape = shapes.tops[static_cast<size_t>(top)];
+    const Shape& shape = tops[static_cast<size_t>(top)];
     if (!was_input && top == 0) {
       try {
         InputTransform transform = transform_of(source, blob, shape);
@@ -98,17 +102,52 @@ int replace_source(DeployNet& net, int at, bool was_input, std::vector<InputTran
   return made;
 }
 
+using ShapesByName = std::map<std::string, Shape>;
+
+/// The shapes of the layer's tops, where each that is read is given.
+std::optional<std::vector<Shape>> given_shapes(DeployNet& net, int at, const ShapesByName& shapes) {
+  const caffe::LayerParameter& layer = net.at(at).param;
+  if (layer.bottom_size() > 0) return std::nullopt;
+  std::vector<Shape> tops;
+  for (const std::string& blob : layer.top()) {
+    const auto given = shapes.find(net.names.at(blob));
+    const bool is_read = !net.readers(blob).empty() || net.is_output(blob);
+    if (is_read && given == shapes.end()) return std::nullopt;
+    tops.push_back(given == shapes.end() ? Shape{} : given->second);
+  }
+  return tops;
+}
+
+/// Before the net is built: the data of such sources need not be there.
+int make_given_inputs(DeployNet& net, const ShapesByName& shapes, std::vector<InputTransform>& transforms) {
+  std::set<std::string> unknown;
+  for (const auto& [name, shape] : shapes) unknown.insert(name);
+  int made = 0;
+  for (int i = net.size() - 1; i >= 0; --i) {
+    const std::optional<std::vector<Shape>> tops = given_shapes(net, i, shapes);
+    if (!tops) continue;
+    const caffe::LayerParameter layer = net.at(i).param;
+    for (const std::string& blob : layer.top()) unknown.erase(net.names.at(blob));
+    made += replace_source(net, i, layer.type() == "Input", *tops, transforms);
+  }
+  if (unknown.empty()) return made;
+  throw Error(ErrorKind::kUsage,
+              str("-shapes: no input that the outputs depend on is called \"", *unknown.begin(), "\""),
+              "name what a layer without bottoms makes, and all of it that is read");
+}
+
 }  // namespace
 
-std::vector<InputTransform> make_inputs(DeployNet& net, int64_t batch) {
+std::vector<InputTransform> make_inputs(DeployNet& net, int64_t batch, const ShapesByName& shapes) {
+  std::vector<InputTransform> transforms;
+  int made = make_given_inputs(net, shapes, transforms);
   net.batch = batch;
   net.change();
   const std::vector<Source> sources = sources_of(net);
-  std::vector<InputTransform> transforms;
-  int made = 0;
   for (int i = net.size() - 1; i >= 0; --i) {
     const Source& source = sources[static_cast<size_t>(i)];
-    if (source.any) made += replace_source(net, i, source.input, transforms);
+    if (source.input && shapes.contains(net.names.at(net.at(i).param.top(0)))) continue;
+    if (source.any) made += replace_source(net, i, source.input, net.shapes(i).tops, transforms);
   }
   net.batch = 0;
   if (made == 0) {

@@ -18,7 +18,7 @@ void rewrite(const NetDef& def) {
   deploy::DeployNet net = deploy::DeployNet::of(deploy::layers_in_state(def, {}));
   deploy::remove_heads(net, false);
   deploy::keep_outputs(net, {});
-  deploy::make_inputs(net, 1);
+  deploy::make_inputs(net, 1, {});
   deploy::remove_identities(net);
   deploy::remove_training_fields(net);
   deploy::normalise_batch_norms(net);

@@ -110,7 +110,8 @@ void add_inputs(OnnxGraph& graph, const OnnxImportOptions& options) {
   }
   for (const auto& [name, shape] : options.shapes) {
     const auto& inputs = graph.imported.inputs;
-    if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) { return input.value == name; })) continue;
+    const auto is_it = [&wanted = name](const auto& input) { return input.value == wanted; };
+    if (std::any_of(inputs.begin(), inputs.end(), is_it)) continue;
     std::vector<std::string> names;
     for (const ImportedBlob& input : inputs) names.push_back(input.value);
     throw Error(ErrorKind::kUsage, str("-shapes names \"", name, "\", which is no input", did_you_mean(name, names)));
