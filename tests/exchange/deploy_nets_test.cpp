@@ -257,6 +257,15 @@ TEST(DeployNets, ShapesAreGivenWhereDataIsElsewhere) {
   EXPECT_TRUE(contains(read_file(deployment.folder / "out.transform.json"), "\"scale\": 0.5"));
 }
 
+TEST(DeployNets, InputsKeepTheirShapesUnlessABatchIsAskedFor) {
+  Deployment deployment(kImage + conv("data", "c"));
+  deployment.run();
+  EXPECT_EQ(deployment.net().layer(0).input_param().shape(0).dim(0), 2);
+  deployment.options.batch = 5;
+  deployment.run();
+  EXPECT_EQ(deployment.net().layer(0).input_param().shape(0).dim(0), 5);
+}
+
 TEST(DeployNets, ADifferenceIsSeen) {
   Deployment one(kImage + conv("data", "c"));
   Deployment other(kImage + conv("data", "c"));

@@ -26,7 +26,9 @@ struct DeployFlags : FileFlags {
   Flag<std::string> target{this, "target", "",
                            "rewrites what this toolchain cannot take: opencv, ncnn, mnn, openvino, rknn, tpu-mlir, "
                            "ascend, nnie, horizon, acuity, netron; any: all of them"};
-  Flag<int32_t> batch{this, "batch", 1, "samples per pass of the deployed net"};
+  Flag<int32_t> batch{
+      this, "batch", 0,
+      "samples per pass of the deployed net; 0: 1 in place of data layers, and inputs stay as they are"};
   Flag<std::string> shapes{this, "shapes", "",
                            "shapes of inputs, in place of those of the data: NAME:1,3,224,224, several separated by "
                            "semicolons; the data need not be there then"};
@@ -85,7 +87,7 @@ int deploy_net(const DeployFlags& flags) {
   if (flags.weights().empty()) refuse_deploy("-weights is missing", "give the caffemodel that training has written");
   if (flags.output().empty())
     refuse_deploy("-output is missing", "give the beginning of the names of the files to write");
-  if (flags.batch() < 1) refuse_deploy(str("-batch ", flags.batch()), "give at least 1");
+  if (flags.batch() < 0) refuse_deploy(str("-batch ", flags.batch()), "give at least 1");
   const DeployChoice chosen = choose_deploy(flags);
   const deploy::Deployed done = deploy::deploy(chosen.net, chosen.state,
                                                {.weights = split_list(flags.weights()),

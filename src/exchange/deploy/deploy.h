@@ -15,7 +15,7 @@ struct DeployOptions {
   std::vector<std::string> weights;  ///< later files win
   std::string output;                ///< of the files: this and .prototxt, .caffemodel, .transform.json
   std::string target;
-  int64_t batch = 1;
+  int64_t batch = 0;  ///< samples per pass; 0: 1 in place of data layers, those that it has of a net without any
   bool fold = false;
   bool scores = false;
   TransformMode transform = TransformMode::kFile;

@@ -31,9 +31,9 @@ void remove_heads(DeployNet& net, bool scores);
 /// name that no blob has.
 void keep_outputs(DeployNet& net, const std::vector<std::string>& names);
 
-/// Sources become Input layers, one per blob that is read: of `batch` samples of the shape that the source has, or of
-/// the one in `shapes`, by name. Throws Error{kConfig} for a net without any source, Error{kUsage} for a name that no
-/// input has, Error{kData} for a mean file that cannot be read.
+/// Sources become Input layers, one per blob that is read: of `batch` samples (DeployOptions::batch) of the shape that
+/// the source has, or of the one in `shapes`, by name. Throws Error{kConfig} for a net without any source,
+/// Error{kUsage} for a name that no input has, Error{kData} for a mean file that cannot be read.
 std::vector<InputTransform> make_inputs(DeployNet& net, int64_t batch, const std::map<std::string, Shape>& shapes);
 
 }  // namespace robusta::deploy

@@ -141,9 +141,11 @@ int make_given_inputs(DeployNet& net, const ShapesByName& shapes, std::vector<In
 std::vector<InputTransform> make_inputs(DeployNet& net, int64_t batch, const ShapesByName& shapes) {
   std::vector<InputTransform> transforms;
   int made = make_given_inputs(net, shapes, transforms);
-  net.batch = batch;
-  net.change();
   const std::vector<Source> sources = sources_of(net);
+  const bool reads_data =
+      std::any_of(sources.begin(), sources.end(), [](const Source& s) { return s.any && !s.input; });
+  net.batch = batch == 0 && reads_data ? 1 : batch;
+  net.change();
   for (int i = net.size() - 1; i >= 0; --i) {
     const Source& source = sources[static_cast<size_t>(i)];
     if (source.input && shapes.contains(net.names.at(net.at(i).param.top(0)))) continue;
