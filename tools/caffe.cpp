@@ -8,6 +8,7 @@
 #include "address_space.h"
 #include "app/commands/commands.h"
 #include "base/standard_streams.h"
+#include "brief_spin.h"
 #include "comm/affinity/omp_environment.h"
 #include "robusta/error.h"
 

@@ -13,9 +13,6 @@
 namespace robusta {
 namespace {
 
-// Looks, 0.5 to 2.5 ms by processor: longer than the usual wait for the slower half of a loop, since waking a thread
-// costs more than that wait, and shorter than a time slice, since whom it waits for may be without a core.
-constexpr const char* kBriefSpin = "50000";
 constexpr const char* kDone = "ROBUSTA_OMP_TRANSLATED";
 
 bool holds(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
@@ -86,7 +83,9 @@ class Translator {
   void spin_briefly() {
     const char* threads = get_("OMP_NUM_THREADS");
     if (result_.set.contains("OMP_WAIT_POLICY") || (threads && std::string(threads) == "1")) return;
-    if (!get_("OMP_WAIT_POLICY") && !get_("GOMP_SPINCOUNT")) result_.set["GOMP_SPINCOUNT"] = kBriefSpin;
+    if (!get_("OMP_WAIT_POLICY") && !get_("GOMP_SPINCOUNT")) {
+      result_.set["GOMP_SPINCOUNT"] = kBriefSpin.substr(kBriefSpin.find('=') + 1);
+    }
   }
 
   OmpTranslation take() { return std::move(result_); }

@@ -8,9 +8,15 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace robusta {
+
+/// How many times a thread of libgomp looks before it sleeps: 0.5 to 2.5 ms by processor. That is longer than the usual
+/// wait for the slower half of a loop, since waking a thread costs more than that wait, and shorter than a time slice,
+/// since whom it waits for may be without a core.
+inline constexpr std::string_view kBriefSpin = "GOMP_SPINCOUNT=50000";
 
 struct OmpTranslation {
   std::map<std::string, std::string> set;  ///< variables to add to the environment
