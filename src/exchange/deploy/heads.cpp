@@ -8,48 +8,12 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "exchange/head_types.h"
 
 namespace robusta::deploy {
 namespace {
 
 using Blobs = std::set<std::string>;
-
-/// A layer that ends a net for training or scoring: its first bottoms are what the net has found out, the others what
-/// is true.
-struct Head {
-  const char* type;
-  int scores;
-  const char* becomes;  ///< the layer that the loss has inside; null: none
-};
-
-constexpr Head kHeads[] = {
-    {"SoftmaxWithLoss", 1, "Softmax"},
-    {"SoftmaxWithLossOHEM", 1, "Softmax"},
-    {"FocalLoss", 1, "Softmax"},
-    {"InfogainLoss", 1, "Softmax"},
-    {"SigmoidCrossEntropyLoss", 1, "Sigmoid"},
-    {"ContrastiveLoss", 2, nullptr},
-    {"TripletLoss", 3, nullptr},
-    {"MultiBoxLoss", 3, nullptr},
-    {"SmoothL1LossOHEM", 1, nullptr},
-    {"Accuracy", 1, nullptr},
-    {"SegAccuracy", 1, nullptr},
-    {"BboxAccuracy", 1, nullptr},
-    {"LabelsequenceAccuracy", 1, nullptr},
-    {"DetectionAccuracy", 1, nullptr},
-    {"DetectionEvaluate", 1, nullptr},
-    {"EvalDetection", 1, nullptr},
-    {"HDF5Output", 1, nullptr},
-};
-
-/// Any other loss has one bottom of scores and becomes nothing.
-std::optional<Head> head_of(const Node& node) {
-  for (const Head& head : kHeads) {
-    if (node.layer->type() == head.type) return head;
-  }
-  if (node.layer->is_loss()) return Head{"", 1, nullptr};
-  return std::nullopt;
-}
 
 struct LayerFacts {
   std::optional<Head> head;
@@ -64,7 +28,8 @@ std::vector<LayerFacts> facts_of(const DeployNet& net) {
   for (const NodeId id : nodes_of(*built, def.param)) {
     const Node& node = built->graph().nodes[id];
     const bool input = node.source && node.source->is_input();
-    facts.push_back({.head = head_of(node), .source = node.source && !input, .input = input});
+    facts.push_back(
+        {.head = head_of(node.layer->type(), node.layer->is_loss()), .source = node.source && !input, .input = input});
   }
   return facts;
 }

@@ -3,11 +3,12 @@
 #include "exchange/onnx/export/inference_net.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <set>
 
 #include "base/log.h"
 #include "base/str.h"
+#include "exchange/head_types.h"
 #include "layers/kit/stand_in.h"
 #include "net/net.h"
 #include "schema/splits.h"
@@ -17,26 +18,11 @@ namespace {
 
 using BlobNames = std::set<std::string>;
 
-/// What a loss or an evaluation reads of the net, beside labels: bottoms from the first on.
-int predictions_of(const caffe::LayerParameter& layer) {
-  static const std::map<std::string, int> several{
-      {"MultiBoxLoss", 3}, {"DetectionOutput", 3}, {"ContrastiveLoss", 2},  {"TripletLoss", 3},
-      {"Silence", 0},      {"HDF5Output", 0},      {"DetectionEvaluate", 0}};
-  const auto found = several.find(layer.type());
-  return found == several.end() ? 1 : found->second;
-}
-
-bool compares_or_swallows(const std::string& type) {
-  static const BlobNames types{"Accuracy",          "SegAccuracy",       "BboxAccuracy",  "LabelsequenceAccuracy",
-                               "HDF5Output",        "DetectionEvaluate", "EvalDetection", "Silence",
-                               "DetectionAccuracy", "DetectionOutput"};
-  return types.contains(type);
-}
-
-/// The layer that a loss has inside; "": none.
-std::string inner_type(const std::string& loss) {
-  static const BlobNames with_softmax{"SoftmaxWithLoss", "SoftmaxWithLossOHEM", "FocalLoss", "InfogainLoss"};
-  return with_softmax.contains(loss) ? "Softmax" : loss == "SigmoidCrossEntropyLoss" ? "Sigmoid" : "";
+/// What is left out of a model, beside all losses and metrics: what swallows blobs, and what suppresses boxes.
+std::optional<Head> left_out(const caffe::LayerParameter& layer, bool is_loss) {
+  if (layer.type() == "Silence") return Head{.scores = 0};
+  if (layer.type() == "DetectionOutput") return Head{.scores = 3};
+  return head_of(layer.type(), is_loss);
 }
 
 /// What the graph of the whole net knows of a layer.
@@ -108,15 +94,16 @@ class Inference {
     const LayerFacts& facts = facts_[static_cast<size_t>(i)];
     if (facts.is_source && layer.type() != "DummyData") return add_input(i, facts);
     if (follows_what_is_gone(layer)) return gone_.insert(layer.top().begin(), layer.top().end());
-    if (!facts.is_loss && !compares_or_swallows(layer.type())) return append(layer, i);
+    const std::optional<Head> head = left_out(layer, facts.is_loss);
+    if (!head) return append(layer, i);
     gone_.insert(layer.top().begin(), layer.top().end());
-    for (int bottom = 0; bottom < std::min(predictions_of(layer), layer.bottom_size()); ++bottom) {
+    for (int bottom = 0; bottom < std::min(head->scores, layer.bottom_size()); ++bottom) {
       wanted.insert(layer.bottom(bottom));
     }
     if (layer.type() == "DetectionOutput") {
       LOG_INFO << "layer " << layer.name() << ": the model ends before it; its bottoms are outputs";
     }
-    if (!inner_type(layer.type()).empty() && !has_inner(layer)) wanted.insert(add_inner(layer, i));
+    if (head->becomes && !has_inner(layer, head->becomes)) wanted.insert(add_inner(layer, head->becomes, i));
   }
 
   /// Whether nobody but the caller writes this blob of the net that is left.
@@ -168,17 +155,17 @@ class Inference {
   }
 
   /// Whether another layer of the net makes the same of the scores, as many nets do for their TEST phase.
-  bool has_inner(const caffe::LayerParameter& loss) const {
+  bool has_inner(const caffe::LayerParameter& loss, const std::string& type) const {
     for (const caffe::LayerParameter& other : net_.param.layer()) {
-      if (other.type() == inner_type(loss.type()) && other.bottom(0) == loss.bottom(0)) return true;
+      if (other.type() == type && other.bottom(0) == loss.bottom(0)) return true;
     }
     return false;
   }
 
-  std::string add_inner(const caffe::LayerParameter& loss, int i) {
+  std::string add_inner(const caffe::LayerParameter& loss, const std::string& type, int i) {
     caffe::LayerParameter inner;
     inner.set_name(loss.name());
-    inner.set_type(inner_type(loss.type()));
+    inner.set_type(type);
     inner.add_bottom(loss.bottom(0));
     // The loss's own top of probabilities is gone by its name, and stands here again.
     const bool names_it = loss.top_size() > 1 && inner.type() == "Softmax";

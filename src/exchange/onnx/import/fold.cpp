@@ -297,8 +297,8 @@ void fold_reshaping(ImportNode& node) {
   node.output(reshaped(node, std::move(constant), to));
 }
 
-const std::map<std::string, OnnxEmitter>& folders() {
-  static const std::map<std::string, OnnxEmitter> folders = {
+const std::map<std::string, OnnxOperator>& folders() {
+  static const std::map<std::string, OnnxOperator> folders = {
       {"Constant", fold_constant}, {"Concat", fold_concat},        {"Gather", fold_gather},
       {"Slice", fold_slice},       {"Range", fold_range},          {"ConstantOfShape", fold_filled},
       {"Expand", fold_expand},     {"Where", fold_where},          {"Transpose", fold_transpose},

@@ -141,7 +141,7 @@ void require_known_operator(const onnx::NodeProto& node) {
                 str("attribute ", attribute.name(), " is a graph of its own: a net of Caffe has no branches and loops"),
                 "export the model without control flow, by torch.jit.trace or with fixed shapes");
   }
-  if (onnx_emitter(node.op_type())) return;
+  if (find_onnx_operator(node.op_type())) return;
   throw Error(ErrorKind::kUnsupported,
               str("operator ", node.op_type(), " has no layer in Caffe that says the same",
                   did_you_mean(node.op_type(), onnx_operators())),
@@ -175,7 +175,7 @@ void import_node(OnnxGraph& graph, const onnx::NodeProto& node, int64_t opset, P
                           });
     if (constant && fold_node(seen)) return;
     require_known_operator(node);
-    if (known) onnx_emitter(node.op_type())(seen);
+    if (known) find_onnx_operator(node.op_type())(seen);
   } catch (const Error& error) {
     problems.add(node, error);
   }

@@ -15,9 +15,9 @@ namespace {
 /// What constants may hold together: what exporters leave is small, and a file of few bytes could ask for anything.
 constexpr int64_t kMostFolded = int64_t{1} << 24;
 
-std::map<std::string, OnnxEmitter>& emitters() {
-  static std::map<std::string, OnnxEmitter> emitters;
-  return emitters;
+std::map<std::string, OnnxOperator>& operators() {
+  static std::map<std::string, OnnxOperator> operators;
+  return operators;
 }
 
 OnnxConstant read_constant(const onnx::TensorProto& tensor, const std::string& path) {
@@ -45,18 +45,18 @@ std::vector<int64_t> as_integers(const OnnxConstant& constant) {
 
 }  // namespace
 
-bool register_onnx_operator(const std::string& type, OnnxEmitter emitter) {
-  return emitters().emplace(type, emitter).second;
+bool register_onnx_operator(const std::string& type, OnnxOperator emitter) {
+  return operators().emplace(type, emitter).second;
 }
 
-OnnxEmitter onnx_emitter(const std::string& type) {
-  const auto found = emitters().find(type);
-  return found == emitters().end() ? nullptr : found->second;
+OnnxOperator find_onnx_operator(const std::string& type) {
+  const auto found = operators().find(type);
+  return found == operators().end() ? nullptr : found->second;
 }
 
 std::vector<std::string> onnx_operators() {
   std::vector<std::string> types;
-  for (const auto& [type, emitter] : emitters()) types.push_back(type);
+  for (const auto& [type, emitter] : operators()) types.push_back(type);
   return types;
 }
 

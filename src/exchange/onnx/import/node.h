@@ -93,12 +93,12 @@ class ImportNode {
   int64_t opset_;
 };
 
-using OnnxEmitter = void (*)(ImportNode&);
+using OnnxOperator = void (*)(ImportNode&);
 
 /// True, for initialising a static.
-bool register_onnx_operator(const std::string& type, OnnxEmitter emitter);
+bool register_onnx_operator(const std::string& type, OnnxOperator emitter);
 /// Null where there is none.
-OnnxEmitter onnx_emitter(const std::string& type);
+OnnxOperator find_onnx_operator(const std::string& type);
 std::vector<std::string> onnx_operators();
 
 void add_array(caffe::LayerParameter& layer, const Shape& shape, const std::vector<float>& values);
