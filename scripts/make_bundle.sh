@@ -68,9 +68,19 @@ cp scripts/bundle_launcher.sh "$bundle/bin/launch"
 is_glibc() { case $1 in ld-linux* | libc.so* | libm.so* | libdl.so* | libpthread.so* | librt.so* | libutil.so* | libresolv.so*) ;; *) false ;; esac }
 is_cuda() { case $1 in libcu* | libnccl* | libnv*) ;; *) false ;; esac }
 
+# What the programs load when they need it: names and files.
+late_libraries() {
+  grep -aoh 'libhdf5[a-z_]*\.so\.[0-9]*' "$bundle"/libexec/* | sort -u | while read -r library; do
+    /sbin/ldconfig -p | awk -v name="$library" '$1 == name && !seen++ { print name, $NF }'
+  done
+}
 # Names of the libraries that the programs load, directly or not, with their files.
 libraries() {
-  for program in "$bundle"/libexec/*; do ldd "$program"; done | awk '$2 == "=>" { print $1, $3 }' | sort -u
+  {
+    late_libraries
+    late_libraries | while read -r _ file; do ldd "$file"; done | awk '$2 == "=>" { print $1, $3 }'
+    for program in "$bundle"/libexec/*; do ldd "$program"; done | awk '$2 == "=>" { print $1, $3 }'
+  } | sort -u
 }
 missing=$(libraries | awk '$2 == "not" { print $1 }')
 while read -r library file; do

@@ -2,12 +2,25 @@
 
 #include "data/hdf5/hdf5_library.h"
 
+#include <dlfcn.h>
+
+#include "base/str.h"
+
 namespace robusta {
 namespace {
 
 std::mutex& library_mutex() {
   static std::mutex mutex;
   return mutex;
+}
+
+/// Of the version whose header this was compiled with. It stays loaded: its own clean-up runs when the process ends.
+void* load_library() {
+  void* const library = dlopen(ROBUSTA_HDF5_SONAME, RTLD_NOW | RTLD_LOCAL);
+  if (library) return library;
+  throw Error(ErrorKind::kUnsupported,
+              str("HDF5 files need ", ROBUSTA_HDF5_SONAME, ", which cannot be loaded: ", dlerror()),
+              "install it (Debian: libhdf5-103-1), or name its folder in LD_LIBRARY_PATH");
 }
 
 /// H5Ewalk2 goes from the cause upwards; the first entry is enough.
@@ -18,6 +31,13 @@ herr_t take_description(unsigned, const H5E_error2_t* error, void* text) {
 }
 
 }  // namespace
+
+void* find_in_hdf5(const char* symbol) {
+  static void* const library = load_library();
+  if (void* const address = dlsym(library, symbol)) return address;
+  throw Error(ErrorKind::kUnsupported, str(ROBUSTA_HDF5_SONAME, " lacks ", symbol),
+              "install the library as Debian has it");
+}
 
 Hdf5Scope::Hdf5Scope() : lock_(library_mutex()) {
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);

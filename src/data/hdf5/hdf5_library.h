@@ -1,17 +1,17 @@
 /// What all uses of libhdf5 share: it is one thread's at a time, prints nothing, and says why it failed.
 #pragma once
 
-#include <hdf5.h>
-
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "data/hdf5/hdf5_api.h"
 #include "robusta/error.h"
 
 namespace robusta {
 
-/// While it lives, libhdf5 is this thread's, as Debian's build asks for. Not to be nested.
+/// While it lives, libhdf5 is this thread's, as Debian's build asks for. Not to be nested. Throws Error{kUnsupported}
+/// where there is no libhdf5.
 class Hdf5Scope {
  public:
   Hdf5Scope();
