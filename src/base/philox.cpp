@@ -6,6 +6,18 @@
 #include <numbers>
 
 namespace robusta {
+namespace {
+
+double in_unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0p-53; }
+
+/// Two normals of two uniforms (Box and Muller 1958).
+std::array<double, 2> box_muller(double first, double second) {
+  const double radius = std::sqrt(-2 * std::log(1 - first));
+  const double angle = 2 * std::numbers::pi * second;
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+}  // namespace
 
 uint64_t random_key(uint64_t seed, std::string_view layer, std::string_view purpose) {
   uint64_t h = 0xcbf29ce484222325u;
@@ -34,18 +46,27 @@ uint64_t PhiloxStream::next64() {
   return high << 32 | next32();
 }
 
-double PhiloxStream::uniform() { return static_cast<double>(next64() >> 11) * 0x1.0p-53; }
+double PhiloxStream::uniform() { return in_unit(next64()); }
 
 double PhiloxStream::normal() {
   if (has_spare_) {
     has_spare_ = false;
     return spare_;
   }
-  const double radius = std::sqrt(-2 * std::log(1 - uniform()));
-  const double angle = 2 * std::numbers::pi * uniform();
-  spare_ = radius * std::sin(angle);
+  const double first = uniform(), second = uniform();
+  const Pair pair = box_muller(first, second);
+  spare_ = pair[1];
   has_spare_ = true;
-  return radius * std::cos(angle);
+  return pair[0];
+}
+
+PhiloxStream::Pair PhiloxStream::uniform_pair(const PhiloxBlock& block) {
+  return {in_unit(uint64_t{block[0]} << 32 | block[1]), in_unit(uint64_t{block[2]} << 32 | block[3])};
+}
+
+PhiloxStream::Pair PhiloxStream::normal_pair(const PhiloxBlock& block) {
+  const auto [first, second] = uniform_pair(block);
+  return box_muller(first, second);
 }
 
 uint64_t PhiloxStream::below(uint64_t n) {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/parallel.h"
+
 namespace robusta {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
@@ -44,10 +46,43 @@ class PhiloxStream {
   double uniform();
   /// Standard normal (Box and Muller 1958).
   double normal();
+  /// put(i, draw) for the next n of uniform(), or of normal(), in the order of no thread: a block of Philox gives two
+  /// of either, and any block can be computed by itself.
+  template <typename Put>
+  void uniforms(int64_t n, const Put& put) {
+    draw_pairs(
+        n, put, [this] { return uniform(); }, uniform_pair);
+  }
+  template <typename Put>
+  void normals(int64_t n, const Put& put) {
+    draw_pairs(
+        n, put, [this] { return normal(); }, normal_pair);
+  }
   /// Uniform in 0..n-1 without bias (Lemire 2019). REQUIRES: n > 0.
   uint64_t below(uint64_t n);
 
  private:
+  using Pair = std::array<double, 2>;
+  static constexpr int64_t kGrain = 4096;  ///< pairs that are worth a thread
+
+  static Pair uniform_pair(const PhiloxBlock& block);
+  static Pair normal_pair(const PhiloxBlock& block);
+
+  /// One after the other until a block begins, and what is left after the last whole one.
+  template <typename Put, typename Next>
+  void draw_pairs(int64_t n, const Put& put, const Next& next, Pair (*pair_of)(const PhiloxBlock&)) {
+    int64_t i = 0;
+    for (; i < n && (used_ != 4 || has_spare_); ++i) put(i, next());
+    const int64_t pairs = (n - i) / 2;
+    parallel_for(pairs, kGrain, [&](int64_t pair) {
+      const auto [first, second] = pair_of(philox(key_, stream_, counter_ + static_cast<uint64_t>(pair)));
+      put(i + 2 * pair, first);
+      put(i + 2 * pair + 1, second);
+    });
+    counter_ += static_cast<uint64_t>(pairs);
+    for (i += 2 * pairs; i < n; ++i) put(i, next());
+  }
+
   uint64_t key_, stream_, counter_ = 0;
   PhiloxBlock block_{};
   int used_ = 4;

@@ -98,6 +98,37 @@ TEST(Philox, NormalsHaveMeanZeroAndVarianceOne) {
   EXPECT_NEAR(squares / kDraws, 1, 0.05);
 }
 
+/// Draws `before` numbers one by one, then `count` at once, then one more.
+template <typename One, typename Many>
+std::vector<double> drawn(int before, int64_t count, const One& one, const Many& many) {
+  PhiloxStream random(11);
+  std::vector<double> draws;
+  for (int i = 0; i < before; ++i) draws.push_back(one(random));
+  std::vector<double> at_once(static_cast<size_t>(count));
+  many(random, count, [&](int64_t i, double draw) { at_once[static_cast<size_t>(i)] = draw; });
+  draws.insert(draws.end(), at_once.begin(), at_once.end());
+  draws.push_back(one(random));
+  return draws;
+}
+
+TEST(Philox, ManyDrawsAreThoseThatComeOneByOne) {
+  const auto uniform = [](PhiloxStream& random) { return random.uniform(); };
+  const auto normal = [](PhiloxStream& random) { return random.normal(); };
+  const auto uniforms = [](PhiloxStream& random, int64_t n, const auto& put) { random.uniforms(n, put); };
+  const auto normals = [](PhiloxStream& random, int64_t n, const auto& put) { random.normals(n, put); };
+  const auto one_by_one = [](const auto& one) {
+    return [&one](PhiloxStream& random, int64_t n, const auto& put) {
+      for (int64_t i = 0; i < n; ++i) put(i, one(random));
+    };
+  };
+  for (const int before : {0, 1, 2, 3}) {
+    for (const int64_t count : {0, 1, 2, 7, 20001}) {
+      EXPECT_EQ(drawn(before, count, uniform, uniforms), drawn(before, count, uniform, one_by_one(uniform)));
+      EXPECT_EQ(drawn(before, count, normal, normals), drawn(before, count, normal, one_by_one(normal)));
+    }
+  }
+}
+
 TEST(Nearest, CountsEditsWhateverTheCase) {
   EXPECT_EQ(edit_distance("pooling", "Pooling"), 0);
   EXPECT_EQ(edit_distance("conv", "covn"), 1);

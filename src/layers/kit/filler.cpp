@@ -17,12 +17,21 @@ namespace {
 
 using Filler = caffe::FillerParameter;
 
-/// One value at a time goes into an array of either type.
+/// An array of either type, which takes doubles.
 class Sink {
  public:
   Sink(DType dtype, void* data) : dtype_(dtype), data_(data) {}
   void put(int64_t i, double value) const {
     dispatch(dtype_, [&](auto t) { static_cast<decltype(t)*>(data_)[i] = static_cast<decltype(t)>(value); });
+  }
+  /// draw(put) calls put(i, value) for each i, from any thread.
+  template <typename Draw>
+  void take(const Draw& draw) const {
+    dispatch(dtype_, [&](auto t) {
+      draw([to = static_cast<decltype(t)*>(data_)](int64_t i, double value) {
+        to[i] = static_cast<decltype(t)>(value);
+      });
+    });
   }
 
  private:
@@ -43,7 +52,8 @@ struct FillerType {
 void check_nothing(const Filler&, const Shape&) {}
 
 void fill_constant(const Filler& f, const Shape& shape, PhiloxStream&, const Sink& sink) {
-  for (int64_t i = 0; i < shape.count(); ++i) sink.put(i, f.value());
+  const int64_t count = shape.count();
+  for (int64_t i = 0; i < count; ++i) sink.put(i, f.value());
 }
 
 void check_uniform(const Filler& f, const Shape&) {
@@ -52,7 +62,9 @@ void check_uniform(const Filler& f, const Shape&) {
 
 void fill_uniform(const Filler& f, const Shape& shape, PhiloxStream& random, const Sink& sink) {
   const double low = f.min(), width = double{f.max()} - low;
-  for (int64_t i = 0; i < shape.count(); ++i) sink.put(i, low + width * random.uniform());
+  sink.take([&](const auto& put) {
+    random.uniforms(shape.count(), [&](int64_t i, double draw) { put(i, low + width * draw); });
+  });
 }
 
 void check_gaussian(const Filler& f, const Shape& shape) {
@@ -64,13 +76,21 @@ void check_gaussian(const Filler& f, const Shape& shape) {
   }
 }
 
-void fill_gaussian(const Filler& f, const Shape& shape, PhiloxStream& random, const Sink& sink) {
-  const bool sparse = f.sparse() >= 0;
-  const double kept = sparse ? static_cast<double>(f.sparse()) / static_cast<double>(shape[0]) : 1;
-  for (int64_t i = 0; i < shape.count(); ++i) {
+/// Each input is joined to an output with the probability that gives it `sparse` of them on average.
+void fill_sparse(const Filler& f, const Shape& shape, PhiloxStream& random, const Sink& sink) {
+  const double kept = static_cast<double>(f.sparse()) / static_cast<double>(shape[0]);
+  const int64_t count = shape.count();
+  for (int64_t i = 0; i < count; ++i) {
     const double value = f.mean() + f.std() * random.normal();
-    sink.put(i, !sparse || random.uniform() < kept ? value : 0);
+    sink.put(i, random.uniform() < kept ? value : 0);
   }
+}
+
+void fill_gaussian(const Filler& f, const Shape& shape, PhiloxStream& random, const Sink& sink) {
+  if (f.sparse() >= 0) return fill_sparse(f, shape, random, sink);
+  sink.take([&](const auto& put) {
+    random.normals(shape.count(), [&](int64_t i, double draw) { put(i, f.mean() + f.std() * draw); });
+  });
 }
 
 void check_unitball(const Filler&, const Shape& shape) {
@@ -109,13 +129,17 @@ double fan(const Filler& f, const Shape& shape) {
 /// Glorot and Bengio 2010.
 void fill_xavier(const Filler& f, const Shape& shape, PhiloxStream& random, const Sink& sink) {
   const double limit = std::sqrt(3 / fan(f, shape));
-  for (int64_t i = 0; i < shape.count(); ++i) sink.put(i, limit * (2 * random.uniform() - 1));
+  sink.take([&](const auto& put) {
+    random.uniforms(shape.count(), [&](int64_t i, double draw) { put(i, limit * (2 * draw - 1)); });
+  });
 }
 
 /// He, Zhang, Ren, Sun 2015.
 void fill_msra(const Filler& f, const Shape& shape, PhiloxStream& random, const Sink& sink) {
   const double deviation = f.scale() * std::sqrt(2 / fan(f, shape));
-  for (int64_t i = 0; i < shape.count(); ++i) sink.put(i, deviation * random.normal());
+  sink.take([&](const auto& put) {
+    random.normals(shape.count(), [&](int64_t i, double draw) { put(i, deviation * draw); });
+  });
 }
 
 void check_bilinear(const Filler&, const Shape& shape) {
@@ -129,7 +153,8 @@ void fill_bilinear(const Filler&, const Shape& shape, PhiloxStream&, const Sink&
   const double factor = static_cast<double>((size + 1) / 2);
   const double centre = static_cast<double>(size - 1) / (2 * factor);
   const auto weight = [=](int64_t i) { return 1 - std::abs(static_cast<double>(i) / factor - centre); };
-  for (int64_t i = 0; i < shape.count(); ++i) sink.put(i, weight(i % size) * weight(i / size % size));
+  const int64_t count = shape.count();
+  for (int64_t i = 0; i < count; ++i) sink.put(i, weight(i % size) * weight(i / size % size));
 }
 
 constexpr FillerType kTypes[] = {
