@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/parallel.h"
 #include "base/str.h"
 #include "device/cpu/host_memory.h"
 #include "device/device.h"
@@ -16,6 +17,17 @@ namespace {
 
 constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
 
+/// The kernel clears a page when it is first written: all threads share that work here, before one of them would do it
+/// while the others wait for it at the end of a loop.
+void touch(void* memory, size_t bytes) {
+  const auto pages = static_cast<int64_t>(bytes / kHugePage);
+  parallel_for(pages, 1, [=](int64_t page) {
+    constexpr size_t kSmallest = 4096;
+    char* const begin = static_cast<char*>(memory) + static_cast<size_t>(page) * kHugePage;
+    for (size_t offset = 0; offset < kHugePage; offset += kSmallest) begin[offset] = 0;
+  });
+}
+
 /// Arenas and parameters are walked with strides that wear out the TLB: huge pages save it most misses. Linux gives
 /// them only where they are asked for (its usual setting); elsewhere, or when it has none, nothing changes.
 void* allocate_pages(size_t bytes) {
@@ -25,6 +37,7 @@ void* allocate_pages(size_t bytes) {
 #ifdef MADV_HUGEPAGE
   if (large) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
+  if (large) touch(memory, bytes);
   return memory;
 }
 
