@@ -23,6 +23,12 @@ void* load_library() {
               "install it (Debian: libhdf5-103-1), or name its folder in LD_LIBRARY_PATH");
 }
 
+/// Where to look for symbols. A program that is linked with the same library has copies of its variables (System V ABI,
+/// "copy relocations"), and the library uses these.
+void* scope_of(void* library) {
+  return dlsym(RTLD_DEFAULT, "H5open") == dlsym(library, "H5open") ? RTLD_DEFAULT : library;
+}
+
 /// H5Ewalk2 goes from the cause upwards; the first entry is enough.
 herr_t take_description(unsigned, const H5E_error2_t* error, void* text) {
   auto& reason = *static_cast<std::string*>(text);
@@ -33,8 +39,8 @@ herr_t take_description(unsigned, const H5E_error2_t* error, void* text) {
 }  // namespace
 
 void* find_in_hdf5(const char* symbol) {
-  static void* const library = load_library();
-  if (void* const address = dlsym(library, symbol)) return address;
+  static void* const scope = scope_of(load_library());
+  if (void* const address = dlsym(scope, symbol)) return address;
   throw Error(ErrorKind::kUnsupported, str(ROBUSTA_HDF5_SONAME, " lacks ", symbol),
               "install the library as Debian has it");
 }
