@@ -9,7 +9,7 @@
 namespace robusta {
 namespace {
 
-constexpr int kSumBits = 14;
+constexpr int kSumBits = 14;  // of the fraction
 
 /// x / 2^bits, rounded.
 constexpr int rounded_shift(int x, int bits) { return (x + (1 << (bits - 1))) >> bits; }

@@ -151,7 +151,7 @@ void erode(Image& image) {
 }
 
 void posterise(Image& image) {
-  constexpr int kShade = 64;
+  constexpr int kShade = 64;  // SSD's: four shades of each channel, at the middle of each quarter
   for (uint8_t& p : image.planes) p = static_cast<uint8_t>(p / kShade * kShade + kShade / 2);
 }
 

@@ -219,7 +219,7 @@ void add_pass(const ConvolutionProblem& problem, const PrimitiveDesc& chosen, Co
 /// when it gathers the inputs that the stride leaves: gradients come out wrong, and it writes beyond its scratch
 /// memory.
 bool gathers_too_much(const ConvolutionProblem& problem, const std::string& implementation) {
-  constexpr int64_t kVector = 8;
+  constexpr int64_t kVector = 8;  // floats of AVX2
   const ConvolutionGeometry& g = problem.geometry;
   return implementation == "jit_1x1:avx2" && g.channels / g.group < kVector && !is_pointwise(g.axes);
 }

@@ -18,8 +18,8 @@ constexpr size_t kMostTruths = 4096;  // of an item: what matching keeps grows w
 
 using Loss = caffe::MultiBoxLossParameter;
 
-constexpr float kLeastOverlap = 1e-6f;
-constexpr float kLeastArea = 1e-5f;  ///< smaller boxes take no part in suppression
+constexpr float kLeastOverlap = 1e-6f;  // as in SSD: what has less in common with a box never matches it
+constexpr float kLeastArea = 1e-5f;     ///< smaller boxes take no part in suppression
 
 struct Pair {
   float overlap;
