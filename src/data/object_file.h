@@ -18,7 +18,7 @@ namespace robusta {
 
 struct ImageObject {
   int32_t label = 0;
-  bool ignored = false;
+  bool ignored = false;  ///< neither an example nor background
   Box<float> box{};
 };
 

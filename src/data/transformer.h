@@ -28,7 +28,7 @@ namespace robusta {
 
 /// Memory that is used again from item to item. One per thread.
 struct TransformMemory {
-  Image front, back, inner;
+  Image front, back, inner;  ///< the item as it is; what the next step makes of it; scratch of a step
 };
 
 /// What goes with an image.
@@ -39,9 +39,9 @@ struct Annotations {
 
 /// What was drawn for one sample.
 struct Drawn {
-  std::vector<ImageStep> steps;
-  Extent whole;        ///< after the steps
-  PixelWindow window;  ///< of it
+  std::vector<ImageStep> steps;  ///< in this order
+  Extent whole;                  ///< after the steps
+  PixelWindow window;            ///< of it
 };
 
 class Transformer {

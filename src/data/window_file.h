@@ -14,8 +14,8 @@
 namespace robusta {
 
 struct Window {
-  int32_t image = 0, label = 0;
-  int32_t x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  int32_t image = 0, label = 0;            ///< index of the image; class, 0: background
+  int32_t x1 = 0, y1 = 0, x2 = 0, y2 = 0;  ///< pixels, the last ones included
 };
 
 /// Which windows are taken for what, and what of them is refused.

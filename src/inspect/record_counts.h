@@ -18,7 +18,7 @@ namespace robusta {
 struct RecordFacts {
   Extent extent;
   int32_t label = 0;
-  int64_t boxes = 0;
+  int64_t boxes = 0;  ///< of an AnnotatedDatum
   bool encoded = false, floats = false;
   uint64_t hash = 0;    ///< of its pixels or of its image file
   std::string failure;  ///< not empty: it is broken, and nothing above holds

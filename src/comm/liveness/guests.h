@@ -21,7 +21,7 @@ namespace robusta::liveness {
 struct Invited {
   RankId host;  ///< the rank that listens
   Token token{};
-  std::set<RankId> ranks;
+  std::set<RankId> ranks;       ///< the children of `host`
   std::set<Address> addresses;  ///< of their hosts
 };
 
@@ -30,7 +30,7 @@ struct Arrival {
   RankId from;
   Link link;
   std::vector<Frame> frames;
-  Link::Outcome outcome;
+  Link::Outcome outcome;  ///< kOver: it has already ended
 };
 
 class Guests {

@@ -28,8 +28,8 @@ bool unpack(const Frame& frame, T& to) {
 
 /// Opens a talk: who calls whom, in which job.
 struct Hello {
-  uint32_t magic = 0x52425354;
-  RankId from, to;
+  uint32_t magic = 0x52425354;  ///< "RBST"
+  RankId from, to;              ///< the caller, and whom it means to reach: another program may have the port
   Token token{};
 };
 

@@ -16,7 +16,7 @@ namespace robusta::liveness {
 
 struct Caught {
   Descriptor socket;
-  Address from = 0;
+  Address from = 0;  ///< of the caller, in network order
 };
 
 class Listener {

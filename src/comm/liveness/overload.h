@@ -21,7 +21,7 @@ namespace robusta::liveness {
 /// Of a host: its rank that waited most, and for which share of the time.
 struct HostLoad {
   RankId rank;
-  float waiting = 0;
+  float waiting = 0;  ///< for a processor, 0 to 1
 };
 
 /// The overloaded hosts below a rank. Sent as it lies in memory.

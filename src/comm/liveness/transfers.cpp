@@ -1,4 +1,7 @@
 // Linux' tcp(7), TCP_INFO. glibc's own struct of this name ends before the counts of bytes.
+//
+// Counted are the connections to hosts of the job, MPI's, without the watch's own: bytes that move there say that a
+// wait of this rank is no deadlock. The sockets are found in /proc/self/fd, as MPI does not tell them.
 
 #include "comm/liveness/transfers.h"
 

@@ -21,7 +21,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kMostTimeouts = 4;
 constexpr int kCommunicationCode = static_cast<int>(ErrorKind::kCommunication);
 
-/// Which of two ranks is further behind; those that have finished come last.
+/// Which of two ranks is further behind; those that have finished come last. Of those in one iteration the one that has
+/// stood still the longest, then the lowest rank: all ranks choose alike.
 bool is_behind(const Status& a, const Status& b) {
   const auto key = [](const Status& s) {
     return std::make_tuple(s.activity == Activity::kFinished, s.iteration, -s.age, s.rank);
@@ -89,6 +90,7 @@ void WatchState::sample(const Sample& sample, double now) {
   own_ = sample;
 }
 
+/// Never beyond now: a thread cannot have moved later than that.
 void WatchState::forgive_starvation(double starved, double now) {
   const double room = std::min(kMostTimeouts * timing_.timeout - forgiven_, now - moved_at_);
   const double granted = std::clamp(starved, 0.0, std::max(room, 0.0));
@@ -205,6 +207,7 @@ void WatchState::accuse(Fault fault, const Status& last, double quiet, double no
   verdict.unanswered = unanswered;
   verdict.judge = rank_;
   verdict.alone = fault == Fault::kSilent && is_alone(now);
+  // The time of day: steady clocks of other hosts have other origins.
   verdict.last_sign = std::time(nullptr) - static_cast<int64_t>(quiet);
   verdict.quiet = quiet;
   verdict.last = last;
@@ -213,6 +216,7 @@ void WatchState::accuse(Fault fault, const Status& last, double quiet, double no
 
 void WatchState::adopt(const Verdict& verdict, RankId from, double now) {
   if (ceased_ || done_ || ends(now) || (verdict_ && !is_better(verdict, *verdict_))) return;
+  // A better verdict does not put off the end: it arrives everywhere within the grace of the first.
   if (!verdict_) ends_at_ = now + timing_.grace;
   verdict_ = verdict;
   for (const auto& [peer, link] : links_) {
@@ -220,6 +224,7 @@ void WatchState::adopt(const Verdict& verdict, RankId from, double now) {
   }
 }
 
+/// "Finished" gathers along the tree from the leaves to the root, and "all have finished" goes back down.
 void WatchState::detect_termination(double now) {
   if (done_ || verdict_ || !subtree_finished()) return;
   const bool is_root = !neighbours_.parent;
@@ -272,6 +277,8 @@ Status WatchState::straggler(double now) const {
   return last;
 }
 
+/// How long ago the last rank of this subtree moved; infinite where all have finished. A child that was not heard yet
+/// counts as moving, so that nobody is accused while the job starts.
 double WatchState::youngest(double now) const {
   const double still = now - moved_at_;
   const bool excused = own_.activity == Activity::kPausing && still <= own_.limit;

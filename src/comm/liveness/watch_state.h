@@ -27,8 +27,8 @@ struct Timing {
 
 /// A look at the own training thread.
 struct Sample {
-  uint64_t moves = 0;  ///< counts whatever the thread publishes
-  int64_t iteration = -1;
+  uint64_t moves = 0;      ///< counts whatever the thread publishes
+  int64_t iteration = -1;  ///< -1: before the first
   Activity activity = Activity::kPausing;
   double limit = 0;       ///< of kPausing, in seconds
   double starved = 0;     ///< seconds that the process waited for a processor (starvation.h), since any moment

@@ -16,8 +16,8 @@
 namespace robusta {
 
 struct ReduceLayer {
-  std::string dimension;  ///< "X (4 ranks, within a host)"
-  int members = 1, position = 0;
+  std::string dimension;          ///< "X (4 ranks, within a host)"
+  int members = 1, position = 0;  ///< of the group; this rank's among them
   std::shared_ptr<Stage> stage;
 };
 

@@ -91,6 +91,8 @@ void RingStage::reduce_scatter(const Span& span) { Pass(*this, span, group_.posi
 
 void RingStage::all_gather(const Span& span) {
   const Wire wire(compress_, span.type);
+  // What others get of this piece has gone through 16 bits: its owner rounds it as well, so that all ranks hold the
+  // same bits.
   const Span mine = span.piece(group_.position, group_.size());
   constexpr int64_t kElements = kSegment / sizeof(float);
   for (int64_t begin = 0; wire.packs() && begin < mine.count; begin += kElements) {

@@ -16,7 +16,7 @@ struct Mail {
   const void* data = nullptr;
   size_t bytes = 0;
   State state = kNone;
-  Mail* next = nullptr;
+  Mail* next = nullptr;  ///< behind it in the same queue
 };
 
 class ThreadGroup {

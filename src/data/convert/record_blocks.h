@@ -21,7 +21,7 @@ namespace robusta {
 struct ConvertedItem {
   std::string record;  ///< empty: failed
   Extent extent;
-  std::string failure;
+  std::string failure;  ///< why, where `record` is empty
 };
 
 struct ConvertedSet {

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// records, as Caffe's tools commit; and bytes that are held until then
 constexpr size_t kCommitEvery = 1000, kCommitBytes = size_t{64} << 20;
 constexpr mode_t kFolderMode = 0744;  // as Caffe's tools
 

@@ -22,9 +22,9 @@ struct ReadingSettings {
   std::string source;                            ///< a path, with the placeholders of ranks
   std::string field;                             ///< where the prototxt has it: "data_param.source"
   std::string source_fix = "name what is read";  ///< where none is given
-  int64_t batch = 1;
-  int prefetch = 1;         ///< batches ahead
-  bool shuffle = false;     ///< each epoch in an order of its own
+  int64_t batch = 1;                             ///< samples of this rank
+  int prefetch = 1;                              ///< batches ahead
+  bool shuffle = false;                          ///< each epoch in an order of its own
   uint32_t skip_below = 0;  ///< `rand_skip`: the run begins with one of so many records; 0: with the first
 };
 

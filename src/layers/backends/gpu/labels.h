@@ -22,7 +22,7 @@ struct BadLabel {
   bool found;
 };
 
-inline constexpr int64_t kNoPlace = INT64_MAX;
+inline constexpr int64_t kNoPlace = INT64_MAX;  ///< above all places, of which the least is wanted
 
 /// Labels as a kernel reads them: f32, since 16 bits do not hold all numbers of classes.
 struct LabelReader {

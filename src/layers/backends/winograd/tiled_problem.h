@@ -20,7 +20,7 @@ constexpr int64_t round_up(int64_t value, int64_t unit) { return (value + unit -
 
 /// Some tiles that are worked on at a time, and the buffers that they use: those of one worker, or of all.
 struct Piece {
-  int64_t slot, begin, count;
+  int64_t slot, begin, count;  ///< which buffers; tiles of the batch
 };
 
 class TiledProblem {

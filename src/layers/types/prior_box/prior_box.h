@@ -35,6 +35,8 @@ struct PriorGrid {
 
   /// Coordinate `which` (xmin, ymin, xmax, ymax) of a box of this size at pixel (h, w).
   ROBUSTA_HOST_DEVICE float coordinate(int64_t h, int64_t w, PriorSize size, int64_t which) const {
+    // The types are those of Caffe's expressions, (w + offset) * step in float and (center_x - box_width / 2.) /
+    // img_width in double: a corner that is rounded otherwise can decide which box is matched.
     const bool of_width = which % 2 == 0;
     const float middle = (static_cast<float>(of_width ? w : h) + offset) * (of_width ? step_width : step_height);
     const double half = (of_width ? size.width : size.height) / 2.0;
