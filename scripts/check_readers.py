@@ -91,6 +91,7 @@ def call_caffe(words):
     if done.returncode != 0:
         errors = re.findall(r"error: (.*)", done.stdout + done.stderr)
         raise library.Failure(f"caffe {words[1]}: {errors[-1] if errors else done.returncode}")
+    return done.stdout
 
 
 class Case:
@@ -121,21 +122,42 @@ class Case:
         net.save(self.weights)
         net.forward()
         self.expected = {blob: net.read(blob) for blob in net.names("output")}
+        self.library = options.library
         if any(len(set(numbers)) < 4 for numbers in self.expected.values()):
             raise library.Failure("its output is a constant: nothing to compare")
 
+    def expected_of(self, reader):
+        """Outputs by their names: for onnxruntime without a DetectionOutput."""
+        detections = reader == "onnxruntime" and any(blob in DETECTIONS for blob in self.expected)
+        return self.without_detections() if detections else self.expected
+
+    def without_detections(self):
+        """What the bottoms of DetectionOutput hold, with which an ONNX model ends."""
+        path = self.folder / "without_detections.prototxt"
+        path.write_text(re.sub(r'layer \{ name: "found".*', "", self.text, flags=re.DOTALL))
+        net = library.Net(self.library, path)
+        net.load(self.weights)
+        for blob, what in self.inputs.items():
+            numbers = array.array("f")
+            numbers.frombytes(pathlib.Path(what["file"]).read_bytes())
+            net.write(blob, numbers)
+        net.forward()
+        return {blob: net.read(blob) for blob in net.names("output")}
+
     def pair(self, options, reader):
-        """The files for a reader: of `caffe deploy`, or the net as it is; for onnxruntime those of `caffe export`."""
+        """The files for a reader, and what the outputs are called in them: of `caffe deploy`, or the net as it is; for
+        onnxruntime those of `caffe export`."""
         if reader == "onnxruntime":
-            return self.exported(options), self.weights
+            return self.exported(options), self.weights, list(self.expected_of(reader))
         if not options.deploy:
-            return self.net, self.weights
+            return self.net, self.weights, list(self.expected)
         prefix = self.folder / f"for_{reader}"
         batch = next(iter(self.inputs.values()))["shape"][0]
         words = [options.tools / "caffe", "deploy", "-model", self.net, "-weights", self.weights, "-output", prefix,
                  "-target", TARGETS.get(reader, reader)] + ([] if self.name == "lstm" else ["-batch", str(batch)])
-        call_caffe(words)
-        return pathlib.Path(f"{prefix}.prototxt"), pathlib.Path(f"{prefix}.caffemodel")
+        # What is written in place on an input gets a name of its own.
+        outputs = re.search(r"^outputs: (.*)$", call_caffe(words), re.MULTILINE)[1].split(", ")
+        return pathlib.Path(f"{prefix}.prototxt"), pathlib.Path(f"{prefix}.caffemodel"), outputs
 
     def exported(self, options):
         path = self.folder / "net.onnx"
@@ -146,16 +168,16 @@ class Case:
 
     def difference(self, options, reader):
         """The largest one of what the reader computes from the files for it."""
-        net, weights = self.pair(options, reader)
+        net, weights, outputs = self.pair(options, reader)
         return self.run(options, reader, net if options.deploy or reader == "onnxruntime" else self.with_batch(reader),
-                        weights)
+                        weights, outputs)
 
-    def run(self, options, reader, net, weights):
-        """The largest difference of what the reader computes from a pair."""
+    def run(self, options, reader, net, weights, outputs):
+        """The largest difference of what the reader computes from a pair with outputs of these names."""
         python, variables = environments.environment(reader, make=not options.installed)
+        files = [str(self.folder / f"{reader}_{at}.f32") for at in range(len(outputs))]
         task = {"reader": reader, "net": str(net), "weights": str(weights), "inputs": self.inputs,
-                "outputs": {blob: str(self.folder / f"{reader}_{at}.f32") for at, blob in enumerate(self.expected)},
-                "folder": str(self.folder)}
+                "outputs": dict(zip(outputs, files)), "folder": str(self.folder)}
         try:
             done = subprocess.run([python, ROOT / "scripts/robusta_readers/reader_worker.py"], input=json.dumps(task),
                                   text=True, capture_output=True, check=False, cwd=self.folder,
@@ -168,7 +190,7 @@ class Case:
         outcome = json.loads(done.stdout)
         if "error" in outcome:
             raise library.Failure(outcome["error"])
-        return max(self.compared(blob, task["outputs"][blob]) for blob in self.expected)
+        return max(self.compared(*each) for each in zip(self.expected_of(reader).items(), files))
 
     def with_batch(self, reader):
         """The net with the shapes of its inputs written into it."""
@@ -181,8 +203,10 @@ class Case:
         path.write_text(text)
         return path
 
-    def compared(self, blob, path):
-        numbers, expected = array.array("f"), self.expected[blob]
+    @staticmethod
+    def compared(output, path):
+        """The largest difference of the numbers in a file, as a part of the output's largest."""
+        (blob, expected), numbers = output, array.array("f")
         numbers.frombytes(pathlib.Path(path).read_bytes())
         if blob in DETECTIONS:
             numbers, expected = in_one_order(numbers), in_one_order(expected)
