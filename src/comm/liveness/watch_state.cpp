@@ -186,14 +186,25 @@ void WatchState::judge_all(double now) {
   // A rank that moved just now is known here only after its beat has climbed the tree.
   const double still = youngest(now);
   if (still == kNever || still <= timing_.timeout + (neighbours_.levels + 1) * timing_.beat) return;
-  accuse(Fault::kDeadlock, straggler(now), still, now);
+  accuse_deadlock(still, now);
 }
 
-void WatchState::accuse(Fault fault, const Status& last, double quiet, double now) {
+/// Packets without an answer are the cause; whoever is furthest behind may wait for one of those whom they cut off.
+void WatchState::accuse_deadlock(double still, double now) {
+  const CutOff found = cut_off(now);
+  if (found.unanswered.seconds > timing_.timeout / 2) {
+    accuse(Fault::kDeadlock, found.rank, still, now, found.unanswered);
+  } else {
+    accuse(Fault::kDeadlock, straggler(now), still, now);
+  }
+}
+
+void WatchState::accuse(Fault fault, const Status& last, double quiet, double now, const Unanswered& unanswered) {
   Verdict verdict;
   verdict.fault = fault;
   verdict.code = kCommunicationCode;
   verdict.rank = last.rank;
+  verdict.unanswered = unanswered;
   verdict.judge = rank_;
   verdict.alone = fault == Fault::kSilent && is_alone(now);
   // The time of day: steady clocks of other hosts have other origins.
@@ -236,6 +247,7 @@ Beat WatchState::beat_for(RankId peer, double now) const {
   Beat beat;
   beat.own = own_status(now);
   beat.straggler = straggler(now);
+  beat.cut_off = cut_off(now);
   beat.youngest = youngest(now);
   beat.late = late_;
   beat.finished = peer == neighbours_.parent ? subtree_finished() : done_;
@@ -274,6 +286,17 @@ double WatchState::youngest(double now) const {
   for (const RankId child : neighbours_.children) {
     const Link& link = links_.at(child);
     result = std::min(result, link.beat_at < 0 ? 0 : link.beat.youngest + (now - link.beat_at));
+  }
+  return result;
+}
+
+CutOff WatchState::cut_off(double now) const {
+  CutOff result{own_status(now), own_.unanswered};
+  for (const RankId child : neighbours_.children) {
+    const Link& link = links_.at(child);
+    if (link.beat_at < 0 || link.beat.cut_off.unanswered.seconds <= result.unanswered.seconds) continue;
+    result = link.beat.cut_off;
+    result.rank.age += now - link.beat_at;
   }
   return result;
 }

@@ -213,7 +213,9 @@ void WatchThread::take_sample(double now) {
   sample_.moves += arrivals().load(std::memory_order_relaxed);
   if (now >= system_read_at_ + timing_.beat) {
     sample_.starved = starvation_.seconds(now);
-    if (sample_.moves == moves_then_ && sample_.activity == Activity::kWaiting) transfers_seen_ = transfers_->look();
+    const bool waits = sample_.moves == moves_then_ && sample_.activity == Activity::kWaiting;
+    if (waits) transfers_seen_ = transfers_->look(now);
+    sample_.unanswered = waits ? transfers_->unanswered() : Unanswered();
     moves_then_ = sample_.moves;
     system_read_at_ = now;
   }
