@@ -45,8 +45,8 @@ class WindowReader : public RecordReader {
  private:
   std::string file_;
   NamedImages images_;
-  std::vector<Window> windows_;
-  int64_t foreground_ = 0;
+  std::vector<Window> windows_;  ///< those of the foreground first
+  int64_t foreground_ = 0;       ///< how many these are
 };
 
 }  // namespace robusta

@@ -118,7 +118,8 @@ class RecordReport {
     slot.facts.hash = hash_bytes(picture_bytes(datum, slot.buffers.floats));
   }
 
-  /// The picture of a record that has been read before; "" where it cannot be read any more.
+  /// The picture of a record that has been read before; its number, which is nobody's picture, where it cannot be read
+  /// any more.
   std::string payload(int64_t index) const {
     std::string storage, bytes;
     const auto error = error_of(

@@ -263,7 +263,7 @@ class PassComparison {
 
   std::string folder_;
   const CompareOptions& options_;
-  std::map<std::string, std::string> files_;
+  std::map<std::string, std::string> files_;  // by entry; what is left in the end was collected alone
   TextTable table_;
   int64_t compared_ = 0, differing_ = 0, not_collected_ = 0;
   double largest_ = 0;

@@ -69,8 +69,8 @@ class Link {
   bool cut(std::vector<Frame>& frames, size_t largest);
 
   Descriptor socket_;
-  std::vector<char> in_, out_;
-  int error_ = 0;
+  std::vector<char> in_, out_;  ///< received, and not yet a whole frame; not yet sent
+  int error_ = 0;               ///< errno; 0: none
 };
 
 }  // namespace robusta::liveness

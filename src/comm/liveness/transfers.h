@@ -40,9 +40,9 @@ class Transfers {
   std::map<Address6, RankId> hosts6_;
   std::map<int, Waiting> waiting_;  ///< by socket
   Unanswered unanswered_;
-  uint16_t own_port_, parent_port_ = 0;
+  uint16_t own_port_, parent_port_ = 0;  ///< of the watch, whose own bytes do not count
   std::set<Address> parent_addresses_;
-  uint64_t bytes_ = 0, changes_ = 0;
+  uint64_t bytes_ = 0, changes_ = 0;  ///< at the last look; how many looks found others
 };
 
 }  // namespace robusta::liveness

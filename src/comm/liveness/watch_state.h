@@ -123,13 +123,14 @@ class WatchState {
   RankId rank_;
   Neighbours neighbours_;
   Timing timing_;
-  std::map<RankId, Link> links_;
-  std::vector<Outgoing> outgoing_;
+  std::map<RankId, Link> links_;    ///< to the parent and the children
+  std::vector<Outgoing> outgoing_;  ///< since the last take_outgoing()
   std::optional<Verdict> verdict_;
-  Sample own_;
+  Sample own_;           ///< the last one
   double forgiven_ = 0;  ///< for starvation, since the thread last moved
   double starved_ = 0;   ///< since the last beat was sent
   double late_ = 0;      ///< note_lateness()
+  /// seconds; when the own thread last moved, and so on
   double moved_at_ = 0, last_tick_ = 0, next_beat_ = 0, ends_at_ = 0;
   bool started_ = false, finished_ = false, subtree_told_ = false, done_ = false, ceased_ = false;
 };

@@ -41,9 +41,9 @@ class LayeredAllReduce : public AllReduce {
 
   std::vector<ReduceLayer> layers_;
   std::string shape_;
-  std::shared_ptr<const SharedRegions> regions_;
+  std::shared_ptr<const SharedRegions> regions_;  ///< null: no layer shares memory
   std::vector<std::string> notes_;
-  std::vector<double> seconds_, bytes_;
+  std::vector<double> seconds_, bytes_;  ///< of each layer, since take_times()
 };
 
 }  // namespace robusta

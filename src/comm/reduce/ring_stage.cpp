@@ -75,9 +75,9 @@ class RingStage::Pass {
   RingStage& ring_;
   Span span_;
   Wire wire_;
-  int first_piece_;
-  bool adds_;
-  int64_t elements_ = 0, segments_ = 0, items_ = 0, received_ = 0;
+  int first_piece_;                                                 // that this member sends first
+  bool adds_;                                                       // reduce-scatter; else all-gather
+  int64_t elements_ = 0, segments_ = 0, items_ = 0, received_ = 0;  // of a segment; of a piece; of the pass; so far
 };
 
 RingStage::RingStage(Communicator& world, Group group, Compression compress)

@@ -107,7 +107,7 @@ class Annotator {
   }
 
   const std::string& path_;
-  double width_, height_;
+  double width_, height_;  // pixels, by which corners are divided
   caffe::AnnotatedDatum& record_;
 };
 

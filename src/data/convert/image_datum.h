@@ -38,7 +38,7 @@ class ImageToDatum {
   Extent resized(const Extent& image) const;
   std::string encode(const std::string& path, const std::string& file, const Image& image) const;
 
-  ImageDatumOptions options_;
+  ImageDatumOptions options_;  ///< `encoded` is set where a type of encoding is given
 };
 
 }  // namespace robusta

@@ -58,7 +58,7 @@ class TextScanner {
   }
 
  private:
-  std::string_view rest_;
+  std::string_view rest_;  ///< of the text, from here on
   const std::string& name_;
   int64_t line_ = 1;
 };

@@ -64,7 +64,7 @@ class LmdbFile {
   std::string folder_;
   int fd_ = -1;
   size_t page_size_ = 0;
-  uint64_t pages_ = 0;
+  uint64_t pages_ = 0;  ///< the last page of the newer meta page, and one
   LmdbTree tree_;
 };
 

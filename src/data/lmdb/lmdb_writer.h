@@ -36,10 +36,10 @@ class LmdbWriter {
   void close();
   void require(int status) const;
 
-  std::string folder_, temporary_;
+  std::string folder_, temporary_;  ///< the name in the end, and until then
   MDB_env* env_ = nullptr;
   std::vector<std::pair<std::string, std::string>> pending_;  // kept until committed: a full map wants them again
-  size_t pending_bytes_ = 0;
+  size_t pending_bytes_ = 0;                                  ///< of values
   int64_t size_ = 0;
 };
 

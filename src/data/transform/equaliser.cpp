@@ -98,7 +98,7 @@ class Tiles {
   }
 
   const uint8_t* plane_;
-  int64_t height_, width_, tile_height_, tile_width_;
+  int64_t height_, width_, tile_height_, tile_width_;  // pixels
   std::vector<Table> tables_;
 };
 

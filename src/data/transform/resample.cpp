@@ -125,8 +125,8 @@ class MixedRows {
   const uint8_t* plane_;
   Extent extent_;
   const Taps& columns_;
-  std::vector<std::vector<float>> rows_;
-  std::vector<int64_t> held_;  // the input row in each slot; -1: none
+  std::vector<std::vector<float>> rows_;  // a ring: input row y lies in slot y % size
+  std::vector<int64_t> held_;             // the input row in each slot; -1: none
 };
 
 void mix(const Pixels& from, const Taps& rows, const Taps& columns, Image& to) {

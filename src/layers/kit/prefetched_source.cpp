@@ -196,7 +196,7 @@ int64_t PrefetchedSource::records() const {
 
 uint64_t PrefetchedSource::fingerprint() const {
   if (!reading_ || ranks_ > 1) return 0;
-  // Keys of the first records are soon read, and other data hardly has the same and as many records.
+  // Keys of the first records are soon read, and other data hardly has the same keys and as many records.
   constexpr int64_t kFirst = 16;
   const RecordReader& reader = reading_->batches->reader();
   std::string text = std::to_string(reader.size());

@@ -114,13 +114,13 @@ class PrefetchedSource : public SourceLayer, public StandIn {
   std::vector<Shape> items_;            // of the tops as they stand; of that with rows, the whole of it
   int rows_top_ = -1;                   // RecordFiller::rows_top
   std::map<int, AssumedItem> assumed_;  // by top: what stands for its items, where that was said
-  bool synthetic_ = false;
-  bool as_pixels_ = false;            // top 0
-  std::unique_ptr<Reading> reading_;  // null where the source is synthetic, or not open
-  std::unique_ptr<Reading> retired_;  // what was read before, whose batch the net may still look at
-  Batch* ready_ = nullptr;            // of retired_ where that is there, else of reading_
-  double seconds_waited_ = 0;         // for what was retired
-  Pass last_pass_;
+  bool synthetic_ = false;              ///< something stands for data that is missing
+  bool as_pixels_ = false;              // top 0
+  std::unique_ptr<Reading> reading_;    // null where the source is synthetic, or not open
+  std::unique_ptr<Reading> retired_;    // what was read before, whose batch the net may still look at
+  Batch* ready_ = nullptr;              // of retired_ where that is there, else of reading_
+  double seconds_waited_ = 0;           // for what was retired
+  Pass last_pass_;                      ///< by which positions are turned into places of a batch
 };
 
 }  // namespace robusta

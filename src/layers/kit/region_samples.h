@@ -79,7 +79,7 @@ class PlaceAxis {
 
  private:
   int64_t extent_;
-  float start_ = 0, step_ = 0;
+  float start_ = 0, step_ = 0;  ///< pixels of the features
   bool empty_ = false;
 };
 

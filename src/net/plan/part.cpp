@@ -154,9 +154,9 @@ class Selection {
   const Plan& plan_;
   const NodeRange part_;
   const bool backward_;
-  const IdVector<ValueId, StepId> makers_;
-  IdVector<StepId, bool> chosen_;
-  std::vector<StepId> sizers_;  ///< of layers of the part that decide over sizes
+  const IdVector<ValueId, StepId> makers_;  // who writes a value
+  IdVector<StepId, bool> chosen_;           // of the part, or a copy that it needs
+  std::vector<StepId> sizers_;              ///< of layers of the part that decide over sizes
 };
 
 }  // namespace

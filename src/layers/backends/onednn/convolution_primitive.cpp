@@ -74,10 +74,10 @@ class PackedWeights {
 
  private:
   Step pack_;
-  AlignedMemory kept_;
+  AlignedMemory kept_;  // none: the packed weights are scratch
   size_t at_ = 0, scratch_at_ = 0;
   uint64_t version_ = 0;
-  const void* source_ = nullptr;
+  const void* source_ = nullptr;  // the weights that were packed, which sharing may exchange
 };
 
 class ForwardPass : public ConvolutionPass {

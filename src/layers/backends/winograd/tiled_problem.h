@@ -89,8 +89,8 @@ class TiledProblem {
 
   ConvolutionGeometry geometry_;
   onednn::Direction direction_;
-  int64_t workers_, tiles_, piece_;
-  bool together_;
+  int64_t workers_, tiles_, piece_;  ///< threads; tiles of the batch; tiles of a piece
+  bool together_;                    ///< all workers take one piece
   Tiling tiling_;
   Planes src_, dst_;
 };

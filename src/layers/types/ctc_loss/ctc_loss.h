@@ -21,7 +21,7 @@ namespace robusta {
 
 /// Scores are [steps, samples, classes], of which `counted` steps count; `width` labels belong to each sample.
 struct CtcExtents {
-  int64_t steps = 1, samples = 1, classes = 1, counted = 1, width = 1;
+  int64_t steps = 1, samples = 1, classes = 1, counted = 1, width = 1;  ///< classes: the blank among them
   int64_t blank = 0;
 
   /// The longest sequence of blanks and labels in turn that a path goes along.
@@ -66,11 +66,11 @@ struct CtcPaths {
   CtcExtents e;
   const X* scores;
   const L* labels;
-  const T* log_sums;  ///< of each row, step by step: log of the sum of e^score
-  int32_t* states;    ///< of each sample: its labels without blanks
-  int64_t* lengths;   ///< how many these are; -1: the sequence has no path, or a label that cannot be
-  T *forward, *backward;
-  T* losses;  ///< of each sample
+  const T* log_sums;      ///< of each row, step by step: log of the sum of e^score
+  int32_t* states;        ///< of each sample: its labels without blanks
+  int64_t* lengths;       ///< how many these are; -1: the sequence has no path, or a label that cannot be
+  T *forward, *backward;  ///< [sample, step, state]
+  T* losses;              ///< of each sample
 
   static constexpr int64_t kNoPath = -1;
   /// The logarithm of 0.
@@ -211,7 +211,7 @@ struct CtcMemory {
     return {e, scores, labels, log_sums, states, lengths, forward, backward, losses};
   }
 
-  int64_t bytes = 0;
+  int64_t bytes = 0;  ///< of all arrays
   int64_t* lengths;
   T *forward, *backward, *log_sums, *losses;
   int32_t* states;

@@ -22,7 +22,7 @@ namespace robusta {
 struct DetectionTerms {
   DetectionMaps m;
   float lambda;
-  bool smooth;
+  bool smooth;                                         ///< bb_smooth
   float least_shift, most_shift, least_log, most_log;  ///< of normalised codes
 
   /// -log p of the class.

@@ -24,7 +24,7 @@ namespace robusta {
 /// The terms of one box. Its `numbers` are four places, one for each coordinate.
 struct MultiBoxLocations {
   MultiBoxExtents e;
-  BoxCode code;
+  BoxCode code;       ///< how boxes are written relative to their prior boxes
   bool divides;       ///< codes have no variances in them: differences are divided by these
   bool inside_alone;  ///< a coordinate outside of the image has no part
   bool by_priors;     ///< whose coordinate: the prior box's, or that of the box itself

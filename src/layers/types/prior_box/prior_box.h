@@ -25,11 +25,11 @@ struct PriorSize {
 
 /// Where boxes lie. After infer_tops.
 struct PriorGrid {
-  int64_t height, width, boxes;  ///< pixels of the features, boxes at each
-  float image_height, image_width;
-  float step_height, step_width;  ///< pixels of the image from one pixel of the features to the next
-  float offset;
-  bool clip;
+  int64_t height, width, boxes;     ///< pixels of the features, boxes at each
+  float image_height, image_width;  ///< pixels
+  float step_height, step_width;    ///< pixels of the image from one pixel of the features to the next
+  float offset;                     ///< of the middle of a box within its step: 0.5 is the middle
+  bool clip;                        ///< corners end at the edges of the image
 
   int64_t coordinates() const { return height * width * boxes * 4; }
 
