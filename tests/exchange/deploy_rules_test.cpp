@@ -1,6 +1,7 @@
 // Each rule: a net that breaks it is reported, rewritten and computes what it did; what was written breaks no rule.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
 #include "exchange/deploy/lint.h"
@@ -221,6 +222,41 @@ TEST(DeployRules, OldNetsAreReported) {
       "mnn");
   EXPECT_EQ(found.code, 2);
   EXPECT_TRUE(contains(found.text, "new-layers"));
+}
+
+/// No blob is called like a layer that does not make it: OpenCV refuses such nets.
+void expect_no_clash(const caffe::NetParameter& net) {
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    for (const caffe::LayerParameter& other : net.layer()) {
+      if (other.name() == layer.name()) continue;
+      for (const std::string& top : other.top()) {
+        const bool in_place = std::find(other.bottom().begin(), other.bottom().end(), top) != other.bottom().end();
+        EXPECT_TRUE(in_place || top != layer.name()) << top << " of " << other.name();
+      }
+    }
+  }
+}
+
+TEST(DeployRules, WhatIsPutInIsCalledLikeNoLayerAndNoBlob) {
+  const std::string product = layer("InnerProduct", "inner_product_param { num_output: 5 axis: 2 }", "bottom: 'data'");
+  const std::string others =
+      "layer { name: 'it_rows' type: 'ReLU' bottom: 'it' top: 'it_axes' }\n"
+      "layer { name: 'it_axes_bottom' type: 'TanH' bottom: 'it_axes' top: 'it_axes_bottom' }\n";
+  Deployment deployment(kImage + product + others);
+  deployment.options.target = "openvino";
+  EXPECT_LE(deployment.run().difference, 1e-5);
+  const caffe::NetParameter net = deployment.net();
+  std::set<std::string> names;
+  for (const caffe::LayerParameter& each : net.layer()) EXPECT_TRUE(names.insert(each.name()).second) << each.name();
+  for (const char* name : {"it_rows_2", "it_axes_2"}) EXPECT_TRUE(names.contains(name)) << name;
+  expect_no_clash(net);
+}
+
+TEST(DeployRules, AnAxisOfInnerProductBringsNoClashOfNames) {
+  Deployment deployment(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 axis: 2 }"));
+  deployment.options.target = "any";
+  EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
+  expect_no_clash(deployment.net());
 }
 
 TEST(DeployRules, TargetsHaveNames) {

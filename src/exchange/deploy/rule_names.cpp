@@ -40,7 +40,8 @@ void mend_last_layer(DeployNet& net, int layer) {
   const std::string bottom = param.bottom(0);
   if (net.names.at(bottom) == net.names.at(param.top(0))) {
     // What worked in place before this keeps doing so, under another name.
-    const std::string old = net.names.at(bottom), between = net.new_blob(str(old, "_before_", param.name()));
+    const std::string old = net.names.at(bottom),
+                      between = net.new_blob(net.free_name(str(old, "_before_", param.name())));
     net.names.erase(between);
     if (net.param(net.producer(bottom)).type() == "Input") net.names[param.top(0)] = str(old, '_', param.name());
     for (std::string blob = bottom; net.names.at(blob) == old;) {
