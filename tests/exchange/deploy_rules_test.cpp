@@ -1,6 +1,7 @@
 // Each rule: a net that breaks it is reported, rewritten and computes what it did; what was written breaks no rule.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -209,10 +210,17 @@ TEST(DeployRules, WeightsInOtherForms) {
   layer->add_blobs()->add_double_data(1);
   layer->add_blobs()->set_num(1);
   layer->mutable_blobs(1)->add_data(1);
-  write_binary_proto(folder / "w.caffemodel", model);
-  const LintResult found = lint_files({folder / "w.caffemodel"}, "any");
+  const std::string path = folder / "w.caffemodel";
+  write_binary_proto(path, model);
+  const LintResult few = lint_files({path}, "any");
+  EXPECT_EQ(few.code, 9);
+  for (const char* rule : {"float-arrays", "array-shapes", "three-arrays"}) EXPECT_TRUE(contains(few.text, rule));
+  EXPECT_TRUE(contains(few.text, "2 arrays [three-arrays; rknn, tpu-mlir]; save it with a third array"));
+  layer->add_blobs()->add_data(1);
+  write_binary_proto(path, model);
+  const LintResult found = lint_files({path}, "any");
   EXPECT_EQ(found.code, 4);
-  for (const char* rule : {"float-arrays", "array-shapes", "three-arrays"}) EXPECT_TRUE(contains(found.text, rule));
+  EXPECT_TRUE(contains(found.text, "array 2 has no shape [three-arrays; rknn, tpu-mlir]; caffe deploy: "));
 }
 
 TEST(DeployRules, OldNetsAreReported) {
@@ -257,6 +265,44 @@ TEST(DeployRules, AnAxisOfInnerProductBringsNoClashOfNames) {
   deployment.options.target = "any";
   EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
   expect_no_clash(deployment.net());
+}
+
+TEST(DeployRules, ALayerWithoutWeightsInTheFileIsRefused) {
+  Deployment deployment(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  caffe::NetParameter model;
+  read_binary_proto(deployment.folder / "w.caffemodel", &model, ErrorKind::kModel);
+  ASSERT_EQ(model.layer(1).name(), "it");
+  model.mutable_layer(1)->set_name("that");
+  write_binary_proto(deployment.folder / "w.caffemodel", model);
+  write_file(deployment.folder / "net.prototxt",
+             kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  const std::string net = deployment.folder / "net.prototxt", weights = deployment.folder / "w.caffemodel";
+  const LintResult found = lint_files({net, weights}, "opencv");
+  EXPECT_EQ(found.code, 9) << found.text;
+  EXPECT_TRUE(contains(found.text, net + ":2: layer \"it\": no weights in " + weights + " [one-name; opencv]"));
+  EXPECT_TRUE(contains(found.text, "layer \"that\": weights that no layer of " + net + " takes"));
+  EXPECT_EQ(lint_files({net}, "opencv").code, 0);
+}
+
+TEST(DeployRules, WeightsThatNoLayerTakesAreANote) {
+  Deployment deployment(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  write_file(deployment.folder / "net.prototxt", kImage + layer("ReLU", ""));
+  const LintResult found =
+      lint_files({deployment.folder / "net.prototxt", deployment.folder / "w.caffemodel"}, "opencv");
+  EXPECT_EQ(found.code, 0) << found.text;
+  EXPECT_TRUE(contains(found.text, "a note: caffe deploy leaves them out"));
+}
+
+TEST(DeployRules, OfSeveralNetsThoseOfOneNameArePairs) {
+  const TempDir folder;
+  write_file(folder / "a.prototxt", kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  write_file(folder / "b.prototxt", kImage + layer("ReLU", ""));
+  caffe::NetParameter model;
+  model.add_layer()->set_name("other");
+  write_binary_proto(folder / "b.caffemodel", model);
+  EXPECT_EQ(lint_files({folder / "a.prototxt", folder / "b.prototxt", folder / "b.caffemodel"}, "opencv").code, 0);
+  std::filesystem::rename(folder / "b.caffemodel", folder / "a.caffemodel");
+  EXPECT_EQ(lint_files({folder / "a.prototxt", folder / "b.prototxt", folder / "a.caffemodel"}, "opencv").code, 9);
 }
 
 TEST(DeployRules, TargetsHaveNames) {
