@@ -305,6 +305,29 @@ TEST(DeployRules, OfSeveralNetsThoseOfOneNameArePairs) {
   EXPECT_EQ(lint_files({folder / "a.prototxt", folder / "b.prototxt", folder / "a.caffemodel"}, "opencv").code, 9);
 }
 
+TEST(DeployRules, AFileOfTwoGibibytesIsToldWithAWayOut) {
+  const TempDir folder;
+  write_file(folder / "w.caffemodel", "x");
+  std::filesystem::resize_file(folder / "w.caffemodel", uintmax_t{3} << 30);  // without content, so no disk
+  const Error error = error_of([&] { lint_files({folder / "w.caffemodel"}, "any"); });
+  EXPECT_EQ(error.kind(), ErrorKind::kModel);
+  EXPECT_TRUE(contains(error.what(), "less than 2 GiB"));
+  EXPECT_TRUE(contains(error.fix(), "HDF5")) << error.fix();
+}
+
+TEST(DeployRules, WeightsOfTwoGibibytesAreRefusedBeforeAnythingIsComputed) {
+  const NetDef def =
+      parse_net(kImage + layer("Embed", "embed_param { num_output: 4096 input_dim: 200000 }"), "net.prototxt");
+  deploy::DeployOptions options;
+  const TempDir folder;
+  options.weights = {folder / "absent.caffemodel"};
+  options.output = folder / "out";
+  const Error error = error_of([&] { deploy::deploy(def, {}, options); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported) << error.what();
+  EXPECT_TRUE(contains(error.what(), "less than 2 GiB")) << error.what();
+  EXPECT_TRUE(contains(error.fix(), "layer it")) << error.fix();
+}
+
 TEST(DeployRules, TargetsHaveNames) {
   EXPECT_TRUE(contains(error_of([] { deploy::toolchains_named("ncn"); }).what(), "did you mean \"ncnn\""));
   EXPECT_EQ(deploy::toolchains_named("any"), deploy::kAll);
