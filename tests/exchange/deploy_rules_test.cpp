@@ -107,6 +107,7 @@ TEST(DeployRules, FieldsWithoutEffectGo) {
   const std::string text =
       kImage + layer("Convolution", "convolution_param { num_output: 2 kernel_size: 1 conv_algorithm: 'x' }");
   EXPECT_EQ(mended_types(text, "rknn", "known-fields"), (Types{"Input", "Convolution"}));
+  EXPECT_EQ(mended_types(text, "opencv", "known-fields"), (Types{"Input", "Convolution"}));
 }
 
 TEST(DeployRules, FieldsWithEffectAreRefused) {
@@ -173,6 +174,19 @@ TEST(DeployRules, TheLastLayerIsNotInPlace) {
   deployment.options.target = "mnn";
   EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
   EXPECT_EQ(mended_types(text, "rknn", "last-layer"), (Types{"Input", "InnerProduct", "ReLU"}));
+}
+
+TEST(DeployRules, APowerThatEndsANetIsCalledLikeItsTop) {
+  const std::string lrn = kImage + layer("LRN", "lrn_param { local_size: 3 alpha: 0.5 k: 2 }");
+  EXPECT_EQ(mended_types(lrn, "mnn", "lrn-k"), (Types{"Input", "LRN", "Power"}));
+  Deployment deployment(lrn);
+  deployment.options.target = "mnn";
+  EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
+  EXPECT_EQ(deployment.net().layer(2).name(), "it");
+  EXPECT_EQ(deployment.net().layer(1).name(), "it_k");
+  const std::string power =
+      "layer { name: 'half' type: 'Power' bottom: 'data' top: 'end' power_param { scale: 0.5 } }\n";
+  EXPECT_EQ(mended_types(kImage + power, "mnn", "last-layer"), (Types{"Input", "Power"}));
 }
 
 TEST(DeployRules, LayersOfOneNameGetTheirOwn) {
