@@ -35,6 +35,22 @@ void report(const Communicator& world, const Error& error) {
                world.rank(), world.host().c_str(), world.size(), error.exit_code());
 }
 
+/// What the library has to say when a thread cannot be made.
+Error of_system(const std::system_error& error) {
+  const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
+  return no_thread ? Error(ErrorKind::kMemory, "there is no memory left for another thread",
+                           "raise `ulimit -v` and `ulimit -u`, or lower OMP_NUM_THREADS")
+                   : Error(ErrorKind::kInternal, error.what(), "please report this");
+}
+
+/// This rank failed before the ranks watch each other: the others may wait for it in a call that it never reaches.
+[[noreturn]] void end_unwatched(const Communicator& world, const Error& error) {
+  write_exit_file(error.exit_code(), world.rank(), error.what());
+  report(world, error);
+  std::fflush(nullptr);
+  abandon_world(error.exit_code());
+}
+
 /// This rank failed where the others do not know: they are told, and end with it.
 [[noreturn]] void end_alone(const Communicator& world, LivenessWatch& watch, const Error& error) {
   const Failure failure = watch.announce_end(error.exit_code(), error.what());
@@ -73,11 +89,7 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
   } catch (const EndedByPeer&) {
     throw;
   } catch (const std::system_error& error) {
-    const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
-    end_alone(world, watch,
-              no_thread ? Error(ErrorKind::kMemory, "there is no memory left for another thread",
-                                "raise `ulimit -v` and `ulimit -u`, or lower OMP_NUM_THREADS")
-                        : Error(ErrorKind::kInternal, error.what(), "please report this"));
+    end_alone(world, watch, of_system(error));
   } catch (const std::exception& error) {
     end_alone(world, watch, Error(ErrorKind::kInternal, error.what(), "please report this"));
   }
@@ -113,6 +125,8 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
     error = thrown;
     code = thrown.exit_code();
     write_exit_file(code, world.rank(), thrown.what());
+  } catch (const std::system_error& thrown) {
+    end_unwatched(world, of_system(thrown));
   }
   if (watch) watch->goodbye();
   if (error) report(world, *error);
