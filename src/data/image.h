@@ -6,7 +6,6 @@
 /// before the size that it claims has been checked. All functions may run on many threads.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,9 +21,6 @@ inline constexpr int64_t kMostPixels = int64_t{1} << 27;
 /// not, as with OpenCV. Throws Error{kData}: damaged, cut off, more than 2^27 pixels, 16 bits per channel as stored;
 /// Error{kUnsupported}: another format, named, or one that this build lacks.
 void decode_image(std::string_view file, ColorMode mode, Image& image);
-
-/// Told the size of an image, the rows and columns that are wanted of it. May throw.
-using WantedSize = std::function<Extent(const Extent& image)>;
 
 /// As above, but a JPEG whose half, quarter or eighth is still as large as wanted, in both axes, comes out in the
 /// smallest such size, and says so (Image::scaled_from). The decoder leaves the finer frequencies out, which costs a

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/image.h"
+#include "data/planar_image.h"
 
 namespace robusta {
 

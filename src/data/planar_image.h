@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "data/pixels.h"
 
 namespace robusta {
+
+/// Told the size of an image, the rows and columns that are wanted of it. May throw.
+using WantedSize = std::function<Extent(const Extent& image)>;
 
 /// Reusing one saves the allocation.
 struct Image {
