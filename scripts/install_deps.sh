@@ -13,7 +13,7 @@ packages=(
   protobuf-compiler libprotobuf-dev
   libdnnl-dev libopenblas-openmp-dev
   liblmdb-dev libhdf5-dev libgoogle-glog-dev libgflags-dev
-  libjpeg62-turbo-dev libpng-dev
+  libjpeg62-turbo-dev libpng-dev libwebp-dev
   libopenmpi-dev openmpi-bin
   python3 # ddlrun, the mpirun for Intel MPI's options, and other scripts
 )

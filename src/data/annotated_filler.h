@@ -33,6 +33,7 @@ class AnnotatedFiller : public RecordFiller {
         type_is_given_(type_is_given),
         takes_difficult_(takes_difficult) {}
 
+  void decode_scaled() override { writer_.decode_scaled(); }
   std::vector<Shape> item_shapes(std::string_view record, int64_t index) const override;
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override;
   int rows_top() const override { return top_ == AnnotatedTop::kBoxes ? 1 : -1; }

@@ -145,9 +145,9 @@ Extent datum_extent(const DatumView& datum, ColorMode mode, size_t float_count) 
                             : stated_extent(datum, datum.data.size(), "bytes");
 }
 
-Pixels decode_datum(const DatumView& datum, ColorMode mode, DecodeBuffers& buffers) {
+Pixels decode_datum(const DatumView& datum, ColorMode mode, DecodeBuffers& buffers, const WantedSize& wanted) {
   if (datum.encoded) {
-    decode_image(datum.data, mode, buffers.image);
+    decode_image(datum.data, mode, wanted, buffers.image);
     return buffers.image.pixels();
   }
   const Extent extent = datum_extent(datum, mode, buffers.floats.size());

@@ -13,6 +13,7 @@ class DatumFiller : public RecordFiller {
   DatumFiller(Transformer transformer, std::string layer, bool labels)
       : writer_(std::move(transformer), std::move(layer), labels, "resize the images when the database is written") {}
 
+  void decode_scaled() override { writer_.decode_scaled(); }
   std::vector<Shape> item_shapes(std::string_view record, int64_t index) const override;
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override;
   /// Nothing where the record holds floats.

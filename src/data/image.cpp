@@ -3,8 +3,11 @@
 #include "data/image.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cctype>
+#include <optional>
 
+#include "base/simd.h"
 #include "base/str.h"
 #include "data/image_codec.h"
 #include "robusta/error.h"
@@ -12,38 +15,68 @@
 namespace robusta {
 namespace {
 
+using namespace std::string_view_literals;
+
+/// What a file begins with; `then` stands behind `start` and four bytes that hold a length.
 struct Signature {
-  std::string_view start, name;
+  std::string_view start, name, then = {};
 };
 
-using namespace std::string_view_literals;
-constexpr Signature kJpegStart{"\xff\xd8\xff"sv, "JPEG"sv};
-constexpr Signature kPngStart{"\x89PNG\r\n\x1a\n"sv, "PNG"sv};
-constexpr Signature kOthers[] = {
-    {"GIF8"sv, "GIF"sv},  {"BM"sv, "BMP"sv}, {"II*\0"sv, "TIFF"sv}, {"MM\0*"sv, "TIFF"sv},
-    {"RIFF"sv, "WebP"sv}, {"P5"sv, "PGM"sv}, {"P6"sv, "PPM"sv},     {"\0\0\0\x0cjP"sv, "JPEG 2000"sv}};
+struct KnownFormat {
+  ImageFormat format;
+  Signature signature;
+};
 
-bool is(const Signature& signature, std::string_view file) { return file.starts_with(signature.start); }
+constexpr KnownFormat kFormats[] = {{ImageFormat::kJpeg, {"\xff\xd8\xff"sv, "JPEG"sv}},
+                                    {ImageFormat::kPng, {"\x89PNG\r\n\x1a\n"sv, "PNG"sv}},
+                                    {ImageFormat::kBmp, {"BM"sv, "BMP"sv}},
+                                    {ImageFormat::kWebp, {"RIFF"sv, "WebP"sv, "WEBP"sv}}};
+constexpr Signature kOthers[] = {{"GIF8"sv, "GIF"sv}, {"II*\0"sv, "TIFF"sv}, {"MM\0*"sv, "TIFF"sv},
+                                 {"P5"sv, "PGM"sv},   {"P6"sv, "PPM"sv},     {"\0\0\0\x0cjP"sv, "JPEG 2000"sv}};
+
+bool is(const Signature& signature, std::string_view file) {
+  if (!file.starts_with(signature.start)) return false;
+  const size_t then = signature.start.size() + sizeof(uint32_t);
+  return signature.then.empty() || (file.size() > then && file.substr(then).starts_with(signature.then));
+}
 
 [[noreturn]] void refuse(std::string_view file) {
   for (const Signature& other : kOthers) {
     if (!is(other, file)) continue;
-    throw Error(ErrorKind::kUnsupported, str("it is a ", other.name, " image; this build reads JPEG and PNG"),
+    throw Error(ErrorKind::kUnsupported, str("it is a ", other.name, " image; JPEG, PNG, BMP and WebP are read"),
                 "convert it to JPEG or PNG");
   }
-  throw Error(ErrorKind::kData, str("it is no image: its ", file.size(), " bytes begin like neither JPEG nor PNG"),
+  throw Error(ErrorKind::kData, str("it is no image: its ", file.size(), " bytes begin like no JPEG, PNG, BMP or WebP"),
               "remove it, or give the image anew");
 }
 
+std::optional<OptionalCodec>& the_webp() {
+  static std::optional<OptionalCodec> codec;
+  return codec;
+}
+
+const OptionalCodec& webp() {
+  if (the_webp()) return *the_webp();
+  throw Error(ErrorKind::kUnsupported, "it is a WebP image, and this program was built without libwebp",
+              "install libwebp-dev and build with -DROBUSTA_WEBP=ON, or convert it to JPEG or PNG");
+}
+
 /// Interleaving with the number of channels known when compiled is several times as fast.
-template <int kChannels>
-void split_row(const uint8_t* from, int64_t width, uint8_t* to, int64_t plane) {
-  for (int c = 0; c < kChannels; ++c) {
-    for (int64_t x = 0; x < width; ++x) to[c * plane + x] = from[x * kChannels + c];
+ROBUSTA_SIMD void split_three(const uint8_t* __restrict from, int64_t width, uint8_t* __restrict first,
+                              uint8_t* __restrict second, uint8_t* __restrict third) {
+  for (int64_t x = 0; x < width; ++x) {
+    first[x] = from[3 * x];
+    second[x] = from[3 * x + 1];
+    third[x] = from[3 * x + 2];
   }
 }
 
 }  // namespace
+
+bool register_webp(const OptionalCodec& codec) {
+  the_webp() = codec;
+  return true;
+}
 
 void check_image_size(uint64_t width, uint64_t height) {
   if (width == 0 || height == 0) throw Error(ErrorKind::kData, "the image is empty", "give it anew");
@@ -55,18 +88,17 @@ void check_image_size(uint64_t width, uint64_t height) {
   }
 }
 
-void to_planes(const uint8_t* interleaved, const Extent& extent, Image& image) {
-  image.reset(extent);
-  const int64_t plane = extent.height * extent.width, stride = extent.channels * extent.width;
-  for (int64_t y = 0; y < extent.height; ++y) {
-    const uint8_t* from = interleaved + y * stride;
-    uint8_t* to = image.row(0, y);
-    if (extent.channels == 3)
-      split_row<3>(from, extent.width, to, plane);
-    else if (extent.channels == 4)
-      split_row<4>(from, extent.width, to, plane);
-    else
-      std::copy_n(from, extent.width, to);
+void to_planes(const uint8_t* interleaved, int64_t y, Image& image) {
+  const auto& [channels, height, width] = image.extent;
+  if (channels == 1) {
+    std::copy_n(interleaved, width, image.row(0, y));
+  } else if (channels == 3) {
+    split_three(interleaved, width, image.row(0, y), image.row(1, y), image.row(2, y));
+  } else {
+    for (int64_t c = 0; c < channels; ++c) {
+      uint8_t* row = image.row(c, y);
+      for (int64_t x = 0; x < width; ++x) row[x] = interleaved[x * channels + c];
+    }
   }
 }
 
@@ -78,24 +110,52 @@ void interleave_row(const Image& image, int64_t y, uint8_t* row) {
   }
 }
 
+void bgr_to_gray(uint8_t* pixels, int64_t count) {
+  constexpr int kBits = 14, kRed = 4899, kGreen = 9617, kBlue = 1868;  // 0.299, 0.587 and 0.114 in 14 bits
+  for (int64_t i = 0; i < count; ++i) {
+    const uint8_t* in = pixels + 3 * i;
+    pixels[i] = static_cast<uint8_t>((in[0] * kBlue + in[1] * kGreen + in[2] * kRed + (1 << (kBits - 1))) >> kBits);
+  }
+}
+
 ImageFormat image_format_of(std::string_view file) {
-  if (is(kJpegStart, file)) return ImageFormat::kJpeg;
-  if (is(kPngStart, file)) return ImageFormat::kPng;
+  for (const auto& [format, signature] : kFormats) {
+    if (is(signature, file)) return format;
+  }
   refuse(file);
 }
 
-void decode_image(std::string_view file, ColorMode mode, Image& image) {
-  if (image_format_of(file) == ImageFormat::kJpeg)
-    decode_jpeg(file, mode, image);
-  else
-    decode_png(file, mode, image);
+void decode_image(std::string_view file, ColorMode mode, Image& image) { decode_image(file, mode, nullptr, image); }
+
+void decode_image(std::string_view file, ColorMode mode, const WantedSize& wanted, Image& image) {
+  switch (image_format_of(file)) {
+    case ImageFormat::kJpeg:
+      return decode_jpeg(file, mode, wanted, image);
+    case ImageFormat::kPng:
+      return decode_png(file, mode, image);
+    case ImageFormat::kBmp:
+      return decode_bmp(file, mode, image);
+    case ImageFormat::kWebp:
+      return webp().decode(file, mode, image);
+  }
 }
 
 Extent image_extent(std::string_view file, ColorMode mode) {
-  return image_format_of(file) == ImageFormat::kJpeg ? jpeg_extent(file, mode) : png_extent(file, mode);
+  switch (image_format_of(file)) {
+    case ImageFormat::kJpeg:
+      return jpeg_extent(file, mode);
+    case ImageFormat::kPng:
+      return png_extent(file, mode);
+    case ImageFormat::kBmp:
+      return bmp_extent(file, mode);
+    case ImageFormat::kWebp:
+      break;
+  }
+  return webp().extent(file, mode);
 }
 
 std::string encode_image(const Image& image, ImageFormat format) {
+  assert(is_written(format));
   return format == ImageFormat::kJpeg ? encode_jpeg(image) : encode_png(image);
 }
 
@@ -105,7 +165,9 @@ ImageFormat parse_image_format(std::string_view extension) {
   std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
   if (word == "jpg" || word == "jpeg") return ImageFormat::kJpeg;
   if (word == "png") return ImageFormat::kPng;
-  throw Error(ErrorKind::kUnsupported, "images of type \"" + word + "\" cannot be written", "say jpg or png");
+  if (word == "bmp") return ImageFormat::kBmp;
+  if (word == "webp") return ImageFormat::kWebp;
+  throw Error(ErrorKind::kUnsupported, "images of type \"" + word + "\" are not known", "say jpg or png");
 }
 
 }  // namespace robusta

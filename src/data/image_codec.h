@@ -10,12 +10,14 @@ namespace robusta {
 
 /// Throws Error{kData} for an empty or enormous picture: libraries would take the memory first and look later.
 void check_image_size(uint64_t width, uint64_t height);
-/// Splits interleaved rows of `extent` into planes of `image`.
-void to_planes(const uint8_t* interleaved, const Extent& extent, Image& image);
+/// Splits row `y` of an image, interleaved, into its planes.
+void to_planes(const uint8_t* interleaved, int64_t y, Image& image);
 /// Puts the planes of one row side by side.
 void interleave_row(const Image& image, int64_t y, uint8_t* row);
+/// Grey as OpenCV has it for bytes, in place of interleaved B, G, R.
+void bgr_to_gray(uint8_t* pixels, int64_t count);
 
-void decode_jpeg(std::string_view file, ColorMode mode, Image& image);
+void decode_jpeg(std::string_view file, ColorMode mode, const WantedSize& wanted, Image& image);
 Extent jpeg_extent(std::string_view file, ColorMode mode);
 /// A quality of 95 is OpenCV's, where none is asked for.
 std::string encode_jpeg(const Image& image, int quality = 95);
@@ -23,6 +25,17 @@ std::string encode_jpeg(const Image& image, int quality = 95);
 void decode_png(std::string_view file, ColorMode mode, Image& image);
 Extent png_extent(std::string_view file, ColorMode mode);
 std::string encode_png(const Image& image);
+
+void decode_bmp(std::string_view file, ColorMode mode, Image& image);
+Extent bmp_extent(std::string_view file, ColorMode mode);
+
+/// A format that a build may lack: who has it registers it.
+struct OptionalCodec {
+  void (*decode)(std::string_view file, ColorMode mode, Image& image) = nullptr;
+  Extent (*extent)(std::string_view file, ColorMode mode) = nullptr;
+};
+/// True, for initialising a static.
+bool register_webp(const OptionalCodec& codec);
 
 /// Exif's orientation, 1..8, from the payload of an APP1 marker; 1 (upright) when there is none. Never throws: a
 /// camera's damaged notes do not spoil the picture.

@@ -167,7 +167,9 @@ void decode_png(std::string_view file, ColorMode mode, Image& image) {
   PngDecoder decoder(file);
   const Extent extent = decoder.read_header(mode);
   decoder.read_rows(extent, image.scratch);
-  to_planes(image.scratch.data(), extent, image);
+  image.reset(extent);
+  const int64_t stride = extent.channels * extent.width;
+  for (int64_t y = 0; y < extent.height; ++y) to_planes(image.scratch.data() + y * stride, y, image);
 }
 
 Extent png_extent(std::string_view file, ColorMode mode) { return PngDecoder(file).read_header(mode); }

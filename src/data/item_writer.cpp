@@ -26,7 +26,7 @@ void ItemWriter::write(const Pixels& item, int label, const Sample& sample, Batc
 
 void ItemWriter::write_image(const Pixels& item, const Sample& sample, Batch& batch, Annotations* annotations) const {
   thread_local TransformMemory memory;
-  const Extent out = transformer_.output(item.extent);
+  const Extent out = transformer_.output(item.image());
   const Shape& shape = batch.layout.tops()[0];
   const Extent wanted{shape[1], shape[2], shape[3]};
   if (out != wanted) {

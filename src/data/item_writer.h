@@ -22,6 +22,13 @@ class ItemWriter {
         labels_(labels),
         resizing_(std::move(resizing)) {}
 
+  /// Makes wanted_size() ask the transformer.
+  void decode_scaled() { scaled_ = true; }
+  /// What to decode pictures by that come here as they are; null: whole.
+  WantedSize wanted_size() const {
+    if (!scaled_) return nullptr;
+    return [this](const Extent& image) { return transformer_.wanted_size(image); };
+  }
   const Transformer& transformer() const { return transformer_; }
   bool labels() const { return labels_; }
   /// The shapes of the tops for a picture of this size. Throws as Transformer::output.
@@ -36,7 +43,7 @@ class ItemWriter {
  private:
   Transformer transformer_;
   std::string layer_;  ///< the key of its random numbers
-  bool labels_;
+  bool labels_, scaled_ = false;
   std::string resizing_;
 };
 

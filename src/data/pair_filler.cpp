@@ -94,7 +94,8 @@ Extent PairFiller::scaled(const Extent& image, float factor) const {
 void PairFiller::read_image(std::string_view file, Image& image) const {
   thread_local Image decoded;
   if (!resizes()) return decode_image(file, color_mode(), image);
-  decode_image(file, color_mode(), decoded);
+  const auto resized = [this](const Extent&) { return settings_.size; };
+  decode_image(file, color_mode(), scaled_ ? WantedSize(resized) : nullptr, decoded);
   resize_bilinear(decoded.pixels(), settings_.size.height, settings_.size.width, image);
 }
 

@@ -37,6 +37,7 @@ class PairFiller : public RecordFiller {
         form_(numbers_.form()),
         pairs_(std::move(pairs)) {}
 
+  void decode_scaled() override { scaled_ = true; }
   std::vector<Shape> item_shapes(std::string_view record, int64_t index) const override;
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override;
   std::optional<PixelForm> pixel_form(std::string_view) const override { return form_; }
@@ -69,6 +70,7 @@ class PairFiller : public RecordFiller {
   Transformer numbers_;
   PixelForm form_;  // its
   std::shared_ptr<const ImagePairsReader> pairs_;
+  bool scaled_ = false;  // decode_scaled
 };
 
 }  // namespace robusta

@@ -24,6 +24,10 @@ struct Pixels {
   Extent extent;
   const uint8_t* bytes = nullptr;
   const float* floats = nullptr;
+  Extent scaled_from = {};  ///< the size of the image of which fewer pixels were decoded; empty: extent
+
+  /// The size of the whole image: what is to become of it follows from this, however many pixels were decoded.
+  const Extent& image() const { return scaled_from.count() > 0 ? scaled_from : extent; }
 };
 
 /// How an image file becomes channels (force_color, force_gray).

@@ -1,6 +1,7 @@
 /// From the bytes of a record to one sample of a batch: what a kind of source adds to those of its reader.
 ///
-/// Immutable; called from many threads at once. Errors need not name the record: whoever calls adds that.
+/// Immutable but for decode_scaled(); called from many threads at once. Errors need not name the record: whoever calls
+/// adds that.
 #pragma once
 
 #include <optional>
@@ -22,6 +23,10 @@ struct Sample {
 class RecordFiller {
  public:
   virtual ~RecordFiller() = default;
+
+  /// From now on JPEGs that are made smaller at once may be decoded to a part of their size (decode_image with a wanted
+  /// one): faster, and not BVLC's bytes. Called before all else; sources without such images do nothing.
+  virtual void decode_scaled() {}
 
   /// The shapes of the tops for this record alone, without the axis of the batch: C x H x W and a scalar, say. Throws
   /// Error{kData}.

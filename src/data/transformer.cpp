@@ -222,6 +222,11 @@ Extent Transformer::output(const Extent& item) const {
   return window_of(*whole);
 }
 
+Extent Transformer::wanted_size(const Extent& image) const {
+  const bool at_once = resize_ && !sizes_vary_ && !distortion_;
+  return at_once ? resize_->wanted_size(image) : image;
+}
+
 /// What of an item of this size is taken.
 Extent Transformer::window_of(const Extent& item) const {
   return crops() ? Extent{item.channels, crop_height_, crop_width_} : item;
@@ -247,7 +252,7 @@ void Transformer::write(const T* pixels, const Extent& extent, const PixelWindow
 
 void Transformer::run(const Pixels& item, uint64_t key, uint64_t position, TransformMemory& memory, float* out,
                       Annotations* annotations) const {
-  const Drawn drawn = draw(item.extent, key, position, annotations);
+  const Drawn drawn = draw(item.image(), key, position, annotations);
   if (!item.floats) return write(bytes_of(item, drawn, key, position, memory), drawn.whole, drawn.window, out);
   if (!drawn.steps.empty() || distortion_ || noise_) {
     const char* field = distortion_ ? "distort_param" : noise_ && drawn.steps.empty() ? "noise_param" : "resize_param";
@@ -281,7 +286,7 @@ const uint8_t* Transformer::bytes_of(const Pixels& item, const Drawn& drawn, uin
 
 PixelWindow Transformer::cut(const Pixels& item, uint64_t key, uint64_t position, TransformMemory& memory, uint8_t* out,
                              Annotations* annotations) const {
-  const Drawn drawn = draw(item.extent, key, position, annotations);
+  const Drawn drawn = draw(item.image(), key, position, annotations);
   const Extent &whole = drawn.whole, taken = window_of(whole);
   const uint8_t* bytes = bytes_of(item, drawn, key, position, memory);
   for (int64_t c = 0; c < whole.channels; ++c) {

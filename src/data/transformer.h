@@ -67,6 +67,10 @@ class Transformer {
   /// for the mean.
   Extent output(const Extent& item) const;
 
+  /// The rows and columns of an image of this size that make no smaller what comes out: where nothing but a resizing by
+  /// means of pixels comes first, those that it makes; else the image's. Throws as `draw`.
+  Extent wanted_size(const Extent& image) const;
+
   /// What is drawn for the sample at `position`; the boxes of `annotations`, if there are any, go with the image.
   /// Throws Error{kData}: the image would become too large, or smaller than the crop.
   Drawn draw(const Extent& item, uint64_t key, uint64_t position, Annotations* annotations = nullptr) const;

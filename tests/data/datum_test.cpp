@@ -112,9 +112,9 @@ TEST(DatumTest, EncodedImages) {
   caffe::Datum datum = encoded_datum({3, 6, 5}, 1, 9, ImageFormat::kPng);
   EXPECT_EQ(decode(datum.SerializeAsString()), std::string(image.planes.begin(), image.planes.end()));
   datum.set_data("GIF89a....");
-  EXPECT_EQ(decode(datum.SerializeAsString()), "it is a GIF image; this build reads JPEG and PNG");
+  EXPECT_EQ(decode(datum.SerializeAsString()), "it is a GIF image; JPEG, PNG, BMP and WebP are read");
   datum.set_data("");
-  EXPECT_EQ(decode(datum.SerializeAsString()), "it is no image: its 0 bytes begin like neither JPEG nor PNG");
+  EXPECT_EQ(decode(datum.SerializeAsString()), "it is no image: its 0 bytes begin like no JPEG, PNG, BMP or WebP");
 }
 
 /// Each prefix, and each byte replaced. `decode` fails the test for an error of another kind; the sanitizers watch.

@@ -167,10 +167,13 @@ TEST(ImageTest, CutFilesAreErrors) {
 }
 
 TEST(ImageTest, OtherFormatsAreNamed) {
-  EXPECT_EQ(cause_of("BM......"), "it is a BMP image; this build reads JPEG and PNG");
-  EXPECT_EQ(cause_of("RIFF....WEBP"), "it is a WebP image; this build reads JPEG and PNG");
-  EXPECT_NE(cause_of("hello").find("neither JPEG nor PNG"), std::string::npos);
-  EXPECT_THROW(parse_image_format("bmp"), Error);
+  EXPECT_EQ(cause_of("GIF89a"), "it is a GIF image; JPEG, PNG, BMP and WebP are read");
+  const std::string no_image = "it is no image: its 12 bytes begin like no JPEG, PNG, BMP or WebP";
+  EXPECT_EQ(cause_of("hello, world"), no_image);
+  EXPECT_EQ(cause_of("RIFF....WAVE"), no_image);
+  EXPECT_EQ(image_format_of("RIFF....WEBP"), ImageFormat::kWebp);
+  EXPECT_THROW(parse_image_format("gif"), Error);
+  EXPECT_EQ(parse_image_format("bmp"), ImageFormat::kBmp);
   EXPECT_EQ(parse_image_format(".JPEG"), ImageFormat::kJpeg);
 }
 

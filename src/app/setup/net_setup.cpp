@@ -44,6 +44,7 @@ DataSettings data_settings(const Options& options) {
   DataSettings settings;
   settings.threads = options.data_threads();
   settings.shuffle = options.shuffle();
+  settings.scaled_jpeg = options.scaled_jpeg();
   return settings;
 }
 

@@ -28,7 +28,7 @@ struct NetSetup {
 /// Collective. Throws Error{kUsage} for flags that make no sense.
 NetSetup set_up_nets(const Options& options, Ranks& ranks, std::shared_ptr<Device> device);
 
-/// How the sources of nets read: -shuffle, -data_threads.
+/// How the sources of nets read: -shuffle, -scaled_jpeg, -data_threads.
 DataSettings data_settings(const Options& options);
 
 /// -precision; none where it is not given. Throws Error{kUsage}.

@@ -13,7 +13,10 @@
 namespace robusta {
 
 ImageToDatum::ImageToDatum(const ImageDatumOptions& options) : options_(options) {
-  if (!options.encode_type.empty()) parse_image_format(options.encode_type);  // unknown types fail at once
+  if (!options.encode_type.empty() && !is_written(parse_image_format(options.encode_type))) {
+    throw Error(ErrorKind::kUnsupported, "images of type \"" + options.encode_type + "\" are read, and not written",
+                "say jpg or png");
+  }
   options_.encoded = options.encoded || !options.encode_type.empty();
   if (options.resize_height > 0 && options.resize_width > 0 &&
       options.resize_height > kMostPixels / options.resize_width) {
@@ -45,10 +48,14 @@ Extent ImageToDatum::resized(const Extent& image) const {
 ImageToDatum::Result ImageToDatum::convert(const std::string& path) const {
   const std::string file = read_input_file(path, ErrorKind::kData);
   Image image;
-  decode_image(file, options_.gray ? ColorMode::kGray : ColorMode::kColor, image);
-  Result result{.datum = {}, .extent = image.extent, .original = image.extent};
+  const bool scaled = options_.scaled_jpeg && resizes();
+  const auto wanted = [this](const Extent& whole) { return resized(whole); };
+  decode_image(file, options_.gray ? ColorMode::kGray : ColorMode::kColor, scaled ? WantedSize(wanted) : nullptr,
+               image);
+  const Extent whole = image.pixels().image();
+  Result result{.datum = {}, .extent = whole, .original = whole};
   if (resizes()) {
-    const Extent size = resized(image.extent);
+    const Extent size = resized(whole);
     if (size.height > kMostPixels / size.width)
       throw Error(ErrorKind::kData, str("it would become ", size.str(), " pixels"), "give a smaller --min_dim");
     Image other;
@@ -68,7 +75,8 @@ ImageToDatum::Result ImageToDatum::convert(const std::string& path) const {
   return result;
 }
 
-/// The file as it is where nothing is to be changed. Caffe compares the type with the file's name; so do we.
+/// The file as it is where nothing is to be changed. Caffe compares the type with the file's name; so do we. What is
+/// changed and not written here becomes PNG, which keeps each pixel.
 std::string ImageToDatum::encode(const std::string& path, const std::string& file, const Image& image) const {
   const std::string extension = std::filesystem::path(path).extension().string();
   const std::string type = !options_.encode_type.empty() ? options_.encode_type : extension;
@@ -77,7 +85,7 @@ std::string ImageToDatum::encode(const std::string& path, const std::string& fil
   const int64_t stored_channels = image_extent(file, ColorMode::kAsStored).channels;
   const bool channels_fit = (stored_channels == 3) == !options_.gray;
   if (!resizes() && channels_fit && wanted == named) return file;
-  return encode_image(image, wanted);
+  return encode_image(image, is_written(wanted) ? wanted : ImageFormat::kPng);
 }
 
 }  // namespace robusta

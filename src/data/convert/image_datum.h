@@ -15,6 +15,7 @@ struct ImageDatumOptions {
   bool gray = false;                            ///< one channel; else three, B, G, R
   int64_t resize_height = 0, resize_width = 0;  ///< only when both are positive
   int64_t min_dim = 0, max_dim = 0;             ///< keep proportions; where one is set the two above do not count
+  bool scaled_jpeg = false;                     ///< decode what is resized only as large as that needs (decode_image)
   bool encoded = false;                         ///< store image files instead of pixels
   std::string encode_type;                      ///< "jpg", "png"; not empty: as `encoded`. Empty: by each file's name
 };

@@ -26,6 +26,7 @@ ImageSetResult convert_image_set(const ImageSetOptions& options) {
   const ImageToDatum images({.gray = options.gray,
                              .resize_height = options.resize_height,
                              .resize_width = options.resize_width,
+                             .scaled_jpeg = options.scaled_jpeg,
                              .encoded = options.encoded,
                              .encode_type = options.encode_type});
   std::vector<ImageListItem> items = read_image_list(options.list);

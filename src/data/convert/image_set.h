@@ -24,6 +24,7 @@ struct ImageSetOptions {
   bool shuffle = false;
   uint64_t seed = 1;                            ///< of the shuffle
   int64_t resize_height = 0, resize_width = 0;  ///< only when both are positive
+  bool scaled_jpeg = false;                     ///< ImageDatumOptions::scaled_jpeg
   bool check_size = false;                      ///< all images must have the size of the first
   bool encoded = false;                         ///< store image files instead of pixels
   std::string encode_type;                      ///< "jpg", "png"; not empty: as `encoded`. Empty: by each file's name

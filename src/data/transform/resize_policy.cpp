@@ -104,6 +104,14 @@ Extent ResizePolicy::output(const Extent& image) const {
   return {image.channels, step.height, step.width};
 }
 
+Extent ResizePolicy::wanted_size(const Extent& image) const {
+  for (const int mode : param_.interp_mode()) {
+    if (interpolation_of(mode) == Interpolation::kNearest) return image;
+  }
+  const ImageStep step = sizes(image);
+  return {image.channels, step.rect.height, step.rect.width};
+}
+
 ImageStep ResizePolicy::step(const Extent& image, PhiloxStream& draws) const {
   ImageStep step = sizes(image);
   const int modes = param_.interp_mode_size();

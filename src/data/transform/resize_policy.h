@@ -35,6 +35,9 @@ class ResizePolicy {
   /// The size that an image of this size comes out in. Throws as `step`.
   Extent output(const Extent& image) const;
 
+  /// What of that the image takes; the image's own size where pixels are picked and not mixed.
+  Extent wanted_size(const Extent& image) const;
+
   /// Where a box of an image of this size comes to lie, in parts of the image that comes out.
   Box<float> moved(const Box<float>& box, const Extent& image) const;
   /// SSD's height_scale and width_scale: boxes in parts of this size, whatever that of the crop is; 0 without.

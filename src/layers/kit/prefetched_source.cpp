@@ -109,6 +109,7 @@ void PrefetchedSource::begin_reading() {
 
 std::unique_ptr<PrefetchedSource::Reading> PrefetchedSource::start() const {
   RecordSource opened = open_records(source(options_));
+  if (options_.data.scaled_jpeg) opened.filler->decode_scaled();
   const bool shuffle = settings_.shuffle || (options_.data.shuffle && training());
   if (!opened.order) {
     opened.order = std::make_unique<EpochOrder>(

@@ -34,7 +34,7 @@ int prefetched_batches(const caffe::LayerParameter& layer);
 /// An open source.
 struct RecordSource {
   std::shared_ptr<const RecordReader> reader;
-  std::unique_ptr<const RecordFiller> filler;
+  std::unique_ptr<RecordFiller> filler;
   std::unique_ptr<const RecordOrder> order = nullptr;  ///< null: epochs, as the settings say
 };
 

@@ -8,6 +8,19 @@
 namespace robusta::fuzz {
 namespace {
 
+/// The image again, where a third of it is enough.
+void read_part(std::string_view input, ColorMode mode, const Extent& told) {
+  const Extent wanted{told.channels, (told.height + 2) / 3, (told.width + 2) / 3};
+  Image part;
+  if (!reads([&] {
+        decode_image(
+            input, mode, [&](const Extent&) { return wanted; }, part);
+      }))
+    return;
+  const bool large_enough = part.extent.height >= wanted.height && part.extent.width >= wanted.width;
+  if (!large_enough || part.pixels().image() != told) throw std::logic_error("a part of an image is too small");
+}
+
 void read_image(std::string_view input) {
   for (const ColorMode mode : {ColorMode::kAsStored, ColorMode::kGray, ColorMode::kColor}) {
     Extent told;
@@ -19,6 +32,7 @@ void read_image(std::string_view input) {
     const bool same = image.extent.channels == told.channels && image.extent.height == told.height &&
                       image.extent.width == told.width;
     if (!same) throw std::logic_error("the header says another size than the pixels have");
+    read_part(input, mode, told);
   }
   Extent told;
   if (!reads([&] { told = image_extent(input, ColorMode::kAsStored); }) || told.height * told.width > 1 << 22) return;

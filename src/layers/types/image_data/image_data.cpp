@@ -86,15 +86,23 @@ class ImageFiller : public RecordFiller {
         size_(size),
         list_(std::move(list)) {}
 
+  void decode_scaled() override {
+    writer_.decode_scaled();
+    wanted_ = [this](const Extent& image) {
+      const Extent size = size_.of(image);
+      return size == image ? writer_.transformer().wanted_size(image) : size;
+    };
+  }
+
   std::vector<Shape> item_shapes(std::string_view record, int64_t) const override {
     return writer_.shapes(size_.of(image_extent(record, color_mode())));
   }
 
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override {
     thread_local Image image, resized;
-    decode_image(record, color_mode(), image);
-    const Extent size = size_.of(image.extent);
-    const bool resizes = size != image.extent;
+    decode_image(record, color_mode(), wanted_, image);
+    const Extent whole = image.pixels().image(), size = size_.of(whole);
+    const bool resizes = size != whole;
     if (resizes) resize_bilinear(image.pixels(), size.height, size.width, resized);
     writer_.write((resizes ? resized : image).pixels(), list_->label(sample.record), sample, batch);
   }
@@ -108,6 +116,7 @@ class ImageFiller : public RecordFiller {
 
   ItemWriter writer_;
   SizeRule size_;
+  WantedSize wanted_;  // null unless decode_scaled
   std::shared_ptr<const ImageFilesReader> list_;
 };
 
