@@ -211,6 +211,14 @@ void add_pass(const ConvolutionProblem& problem, const PrimitiveDesc& chosen, Co
   if (!is_slow(chosen.impl_info_str())) passes.push_back(std::make_unique<Pass>(problem, chosen));
 }
 
+/// Of fewer channels than a vector has, beside one another in memory, oneDNN 2.6's kernel for AVX2 copies whole vectors
+/// when it gathers the inputs that the stride leaves: gradients come out wrong, and it writes beyond its scratch memory.
+bool gathers_too_much(const ConvolutionProblem& problem, const std::string& implementation) {
+  constexpr int64_t kVector = 8;
+  const ConvolutionGeometry& g = problem.geometry;
+  return implementation == "jit_1x1:avx2" && g.channels / g.group < kVector && !is_pointwise(g.axes);
+}
+
 dnnl::primitive_attr forward_attr(const ConvolutionProblem& problem) {
   dnnl::primitive_attr attr = scratch_attr();
   if (!problem.relu) return attr;
@@ -244,7 +252,10 @@ void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl
           p.bias ? BackwardWeights::desc(algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads,
                                          w.pads_behind)
                  : BackwardWeights::desc(algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads_behind);
-      const BackwardWeights::primitive_desc chosen(desc, scratch_attr(), engine(), forward);
+      BackwardWeights::primitive_desc chosen(desc, scratch_attr(), engine(), forward);
+      while (gathers_too_much(p, chosen.impl_info_str())) {
+        if (!chosen.next_impl()) return;
+      }
       add_pass<BackwardWeightsPass>(p, chosen, passes);
     }
   } catch (const dnnl::error&) {
