@@ -209,7 +209,7 @@ TEST(ConvertImageSetTest, CheckSize) {
   options.check_size = true;
   EXPECT_EQ(error_of([&] { convert_image_set(options); }).cause(), "i01.png is 3x5x4, the first image is 3x4x5");
   EXPECT_FALSE(fs::exists(dir / "db"));
-  options.resize_height = options.resize_width = 6;
+  options.image.resize_height = options.image.resize_width = 6;
   EXPECT_EQ(convert_image_set(options).written, 2);
   EXPECT_EQ(parse(records(dir / "db")[1].second).data().size(), 3u * 6 * 6);
 }
@@ -217,7 +217,7 @@ TEST(ConvertImageSetTest, CheckSize) {
 TEST(ConvertImageSetTest, NoImageIsLargerThanAnyThatCouldBeRead) {
   TempDir dir;
   ImageSetOptions options = make_set(dir, {{3, 4, 4}, {3, 4, 4}});
-  options.resize_height = options.resize_width = 2'000'000;
+  options.image.resize_height = options.image.resize_width = 2'000'000;
   const Error error = error_of([&] { convert_image_set(options); });
   EXPECT_EQ(error.kind(), ErrorKind::kUsage);
   EXPECT_EQ(error.cause(), "images of 2000000 x 2000000 pixels; at most 134217728");
@@ -227,24 +227,24 @@ TEST(ConvertImageSetTest, NoImageIsLargerThanAnyThatCouldBeRead) {
 TEST(ConvertImageSetTest, StoredFiles) {
   TempDir dir;
   ImageSetOptions options = make_set(dir, {{3, 8, 9}, {1, 8, 9}});
-  options.encoded = true;
+  options.image.encoded = true;
   convert_image_set(options);
   const auto all = records(dir / "db");
   EXPECT_EQ(parse(all[0].second).data(), read_file(dir / "i00.png")) << "untouched";
   EXPECT_TRUE(parse(all[0].second).encoded());
   EXPECT_FALSE(parse(all[0].second).has_channels());
   EXPECT_EQ(image_extent(parse(all[1].second).data(), ColorMode::kAsStored).channels, 3) << "made a colour image";
-  options.encoded = false;
-  options.encode_type = "JPG";  // alone it means encoded, too
+  options.image.encoded = false;
+  options.image.encode_type = "JPG";  // alone it means encoded, too
   options.folder = dir / "jpg";
-  options.gray = true;
-  options.resize_height = 16;
-  options.resize_width = 12;
+  options.image.gray = true;
+  options.image.resize_height = 16;
+  options.image.resize_width = 12;
   convert_image_set(options);
   const std::string jpeg = parse(records(dir / "jpg")[0].second).data();
   EXPECT_EQ(image_format_of(jpeg), ImageFormat::kJpeg);
   EXPECT_EQ(image_extent(jpeg, ColorMode::kAsStored), (Extent{1, 16, 12}));
-  options.encode_type = "tiff";
+  options.image.encode_type = "tiff";
   options.folder = dir / "tiff";
   EXPECT_EQ(error_of([&] { convert_image_set(options); }).kind(), ErrorKind::kUnsupported);
 }
@@ -282,18 +282,18 @@ void compare_with_recorded(const std::string& name, const ImageSetOptions& how) 
 TEST(ConvertImageSetGoldenTest, Raw) { compare_with_recorded("lmdb_raw", {}); }
 TEST(ConvertImageSetGoldenTest, Gray) {
   ImageSetOptions options;
-  options.gray = true;
+  options.image.gray = true;
   compare_with_recorded("lmdb_gray", options);
 }
 TEST(ConvertImageSetGoldenTest, Resized) {
   ImageSetOptions options;
-  options.resize_height = 6;
-  options.resize_width = 8;
+  options.image.resize_height = 6;
+  options.image.resize_width = 8;
   compare_with_recorded("lmdb_resized", options);
 }
 TEST(ConvertImageSetGoldenTest, Encoded) {
   ImageSetOptions options;
-  options.encoded = true;
+  options.image.encoded = true;
   compare_with_recorded("lmdb_png", options);
 }
 
@@ -339,7 +339,8 @@ TEST(DataToolsTest, ExitCodes) {
   const ImageSetOptions set = make_set(dir, {{3, 4, 4}, {3, 4, 4}});
   const std::string arguments = set.root + " " + set.list + " " + set.folder;
   EXPECT_EQ(run_tool("convert_imageset " + set.root + " " + set.list), 1);
-  EXPECT_EQ(run_tool("convert_imageset --backend=leveldb " + arguments), 9);
+  EXPECT_EQ(run_tool("convert_imageset --backend=hdf5 " + arguments), 1);
+  EXPECT_FALSE(fs::exists(set.folder));
   EXPECT_EQ(run_tool("convert_imageset -shuffle -seed 3 -resize_width=8 --resize_height 9 " + arguments), 0);
   EXPECT_EQ(run_tool("convert_imageset " + arguments), 7) << "the folder exists";
   EXPECT_EQ(run_tool("compute_image_mean " + set.folder + " " + (dir / "mean")), 0);
