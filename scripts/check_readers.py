@@ -6,7 +6,10 @@ pair for each reader - a program without that action gives the net as it is, and
 the same samples, in an environment of its own (scripts/robusta_readers/environments.py). Prints a table of the largest
 differences as parts of the largest number of the output; a reader that computes in f32 may differ by 1e-4.
 
-  scripts/check_readers.py [--tools FOLDER] [--library FILE] [--readers A,B] [--installed] [--keep FOLDER] [NET...]
+With --rules, the nets are those that break the rules of `caffe deploy -lint`, one for each, and every reader gets them
+as they are and as deploy rewrites them (scripts/robusta_readers/rules.py says what is to come of that).
+
+  scripts/check_readers.py [--rules] [--tools FOLDER] [--library FILE] [--readers A,B] [--installed] [--keep FOLDER] [NET...]
 
 The exit code is 0 when nothing differs but what is known (LINES), 1 when something does, 77 when no reader is here.
 """
@@ -27,11 +30,12 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from robusta_readers import environments, library, nets  # noqa: E402 (needs the path)
+from robusta_readers import environments, library, nets, rules  # noqa: E402 (needs the path)
 
 LIMIT = 1e-4
+PATIENCE = 600  # seconds for one pair in one reader
 LIMITS = {"rknn": 2e-2}  # its simulator computes in f16
-READERS = ("pycaffe", "opencv", "mnn", "openvino", "rknn")
+READERS = ("pycaffe", "opencv", "mnn", "openvino", "rknn", "onnxruntime")
 TARGETS = {"pycaffe": "any"}
 CUT_WINDOWS = ("AVE windows that are cut are divided by whole ones", 5e-2)
 # What a reader cannot, as measured: the reason, and how it shows: what the failure says, or the largest difference.
@@ -82,6 +86,14 @@ def randomise(net, text):
             index += 1
 
 
+def call_caffe(words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        errors = re.findall(r"error: (.*)", done.stdout + done.stderr)
+        raise library.Failure(f"caffe {words[1]}: {errors[-1] if errors else done.returncode}")
+    return done.stdout
+
+
 class Case:
     """One net with weights, samples and what we compute of them."""
 
@@ -110,42 +122,75 @@ class Case:
         net.save(self.weights)
         net.forward()
         self.expected = {blob: net.read(blob) for blob in net.names("output")}
+        self.library = options.library
         if any(len(set(numbers)) < 4 for numbers in self.expected.values()):
             raise library.Failure("its output is a constant: nothing to compare")
 
+    def expected_of(self, reader):
+        """Outputs by their names: for onnxruntime without a DetectionOutput."""
+        detections = reader == "onnxruntime" and any(blob in DETECTIONS for blob in self.expected)
+        return self.without_detections() if detections else self.expected
+
+    def without_detections(self):
+        """What the bottoms of DetectionOutput hold, with which an ONNX model ends."""
+        path = self.folder / "without_detections.prototxt"
+        path.write_text(re.sub(r'layer \{ name: "found".*', "", self.text, flags=re.DOTALL))
+        net = library.Net(self.library, path)
+        net.load(self.weights)
+        for blob, what in self.inputs.items():
+            numbers = array.array("f")
+            numbers.frombytes(pathlib.Path(what["file"]).read_bytes())
+            net.write(blob, numbers)
+        net.forward()
+        return {blob: net.read(blob) for blob in net.names("output")}
+
     def pair(self, options, reader):
-        """The files for a reader: of `caffe deploy`, or the net as it is."""
+        """The files for a reader, and what the outputs are called in them: of `caffe deploy`, or the net as it is; for
+        onnxruntime those of `caffe export`."""
+        if reader == "onnxruntime":
+            return self.exported(options), self.weights, list(self.expected_of(reader))
         if not options.deploy:
-            return self.net, self.weights
+            return self.net, self.weights, list(self.expected)
         prefix = self.folder / f"for_{reader}"
         batch = next(iter(self.inputs.values()))["shape"][0]
         words = [options.tools / "caffe", "deploy", "-model", self.net, "-weights", self.weights, "-output", prefix,
                  "-target", TARGETS.get(reader, reader)] + ([] if self.name == "lstm" else ["-batch", str(batch)])
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            errors = re.findall(r"error: (.*)", done.stdout + done.stderr)
-            raise library.Failure(f"caffe deploy: {errors[-1] if errors else done.returncode}")
-        return pathlib.Path(f"{prefix}.prototxt"), pathlib.Path(f"{prefix}.caffemodel")
+        # What is written in place on an input gets a name of its own.
+        outputs = re.search(r"^outputs: (.*)$", call_caffe(words), re.MULTILINE)[1].split(", ")
+        return pathlib.Path(f"{prefix}.prototxt"), pathlib.Path(f"{prefix}.caffemodel"), outputs
+
+    def exported(self, options):
+        path = self.folder / "net.onnx"
+        batch = next(iter(self.inputs.values()))["shape"][0]
+        call_caffe([options.tools / "caffe", "export", "-onnx", path, "-model", self.net, "-weights", self.weights,
+                    "-check", "off"] + ([] if self.name == "lstm" else ["-batch", batch]))
+        return path
 
     def difference(self, options, reader):
-        """The largest one of what the reader computes."""
-        net, weights = self.pair(options, reader)
-        if not options.deploy:
-            net = self.with_batch(reader)
+        """The largest one of what the reader computes from the files for it."""
+        net, weights, outputs = self.pair(options, reader)
+        return self.run(options, reader, net if options.deploy or reader == "onnxruntime" else self.with_batch(reader),
+                        weights, outputs)
+
+    def run(self, options, reader, net, weights, outputs):
+        """The largest difference of what the reader computes from a pair with outputs of these names."""
         python, variables = environments.environment(reader, make=not options.installed)
+        files = [str(self.folder / f"{reader}_{at}.f32") for at in range(len(outputs))]
         task = {"reader": reader, "net": str(net), "weights": str(weights), "inputs": self.inputs,
-                "outputs": {blob: str(self.folder / f"{reader}_{at}.f32") for at, blob in enumerate(self.expected)},
-                "folder": str(self.folder)}
-        done = subprocess.run([python, ROOT / "scripts/robusta_readers/reader_worker.py"], input=json.dumps(task),
-                              text=True, capture_output=True, check=False, cwd=self.folder,
-                              env={**os.environ, **variables})
+                "outputs": dict(zip(outputs, files)), "folder": str(self.folder)}
+        try:
+            done = subprocess.run([python, ROOT / "scripts/robusta_readers/reader_worker.py"], input=json.dumps(task),
+                                  text=True, capture_output=True, check=False, cwd=self.folder,
+                                  env={**os.environ, **variables}, timeout=PATIENCE)
+        except subprocess.TimeoutExpired as late:
+            raise library.Failure(f"does not end within {PATIENCE} s") from late
         if done.returncode != 0 or not done.stdout:
             lines = done.stderr.strip().splitlines() or [""]
             raise library.Failure(f"ends with {done.returncode}: {lines[-1][:150]}")
         outcome = json.loads(done.stdout)
         if "error" in outcome:
             raise library.Failure(outcome["error"])
-        return max(self.compared(blob, task["outputs"][blob]) for blob in self.expected)
+        return max(self.compared(*each) for each in zip(self.expected_of(reader).items(), files))
 
     def with_batch(self, reader):
         """The net with the shapes of its inputs written into it."""
@@ -158,8 +203,10 @@ class Case:
         path.write_text(text)
         return path
 
-    def compared(self, blob, path):
-        numbers, expected = array.array("f"), self.expected[blob]
+    @staticmethod
+    def compared(output, path):
+        """The largest difference of the numbers in a file, as a part of the output's largest."""
+        (blob, expected), numbers = output, array.array("f")
         numbers.frombytes(pathlib.Path(path).read_bytes())
         if blob in DETECTIONS:
             numbers, expected = in_one_order(numbers), in_one_order(expected)
@@ -187,6 +234,31 @@ def cell(case, options, reader):
     return (f"{worst:.1e}, known: {reason}" if known else f"{worst:.1e} DIFFERS"), known
 
 
+def rule_table(options, _texts, readers, base):
+    def make_case(name, text):
+        return Case(name, text, options, base / name)
+
+    return rules.table(make_case, options, readers, lambda reader: LIMITS.get(reader, LIMIT))
+
+
+def net_table(options, texts, readers, base):
+    """Prints the table of whole nets; returns how many of how many cells are as they should be."""
+    good = total = 0
+    print("| net | " + " | ".join(readers) + " |\n|" + " --- |" * (len(readers) + 1))
+    for name in options.nets or texts:
+        folder = base / name
+        try:
+            case = Case(name, texts[name], options, folder)
+            cells = [cell(case, options, reader) for reader in readers]
+        except library.Failure as failure:
+            cells = [(f"FAILED here: {failure}", False)] * len(readers)
+        print(f"| {name} | " + " | ".join(text.replace("|", "/") for text, _ in cells) + " |", flush=True)
+        good, total = good + sum(holds for _, holds in cells), total + len(cells)
+        if not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    return good, total
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/tools", help="folder of the programs")
@@ -194,16 +266,21 @@ def main():
     parser.add_argument("--readers", default=",".join(READERS), help="some of these, separated by commas")
     parser.add_argument("--installed", action="store_true", help="only readers that are installed already")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the files in FOLDER/readers")
+    parser.add_argument("--rules", action="store_true",
+                        help="nets that break the rules of `caffe deploy -lint` (robusta_readers/rules.py), as they are "
+                             "and rewritten; NET is then the name of a rule")
     parser.add_argument("nets", nargs="*", metavar="NET", help="names of folders of models/, or of nets.py")
     options = parser.parse_args()
     options.tools = options.tools.resolve()
     options.library = (options.library or options.tools.parent / "src/librobusta.so").resolve()
-    texts = nets.all_nets(ROOT)
+    texts = {row.rule: row.net for row in rules.RULES} if options.rules else nets.all_nets(ROOT)
     wrong = [name for name in options.nets if name not in texts]
     wrong += [name for name in options.readers.split(",") if name not in READERS]
     if wrong:
         sys.exit(f"unknown: {wrong[0]}; nets: {', '.join(texts)}; readers: {', '.join(READERS)}")
     readers = []
+    if options.rules:  # of Caffe's files, which onnxruntime does not read
+        options.readers = ",".join(each for each in options.readers.split(",") if each != "onnxruntime")
     for reader in options.readers.split(","):
         try:
             environments.environment(reader, make=not options.installed)
@@ -217,21 +294,9 @@ def main():
                             check=False)
     options.deploy = "-target" in listed.stdout
     print("-- files of caffe deploy" if options.deploy else "-- this caffe has no deploy: nets as they are", flush=True)
-    good, total = 0, 0
     with tempfile.TemporaryDirectory(prefix="readers-") as own:
         base = (options.keep or pathlib.Path(own)).resolve() / "readers"
-        print("| net | " + " | ".join(readers) + " |\n|" + " --- |" * (len(readers) + 1))
-        for name in options.nets or texts:
-            folder = base / name
-            try:
-                case = Case(name, texts[name], options, folder)
-                cells = [cell(case, options, reader) for reader in readers]
-            except library.Failure as failure:
-                cells = [(f"FAILED here: {failure}", False)] * len(readers)
-            print(f"| {name} | " + " | ".join(text.replace("|", "/") for text, _ in cells) + " |", flush=True)
-            good, total = good + sum(holds for _, holds in cells), total + len(cells)
-            if not options.keep:
-                shutil.rmtree(folder, ignore_errors=True)
+        good, total = (rule_table if options.rules else net_table)(options, texts, readers, base)
     print(f"{good} of {total} as expected, {len(readers)} readers")
     return 0 if good == total else 1
 

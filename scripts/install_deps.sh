@@ -19,7 +19,7 @@ packages=(
 )
 for option in "$@"; do
   case $option in
-    --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev) ;;
+    --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev python3-venv) ;;
     --ci) packages+=(clang clang-format-14) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac

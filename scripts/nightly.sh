@@ -136,11 +136,13 @@ part_oracle() { # trainings go on in the real Caffe where ours stop, and the oth
   return $status
 }
 
-part_readers() { # other programs that read caffemodels compute what we compute
-  local status=0
+part_readers() { # other programs that read caffemodels compute what we compute; the rules of deploy are theirs
+  local status=0 nets
   measured scripts/check_readers.py --tools "$(dirname "$caffe")" || status=$?
   [ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
-  result "$(tail -n 1 "$out")"
+  nets=$(tail -n 1 "$out")
+  measured scripts/check_readers.py --rules --tools "$(dirname "$caffe")" || status=$?
+  result "nets: $nets; rules: $(tail -n 1 "$out")"
   return $status
 }
 

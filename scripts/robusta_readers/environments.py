@@ -56,7 +56,10 @@ def interpreter(version):
 
 
 def run(*words, fix):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=INSTALLING, check=False)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=INSTALLING, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise Unavailable(f"{fix}: that takes more than {INSTALLING} s") from late
     if done.returncode != 0:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         raise Unavailable(f"{fix}: {lines[-1] if lines else done.returncode}")

@@ -9,7 +9,7 @@ namespace robusta {
 
 /// FNV-1a (Fowler, Noll and Vo) over words of eight bytes, in four lanes so that multiplications overlap.
 inline uint64_t hash_bytes(std::string_view bytes) {
-  constexpr uint64_t kPrime = 0x100000001b3, kBasis = 0xcbf29ce484222325;
+  constexpr uint64_t kPrime = 0x100000001b3, kBasis = 0xcbf29ce484222325;  ///< FNV's prime and offset basis for 64 bits
   constexpr size_t kLanes = 4, kWord = 8;
   uint64_t lanes[kLanes] = {kBasis, kBasis + 1, kBasis + 2, kBasis + 3};
   size_t at = 0;

@@ -85,8 +85,8 @@ class PhiloxStream {
 
   uint64_t key_, stream_, counter_ = 0;
   PhiloxBlock block_{};
-  int used_ = 4;
-  double spare_ = 0;
+  int used_ = 4;      ///< words of `block_` that were handed out
+  double spare_ = 0;  ///< Box and Muller give two numbers at once: the second
   bool has_spare_ = false;
 };
 

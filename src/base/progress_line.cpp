@@ -11,7 +11,7 @@
 namespace robusta {
 namespace {
 
-constexpr const char* kClearLine = "\r\033[K";
+constexpr const char* kClearLine = "\r\033[K";  // to its beginning, and erase to its end (ECMA-48)
 
 bool on_terminal() {
   const char* terminal = std::getenv("TERM");

@@ -22,7 +22,7 @@ namespace robusta {
 namespace {
 
 constexpr const char* kTemporary = ".tmp.";
-constexpr size_t kDigits = 16;
+constexpr size_t kDigits = 16;  // hexadecimal, of 64 random bits
 
 /// "a" for "a.tmp.0123456789abcdef" and "a.tmp.123", "" for what is no temporary.
 std::string name_in_place(const std::string& name) {

@@ -6,6 +6,6 @@
 namespace robusta {
 
 inline constexpr const char* kVersion = ROBUSTA_VERSION;
-inline constexpr const char* kCaffeVersion = "1.0.0";
+inline constexpr const char* kCaffeVersion = "1.0.0";  ///< of the BVLC Caffe whose files and flags are known
 
 }  // namespace robusta

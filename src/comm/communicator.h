@@ -43,7 +43,7 @@ class Channel {
   /// Returns when the slot's transfer is done, at once when there is none.
   virtual void wait(int slot) = 0;
 
-  static constexpr size_t kLargest = size_t{1} << 30;
+  static constexpr size_t kLargest = size_t{1} << 30;  ///< bytes of a message: MPI counts in int
 };
 
 /// What a channel carries. Somebody is about to answer a short message, and waiting spins a little before it leaves the

@@ -30,10 +30,10 @@ struct DdlOptions {
   int dev_sync = 0;     ///< 0, 1 or 2; means something on GPUs alone
   int rebind_iter = 0;  ///< > 0: look for slow ranks every so many iterations
   int dbg_level = 0;    ///< 0, 1 or 2
-  double bucket_mb = 0;  ///< size of a bucket; 0: chosen
-  Compression compress = Compression::kNone;
-  double timeout_s = 60;  ///< after which a silent rank ends the job; 0: nobody watches
-  int check_iter = 0;     ///< > 0: compare weights over ranks every so many iterations
+  double bucket_mb = 0;                       ///< size of a bucket; 0: chosen
+  Compression compress = Compression::kNone;  ///< of what travels between hosts
+  double timeout_s = 60;                      ///< after which a silent rank ends the job; 0: nobody watches
+  int check_iter = 0;                         ///< > 0: compare weights over ranks every so many iterations
 };
 
 /// Throws Error{kUsage} naming the word at fault, with the nearest known one.

@@ -24,7 +24,7 @@ Launch own_launch();
 /// What the batch system granted to the job that this process runs in.
 struct Grant {
   std::string words;  ///< "Slurm granted 8 tasks (SLURM_NTASKS=8)"; empty: no batch system, or it does not tell
-  int ranks = 0;
+  int ranks = 0;      ///< tasks or slots; 0: not told
 };
 
 /// Slurm's number of tasks, or the lines of PBS's file of nodes. A job of fewer ranks is legal, but often an oversight:

@@ -50,7 +50,7 @@ class Patience {
   static constexpr int kYields = 1000;                       // about a millisecond when nobody wants the core
   static constexpr std::chrono::microseconds kLongest{400};  // a link of 10 Gbit/s moves 500 KB meanwhile
 
-  int spins_, yields_;
+  int spins_, yields_;  ///< looks before the core is offered, and before the first nap
   int looks_ = 0;
   std::chrono::microseconds nap_;
 };

@@ -46,7 +46,7 @@ class SelfChannel : public Channel {
     in_ = nullptr, out_ = nullptr;
   }
 
-  void* in_ = nullptr;
+  void* in_ = nullptr;  // of a receive that waits for its send
   const void* out_ = nullptr;
 };
 

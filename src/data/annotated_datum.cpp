@@ -1,4 +1,8 @@
 // The outer message is walked on its own, so that the bytes of the image are not copied; groups are small.
+//
+// The fields (weiliu89/caffe, branch ssd, caffe.proto): datum 1; type 2, 0 for boxes; annotation_group 3, one for each
+// class: group_label 1, and annotation 2 with instance_id 1 and bbox 2, whose xmin, ymin, xmax and ymax are parts of
+// the width and height of the image.
 
 #include "data/annotated_datum.h"
 

@@ -14,9 +14,9 @@ namespace robusta {
 
 /// `datum` points into the record.
 struct AnnotatedView {
-  std::string_view datum;   ///< a serialised Datum
-  std::optional<int> type;  ///< AnnotatedDatum.type; nothing: it has a label alone
-  std::vector<AnnotatedBox> boxes;
+  std::string_view datum;           ///< a serialised Datum
+  std::optional<int> type;          ///< AnnotatedDatum.type; nothing: it has a label alone
+  std::vector<AnnotatedBox> boxes;  ///< in the order of the record, those without area left out
 };
 
 /// Boxes come in the order of their groups. Throws Error{kData}: no AnnotatedDatum; a box with a coordinate that is not

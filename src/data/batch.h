@@ -54,7 +54,7 @@ class BatchLayout {
 
  private:
   std::vector<Shape> tops_;
-  std::vector<size_t> offsets_;
+  std::vector<size_t> offsets_;  ///< bytes, of each top
   size_t bytes_ = 0;
   bool pixels_ = false;
 };

@@ -1,4 +1,8 @@
 // The wire format of caffe.Datum, walked without protobuf's own object: the bytes of an image are not copied.
+//
+// The fields (proto/caffe.proto): channels 1, height 2, width 3 and label 5, varints; data 4, the bytes of pixels,
+// plane after plane, or of an image file where encoded 7 is true; float_data 6, which Caffe writes as single floats and
+// not packed. Readers of protobuf have to take both forms.
 
 #include "data/datum.h"
 
@@ -124,6 +128,7 @@ Extent stated_extent(const DatumView& datum, size_t count, const char* what) {
 }  // namespace
 
 DatumView parse_datum(std::string_view record, std::vector<float>& floats) {
+  // CodedInputStream counts in int.
   constexpr size_t kMostBytes = 0x7fffffff;
   floats.clear();
   if (record.size() > kMostBytes) throw Error(ErrorKind::kData, "the record is larger than 2 GiB", kFix);

@@ -15,7 +15,7 @@ namespace robusta {
 /// The fields of a Datum. `data` points into the record.
 struct DatumView {
   int32_t channels = 0, height = 0, width = 0, label = 0;
-  bool encoded = false;
+  bool encoded = false;  ///< `data` is an image file
   std::string_view data;
 };
 

@@ -35,7 +35,7 @@ class ItemWriter {
 
  private:
   Transformer transformer_;
-  std::string layer_;
+  std::string layer_;  ///< the key of its random numbers
   bool labels_;
   std::string resizing_;
 };

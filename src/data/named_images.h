@@ -37,7 +37,7 @@ class NamedImages {
   void read(const NamedImage& image, std::string& bytes) const;
 
   std::string file_, root_;
-  bool keep_;
+  bool keep_;  ///< read files stay in memory
   std::vector<NamedImage> images_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const std::string>> kept_;  // by image; never dropped

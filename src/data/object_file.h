@@ -18,7 +18,7 @@ namespace robusta {
 
 struct ImageObject {
   int32_t label = 0;
-  bool ignored = false;
+  bool ignored = false;  ///< neither an example nor background
   Box<float> box{};
 };
 
@@ -54,7 +54,7 @@ class ObjectFileReader : public RecordReader {
   NamedImages images_;
   std::vector<ImageObjects> objects_;  // by image
   std::vector<int64_t> ends_;          // by image: the record behind its last one
-  int64_t height_ = 0, width_ = 0;
+  int64_t height_ = 0, width_ = 0;     // pixels of the last image, as the file says
 };
 
 }  // namespace robusta

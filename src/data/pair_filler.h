@@ -16,9 +16,9 @@
 namespace robusta {
 
 struct PairSettings {
-  std::string layer;  ///< the key of the random numbers
-  Extent size;        ///< 3 channels or 1; with a height, both are resized to it
-  bool training = true;
+  std::string layer;     ///< the key of the random numbers
+  Extent size;           ///< 3 channels or 1; with a height, both are resized to it
+  bool training = true;  ///< crops are drawn; else they are the middle
   bool mirror = false;
   int64_t crop_height = 0, crop_width = 0;  ///< 0: no crop
   bool pads = false;                        ///< what a crop shows beyond the image is 0, and ignored

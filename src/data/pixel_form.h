@@ -19,7 +19,7 @@ struct PixelWindow {
 /// What becomes of a pixel: (pixel - mean) * scale. There is a mean for all pixels, one per channel, or one for each
 /// place of the whole item, `mean_item` being its size.
 struct PixelForm {
-  float scale = 1;
+  float scale = 1;           ///< after the mean is subtracted
   std::vector<float> means;  ///< one, one per channel, or mean_item.count() many
   Extent mean_item;          ///< empty unless the mean goes by place
 };

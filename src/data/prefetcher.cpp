@@ -1,4 +1,7 @@
 // One queue of batches, guarded by one mutex; workers hold it only to claim samples.
+//
+// A job that is no longer wanted leaves the queue while workers may still be filling it: it is shared, and ends with
+// the last of them.
 
 #include "data/prefetcher.h"
 

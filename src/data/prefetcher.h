@@ -65,7 +65,7 @@ class Prefetcher {
   int64_t portion(int64_t batch) const;
 
   const BatchFiller& filler_;
-  const size_t depth_;
+  const size_t depth_;  ///< batches in the queue
   const int thread_count_;
   Device& device_;
   std::vector<std::thread> threads_;
@@ -76,7 +76,7 @@ class Prefetcher {
   // Vectors, though they lose elements in front: these keep their memory, and hold few.
   std::vector<JobPtr> queue_;  // in the order in which they will be taken
   std::vector<Batch> spare_;   // whose memory is used again, the one given back first in front
-  bool stopping_ = false;
+  bool stopping_ = false;      ///< guarded by mutex_
 
   JobPtr current_;             // taken, the consumer's
   JobPtr idle_;                // the one before, for the next plan; null: none, the consumer's

@@ -46,7 +46,7 @@ class RecordBatches : public BatchFiller {
   std::shared_ptr<const RecordReader> reader_;
   std::unique_ptr<const RecordFiller> filler_;
   std::unique_ptr<const RecordOrder> order_;
-  bool pixels_ = false;
+  bool pixels_ = false;  ///< top 0 is filled with bytes
 };
 
 }  // namespace robusta

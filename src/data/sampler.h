@@ -20,7 +20,7 @@ class Sampler {
   uint64_t epoch(uint64_t position) const { return position / count_; }
 
  private:
-  uint64_t count_, key_;
+  uint64_t count_, key_;  ///< records of an epoch
   bool shuffle_;
 };
 

@@ -100,6 +100,7 @@ ColorMode color_mode_of(const TransformationParameter& param) {
   return param.force_color() ? ColorMode::kColor : param.force_gray() ? ColorMode::kGray : ColorMode::kAsStored;
 }
 
+/// All of them in Caffe's order, the mean first and then the scale: the other one rounds differently.
 ROBUSTA_SIMD void write_row(const uint8_t* in, int64_t width, float mean, float scale, float* out) {
   for (int64_t x = 0; x < width; ++x) out[x] = (static_cast<float>(in[x]) - mean) * scale;
 }
@@ -226,6 +227,8 @@ Extent Transformer::window_of(const Extent& item) const {
   return crops() ? Extent{item.channels, crop_height_, crop_width_} : item;
 }
 
+/// The mean of a pixel is that of its place in the whole item as it is stored, as in Caffe: so rows are cut from the
+/// mean image, too, and mirrored only when it has been subtracted.
 template <typename T>
 void Transformer::write(const T* pixels, const Extent& extent, const PixelWindow& window, float* out) const {
   const Extent taken = window_of(extent);
@@ -262,6 +265,7 @@ const uint8_t* Transformer::bytes_of(const Pixels& item, const Drawn& drawn, uin
     distortion_->apply(copied(at, memory.front), draws);
     at = memory.front.pixels();
   }
+  // A step cannot write over what it reads: its result lies behind, then both are exchanged.
   for (const ImageStep& step : drawn.steps) {
     take_step(step, at, memory.inner, memory.back);
     std::swap(memory.front, memory.back);
@@ -290,6 +294,7 @@ PixelWindow Transformer::cut(const Pixels& item, uint64_t key, uint64_t position
 }
 
 PixelForm Transformer::form() const {
+  // Without any mean there is one of 0, so that whoever subtracts need not ask.
   if (!mean_image_.empty()) return {scale_, mean_image_, mean_extent_};
   return {scale_, mean_values_.empty() ? std::vector<float>{0} : mean_values_, {}};
 }

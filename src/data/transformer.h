@@ -28,7 +28,7 @@ namespace robusta {
 
 /// Memory that is used again from item to item. One per thread.
 struct TransformMemory {
-  Image front, back, inner;
+  Image front, back, inner;  ///< the item as it is; what the next step makes of it; scratch of a step
 };
 
 /// What goes with an image.
@@ -39,9 +39,9 @@ struct Annotations {
 
 /// What was drawn for one sample.
 struct Drawn {
-  std::vector<ImageStep> steps;
-  Extent whole;        ///< after the steps
-  PixelWindow window;  ///< of it
+  std::vector<ImageStep> steps;  ///< in this order
+  Extent whole;                  ///< after the steps
+  PixelWindow window;            ///< of it
 };
 
 class Transformer {
@@ -100,21 +100,21 @@ class Transformer {
   template <typename T>
   void write(const T* pixels, const Extent& extent, const PixelWindow& window, float* out) const;
 
-  bool training_, mirror_;
+  bool training_, mirror_;  ///< in TEST crops are the middle
   float scale_;
-  int64_t own_seed_;
+  int64_t own_seed_;  ///< random_seed; negative: that of the run
   ColorMode color_mode_;
-  int64_t crop_height_ = 0, crop_width_ = 0;
-  Extent mean_extent_;              // of mean_image_
-  std::vector<float> mean_image_;   // empty without a mean file
-  std::vector<float> mean_values_;  // empty, one, or one per channel
+  int64_t crop_height_ = 0, crop_width_ = 0;  ///< 0: no crop
+  Extent mean_extent_;                        // of mean_image_
+  std::vector<float> mean_image_;             // empty without a mean file
+  std::vector<float> mean_values_;            // empty, one, or one per channel
 
   std::optional<Distortion> distortion_;
   std::optional<Expansion> expansion_;
   std::optional<RandomSize> random_size_;
   std::optional<ResizePolicy> resize_;
   std::optional<Noise> noise_;
-  BoxRule rule_;
+  BoxRule rule_;             ///< which boxes stay when an image is cut
   bool sizes_vary_ = false;  // what comes before resize_ draws sizes
 };
 

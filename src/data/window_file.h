@@ -14,8 +14,8 @@
 namespace robusta {
 
 struct Window {
-  int32_t image = 0, label = 0;
-  int32_t x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  int32_t image = 0, label = 0;            ///< index of the image; class, 0: background
+  int32_t x1 = 0, y1 = 0, x2 = 0, y2 = 0;  ///< pixels, the last ones included
 };
 
 /// Which windows are taken for what, and what of them is refused.
@@ -45,8 +45,8 @@ class WindowReader : public RecordReader {
  private:
   std::string file_;
   NamedImages images_;
-  std::vector<Window> windows_;
-  int64_t foreground_ = 0;
+  std::vector<Window> windows_;  ///< those of the foreground first
+  int64_t foreground_ = 0;       ///< how many these are
 };
 
 }  // namespace robusta

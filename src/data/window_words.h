@@ -33,7 +33,7 @@ class WindowWords {
  private:
   std::string file_, fix_, text_;
   std::string_view word_;
-  size_t at_ = 0;
+  size_t at_ = 0;  ///< in text_, behind word_
   int64_t line_ = 1;
 };
 

@@ -111,7 +111,7 @@ class Device {
 
  private:
   MathOptions math_;
-  bool graphs_ = true;
+  bool graphs_ = true;  ///< passes are recorded
 };
 
 /// A block of device memory, freed with its owner.
@@ -139,7 +139,7 @@ class DeviceBuffer {
  private:
   Device* device_ = nullptr;
   void* data_ = nullptr;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;  ///< as asked for
 };
 
 /// The machine's own processors and memory; one for the process.

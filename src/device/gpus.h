@@ -26,7 +26,7 @@ struct GpuInfo {
   size_t memory = 0;       ///< bytes in all
   std::string capability;  ///< "9.0"
   std::string pci_id;      ///< "0000:3B:00.0": the same GPU for every process of a host
-  int processors = 0;
+  int processors = 0;      ///< streaming multiprocessors
   std::vector<GpuPeer> peers;
 };
 

@@ -35,6 +35,7 @@
 namespace robusta {
 namespace {
 
+/// What is advised where memory does not suffice for a record.
 constexpr char kSmallerFix[] = "write the database with smaller images";
 
 enum class RecordForm { kDatum, kAnnotated, kImageFile };
@@ -53,6 +54,8 @@ std::string_view picture_bytes(const DatumView& datum, const std::vector<float>&
   return {reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)};
 }
 
+/// Records are read and decoded on all threads, a block at a time, and counted in their order: the report does not
+/// depend on the number of threads, and no more pictures than a block's are in memory.
 class RecordReport {
  public:
   RecordReport(std::shared_ptr<const RecordReader> reader, RecordForm form, const DataReportOptions& options)
@@ -68,6 +71,7 @@ class RecordReport {
       const int64_t count = std::min(kBlock, reader_->size() - start);
       parallel_for(count, 1, [&](int64_t i) { read(start + i, block[static_cast<size_t>(i)]); });
       for (int64_t i = 0; i < count; ++i) take(start + i, block[static_cast<size_t>(i)]);
+      // Once for each kEvery records, though no block need end there.
       if (start / kEvery != (start + count) / kEvery) LOG_INFO << "Read " << start + count << " records.";
     }
     counts_.count_duplicates([&](int64_t index) { return payload(index); });
@@ -114,7 +118,8 @@ class RecordReport {
     slot.facts.hash = hash_bytes(picture_bytes(datum, slot.buffers.floats));
   }
 
-  /// The picture of a record that has been read before; "" where it cannot be read any more.
+  /// The picture of a record that has been read before; its number, which is nobody's picture, where it cannot be read
+  /// any more.
   std::string payload(int64_t index) const {
     std::string storage, bytes;
     const auto error = error_of(
@@ -140,6 +145,7 @@ class RecordReport {
                 : facts.floats  ? "floats"
                                 : "bytes"});
     if (!whole || !pictures_) return;
+    // Eight digits, so that the files of a folder sort as the records do.
     std::string number = std::to_string(index);
     number.insert(0, number.size() < 8 ? 8 - number.size() : 0, '0');
     pictures_->write(form_ == RecordForm::kAnnotated ? number : str(number, "_label", facts.label), slot.pixels);
@@ -242,12 +248,14 @@ bool print_hdf5_file(std::ostream& out, const std::string& path) {
 bool print_array(std::ostream& out, const std::string& path, const DataReportOptions& options) {
   const BlobData blob = read_array_file(path, "array or mean image");
   out << path << ": an array of shape " << Shape(blob.shape).str() << '\n';
+  // A mean image is 1 x channels x height x width (mean.binaryproto), or lacks the 1; whatever else it is, is one row.
   std::vector<int64_t> shape = blob.shape;
   while (shape.size() > 3 && shape[0] == 1) shape.erase(shape.begin());
   if (shape.size() != 3 || blob.data.empty()) shape = {1, 1, static_cast<int64_t>(blob.data.size())};
   const int64_t plane = shape[1] * shape[2];
   TextTable table;
   table.add({"channel", "least", "most", "mean", "not finite"});
+  // Rows that nobody would read are left out.
   for (int64_t c = 0; c < std::min<int64_t>(shape[0], 100); ++c) {
     NumberRange range;
     range.add(blob.data.data() + c * plane, plane);
@@ -269,14 +277,17 @@ std::string beginning_of(const std::string& path) {
   return bytes;
 }
 
+/// The signature of the HDF5 File Format Specification, section II.A.
 bool is_hdf5(const std::string& beginning) { return beginning.starts_with("\x89HDF\r\n\x1a\n"); }
 
+/// Text has no control characters but white space. A BlobProto has some among its tags and lengths.
 bool is_binary(const std::string& beginning) {
   return std::ranges::any_of(beginning, [](char c) { return (c >= 0 && c < '\t') || (c > '\r' && c < ' '); });
 }
 
 bool print_list(std::ostream& out, const std::string& path, const std::string& beginning,
                 const DataReportOptions& options) {
+  // Lists of both kinds begin with a path: what lies there tells them apart.
   std::istringstream words(beginning);
   std::string first;
   words >> first;

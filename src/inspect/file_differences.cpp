@@ -19,7 +19,7 @@
 namespace robusta {
 namespace {
 
-/// A layer's name, and which of those of this name it is.
+/// A layer's name, and which of those of this name it is. Names need not be unique in files of Caffe.
 using LayerKey = std::pair<std::string, int>;
 
 std::string shown(const LayerKey& key) {

@@ -26,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A line for each array, in the order in which they were computed: the name of its file, a tab, and entry(). The files
+/// are BlobProto messages in binary form, NNNNN_layer_what_blob.binaryproto.
 constexpr char kIndex[] = "INDEX.txt";
 constexpr char kParamValues[] = "parameter";
 
@@ -70,6 +72,7 @@ void take_value(Net& net, const std::string& what, const Node& node, VersionId v
 /// What a layer has just computed: its tops, or after backward the gradients of its bottoms.
 void take_results(Net& net, const Node& node, bool backward, const OnArray& on_array) {
   const Plan& plan = net.plan();
+  // The tops of a Split are its bottom once more.
   if (!backward && node.layer->type() != "Split") {
     for (const VersionId top : node.tops) take_value(net, "top", node, top, plan.data[top], on_array);
   }
@@ -109,6 +112,7 @@ std::string plain_name(const std::string& name) {
   return plain;
 }
 
+/// The number alone makes it unique: names may be cut, or alike but for the signs that are replaced.
 std::string file_name(int64_t number, const DumpedArray& array) {
   std::string digits = std::to_string(number);
   digits.insert(0, digits.size() < 5 ? 5 - digits.size() : 0, '0');
@@ -138,6 +142,7 @@ std::map<std::string, std::string> read_index(const std::string& folder) {
   int64_t number = 1;
   for (std::string line; std::getline(lines, line); ++number) {
     const size_t tab = line.find('\t');
+    // The index may come from elsewhere: no name of a file leads out of the folder.
     const std::string file = line.substr(0, tab);
     if (tab == std::string::npos || file.empty() || file[0] == '.' || file.find('/') != std::string::npos) {
       throw Error(ErrorKind::kData, "this is no line of collect's", "collect into a new folder")
@@ -154,6 +159,7 @@ struct DumpErrors {
   std::string listed;  ///< "place collected computed error" lines
 };
 
+/// Relative for numbers above 1, absolute below, where a relative error would be one of what rounding has left.
 double error_between(float collected, float computed) {
   if (collected == computed || (std::isnan(collected) && std::isnan(computed))) return 0;
   const double error =
@@ -248,6 +254,7 @@ class PassComparison {
   }
 
   void list_errors(const std::string& name, const DumpedArray& array, const DumpErrors& errors) {
+    // With the first difference: a pass without any leaves no folder behind.
     if (differing_ == 1) require_empty_folder(options_.output);
     const fs::path stem = fs::path(name).stem();
     write_text(options_.output + "/" + stem.string() + ".txt",
@@ -256,7 +263,7 @@ class PassComparison {
 
   std::string folder_;
   const CompareOptions& options_;
-  std::map<std::string, std::string> files_;
+  std::map<std::string, std::string> files_;  // by entry; what is left in the end was collected alone
   TextTable table_;
   int64_t compared_ = 0, differing_ = 0, not_collected_ = 0;
   double largest_ = 0;

@@ -25,7 +25,7 @@ class PictureFolder {
 
   std::string folder_;
   Descriptor descriptor_;
-  int64_t written_ = 0;
+  int64_t written_ = 0;  ///< pictures
 };
 
 }  // namespace robusta

@@ -13,6 +13,7 @@
 namespace robusta {
 namespace {
 
+// what a strange database could make it hold
 constexpr size_t kMostSizes = 10'000, kMostLabels = 1'000'000, kMostFailures = 10;
 constexpr int64_t kRowsShown = 20;
 

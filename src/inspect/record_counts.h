@@ -18,7 +18,7 @@ namespace robusta {
 struct RecordFacts {
   Extent extent;
   int32_t label = 0;
-  int64_t boxes = 0;
+  int64_t boxes = 0;  ///< of an AnnotatedDatum
   bool encoded = false, floats = false;
   uint64_t hash = 0;    ///< of its pixels or of its image file
   std::string failure;  ///< not empty: it is broken, and nothing above holds
@@ -43,6 +43,7 @@ class RecordCounts {
   void sort_seen();
 
   int64_t records_ = 0, broken_ = 0, encoded_ = 0, floats_ = 0, boxes_ = 0, without_boxes_ = 0;
+  /// beyond what is listed; duplicates, and those of them with another label
   int64_t other_sizes_ = 0, other_labels_ = 0, duplicates_ = 0, other_label_ = 0;
   std::map<std::string, int64_t> sizes_;
   std::map<int32_t, int64_t> labels_;

@@ -97,6 +97,7 @@ void transplant_layers(const Transplant& transplant, bool any_shape, LayerList& 
       layers.push_back(std::move(donor));
       continue;
     }
+    // With a net to fit to, that decides about shapes in the end.
     if (!any_shape && !equal_shapes_of(*place, donor)) {
       throw Error(ErrorKind::kModel,
                   str("its arrays are ", shapes_text(place->blobs), ", those of ", transplant.path, " ",
@@ -104,6 +105,7 @@ void transplant_layers(const Transplant& transplant, bool any_shape, LayerList& 
                   "drop the layer first, or give the net that is meant by -like")
           .in_layer(wanted.to);
     }
+    // HDF5 files hold no types of layers.
     if (donor.type.empty()) donor.type = place->type;
     *place = std::move(donor);
   }
@@ -144,6 +146,7 @@ LayerList fit_to_net(const std::string& net_path, caffe::Phase phase, LayerList 
   for (const Node& node : net->graph().nodes) {
     const std::string& name = node.layer->name();
     const auto found = find_layer(layers, name);
+    // Names need not be unique; as in Caffe the first layer of a name takes the weights.
     if (!known.insert(name).second) continue;
     if (found == layers.end()) {
       if (!node.params.empty())
@@ -151,6 +154,7 @@ LayerList fit_to_net(const std::string& net_path, caffe::Phase phase, LayerList 
       continue;
     }
     LayerWeights layer = std::move(*found);
+    // What was moved away has lost its name, which is looked at below.
     found->name = name;
     fit_layer(node, layer);
     layer.type = node.layer->type();
@@ -218,6 +222,7 @@ std::vector<Transplant> parse_transplants(const std::string& text) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(';', begin), text.size());
     const std::string part = text.substr(begin, end - begin);
+    // The last one: a path may have others.
     const size_t colon = part.rfind(':');
     Transplant transplant{.path = part.substr(0, colon), .layers = {}};
     if (colon != std::string::npos) transplant.layers = parse_renamings(part.substr(colon + 1));
@@ -234,6 +239,7 @@ std::vector<Transplant> parse_transplants(const std::string& text) {
 caffe::NetParameter operate(const std::string& weights, const SurgeryOptions& options) {
   WeightsFile file = format_of_file(weights).read_model(weights);
   std::map<std::string, caffe::LayerParameter> definitions = definitions_in(weights);
+  // All are taken out before one is put back: two layers may exchange their names.
   std::map<std::string, caffe::LayerParameter> renamed;
   for (const Renaming& renaming : options.rename) {
     const auto node = definitions.extract(renaming.from);

@@ -25,11 +25,11 @@ struct Transplant {
 };
 
 struct SurgeryOptions {
-  std::vector<Renaming> rename = {};  ///< all at once, so two names may be exchanged
-  std::vector<std::string> drop = {};
-  std::vector<Transplant> transplant = {};
+  std::vector<Renaming> rename = {};        ///< all at once, so two names may be exchanged
+  std::vector<std::string> drop = {};       ///< names of layers, after renaming
+  std::vector<Transplant> transplant = {};  ///< after dropping, in this order
   std::string like = {};  ///< a net: the result has its layers, in its order and shapes; "": as the weights are
-  caffe::Phase like_phase = caffe::TRAIN;
+  caffe::Phase like_phase = caffe::TRAIN;  ///< of that net
 };
 
 /// "a,b=c" as a -> a, b -> c. Throws Error{kUsage} for empty names, and for one that comes twice.

@@ -91,6 +91,7 @@ void Eviction::collect(BlockId index, size_t use, std::vector<Gap>& gaps) const 
 
 bool Eviction::eligible(BlockId index, const BlockUse& from, const BlockUse& to) const {
   if (!block(index).movable || block(index).bytes == 0 || block(index).bytes < problem_.min_bytes) return false;
+  // Between neighbouring steps there is no step in which the block could be away.
   if (to.step - from.step < 2) return false;
   return !problem_.across || (from.step < problem_.across && to.step >= problem_.across);
 }
@@ -130,6 +131,7 @@ double Eviction::relief(const Gap& gap) const {
 double Eviction::copy_seconds(const Gap& gap) const {
   const auto bytes = static_cast<double>(block(gap.block).bytes);
   const bool out = !host_has(gap.block, use_at_or_before(gap.block, gap.after));
+  // What the host already has from an earlier absence need not be copied out again, unless it was written since.
   const double link = bytes / problem_.in_rate + (out ? bytes / problem_.out_rate : 0);
   const double gap_seconds = start_[gap.before] - start_[gap.after + 1];
   return link + std::max(0.0, link - gap_seconds);

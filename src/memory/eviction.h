@@ -67,13 +67,13 @@ class Eviction {
   const MemoryBlock& block(BlockId id) const { return problem_.blocks[id]; }
 
   const ResidencyProblem& problem_;
-  bool repeats_;
-  size_t goal_ = 0;
+  bool repeats_;                    ///< steps may be computed again
+  size_t goal_ = 0;                 ///< bytes that may be alive at once
   IdVector<StepId, double> start_;  ///< of each step, in seconds; behind them the end of the last
   IdVector<BlockId, Track> tracks_;
-  IdVector<StepId, size_t> alive_;
-  IdVector<StepId, size_t> used_;  ///< bytes that each step itself uses: these cannot be away
-  std::vector<Gap> accepted_;
+  IdVector<StepId, size_t> alive_;  ///< bytes, of each step
+  IdVector<StepId, size_t> used_;   ///< bytes that each step itself uses: these cannot be away
+  std::vector<Gap> accepted_;       ///< in the order of the choices
 };
 
 /// By how much too many bytes are alive.

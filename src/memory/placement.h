@@ -14,7 +14,7 @@ namespace robusta {
 
 /// A value that occupies `bytes` from step `first` to step `last`, both included.
 struct Lifetime {
-  size_t bytes = 0;
+  size_t bytes = 0;  ///< 0: it needs no place
   StepId first{0}, last{0};
 };
 

@@ -84,6 +84,7 @@ Residency hide_copies_within_budget(const ResidencyProblem& problem, const Evict
 bool better(const Residency& a, const Residency& b, size_t budget) {
   const bool a_fits = a.arena_bytes <= budget, b_fits = b.arena_bytes <= budget;
   if (a_fits != b_fits) return a_fits;
+  // Where nothing fits the smallest tells how much is lacking.
   if (!a_fits) return a.arena_bytes < b.arena_bytes;
   if (a.cost() != b.cost()) return a.cost() < b.cost();
   return a.bytes_in < b.bytes_in;

@@ -12,7 +12,7 @@ namespace robusta {
 
 struct BlockUse {
   StepId step;
-  bool writes = false;
+  bool writes = false;  ///< the content changes: what the host has of it is stale
 };
 
 /// A piece of memory with one content after the other, from its first use to its last.
@@ -24,7 +24,7 @@ struct MemoryBlock {
   /// What making the content again takes: running all steps once more that wrote it, up to `made`.
   struct Repeat {
     StepId made;
-    double seconds = 0;
+    double seconds = 0;            ///< of computing
     size_t scratch = 0;            ///< bytes
     std::vector<Need> needs = {};  ///< what these steps read besides
   };
@@ -38,7 +38,7 @@ struct MemoryBlock {
 struct ResidencyProblem {
   static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
-  IdVector<StepId, double> step_seconds;
+  IdVector<StepId, double> step_seconds;  ///< of each step alone, predicted
   IdVector<BlockId, MemoryBlock> blocks;
   double out_rate = 1, in_rate = 1;  ///< bytes per second to the host, and from it
   size_t budget = kNoLimit;          ///< bytes that the arena may have
@@ -63,13 +63,13 @@ struct Absence {
 struct Stay {
   BlockId block;
   StepId first, last;
-  size_t offset = 0;
+  size_t offset = 0;  ///< bytes from the beginning of the arena
 };
 
 struct Residency {
-  std::vector<Stay> stays;        ///< by block, then by time
-  std::vector<Absence> absences;  ///< the same order; absence i of a block lies between its stays i and i + 1
-  size_t arena_bytes = 0;
+  std::vector<Stay> stays;             ///< by block, then by time
+  std::vector<Absence> absences;       ///< the same order; absence i of a block lies between its stays i and i + 1
+  size_t arena_bytes = 0;              ///< that the stays take together
   size_t bytes_out = 0, bytes_in = 0;  ///< copied per pass
   double exposed_seconds = 0;          ///< predicted: for how long steps wait for copies
   double repeat_seconds = 0;           ///< predicted: for how long steps run again

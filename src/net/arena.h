@@ -41,7 +41,7 @@ class Arena {
  private:
   Device& device_;
   DeviceBuffer buffer_;
-  std::vector<std::shared_ptr<Event>> under_way_;
+  std::vector<std::shared_ptr<Event>> under_way_;  ///< of streams that may still be at work here
 };
 
 }  // namespace robusta

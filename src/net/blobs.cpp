@@ -70,6 +70,7 @@ Tensor Blobs::diff_memory(const std::string& blob) const {
 }
 
 void Blobs::write(const std::string& blob, const std::vector<float>& values) {
+  // An input that layers overwrite in place has several versions: the net reads the first one, and people see the last.
   const VersionId last = require(net_.graph, blob), input = net_.graph.find_input(blob);
   const VersionId version = input ? input : last;
   const Shape& shape = net_.graph.versions[version].shape;

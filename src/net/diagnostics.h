@@ -18,7 +18,7 @@ struct Node;
 /// Time of one layer's steps, accumulated while profiling is on.
 struct LayerTime {
   std::string layer;
-  double forward_ms = 0, backward_ms = 0;
+  double forward_ms = 0, backward_ms = 0;  ///< summed over the passes
 };
 
 class Diagnostics {
@@ -64,7 +64,7 @@ class Diagnostics {
   NetState& net_;
   StepHook hook_;
   StepWatch watch_;
-  bool watches_every_step_ = true, profiles_ = false;
+  bool watches_every_step_ = true, profiles_ = false;  ///< else whole segments are watched
 };
 
 }  // namespace robusta

@@ -12,9 +12,9 @@ namespace robusta {
 struct MemoryBudget {
   static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
-  size_t limit = kNoLimit;
-  std::string source;  ///< for messages: where the limit comes from, "-gpu_memory"
-  int histories = 0;   ///< arrays per parameter that the update will want
+  size_t limit = kNoLimit;  ///< bytes
+  std::string source;       ///< for messages: where the limit comes from, "-gpu_memory"
+  int histories = 0;        ///< arrays per parameter that the update will want
   size_t taken =
       0;  ///< by parameters, gradients, histories and persistent values of all nets so far: all but the arena
 
@@ -29,14 +29,14 @@ struct LmsOptions {
     kThreshold,  ///< all of at least `min_bytes` that waits from forward to backward
   };
   Mode mode = Mode::kOff;
-  size_t min_bytes = 0;
-  double fraction = 0;  ///< of the budget: nothing more moves once all else fits in it
-  int processes = 1;    ///< of this host that will take memory of the host for it
+  size_t min_bytes = 0;  ///< smaller values stay where they are
+  double fraction = 0;   ///< of the budget: nothing more moves once all else fits in it
+  int processes = 1;     ///< of this host that will take memory of the host for it
 };
 
 /// What the machine does per second, for predictions.
 struct MachineRates {
-  double flops = 15e12;
+  double flops = 15e12;   ///< a multiply-add counted as two
   double memory = 900e9;  ///< bytes read or written by kernels
   double link = 12e9;     ///< bytes between host and device, each way
 };

@@ -119,8 +119,8 @@ class Net {
   CarriedMemory carried_;
   Blobs blobs_{state_};
   Diagnostics diagnostics_{state_};
-  size_t taken_ = 0;  ///< of options.budget, by this net
-  double loss_scale_ = 1;
+  size_t taken_ = 0;       ///< of options.budget, by this net
+  double loss_scale_ = 1;  ///< that the gradients of the losses begin with
   /// By prefetch; none: no source is ahead of the passes.
   struct Prefetched {
     uint64_t seed, first_sample;

@@ -18,8 +18,8 @@ namespace robusta {
 class Net;
 
 struct NetOptions {
-  caffe::Phase phase = caffe::TRAIN;
-  DType dtype = DType::kF32;
+  caffe::Phase phase = caffe::TRAIN;  ///< decides which layers the net has, and what some of them do
+  DType dtype = DType::kF32;          ///< f64: every kernel is the reference one
   std::optional<DType> precision;  ///< f32, bf16 or f16: of activations on a GPU; none: as the net says (precision.h)
   Device* device = &cpu_device();
   uint64_t seed = 1;             ///< of the parameter fillers
@@ -43,7 +43,7 @@ struct NetOptions {
   /// there; for a net on a GPU it is memory of the same size for copies. `gradient_tail` bytes stay free right behind
   /// the gradients that backward completes.
   std::function<std::shared_ptr<void>(size_t bytes)> gradient_memory;
-  size_t gradient_tail = 0;
+  size_t gradient_tail = 0;  ///< bytes
 
   std::shared_ptr<MemoryBudget> budget;  ///< of all nets on this device; null: no limit is known
   LmsOptions lms;                        ///< on a device with memory of its own

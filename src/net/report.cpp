@@ -127,6 +127,7 @@ MemoryUse memory_use(const Net& net, int history_per_param) {
   for (const Value& value : net.plan().values) use.activations += value.lent ? align_up(value.bytes) : 0;
   for (const ParamPtr& param : net.params()) use.params += align_up(param->desc.bytes());
   if (net.options().backward) {
+    // As many numbers, and stored alike.
     use.gradients = use.params;
     use.history = use.params * static_cast<size_t>(history_per_param);
   }

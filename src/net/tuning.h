@@ -33,7 +33,7 @@ class RecordingTuner : public Tuner {
   void load();
 
   std::string file_;
-  KernelChoices preset_, cached_, used_;
+  KernelChoices preset_, cached_, used_;  ///< of a resumed state or of rank 0; of the file; asked for so far
   bool dirty_ = false;
 };
 

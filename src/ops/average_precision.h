@@ -24,7 +24,7 @@ inline constexpr char kApVersions[] = "11point, MaxIntegral or Integral";
 /// A box that was found.
 struct Judgement {
   float score;
-  bool right;
+  bool right;  ///< it is matched with an object that no better box has
 };
 
 /// In 0..1, of `objects` that were there to be found; 0 where none were. Of equal scores the first counts as better.

@@ -18,7 +18,7 @@ namespace robusta {
 
 template <typename T>
 struct Box {
-  T xmin, ymin, xmax, ymax;
+  T xmin, ymin, xmax, ymax;  ///< parts of the image or pixels, as the layer says
 
   ROBUSTA_HOST_DEVICE T width() const { return xmax - xmin; }
   ROBUSTA_HOST_DEVICE T height() const { return ymax - ymin; }

@@ -14,9 +14,9 @@ namespace robusta {
 
 /// One image set through one convolution: [batch, channels, in...] to [batch, num_output, out...].
 struct ConvolutionGeometry {
-  int64_t batch = 1;  ///< all axes before the channel axis
-  int64_t channels = 1, num_output = 1, group = 1;
-  std::vector<WindowAxis> axes;  ///< spatial axes; there may be none
+  int64_t batch = 1;                                ///< all axes before the channel axis
+  int64_t channels = 1, num_output = 1, group = 1;  ///< of all groups together; how many groups
+  std::vector<WindowAxis> axes;                     ///< spatial axes; there may be none
 
   /// num_output, channels / group, kernel...
   Shape weight_shape() const;

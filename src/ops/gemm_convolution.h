@@ -32,7 +32,7 @@ class GemmConvolution {
   const T* columns_of(const T* image, int64_t n, T* columns) const;
 
   ConvolutionGeometry geometry_;
-  bool pointwise_;
+  bool pointwise_;                    ///< images are their own columns: nothing is unfolded
   int64_t image_size_, output_size_;  // elements of one image, of one output
   int64_t rows_, depth_, places_;     // per group: outputs, channels * taps; spatial positions of the output
 };

@@ -51,7 +51,7 @@ class GemmConvolutionGpu {
   bool pointwise_;                 ///< the columns would be a copy of the image
   int64_t image_size_;             ///< elements of one image
   int64_t rows_, depth_, places_;  ///< per group: outputs, channels * taps; places of the output
-  int64_t images_at_once_;
+  int64_t images_at_once_;         ///< whose columns fit the scratch memory
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

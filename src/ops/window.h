@@ -8,9 +8,9 @@ namespace robusta {
 
 /// One spatial axis. Output o, tap t of the window stands at input o * stride - pad + t * dilation.
 struct WindowAxis {
-  int64_t in = 1, out = 1;
-  int64_t kernel = 1, stride = 1, pad = 0, dilation = 1;
-  int64_t more_pad_behind = 0;  ///< than `pad`, which is before the input
+  int64_t in = 1, out = 1;                                ///< pixels
+  int64_t kernel = 1, stride = 1, pad = 0, dilation = 1;  ///< kernel: taps; dilation 1: side by side
+  int64_t more_pad_behind = 0;                            ///< than `pad`, which is before the input
 
   /// Inputs from the first tap to the last.
   int64_t extent() const { return dilation * (kernel - 1) + 1; }

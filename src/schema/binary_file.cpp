@@ -31,7 +31,9 @@ void BinaryFile::check(const std::string& path, ErrorKind kind) const {
                 "save it with snapshot_format: BINARYPROTO, or, if it is a snapshot, take a build with libhdf5")
         .at(path);
   if (bytes > kLargestMessage)
-    throw Error(kind, str("the file has ", bytes, " bytes; a protobuf message has less than 2 GiB")).at(path);
+    throw Error(kind, str("the file has ", bytes, " bytes; a protobuf message has less than 2 GiB"),
+                "save the net as HDF5 (snapshot_format: HDF5), or in parts, which flags for weights take as a list")
+        .at(path);
 }
 
 void read_binary_proto(const std::string& path, google::protobuf::Message* message, ErrorKind kind) {

@@ -45,6 +45,8 @@ int64_t checked_count(const std::vector<int64_t>& shape) {
   return count;
 }
 
+/// As Blob::ShapeEquals of BVLC: an old shape has four lengths, to which a newer one with fewer axes is aligned at the
+/// right, so that a bias of n is 1 x 1 x 1 x n.
 bool same_shape(const BlobData& blob, const std::vector<int64_t>& target) {
   if (!blob.legacy_dims) return blob.shape == target;
   if (target.size() > 4) return false;
@@ -70,6 +72,7 @@ void append_raw(caffe::Type type, const std::string& bytes, std::vector<float>* 
 BlobData blob_from_proto(const caffe::BlobProto& proto) {
   BlobData blob;
   blob.shape = shape_from(proto, &blob.legacy_dims);
+  // Where a file has both, Caffe reads the doubles. raw_data is NVIDIA's, an array of raw_data_type in bytes.
   if (proto.double_data_size() > 0)
     blob.data.assign(proto.double_data().begin(), proto.double_data().end());
   else if (proto.data_size() > 0 || !proto.has_raw_data())

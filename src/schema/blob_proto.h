@@ -13,8 +13,8 @@ namespace robusta {
 
 /// An array from a file. INVARIANT: data.size() is the product of `shape` (1 for no axes).
 struct BlobData {
-  std::vector<int64_t> shape;
-  bool legacy_dims = false;  ///< the shape was given as num, channels, height, width
+  std::vector<int64_t> shape;  ///< no axes: a scalar
+  bool legacy_dims = false;    ///< the shape was given as num, channels, height, width
   std::vector<float> data;
 };
 

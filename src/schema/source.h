@@ -23,8 +23,8 @@ std::string where_in(const std::string& file, int line, const FieldLines& fields
 
 struct LayerSource {
   std::string file;
-  int line = 0;  ///< where the layer begins; 0 when it was made by the program
-  FieldLines fields;
+  int line = 0;       ///< where the layer begins; 0 when it was made by the program
+  FieldLines fields;  ///< below the layer: "convolution_param.num_output"
 
   std::string where(std::string_view field = "") const { return where_in(file, line, fields, field); }
 };
@@ -45,7 +45,7 @@ struct NetDef {
 struct SolverDef {
   caffe::SolverParameter param;
   std::string file;
-  FieldLines lines;
+  FieldLines lines;  ///< of fields, as far as the text has told
 
   std::string where(std::string_view field = "") const { return where_in(file, 0, lines, field); }
 };

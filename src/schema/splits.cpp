@@ -1,4 +1,7 @@
 // Names of splits appear in logs and files, so they are built exactly as Caffe builds them.
+//
+// A top that is read more than once gets a Split behind its layer, "<blob>_<layer>_<top>_split", whose tops are that
+// name and "_0", "_1" and so on, handed out in the order of the readers.
 
 #include "schema/splits.h"
 
@@ -169,6 +172,8 @@ class Splitter {
       if (use == uses_.end() || use->second.uses() < 2) continue;
       emit_split({i, j}, use->second, out);
       if (use->second.loss_weight == 0) continue;
+      // The first top of the Split carries the weight, and readers take the ones after it. As in Caffe the layer loses
+      // the weights of its other tops with it.
       out->param.mutable_layer(layer_at)->clear_loss_weight();
       use->second.next = 1;
     }

@@ -29,7 +29,7 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   }
   void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
 
-  int line_ = 0, column_ = 0;
+  int line_ = 0, column_ = 0;  // from 0, as protobuf counts
   std::string said_;
 };
 

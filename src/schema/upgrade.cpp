@@ -61,6 +61,7 @@ bool move_transform_fields(const std::string& old_name, caffe::V1LayerParameter*
 
 }  // namespace
 
+/// Of V1 alone: in a `layer` of today the old places have no meaning in Caffe, either.
 void upgrade_transform(NetDef* net, UpgradeNotes* notes) {
   using V1 = caffe::V1LayerParameter;
   bool moved = false;
@@ -77,6 +78,7 @@ void upgrade_transform(NetDef* net, UpgradeNotes* notes) {
 void upgrade_input(NetDef* net, UpgradeNotes* notes) {
   caffe::NetParameter& param = net->param;
   if (param.input_size() == 0) return;
+  // Weights files name inputs without any shape: no layer comes of these.
   const bool by_shape = param.input_shape_size() > 0;
   if (by_shape || param.input_dim_size() > 0) {
     const int shapes = by_shape ? param.input_shape_size() : param.input_dim_size() / 4;

@@ -22,6 +22,7 @@ struct TypeRow {
   V1::LayerType v1;
 };
 
+/// UpgradeV0LayerType of BVLC's util/upgrade_proto.cpp, but for "padding", which is no type of a layer in V1.
 constexpr TypeRow kTypes[] = {
     {"accuracy", V1::ACCURACY},
     {"bnll", V1::BNLL},
@@ -56,6 +57,8 @@ struct FieldRow {
   const char* v1;
 };
 
+/// UpgradeV0LayerParameter of the same file. What a type has no row for changed nothing in V0 either: it is dropped,
+/// and said so.
 constexpr FieldRow kFields[] = {
     {"num_output", "conv", "convolution_param.num_output"},
     {"num_output", "innerproduct", "inner_product_param.num_output"},
@@ -129,7 +132,8 @@ Error unknown_type(const std::string& type) {
 
 std::string name_of(const V1& layer) { return layer.has_layer() ? layer.layer().name() : layer.name(); }
 
-/// Takes the padding layers out: the layer that reads the padded blob pads by itself.
+/// Takes the padding layers out: the layer that reads the padded blob pads by itself. (UpgradeV0PaddingLayers.) Several
+/// layers may read it, as every user pads for itself.
 void fold_padding(NetDef* net) {
   auto* layers = net->param.mutable_layers();
   for (int i = 0; i < layers->size(); ++i) {

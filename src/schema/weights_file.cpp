@@ -45,6 +45,7 @@ class WeightsReader {
   WeightsFile run() {
     WeightsFile weights;
     in_.fields([&](int number, int wire) {
+      // Field 1 of a SolverState is the iteration, a number.
       if (number == net_field::kName && wire == kVarint) {
         throw Error(ErrorKind::kModel, "this is a solver state, no weights", "give it with -snapshot");
       }
@@ -140,6 +141,8 @@ class WeightsReader {
 
 }  // namespace
 
+/// Scale, bias, mean, variance and a fifth of one number is the order in which older versions of NVIDIA's Caffe write
+/// (those of DIGITS); read are mean, variance, factor, scale, bias.
 void order_batch_norm(LayerWeights* layer) {
   auto& blobs = layer->blobs;
   const bool may_be = layer->type == "BatchNorm" || layer->type.empty();  // nothing else has five, the last a number

@@ -51,7 +51,7 @@ class ChannelsLast : public StoredLayout {
   }
 
  private:
-  int64_t elements_;
+  int64_t elements_;  // of the plain tensor
 };
 
 }  // namespace

@@ -29,9 +29,15 @@ Shape Shape::slice(int begin, int end) const {
 }
 
 std::string Shape::str() const {
+  // For messages, so also of extents that nobody has checked: their product may be none that 64 bits hold.
   std::string text;
-  for (int64_t dim : dims_) text += std::to_string(dim) + " ";
-  return text + "(" + std::to_string(count()) + ")";
+  int64_t product = 1;
+  bool fits = true;
+  for (int64_t dim : dims_) {
+    text += std::to_string(dim) + " ";
+    fits = !__builtin_mul_overflow(product, dim, &product) && fits;
+  }
+  return text + "(" + (fits ? std::to_string(product) : "too many") + ")";
 }
 
 void check_extents(const Shape& shape) {

@@ -66,7 +66,7 @@ TEST(ListeningTest, AChoiceOfInterfacesIsKept) {
 
 TEST(MessagesTest, NumbersThatAreNoPlacesAreRefused) {
   Beat beat;
-  beat.own.rank = beat.straggler.rank = RankId(1);
+  beat.own.rank = beat.straggler.rank = beat.cut_off.rank.rank = RankId(1);
   EXPECT_TRUE(is_sane(beat, RankId(1), 4));
   beat.youngest = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(is_sane(beat, RankId(1), 4));
@@ -79,6 +79,11 @@ TEST(MessagesTest, NumbersThatAreNoPlacesAreRefused) {
   for (const int32_t rank : {-1, 4, INT32_MAX, INT32_MIN}) {
     EXPECT_FALSE(spoilt([&](Beat& b) { b.straggler.rank = RankId(rank); })) << rank;
   }
+  for (const int32_t rank : {4, INT32_MAX}) {
+    EXPECT_FALSE(spoilt([&](Beat& b) { b.cut_off.rank.rank = RankId(rank); })) << rank;
+    EXPECT_FALSE(spoilt([&](Beat& b) { b.cut_off.unanswered.to = RankId(rank); })) << rank;
+  }
+  EXPECT_FALSE(spoilt([](Beat& b) { b.cut_off.unanswered.seconds = -1; }));
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.activity = static_cast<Activity>(4); }));
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.activity = static_cast<Activity>(-1); }));
   EXPECT_FALSE(spoilt([](Beat& b) { b.own.age = std::numeric_limits<double>::quiet_NaN(); }));

@@ -88,13 +88,13 @@ const Address kHere = htonl(INADDR_LOOPBACK);
 TEST(TransfersTest, BytesThatPassAreSeen) {
   const Pair pair;
   Transfers transfers({contact_at(kHere), contact_at(kHere)}, RankId(1), RankId(0));
-  const uint64_t before = transfers.look();
-  EXPECT_EQ(transfers.look(), before) << "nothing passes";
+  const uint64_t before = transfers.look(0);
+  EXPECT_EQ(transfers.look(0), before) << "nothing passes";
   pair.pass(1);
-  EXPECT_EQ(transfers.look(), before + 1);
+  EXPECT_EQ(transfers.look(0), before + 1);
   pair.pass(100000);
-  EXPECT_EQ(transfers.look(), before + 2);
-  EXPECT_EQ(transfers.look(), before + 2);
+  EXPECT_EQ(transfers.look(0), before + 2);
+  EXPECT_EQ(transfers.look(0), before + 2);
 }
 
 Contact contact_at6(const char* address) {
@@ -112,11 +112,11 @@ TEST(TransfersTest, BytesOverIpv6AreSeenWhereTheHostIsOfTheJob) {
   }
   Transfers transfers({contact_at6("::1"), contact_at6("::1")}, RankId(1), RankId(0));
   Transfers strangers({contact_at6("2001:db8::1"), contact_at6("2001:db8::2")}, RankId(1), RankId(0));
-  const uint64_t before = transfers.look(), theirs = strangers.look();
-  EXPECT_EQ(transfers.look(), before) << "nothing passes";
+  const uint64_t before = transfers.look(0), theirs = strangers.look(0);
+  EXPECT_EQ(transfers.look(0), before) << "nothing passes";
   pair->pass(1000);
-  EXPECT_EQ(transfers.look(), before + 1);
-  EXPECT_EQ(strangers.look(), theirs);
+  EXPECT_EQ(transfers.look(0), before + 1);
+  EXPECT_EQ(strangers.look(0), theirs);
 }
 
 TEST(TransfersTest, Ipv4BySocketsOfIpv6IsIpv4) {
@@ -128,10 +128,32 @@ TEST(TransfersTest, Ipv4BySocketsOfIpv6IsIpv4) {
   }
   Transfers transfers({contact_at(kHere), contact_at(kHere)}, RankId(1), RankId(0));
   Transfers watch({contact_at(kHere, pair->port), contact_at(kHere, pair->port)}, RankId(1), RankId(0));
-  const uint64_t before = transfers.look(), own = watch.look();
+  const uint64_t before = transfers.look(0), own = watch.look(0);
   pair->pass(1000);
-  EXPECT_EQ(transfers.look(), before + 1);
-  EXPECT_EQ(watch.look(), own);
+  EXPECT_EQ(transfers.look(0), before + 1);
+  EXPECT_EQ(watch.look(0), own);
+}
+
+TEST(TransfersTest, APeerThatDoesNotReadAnswersAllTheSame) {
+  const Pair pair;
+  Transfers transfers({contact_at(kHere), contact_at(kHere)}, RankId(1), RankId(0));
+  const std::string text(1 << 20, 'x');
+  while (send(pair.one, text.data(), text.size(), MSG_DONTWAIT) > 0) continue;  // until all buffers are full
+  constexpr int kTenths = 30;
+  for (int tenth = 0; tenth <= kTenths; ++tenth) {
+    transfers.look(tenth / 10.0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(transfers.unanswered().seconds, 0.75 * kTenths / 10);
+}
+
+TEST(TransfersTest, WhatIsAnsweredAtOnceIsNoted) {
+  const Pair pair;
+  Transfers transfers({contact_at(kHere), contact_at(kHere)}, RankId(1), RankId(0));
+  pair.pass(1000);
+  transfers.look(0);
+  transfers.look(100);
+  EXPECT_FALSE(transfers.unanswered().to);
 }
 
 TEST(TransfersTest, ConnectionsOfTheWatchAndOfStrangersCountForNothing) {
@@ -139,10 +161,10 @@ TEST(TransfersTest, ConnectionsOfTheWatchAndOfStrangersCountForNothing) {
   Transfers strangers({contact_at(inet_addr("192.0.2.1")), contact_at(inet_addr("192.0.2.2"))}, RankId(1), RankId(0));
   // Both ends lie in this process: one called the port that the other listened at.
   Transfers watch({contact_at(kHere, pair.port), contact_at(kHere, pair.port)}, RankId(1), RankId(0));
-  const uint64_t theirs = strangers.look(), own = watch.look();
+  const uint64_t theirs = strangers.look(0), own = watch.look(0);
   pair.pass(1000);
-  EXPECT_EQ(strangers.look(), theirs);
-  EXPECT_EQ(watch.look(), own);
+  EXPECT_EQ(strangers.look(0), theirs);
+  EXPECT_EQ(watch.look(0), own);
 }
 
 }  // namespace

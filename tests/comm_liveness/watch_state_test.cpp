@@ -296,6 +296,32 @@ TEST(WatchStateTest, RanksThatAllWaitAreADeadlockOfTheOneFurthestBehind) {
   EXPECT_EQ(job.reporters(Say::kReport), std::vector<int>{0});
 }
 
+TEST(WatchStateTest, OfRanksThatAllWaitTheOneWithoutAnAnswerIsNamed) {
+  SimJob job(100, 1);
+  for (auto& node : job.nodes) node.sample.iteration = node.rank == 77 ? 11 : 12;
+  job.run(5);
+  stall(job, -1);
+  const double since = job.now;
+  job.nodes[42].sample.unanswered = {RankId(43), 55};
+  job.nodes[50].sample.unanswered = {RankId(51), 40};
+  job.nodes[42].sample.doing[0] = 'x';
+  job.run(70);
+  expect_ended(job, since, 67, Fault::kDeadlock, 42);
+  EXPECT_EQ(job.nodes[0].state.verdict()->unanswered.to, RankId(43));
+  EXPECT_STREQ(job.nodes[0].state.verdict()->last.doing, "x");
+}
+
+TEST(WatchStateTest, AnAnswerThatIsAwaitedForAShortTimeExplainsNothing) {
+  SimJob job(9, 1);
+  for (auto& node : job.nodes) node.sample.iteration = node.rank == 7 ? 11 : 12;
+  stall(job, -1);
+  const double since = job.now;
+  job.nodes[2].sample.unanswered = {RankId(3), 20};
+  job.run(70);
+  expect_ended(job, since, 65, Fault::kDeadlock, 7);
+  EXPECT_FALSE(job.nodes[0].state.verdict()->unanswered.to);
+}
+
 // TCP doubles the time between its repetitions, so that what waits for a packet may wait as long again after the cut.
 TEST(WatchStateTest, AfterACutWaitingRanksAreGivenAsMuchTimeAgain) {
   SimJob job(20, 3);

@@ -152,7 +152,8 @@ Records read_by_libleveldb(const std::string& folder, const Records& want) {
   return found;
 }
 
-/// 150 MB, so that there are several tables; `descents`: how often the keys begin again, each time between those before.
+/// 150 MB, so that there are several tables; `descents`: how often the keys begin again, each time between those
+/// before.
 Records write_large(const std::string& folder, int descents) {
   Records records;
   LevelDbWriter writer(folder);

@@ -168,7 +168,8 @@ TEST(LevelDbWriterTest, AFullDiskIsCalledOne) {
   TempDir dir;
   const std::string said = said_on_a_full_disk(dir);
   if (said.empty()) GTEST_SKIP() << "no file systems can be mounted here";
-  EXPECT_TRUE(contains(said, "the LevelDB " + (dir / "disk") + "/db: cannot write file: No space left on device; free"));
+  EXPECT_TRUE(
+      contains(said, "the LevelDB " + (dir / "disk") + "/db: cannot write file: No space left on device; free"));
 }
 
 }  // namespace

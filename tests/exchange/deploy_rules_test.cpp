@@ -1,6 +1,8 @@
 // Each rule: a net that breaks it is reported, rewritten and computes what it did; what was written breaks no rule.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "exchange/deploy/lint.h"
@@ -105,6 +107,7 @@ TEST(DeployRules, FieldsWithoutEffectGo) {
   const std::string text =
       kImage + layer("Convolution", "convolution_param { num_output: 2 kernel_size: 1 conv_algorithm: 'x' }");
   EXPECT_EQ(mended_types(text, "rknn", "known-fields"), (Types{"Input", "Convolution"}));
+  EXPECT_EQ(mended_types(text, "opencv", "known-fields"), (Types{"Input", "Convolution"}));
 }
 
 TEST(DeployRules, FieldsWithEffectAreRefused) {
@@ -173,6 +176,19 @@ TEST(DeployRules, TheLastLayerIsNotInPlace) {
   EXPECT_EQ(mended_types(text, "rknn", "last-layer"), (Types{"Input", "InnerProduct", "ReLU"}));
 }
 
+TEST(DeployRules, APowerThatEndsANetIsCalledLikeItsTop) {
+  const std::string lrn = kImage + layer("LRN", "lrn_param { local_size: 3 alpha: 0.5 k: 2 }");
+  EXPECT_EQ(mended_types(lrn, "mnn", "lrn-k"), (Types{"Input", "LRN", "Power"}));
+  Deployment deployment(lrn);
+  deployment.options.target = "mnn";
+  EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
+  EXPECT_EQ(deployment.net().layer(2).name(), "it");
+  EXPECT_EQ(deployment.net().layer(1).name(), "it_k");
+  const std::string power =
+      "layer { name: 'half' type: 'Power' bottom: 'data' top: 'end' power_param { scale: 0.5 } }\n";
+  EXPECT_EQ(mended_types(kImage + power, "mnn", "last-layer"), (Types{"Input", "Power"}));
+}
+
 TEST(DeployRules, LayersOfOneNameGetTheirOwn) {
   const std::string text = kImage + layer("ReLU", "") + "layer { name: 'it' type: 'TanH' bottom: 'it' top: 'b' }\n";
   EXPECT_EQ(mended_types(text, "netron", "one-name"), (Types{"Input", "ReLU", "TanH"}));
@@ -208,10 +224,17 @@ TEST(DeployRules, WeightsInOtherForms) {
   layer->add_blobs()->add_double_data(1);
   layer->add_blobs()->set_num(1);
   layer->mutable_blobs(1)->add_data(1);
-  write_binary_proto(folder / "w.caffemodel", model);
-  const LintResult found = lint_files({folder / "w.caffemodel"}, "any");
+  const std::string path = folder / "w.caffemodel";
+  write_binary_proto(path, model);
+  const LintResult few = lint_files({path}, "any");
+  EXPECT_EQ(few.code, 9);
+  for (const char* rule : {"float-arrays", "array-shapes", "three-arrays"}) EXPECT_TRUE(contains(few.text, rule));
+  EXPECT_TRUE(contains(few.text, "2 arrays [three-arrays; rknn, tpu-mlir]; save it with a third array"));
+  layer->add_blobs()->add_data(1);
+  write_binary_proto(path, model);
+  const LintResult found = lint_files({path}, "any");
   EXPECT_EQ(found.code, 4);
-  for (const char* rule : {"float-arrays", "array-shapes", "three-arrays"}) EXPECT_TRUE(contains(found.text, rule));
+  EXPECT_TRUE(contains(found.text, "array 2 has no shape [three-arrays; rknn, tpu-mlir]; caffe deploy: "));
 }
 
 TEST(DeployRules, OldNetsAreReported) {
@@ -221,6 +244,102 @@ TEST(DeployRules, OldNetsAreReported) {
       "mnn");
   EXPECT_EQ(found.code, 2);
   EXPECT_TRUE(contains(found.text, "new-layers"));
+}
+
+/// No blob is called like a layer that does not make it: OpenCV refuses such nets.
+void expect_no_clash(const caffe::NetParameter& net) {
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    for (const caffe::LayerParameter& other : net.layer()) {
+      if (other.name() == layer.name()) continue;
+      for (const std::string& top : other.top()) {
+        const bool in_place = std::find(other.bottom().begin(), other.bottom().end(), top) != other.bottom().end();
+        EXPECT_TRUE(in_place || top != layer.name()) << top << " of " << other.name();
+      }
+    }
+  }
+}
+
+TEST(DeployRules, WhatIsPutInIsCalledLikeNoLayerAndNoBlob) {
+  const std::string product = layer("InnerProduct", "inner_product_param { num_output: 5 axis: 2 }", "bottom: 'data'");
+  const std::string others =
+      "layer { name: 'it_rows' type: 'ReLU' bottom: 'it' top: 'it_axes' }\n"
+      "layer { name: 'it_axes_bottom' type: 'TanH' bottom: 'it_axes' top: 'it_axes_bottom' }\n";
+  Deployment deployment(kImage + product + others);
+  deployment.options.target = "openvino";
+  EXPECT_LE(deployment.run().difference, 1e-5);
+  const caffe::NetParameter net = deployment.net();
+  std::set<std::string> names;
+  for (const caffe::LayerParameter& each : net.layer()) EXPECT_TRUE(names.insert(each.name()).second) << each.name();
+  for (const char* name : {"it_rows_2", "it_axes_2"}) EXPECT_TRUE(names.contains(name)) << name;
+  expect_no_clash(net);
+}
+
+TEST(DeployRules, AnAxisOfInnerProductBringsNoClashOfNames) {
+  Deployment deployment(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 axis: 2 }"));
+  deployment.options.target = "any";
+  EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
+  expect_no_clash(deployment.net());
+}
+
+TEST(DeployRules, ALayerWithoutWeightsInTheFileIsRefused) {
+  Deployment deployment(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  caffe::NetParameter model;
+  read_binary_proto(deployment.folder / "w.caffemodel", &model, ErrorKind::kModel);
+  ASSERT_EQ(model.layer(1).name(), "it");
+  model.mutable_layer(1)->set_name("that");
+  write_binary_proto(deployment.folder / "w.caffemodel", model);
+  write_file(deployment.folder / "net.prototxt",
+             kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  const std::string net = deployment.folder / "net.prototxt", weights = deployment.folder / "w.caffemodel";
+  const LintResult found = lint_files({net, weights}, "opencv");
+  EXPECT_EQ(found.code, 9) << found.text;
+  EXPECT_TRUE(contains(found.text, net + ":2: layer \"it\": no weights in " + weights + " [one-name; opencv]"));
+  EXPECT_TRUE(contains(found.text, "layer \"that\": weights that no layer of " + net + " takes"));
+  EXPECT_EQ(lint_files({net}, "opencv").code, 0);
+}
+
+TEST(DeployRules, WeightsThatNoLayerTakesAreANote) {
+  Deployment deployment(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  write_file(deployment.folder / "net.prototxt", kImage + layer("ReLU", ""));
+  const LintResult found =
+      lint_files({deployment.folder / "net.prototxt", deployment.folder / "w.caffemodel"}, "opencv");
+  EXPECT_EQ(found.code, 0) << found.text;
+  EXPECT_TRUE(contains(found.text, "a note: caffe deploy leaves them out"));
+}
+
+TEST(DeployRules, OfSeveralNetsThoseOfOneNameArePairs) {
+  const TempDir folder;
+  write_file(folder / "a.prototxt", kImage + layer("InnerProduct", "inner_product_param { num_output: 5 }"));
+  write_file(folder / "b.prototxt", kImage + layer("ReLU", ""));
+  caffe::NetParameter model;
+  model.add_layer()->set_name("other");
+  write_binary_proto(folder / "b.caffemodel", model);
+  EXPECT_EQ(lint_files({folder / "a.prototxt", folder / "b.prototxt", folder / "b.caffemodel"}, "opencv").code, 0);
+  std::filesystem::rename(folder / "b.caffemodel", folder / "a.caffemodel");
+  EXPECT_EQ(lint_files({folder / "a.prototxt", folder / "b.prototxt", folder / "a.caffemodel"}, "opencv").code, 9);
+}
+
+TEST(DeployRules, AFileOfTwoGibibytesIsToldWithAWayOut) {
+  const TempDir folder;
+  write_file(folder / "w.caffemodel", "x");
+  std::filesystem::resize_file(folder / "w.caffemodel", uintmax_t{3} << 30);  // without content, so no disk
+  const Error error = error_of([&] { lint_files({folder / "w.caffemodel"}, "any"); });
+  EXPECT_EQ(error.kind(), ErrorKind::kModel);
+  EXPECT_TRUE(contains(error.what(), "less than 2 GiB"));
+  EXPECT_TRUE(contains(error.fix(), "HDF5")) << error.fix();
+}
+
+TEST(DeployRules, WeightsOfTwoGibibytesAreRefusedBeforeAnythingIsComputed) {
+  const NetDef def =
+      parse_net(kImage + layer("Embed", "embed_param { num_output: 4096 input_dim: 200000 }"), "net.prototxt");
+  deploy::DeployOptions options;
+  const TempDir folder;
+  options.weights = {folder / "absent.caffemodel"};
+  options.output = folder / "out";
+  const Error error = error_of([&] { deploy::deploy(def, {}, options); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported) << error.what();
+  EXPECT_TRUE(contains(error.what(), "less than 2 GiB")) << error.what();
+  EXPECT_TRUE(contains(error.fix(), "layer it")) << error.fix();
 }
 
 TEST(DeployRules, TargetsHaveNames) {

@@ -1,6 +1,6 @@
-// Convolutions of one tap that pass over inputs, few channels beside one another: oneDNN's kernel for AVX2 writes beyond
-// its scratch memory there, so it is not to be offered. A process of its own, since the instructions that oneDNN may
-// use are settled once.
+// Convolutions of one tap that pass over inputs, few channels beside one another: oneDNN's kernel for AVX2 writes
+// beyond its scratch memory there, so it is not to be offered. A process of its own, since the instructions that oneDNN
+// may use are settled once.
 
 #include <gtest/gtest.h>
 

@@ -32,6 +32,9 @@ class InstallDeps(unittest.TestCase):
         self.assertLessEqual({"make", "dpkg-dev"}, self.packages("--tests"))
         self.assertNotIn("make", self.packages())
 
+    def test_tests_may_make_environments_of_python(self):
+        self.assertIn("python3-venv", self.packages("--tests"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = pathlib.Path(os.environ["ROBUSTA_TOOLS_DIR"])
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from robusta_readers import environments, nets  # noqa: E402 (needs the path)
+from robusta_readers import environments, nets, rules, wire  # noqa: E402 (needs the path)
 
 
 def check(*words, readers=None):
@@ -59,6 +59,22 @@ class ReadersTest(unittest.TestCase):
 
     def test_there_are_twelve_nets(self):
         self.assertEqual(len(nets.all_nets(ROOT)), 12)
+
+    def test_every_rule_has_a_net_or_a_reason(self):
+        self.assertEqual(rules.forgotten(TOOLS / "caffe"), [])
+        self.assertFalse({row.rule for row in rules.RULES} & set(rules.WITHOUT))
+        for row in rules.RULES:
+            self.assertLessEqual(set(row.breaks), set(environments.READERS), row.rule)
+
+    def test_messages_are_put_together_as_they_were(self):
+        # Numbers of one and of two bytes, four and eight bytes, a string.
+        message = bytes([8, 5, 16, 0xac, 2, 29, 1, 2, 3, 4, 33, 1, 2, 3, 4, 5, 6, 7, 8, 0xa2, 6, 2]) + b"it"
+        fields = wire.fields(message)
+        self.assertEqual([number for number, _ in fields], [1, 2, 3, 4, 100])
+        self.assertEqual(fields[1][1], 300)
+        self.assertEqual(wire.message(fields), message)
+        with self.assertRaises(ValueError):
+            wire.fields(bytes([11]))
 
 
 if __name__ == "__main__":

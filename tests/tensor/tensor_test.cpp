@@ -9,6 +9,11 @@
 namespace robusta::test {
 namespace {
 
+TEST(Shape, TextOfAnyExtents) {
+  EXPECT_EQ(Shape({2, 3}).str(), "2 3 (6)");
+  EXPECT_EQ(Shape({INT64_MAX, 3, 0}).str(), "9223372036854775807 3 0 (too many)");
+}
+
 TEST(Shape, CountsRangesOfAxes) {
   const Shape shape{2, 3, 5, 7};
   EXPECT_EQ(shape.count(), 210);

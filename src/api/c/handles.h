@@ -13,7 +13,7 @@
 #include "robusta/solver.h"
 
 struct robusta_net {
-  std::optional<robusta::v1::Net> owned;
+  std::optional<robusta::v1::Net> owned;  ///< none: the net is a solver's
   robusta::v1::Net* net = nullptr;
   std::string name;  ///< the last one that was returned
 };
@@ -21,7 +21,7 @@ struct robusta_net {
 struct robusta_solver {
   explicit robusta_solver(robusta::v1::Solver made) : solver(std::move(made)) {}
   robusta::v1::Solver solver;
-  robusta_net net;
+  robusta_net net;  ///< the solver's own net, lent out
 };
 
 namespace robusta::v1 {

@@ -32,6 +32,7 @@ robusta_net_options default_options(size_t size) {
 NetOptions options_of(const robusta_net_options* given) {
   if (!given) return {};
   require_known(given->size);
+  // What an older header does not have stays at its default: fields are only ever added behind the others.
   robusta_net_options own = default_options(sizeof own);
   std::memcpy(&own, given, given->size);
   NetOptions options;
@@ -58,6 +59,7 @@ robusta_net* handle_of(Net net) {
   return handle.release();
 }
 
+/// The handle keeps the characters until it is asked for another name: a program need not free them.
 const char* name_at(robusta_net* handle, const std::vector<std::string>& names, int index) {
   if (index < 0 || index >= static_cast<int>(names.size())) return nullptr;
   handle->name = names[static_cast<size_t>(index)];
@@ -106,6 +108,7 @@ using robusta::v1::required;
 
 int robusta_net_options_init_sized(robusta_net_options* options, size_t size) {
   return guarded([&] {
+    // Cleared first, so that options that are refused hold nothing that was never set.
     std::memset(required(options, "options"), 0, std::min(size, sizeof *options));
     robusta::v1::require_known(size);
     const robusta_net_options defaults = robusta::v1::default_options(size);
@@ -115,6 +118,7 @@ int robusta_net_options_init_sized(robusta_net_options* options, size_t size) {
 
 int robusta_net_from_file(const char* path, const robusta_net_options* options, robusta_net** net) {
   return guarded([&] {
+    // Null if what follows fails, which robusta_net_free takes as well.
     *required(net, "net") = nullptr;
     *net = robusta::v1::handle_of(Net::from_file(required(path, "path"), robusta::v1::options_of(options)));
   });
@@ -128,6 +132,7 @@ int robusta_net_from_text(const char* text, const robusta_net_options* options, 
 }
 
 void robusta_net_free(robusta_net* net) {
+  // The net of a solver goes with its solver.
   if (net && net->owned) delete net;
 }
 

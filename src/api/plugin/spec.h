@@ -18,7 +18,7 @@ struct LayerSpec::Impl {
   /// Throws Error{kConfig} for a plugin_param that nobody has asked for.
   void check_all_used() const;
 
-  const caffe::LayerParameter& param;
+  const caffe::LayerParameter& param;  ///< of the layer, which outlives its spec
 
  private:
   mutable std::set<std::string> asked_;

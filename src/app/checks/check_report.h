@@ -33,7 +33,7 @@ class CheckReport {
 
   Ranks& ranks_;
   std::ostream& out_;
-  int code_ = 0, failures_ = 0, warnings_ = 0;
+  int code_ = 0, failures_ = 0, warnings_ = 0;  ///< of the first failure; how many there were
   std::string first_failure_;
 };
 

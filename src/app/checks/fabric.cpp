@@ -19,12 +19,13 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// from what latency decides to what bandwidth does
 constexpr size_t kSizes[] = {size_t{64} << 10, size_t{1} << 20, size_t{16} << 20};
 constexpr double kBudget = 2;  // seconds for one size, as far as the size before lets foretell
 
 /// The best of a few sums, as this rank sees it.
 double best_sum(Communicator& group, AllReduce& all_reduce, SharedMemory& memory, size_t bytes) {
-  constexpr int kTries = 4;
+  constexpr int kTries = 4;  // the best one counts: whatever disturbs a sum makes it slower
   double best = 1e30, spent = 0;
   for (int i = 0; i < kTries; ++i) {
     group.barrier();

@@ -14,7 +14,7 @@ std::string check_reachability(Ranks& ranks);
 
 /// Sums of one size over one dimension, all of its groups at once.
 struct FabricSpeed {
-  double bytes = 0;
+  double bytes = 0;                 ///< that each rank has
   double fastest = 0, slowest = 0;  ///< seconds, of the groups
   int slowest_rank = 0;             ///< a rank of that group
 
@@ -26,7 +26,7 @@ struct FabricSpeed {
 
 struct FabricDimension {
   std::string name;  ///< "X"
-  int members = 1;
+  int members = 1;   ///< ranks of each of its groups
   bool one_host = false;
   std::vector<FabricSpeed> speeds;
 };

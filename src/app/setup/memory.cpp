@@ -51,7 +51,7 @@ LmsOptions lms_flags(const Options& options) {
 
 /// Bytes per second of copies from page-locked memory to the device.
 double measured_link(Device& device) {
-  constexpr size_t kBytes = size_t{32} << 20;
+  constexpr size_t kBytes = size_t{32} << 20;  // so many that the latency of a copy does not show
   constexpr int kCopies = 4;
   const DeviceBuffer there(device, kBytes);
   const std::shared_ptr<void> here = device.host_memory(kBytes);

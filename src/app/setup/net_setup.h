@@ -17,7 +17,7 @@ namespace robusta {
 
 /// Outlives the nets that are built with it.
 struct NetSetup {
-  std::shared_ptr<Device> device;
+  std::shared_ptr<Device> device;  ///< shared with the nets
   MemoryOptions memory;
   std::unique_ptr<RecordingTuner> tuner;  ///< null: kernels choose by a fixed rule
 

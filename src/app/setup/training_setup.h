@@ -63,7 +63,7 @@ class TrainingSetup {
 
   const Options& options_;
   Ranks& ranks_;
-  Request sigint_, sighup_;
+  Request sigint_, sighup_;  ///< what -sigint_effect and -sighup_effect ask for
   DeviceChoice devices_;
   NetSetup nets_;
   SolverOptions solver_options_;

@@ -61,7 +61,7 @@ class ActivityBoard {
  private:
   static constexpr size_t kWords = kDoingBytes / sizeof(uint64_t);
 
-  std::atomic<uint32_t> sequence_{0};
+  std::atomic<uint32_t> sequence_{0};  ///< odd while the words are written (a seqlock)
   std::atomic<uint64_t> moves_{0};
   std::atomic<int64_t> iteration_{-1};
   std::atomic<Activity> activity_{Activity::kPausing};

@@ -1,4 +1,7 @@
 // Connections are made without blocking: the watch's thread must not wait for one address while others would answer.
+//
+// All addresses of the peer are called side by side, each again and again; the first over which it answers with a
+// welcome for this call counts. That a port accepts says nothing, as another program may have it by now.
 
 #include "comm/liveness/caller.h"
 
@@ -15,7 +18,7 @@
 namespace robusta::liveness {
 namespace {
 
-constexpr double kRetry = 0.5;
+constexpr double kRetry = 0.5;  // seconds between two calls of one address
 /// The system itself sends a first packet that was lost again after 1 s, 3 s, 7 s: after a cut that is too seldom.
 constexpr double kPatience = 2;
 

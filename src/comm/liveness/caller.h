@@ -47,12 +47,12 @@ class Caller {
   Step advance(Attempt& attempt, double now);
   Step hear(Attempt& attempt);
 
-  std::vector<Address> addresses_;
-  uint16_t port_;
+  std::vector<Address> addresses_;  ///< at which the peer listens
+  uint16_t port_;                   ///< the same at all addresses
   Hello hello_;
-  std::vector<Attempt> attempts_;
-  std::map<Address, int> errors_;
-  std::map<Address, double> next_try_;
+  std::vector<Attempt> attempts_;       ///< under way, at most one for each address
+  std::map<Address, int> errors_;       ///< errno of the last call of an address
+  std::map<Address, double> next_try_;  ///< not before this time
 };
 
 }  // namespace robusta::liveness

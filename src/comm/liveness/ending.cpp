@@ -1,4 +1,7 @@
 // What may hang, the owner's callback, comes after the report and the exit file are out.
+//
+// They are said by a thread of their own that nobody joins: writing to a pipe that nobody reads may hang, too, and the
+// process ends without it then.
 
 #include "comm/liveness/ending.h"
 

@@ -17,7 +17,7 @@ struct Failure {
   int rank = -1;     ///< the rank at fault
   bool own = false;  ///< it is the error that this rank announced
   std::string host;
-  int pid = 0;
+  int pid = 0;             ///< on that host
   int64_t iteration = -1;  ///< the last that is known of it, -1: before the first
   std::string doing;       ///< the last that it said of itself
   std::string line;        ///< all in one line

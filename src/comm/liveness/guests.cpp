@@ -1,4 +1,7 @@
 // The limits are those of a job's start: every child calls at once, over a few addresses each.
+//
+// Who has not said the right hello is a stranger. Strangers may hold some places for a while but never keep a rank out:
+// where room is lacking the oldest of them goes, those from addresses of no rank first.
 #include "comm/liveness/guests.h"
 
 #include <algorithm>

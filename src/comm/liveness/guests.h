@@ -21,7 +21,7 @@ namespace robusta::liveness {
 struct Invited {
   RankId host;  ///< the rank that listens
   Token token{};
-  std::set<RankId> ranks;
+  std::set<RankId> ranks;       ///< the children of `host`
   std::set<Address> addresses;  ///< of their hosts
 };
 
@@ -30,7 +30,7 @@ struct Arrival {
   RankId from;
   Link link;
   std::vector<Frame> frames;
-  Link::Outcome outcome;
+  Link::Outcome outcome;  ///< kOver: it has already ended
 };
 
 class Guests {
@@ -58,10 +58,10 @@ class Guests {
   bool welcome(Guest& guest, const Frame& frame) const;
   bool is_known(Address address) const { return invited_.addresses.count(address) > 0; }
 
-  std::optional<Listener> listener_;
+  std::optional<Listener> listener_;  ///< none where nobody is invited
   Invited invited_;
-  size_t most_;
-  double closed_until_ = 0;
+  size_t most_;                ///< guests at a time
+  double closed_until_ = 0;    ///< nobody is accepted before this time
   std::vector<Guest> guests_;  ///< the oldest first
   std::vector<Frame> frames_;  ///< of the guest that is being heard
   Link::Outcome outcome_ = Link::Outcome::kOpen;

@@ -1,4 +1,6 @@
 // Interfaces by getifaddrs(3), routes by connecting a datagram socket, which sends nothing.
+//
+// Only addresses are listened at over which a caller can come: the watch needs no open port on any other network.
 #include "comm/liveness/interfaces.h"
 
 #include <arpa/inet.h>
@@ -110,6 +112,7 @@ std::vector<NetworkAddress> own_addresses(const std::string& chosen) {
 }
 
 std::string chosen_interfaces() {
+  // What users of Open MPI set where hosts have networks that lead nowhere: the same holds for the watch.
   for (const char* name : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && *value != '\0') return value;

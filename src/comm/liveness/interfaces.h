@@ -19,7 +19,7 @@ std::string to_string(Address address);
 /// An address, and how many of its leading bits name the network.
 struct NetworkAddress {
   Address address = 0;
-  int bits = 32;
+  int bits = 32;  ///< 32: the host alone
   friend bool operator==(const NetworkAddress&, const NetworkAddress&) = default;
 };
 

@@ -21,7 +21,7 @@ struct FrameHead {
   FrameType type;
 };
 
-constexpr size_t kMaxFrame = 1 << 16;
+constexpr size_t kMaxFrame = 1 << 16;  // no message is as long: who announces more does not speak this language
 /// Of what one peer sends: the others have to be heard, too.
 constexpr size_t kMostAtOnce = 1 << 18;
 /// A peer that has not taken this much is stopped or cut off.

@@ -28,8 +28,8 @@ bool unpack(const Frame& frame, T& to) {
 
 /// Opens a talk: who calls whom, in which job.
 struct Hello {
-  uint32_t magic = 0x52425354;
-  RankId from, to;
+  uint32_t magic = 0x52425354;  ///< "RBST"
+  RankId from, to;              ///< the caller, and whom it means to reach: another program may have the port
   Token token{};
 };
 
@@ -69,8 +69,8 @@ class Link {
   bool cut(std::vector<Frame>& frames, size_t largest);
 
   Descriptor socket_;
-  std::vector<char> in_, out_;
-  int error_ = 0;
+  std::vector<char> in_, out_;  ///< received, and not yet a whole frame; not yet sent
+  int error_ = 0;               ///< errno; 0: none
 };
 
 }  // namespace robusta::liveness

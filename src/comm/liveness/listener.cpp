@@ -75,6 +75,7 @@ std::optional<Caught> Listener::accept() {
   return std::nullopt;
 }
 
+/// Spare descriptors are held back, for callers that come when the process has used up its limit of them.
 void Listener::refill() {
   while (!sockets_.empty() && reserve_.size() < kReserve) {
     Descriptor spare(fcntl(sockets_[0].get(), F_DUPFD_CLOEXEC, 0));

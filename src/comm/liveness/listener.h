@@ -16,7 +16,7 @@ namespace robusta::liveness {
 
 struct Caught {
   Descriptor socket;
-  Address from = 0;
+  Address from = 0;  ///< of the caller, in network order
 };
 
 class Listener {
@@ -38,8 +38,8 @@ class Listener {
   bool open(const std::vector<Address>& addresses);
 
   uint16_t port_ = 0;
-  bool starved_ = false;
-  std::vector<Descriptor> sockets_, reserve_;
+  bool starved_ = false;                       ///< the last accept lacked a descriptor
+  std::vector<Descriptor> sockets_, reserve_;  ///< one per address; held back for the day that descriptors run out
 };
 
 }  // namespace robusta::liveness

@@ -65,6 +65,7 @@ void Mesh::wait(double now, double seconds, int wake) {
   if (caller_) caller_->add_to(polled);
   const int milliseconds = static_cast<int>(std::ceil(std::max(seconds, 0.0) * 1000));
   if (poll(polled.data(), polled.size(), milliseconds) <= 0) return;
+  // Errors and ends of a connection, too: reading tells which it is, after what was said before.
   for (size_t i = 0; i < linked.size(); ++i) linked[i]->readable = (polled[i + 1].revents & ~POLLOUT) != 0;
 }
 

@@ -67,12 +67,12 @@ class Mesh {
   RankId rank_, parent_;
   int ranks_;
   Guests guests_;
-  double timeout_;
+  double timeout_;   ///< seconds
   double patience_;  ///< seconds of silence after which the parent is called anew
   std::map<RankId, Peer> peers_;
-  std::vector<std::pair<RankId, LoadReport>> loads_;
-  std::optional<Caller> caller_;
-  std::optional<Address> parent_address_;  ///< over which the parent was last reached
+  std::vector<std::pair<RankId, LoadReport>> loads_;  ///< heard of children, and not taken yet
+  std::optional<Caller> caller_;                      ///< of the parent; none on rank 0
+  std::optional<Address> parent_address_;             ///< over which the parent was last reached
   std::vector<Link> retired_;  ///< replaced links to the parent, which closes them when it has taken the new one
 };
 

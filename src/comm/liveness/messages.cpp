@@ -25,18 +25,24 @@ bool is_sane(const Status& status, int ranks) {
          is_time(status.age) && is_time(status.starved) && ends(status.doing);
 }
 
+bool is_sane(const Unanswered& unanswered, int ranks) {
+  return (!unanswered.to || is_rank(unanswered.to, ranks)) && unanswered.seconds >= 0;
+}
+
 }  // namespace
 
 bool is_sane(const Beat& beat, RankId sender, int ranks) {
   return beat.own.rank == sender && is_sane(beat.own, ranks) && is_sane(beat.straggler, ranks) &&
-         is_time(beat.youngest) && beat.late >= 0;
+         is_sane(beat.cut_off.rank, ranks) && is_sane(beat.cut_off.unanswered, ranks) && is_time(beat.youngest) &&
+         beat.late >= 0;
 }
 
 bool is_sane(const Verdict& verdict, int ranks) {
   const auto fault = static_cast<int32_t>(verdict.fault);
   return fault >= 0 && fault <= static_cast<int32_t>(Fault::kDeadlock) && verdict.code > 0 &&
          verdict.code <= kMostCode && is_rank(verdict.rank, ranks) && is_rank(verdict.judge, ranks) &&
-         is_time(verdict.quiet) && is_sane(verdict.last, ranks) && ends(verdict.text);
+         is_time(verdict.quiet) && is_sane(verdict.last, ranks) && is_sane(verdict.unanswered, ranks) &&
+         ends(verdict.text);
 }
 
 }  // namespace robusta::liveness

@@ -41,10 +41,24 @@ struct Status {
   char doing[kDoingBytes] = {};
 };
 
+/// What was sent to the host of rank `to` has not been acknowledged for so many seconds: the network is cut. No rank
+/// where all is answered.
+struct Unanswered {
+  RankId to;
+  double seconds = 0;
+};
+
+/// A rank that gets no answer.
+struct CutOff {
+  Status rank;
+  Unanswered unanswered;
+};
+
 /// Sent over every link once per beat.
 struct Beat {
-  Status own;
+  Status own;           ///< of the sender
   Status straggler;     ///< to the parent: the rank of the sender's subtree that is furthest behind
+  CutOff cut_off;       ///< to the parent: the rank of the sender's subtree that has been without an answer for longest
   double youngest = 0;  ///< to the parent: seconds since any rank of the subtree moved; infinite when all have finished
   double late = 0;      ///< seconds that beats of the sender were late of late, as it had no processor
   int32_t finished = 0;  ///< to the parent: the whole subtree has finished; to a child: all ranks have
@@ -61,14 +75,15 @@ enum class Fault : int32_t {
 /// Why the job ends.
 struct Verdict {
   Fault fault = Fault::kDied;
-  int32_t code = 0;   ///< exit code of every rank
-  RankId rank;        ///< the rank at fault; for a deadlock the one furthest behind
-  RankId judge;       ///< the rank that found it
-  int32_t alone = 0;  ///< the judge heard from no other host either: it may be the one that is cut off
-  int32_t padding = 0;
+  int32_t code = 0;       ///< exit code of every rank
+  RankId rank;            ///< the rank at fault; for a deadlock the one without an answer, else the one furthest behind
+  RankId judge;           ///< the rank that found it
+  int32_t alone = 0;      ///< the judge heard from no other host either: it may be the one that is cut off
+  int32_t padding = 0;    ///< named, as messages are sent as they lie in memory
   int64_t last_sign = 0;  ///< when the rank last gave a sign of life, by the judge's clock (seconds since 1970)
   double quiet = 0;       ///< seconds from then to the verdict
   Status last;            ///< the last that is known of the rank
+  Unanswered unanswered;  ///< kDeadlock: of the rank, if that is why
   char text[1024] = {};   ///< kEnded: what the error says
 };
 

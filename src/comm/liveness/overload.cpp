@@ -1,4 +1,7 @@
 // What was heard from a child counts for two windows, as those of ranks do not end together.
+//
+// Of a host counts the rank that waited most: the ranks of a host share its processors. A child on the same host
+// therefore competes with this rank, and one on another host is a host of its own.
 
 #include "comm/liveness/overload.h"
 

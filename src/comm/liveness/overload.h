@@ -21,7 +21,7 @@ namespace robusta::liveness {
 /// Of a host: its rank that waited most, and for which share of the time.
 struct HostLoad {
   RankId rank;
-  float waiting = 0;
+  float waiting = 0;  ///< for a processor, 0 to 1
 };
 
 /// The overloaded hosts below a rank. Sent as it lies in memory.
@@ -60,14 +60,14 @@ class Overload {
 
   RankId rank_;
   std::vector<RankId> remote_;
-  double window_;
+  double window_;  ///< seconds over which waiting is averaged
   std::optional<double> begun_at_;
-  double starved_at_begin_ = 0;
-  HostLoad own_;  ///< in the last window
+  double starved_at_begin_ = 0;  ///< seconds of waiting when the window began
+  HostLoad own_;                 ///< in the last window
   std::map<RankId, Heard> heard_;
-  bool changed_ = false, told_ = false;  ///< since the last report; that there is any overload
-  double quiet_until_ = 0;
-  std::optional<double> judge_at_, warned_at_;
+  bool changed_ = false, told_ = false;         ///< since the last report; that there is any overload
+  double quiet_until_ = 0;                      ///< no report goes up before
+  std::optional<double> judge_at_, warned_at_;  ///< rank 0: when to look at all reports; the last warning
 };
 
 }  // namespace robusta::liveness

@@ -1,4 +1,5 @@
-// The roster is gathered once over the communicator, as fixed-size records: later nobody needs MPI to find a peer.
+// The roster is gathered over the communicator when the watch starts, as fixed-size records: later nobody needs MPI to
+// find a peer.
 
 #include "comm/liveness/roster.h"
 

@@ -26,8 +26,8 @@ struct Contact {
   uint64_t started = 0;  ///< of the process, in clock ticks since the machine started: tells a reused pid
   std::array<NetworkAddress, kMaxAddresses> addresses{};
   int32_t address_count = 0;
-  uint32_t listens_at = 0;  ///< bit i: at addresses[i]
-  int32_t cannot_listen = 0;
+  uint32_t listens_at = 0;    ///< bit i: at addresses[i]
+  int32_t cannot_listen = 0;  ///< 1: all ranks are to end together
   int32_t address6_count = 0;
   std::array<Address6, kMaxAddresses> addresses6{};  ///< nobody calls the watch there
   Token token{};

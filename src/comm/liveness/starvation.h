@@ -32,7 +32,7 @@ class Starvation {
 
   std::string tasks_;
   std::map<std::string, Thread> threads_;
-  double looked_at_ = 0, total_ = 0;
+  double looked_at_ = 0, total_ = 0;  ///< seconds: when, and how much of waiting
 };
 
 }  // namespace robusta::liveness

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 
+#include "comm/liveness/messages.h"
 #include "comm/liveness/roster.h"
 
 namespace robusta::liveness {
@@ -17,19 +19,30 @@ class Transfers {
   /// As rank `mine` of the job; `parent`: whom its watch calls, none at the root.
   Transfers(const Roster& roster, RankId mine, RankId parent);
 
-  /// Counts looks between which bytes have passed. A look costs about a microsecond per open file.
-  uint64_t look();
+  /// Counts looks between which bytes have passed. A look costs about a microsecond per open file. `now` in seconds.
+  uint64_t look(double now);
+  /// At the last look, what had been sent and not been acknowledged for longest. A peer that does not read is no such
+  /// case: its system acknowledges that it has no room.
+  const Unanswered& unanswered() const { return unanswered_; }
 
  private:
-  bool is_counted(int socket) const;
-  bool is_counted(const sockaddr_in& peer, uint16_t own_port) const;
-  uint64_t bytes() const;
+  /// A connection on which something waits for its acknowledgement.
+  struct Waiting {
+    uint64_t bytes;
+    double since;
+  };
 
-  std::set<Address> hosts_;
-  std::set<Address6> hosts6_;
-  uint16_t own_port_, parent_port_ = 0;
+  /// A rank at the other end; none for connections that do not count.
+  RankId peer_of(int socket) const;
+  RankId peer_of(const sockaddr_in& peer, uint16_t own_port) const;
+
+  std::map<Address, RankId> hosts_;
+  std::map<Address6, RankId> hosts6_;
+  std::map<int, Waiting> waiting_;  ///< by socket
+  Unanswered unanswered_;
+  uint16_t own_port_, parent_port_ = 0;  ///< of the watch, whose own bytes do not count
   std::set<Address> parent_addresses_;
-  uint64_t bytes_ = 0, changes_ = 0;
+  uint64_t bytes_ = 0, changes_ = 0;  ///< at the last look; how many looks found others
 };
 
 }  // namespace robusta::liveness

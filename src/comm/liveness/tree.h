@@ -13,7 +13,7 @@
 
 namespace robusta::liveness {
 
-inline constexpr int kArity = 8;
+inline constexpr int kArity = 8;  ///< so 584 hosts lie within three hops of the root
 
 /// The links of one rank.
 struct Neighbours {

@@ -51,7 +51,15 @@ std::string name(const Roster& roster, RankId rank) {
   return str("rank ", rank, " on ", who.host, " (pid ", who.pid, ")");
 }
 
-std::string what_happened(const Verdict& verdict) {
+/// "gets no answer from node3: ..."
+std::string what_is_unanswered(const Verdict& verdict, const Roster& roster) {
+  const Unanswered& unanswered = verdict.unanswered;
+  return str("gets no answer from ", roster[unanswered.to].host,
+             ": what it has sent there has not been acknowledged for ", seconds(unanswered.seconds),
+             ", and all ranks wait for each other");
+}
+
+std::string what_happened(const Verdict& verdict, const Roster& roster) {
   switch (verdict.fault) {
     case Fault::kEnded:
       return str("has ended: ", verdict.text);
@@ -63,6 +71,7 @@ std::string what_happened(const Verdict& verdict) {
     case Fault::kStalled:
       return str("stands still for ", seconds(verdict.quiet));
     case Fault::kDeadlock:
+      if (verdict.unanswered.to) return what_is_unanswered(verdict, roster);
       return str("is furthest behind of ranks that all wait for each other, for ", seconds(verdict.quiet));
   }
   return "";
@@ -91,7 +100,7 @@ std::string ranks_of_host(const Roster& roster, const std::string& host) {
   return (count == 1 ? "rank " : "ranks ") + text;
 }
 
-std::string advice(const Verdict& verdict, const std::string& host) {
+std::string advice(const Verdict& verdict, const Roster& roster, const std::string& host) {
   switch (verdict.fault) {
     case Fault::kEnded:
       return "";
@@ -103,6 +112,8 @@ std::string advice(const Verdict& verdict, const std::string& host) {
       return "look at its disk, its data source and the load of its host; where a step may take that long, raise "
              "-timeout";
     case Fault::kDeadlock:
+      if (const RankId to = verdict.unanswered.to)
+        return str("look at the network between ", host, " and ", roster[to].host, "; -timeout waits longer");
       return str("look at the network between the hosts; a fabric that is only slow needs a larger -timeout");
   }
   return "";
@@ -115,7 +126,7 @@ bool is_better(const Verdict& a, const Verdict& b) {
 }
 
 std::string one_line(const Verdict& verdict, const Roster& roster) {
-  return str(name(roster, verdict.rank), " ", what_happened(verdict));
+  return str(name(roster, verdict.rank), " ", what_happened(verdict, roster));
 }
 
 std::string report(const Verdict& verdict, const Roster& roster) {
@@ -133,7 +144,7 @@ std::string report(const Verdict& verdict, const Roster& roster) {
     text +=
         str("  but         all other hosts fell silent together: rather ", roster[verdict.judge].host, " is cut off\n");
   }
-  text += str("  to do       ", advice(verdict, host), "; go on from the last snapshot with -snapshot auto\n");
+  text += str("  to do       ", advice(verdict, roster, host), "; go on from the last snapshot with -snapshot auto\n");
   return text + str("All ", roster.size(), " ranks end with code ", verdict.code, ".\n");
 }
 

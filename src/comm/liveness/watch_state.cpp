@@ -21,7 +21,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kMostTimeouts = 4;
 constexpr int kCommunicationCode = static_cast<int>(ErrorKind::kCommunication);
 
-/// Which of two ranks is further behind; those that have finished come last.
+/// Which of two ranks is further behind; those that have finished come last. Of those in one iteration the one that has
+/// stood still the longest, then the lowest rank: all ranks choose alike.
 bool is_behind(const Status& a, const Status& b) {
   const auto key = [](const Status& s) {
     return std::make_tuple(s.activity == Activity::kFinished, s.iteration, -s.age, s.rank);
@@ -89,6 +90,7 @@ void WatchState::sample(const Sample& sample, double now) {
   own_ = sample;
 }
 
+/// Never beyond now: a thread cannot have moved later than that.
 void WatchState::forgive_starvation(double starved, double now) {
   const double room = std::min(kMostTimeouts * timing_.timeout - forgiven_, now - moved_at_);
   const double granted = std::clamp(starved, 0.0, std::max(room, 0.0));
@@ -184,16 +186,28 @@ void WatchState::judge_all(double now) {
   // A rank that moved just now is known here only after its beat has climbed the tree.
   const double still = youngest(now);
   if (still == kNever || still <= timing_.timeout + (neighbours_.levels + 1) * timing_.beat) return;
-  accuse(Fault::kDeadlock, straggler(now), still, now);
+  accuse_deadlock(still, now);
 }
 
-void WatchState::accuse(Fault fault, const Status& last, double quiet, double now) {
+/// Packets without an answer are the cause; whoever is furthest behind may wait for one of those whom they cut off.
+void WatchState::accuse_deadlock(double still, double now) {
+  const CutOff found = cut_off(now);
+  if (found.unanswered.seconds > timing_.timeout / 2) {
+    accuse(Fault::kDeadlock, found.rank, still, now, found.unanswered);
+  } else {
+    accuse(Fault::kDeadlock, straggler(now), still, now);
+  }
+}
+
+void WatchState::accuse(Fault fault, const Status& last, double quiet, double now, const Unanswered& unanswered) {
   Verdict verdict;
   verdict.fault = fault;
   verdict.code = kCommunicationCode;
   verdict.rank = last.rank;
+  verdict.unanswered = unanswered;
   verdict.judge = rank_;
   verdict.alone = fault == Fault::kSilent && is_alone(now);
+  // The time of day: steady clocks of other hosts have other origins.
   verdict.last_sign = std::time(nullptr) - static_cast<int64_t>(quiet);
   verdict.quiet = quiet;
   verdict.last = last;
@@ -202,6 +216,7 @@ void WatchState::accuse(Fault fault, const Status& last, double quiet, double no
 
 void WatchState::adopt(const Verdict& verdict, RankId from, double now) {
   if (ceased_ || done_ || ends(now) || (verdict_ && !is_better(verdict, *verdict_))) return;
+  // A better verdict does not put off the end: it arrives everywhere within the grace of the first.
   if (!verdict_) ends_at_ = now + timing_.grace;
   verdict_ = verdict;
   for (const auto& [peer, link] : links_) {
@@ -209,6 +224,7 @@ void WatchState::adopt(const Verdict& verdict, RankId from, double now) {
   }
 }
 
+/// "Finished" gathers along the tree from the leaves to the root, and "all have finished" goes back down.
 void WatchState::detect_termination(double now) {
   if (done_ || verdict_ || !subtree_finished()) return;
   const bool is_root = !neighbours_.parent;
@@ -231,6 +247,7 @@ Beat WatchState::beat_for(RankId peer, double now) const {
   Beat beat;
   beat.own = own_status(now);
   beat.straggler = straggler(now);
+  beat.cut_off = cut_off(now);
   beat.youngest = youngest(now);
   beat.late = late_;
   beat.finished = peer == neighbours_.parent ? subtree_finished() : done_;
@@ -260,6 +277,8 @@ Status WatchState::straggler(double now) const {
   return last;
 }
 
+/// How long ago the last rank of this subtree moved; infinite where all have finished. A child that was not heard yet
+/// counts as moving, so that nobody is accused while the job starts.
 double WatchState::youngest(double now) const {
   const double still = now - moved_at_;
   const bool excused = own_.activity == Activity::kPausing && still <= own_.limit;
@@ -267,6 +286,17 @@ double WatchState::youngest(double now) const {
   for (const RankId child : neighbours_.children) {
     const Link& link = links_.at(child);
     result = std::min(result, link.beat_at < 0 ? 0 : link.beat.youngest + (now - link.beat_at));
+  }
+  return result;
+}
+
+CutOff WatchState::cut_off(double now) const {
+  CutOff result{own_status(now), own_.unanswered};
+  for (const RankId child : neighbours_.children) {
+    const Link& link = links_.at(child);
+    if (link.beat_at < 0 || link.beat.cut_off.unanswered.seconds <= result.unanswered.seconds) continue;
+    result = link.beat.cut_off;
+    result.rank.age += now - link.beat_at;
   }
   return result;
 }

@@ -27,11 +27,12 @@ struct Timing {
 
 /// A look at the own training thread.
 struct Sample {
-  uint64_t moves = 0;  ///< counts whatever the thread publishes
-  int64_t iteration = -1;
+  uint64_t moves = 0;      ///< counts whatever the thread publishes
+  int64_t iteration = -1;  ///< -1: before the first
   Activity activity = Activity::kPausing;
-  double limit = 0;    ///< of kPausing, in seconds
-  double starved = 0;  ///< seconds that the process waited for a processor (starvation.h), since any moment
+  double limit = 0;       ///< of kPausing, in seconds
+  double starved = 0;     ///< seconds that the process waited for a processor (starvation.h), since any moment
+  Unanswered unanswered;  ///< of what the process has sent
   char doing[kDoingBytes] = {};
 };
 
@@ -103,28 +104,33 @@ class WatchState {
   void accuse_silent(RankId peer, double now);
   void judge_self(double now);
   void judge_all(double now);
+  /// All ranks wait for each other, for so long.
+  void accuse_deadlock(double still, double now);
   /// Takes over a verdict that is better than the one known, and passes it on to all but `from`.
   void adopt(const Verdict& verdict, RankId from, double now);
-  void accuse(Fault fault, const Status& last, double quiet, double now);
+  void accuse(Fault fault, const Status& last, double quiet, double now, const Unanswered& unanswered = {});
   /// When all of the subtree has finished: tells the parent, and the children once all ranks have.
   void detect_termination(double now);
   void send_beats(double now);
   Beat beat_for(RankId peer, double now) const;
   Status own_status(double now) const;
   double youngest(double now) const;
+  /// Of this rank's subtree, the rank that has been without an answer for longest.
+  CutOff cut_off(double now) const;
   bool subtree_finished() const;
   bool is_alone(double now) const;
 
   RankId rank_;
   Neighbours neighbours_;
   Timing timing_;
-  std::map<RankId, Link> links_;
-  std::vector<Outgoing> outgoing_;
+  std::map<RankId, Link> links_;    ///< to the parent and the children
+  std::vector<Outgoing> outgoing_;  ///< since the last take_outgoing()
   std::optional<Verdict> verdict_;
-  Sample own_;
+  Sample own_;           ///< the last one
   double forgiven_ = 0;  ///< for starvation, since the thread last moved
   double starved_ = 0;   ///< since the last beat was sent
   double late_ = 0;      ///< note_lateness()
+  /// seconds; when the own thread last moved, and so on
   double moved_at_ = 0, last_tick_ = 0, next_beat_ = 0, ends_at_ = 0;
   bool started_ = false, finished_ = false, subtree_told_ = false, done_ = false, ceased_ = false;
 };

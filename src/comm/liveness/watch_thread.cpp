@@ -35,6 +35,7 @@ double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock:
 Timing timing_of(const LivenessOptions& options) {
   Timing timing;
   timing.timeout = options.timeout_s;
+  // So many beats within a timeout that some may be lost or late, and not so many that they cost anything.
   timing.beat = options.beat_s > 0 ? options.beat_s : std::min(1.0, options.timeout_s / 30);
   timing.connect = std::max(options.connect_s, options.timeout_s);
   return timing;
@@ -78,7 +79,10 @@ WatchThread::WatchThread(Communicator& world, LivenessOptions options)
       options_(std::move(options)),
       timing_(timing_of(options_)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  // Not exit(): handlers and destructors would wait for the very thread that hangs.
   if (!options_.end_process) options_.end_process = [](int code) { _exit(code); };
+  // The roster is gathered twice: from the addresses each rank finds its neighbours and where to listen for them; then
+  // all need to know at which port.
   Contact mine = own_contact(world);
   roster_ = gather_roster(world, mine);
   const Neighbours neighbours = find_neighbours(host_names(roster_), rank_);
@@ -170,6 +174,7 @@ void WatchThread::run() {
     lock.unlock();
     mesh_->wait(now_s(), seconds, wake_.get());
     uint64_t count;
+    // However often it was woken, it looks once.
     while (read(wake_.get(), &count, sizeof count) > 0) continue;
     lock.lock();
     look(now_s());
@@ -208,7 +213,9 @@ void WatchThread::take_sample(double now) {
   sample_.moves += arrivals().load(std::memory_order_relaxed);
   if (now >= system_read_at_ + timing_.beat) {
     sample_.starved = starvation_.seconds(now);
-    if (sample_.moves == moves_then_ && sample_.activity == Activity::kWaiting) transfers_seen_ = transfers_->look();
+    const bool waits = sample_.moves == moves_then_ && sample_.activity == Activity::kWaiting;
+    if (waits) transfers_seen_ = transfers_->look(now);
+    sample_.unanswered = waits ? transfers_->unanswered() : Unanswered();
     moves_then_ = sample_.moves;
     system_read_at_ = now;
   }

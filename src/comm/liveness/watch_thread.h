@@ -52,21 +52,21 @@ class WatchThread {
   LivenessOptions options_;
   Timing timing_;
   Roster roster_;
-  Descriptor wake_;
+  Descriptor wake_;  ///< an eventfd: ends the thread's wait for sockets
   std::optional<WatchState> state_;
   std::optional<Mesh> mesh_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  ///< guards state_, phase_ and the flags
   std::condition_variable changed_;
   Phase phase_ = Phase::kWatching;
-  double phase_since_ = 0;
+  double phase_since_ = 0;  ///< seconds
   bool stop_ = false, announced_ = false, agreed_ = false;
   Sample sample_;
   Starvation starvation_;
   std::optional<Transfers> transfers_;
   std::optional<Overload> overload_;
-  double system_read_at_ = 0;
-  uint64_t moves_then_ = 0, transfers_seen_ = 0;
-  std::optional<LastWords> last_words_;
+  double system_read_at_ = 0;                     ///< when /proc and the sockets were last looked at
+  uint64_t moves_then_ = 0, transfers_seen_ = 0;  ///< at that time; what the connections have added to the moves
+  std::optional<LastWords> last_words_;           ///< once the verdict stands and its grace is over
   std::thread thread_;
 };
 

@@ -23,7 +23,7 @@ class MpiChannel : public Channel {
 
   MPI_Comm comm_;
   Traffic traffic_;
-  std::vector<std::vector<MPI_Request>> slots_;
+  std::vector<std::vector<MPI_Request>> slots_;  ///< of each slot: a long message is several of MPI's
 };
 
 }  // namespace robusta

@@ -18,7 +18,7 @@ class MpiMemory : public SharedMemory {
 
  private:
   size_t bytes_;
-  void* data_ = nullptr;
+  void* data_ = nullptr;      ///< this rank's part
   std::vector<void*> peers_;  ///< of each rank of `comm`
 };
 

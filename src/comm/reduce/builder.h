@@ -46,12 +46,12 @@ class ReduceBuilder {
   Communicator& world_;
   Topology topology_;
   DdlOptions options_;
-  size_t largest_bytes_;
-  bool crowded_;
-  std::shared_ptr<SharedMemory> arena_;
+  size_t largest_bytes_;                          ///< of a bucket
+  bool crowded_;                                  ///< more ranks on this host than processors: nobody spins for long
+  std::shared_ptr<SharedMemory> arena_;           ///< where gradients lie
   bool has_neighbours_;                           ///< some ranks share a host
   std::shared_ptr<const SharedRegions> regions_;  ///< null until needed, and where every rank has a host for itself
-  std::shared_ptr<std::byte> trials_;
+  std::shared_ptr<std::byte> trials_;             ///< what is summed to measure, where no memory is shared
 };
 
 }  // namespace robusta

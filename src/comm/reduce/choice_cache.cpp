@@ -59,6 +59,7 @@ ChoiceCache::ChoiceCache(Communicator& world, const Topology& topology, std::str
   std::ostringstream prefix;
   prefix << std::hex << hash_of(hosts) << "/" << dims_text(topology.dims);
   prefix_ = prefix.str();
+  // Rank 0 reads for all: ranks that chose otherwise would wait for each other.
   std::string text = writes_ ? text_of(read_file(file_)) : "";
   uint64_t length = text.size();
   world.broadcast(&length, sizeof length, 0);

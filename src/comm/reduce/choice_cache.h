@@ -24,8 +24,8 @@ class ChoiceCache {
  private:
   std::string full_key(const std::string& key) const { return prefix_ + "/" + key; }
 
-  std::string file_, prefix_;
-  bool writes_, dirty_ = false;
+  std::string file_, prefix_;    ///< prefix_: of the keys of these hosts and dimensions
+  bool writes_, dirty_ = false;  ///< rank 0 with a file; something is new
   std::map<std::string, std::string> choices_;
 };
 

@@ -32,8 +32,8 @@ class DirectStage : public Stage {
 
   Group group_;
   Compression compress_;
-  size_t round_;  ///< bytes for each peer and round
-  std::vector<std::byte> buffers_;
+  size_t round_;                    ///< bytes for each peer and round
+  std::vector<std::byte> buffers_;  ///< a round's bytes out, and as many in, for each other member
   std::unique_ptr<Channel> channel_;
 };
 

@@ -26,6 +26,7 @@ void LayeredAllReduce::sum(void* data, int64_t count, DType type, int64_t exact)
   reduce(span, 0);
 }
 
+/// For data that the other ranks of the host do not see: through memory that they do, piece by piece.
 void LayeredAllReduce::sum_by_staging(const Span& span) {
   SharedMemory& staging = regions_->staging();
   const auto most = static_cast<int64_t>(staging.bytes() / size_of(span.type));
@@ -56,6 +57,7 @@ void LayeredAllReduce::timed(size_t depth, const Span& span, int passes, const W
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   work();
+  // Of n members each sends (n-1)/n of the data in a reduce-scatter, and again in an all-gather.
   const int members = layers_[depth].members;
   seconds_[depth] += std::chrono::duration<double>(Clock::now() - start).count();
   bytes_[depth] += static_cast<double>(span.bytes()) * passes * (members - 1) / members;

@@ -16,8 +16,8 @@
 namespace robusta {
 
 struct ReduceLayer {
-  std::string dimension;  ///< "X (4 ranks, within a host)"
-  int members = 1, position = 0;
+  std::string dimension;          ///< "X (4 ranks, within a host)"
+  int members = 1, position = 0;  ///< of the group; this rank's among them
   std::shared_ptr<Stage> stage;
 };
 
@@ -41,9 +41,9 @@ class LayeredAllReduce : public AllReduce {
 
   std::vector<ReduceLayer> layers_;
   std::string shape_;
-  std::shared_ptr<const SharedRegions> regions_;
+  std::shared_ptr<const SharedRegions> regions_;  ///< null: no layer shares memory
   std::vector<std::string> notes_;
-  std::vector<double> seconds_, bytes_;
+  std::vector<double> seconds_, bytes_;  ///< of each layer, since take_times()
 };
 
 }  // namespace robusta

@@ -16,8 +16,8 @@ namespace robusta {
 struct DimensionTime {
   std::string dimension;  ///< "X (4 ranks, within a host)"
   std::string algorithm;  ///< "ring"
-  double seconds = 0;
-  double bytes = 0;  ///< that this rank sent
+  double seconds = 0;     ///< spent in it, waiting included
+  double bytes = 0;       ///< that this rank sent
 };
 
 class AllReduce {

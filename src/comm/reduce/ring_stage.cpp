@@ -75,9 +75,9 @@ class RingStage::Pass {
   RingStage& ring_;
   Span span_;
   Wire wire_;
-  int first_piece_;
-  bool adds_;
-  int64_t elements_ = 0, segments_ = 0, items_ = 0, received_ = 0;
+  int first_piece_;                                                 // that this member sends first
+  bool adds_;                                                       // reduce-scatter; else all-gather
+  int64_t elements_ = 0, segments_ = 0, items_ = 0, received_ = 0;  // of a segment; of a piece; of the pass; so far
 };
 
 RingStage::RingStage(Communicator& world, Group group, Compression compress)
@@ -91,6 +91,8 @@ void RingStage::reduce_scatter(const Span& span) { Pass(*this, span, group_.posi
 
 void RingStage::all_gather(const Span& span) {
   const Wire wire(compress_, span.type);
+  // What others get of this piece has gone through 16 bits: its owner rounds it as well, so that all ranks hold the
+  // same bits.
   const Span mine = span.piece(group_.position, group_.size());
   constexpr int64_t kElements = kSegment / sizeof(float);
   for (int64_t begin = 0; wire.packs() && begin < mine.count; begin += kElements) {

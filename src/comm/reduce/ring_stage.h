@@ -36,7 +36,7 @@ class RingStage : public Stage {
 
   Group group_;
   Compression compress_;
-  std::vector<std::byte> buffers_;
+  std::vector<std::byte> buffers_;  ///< kSlots segments out, and as many in
   std::unique_ptr<Channel> channel_;
 };
 

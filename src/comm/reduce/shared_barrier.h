@@ -40,7 +40,7 @@ class SharedBarrier {
   std::shared_ptr<SharedMemory> memory_;
   std::vector<std::byte*> parts_;  ///< of each member: its counter, then its messages
   int position_, spins_;
-  uint64_t arrivals_ = 0;
+  uint64_t arrivals_ = 0;  ///< of this rank so far: each barrier waits until all have as many
 };
 
 }  // namespace robusta

@@ -25,7 +25,7 @@ class SharedRegions {
  private:
   const SharedMemory* region_of(const std::byte* data, size_t bytes) const;
 
-  std::array<std::shared_ptr<SharedMemory>, 2> regions_;
+  std::array<std::shared_ptr<SharedMemory>, 2> regions_;  ///< the arena, and the staging memory
 };
 
 }  // namespace robusta

@@ -38,8 +38,8 @@ class SharedStage : public Stage {
   Group group_;
   std::shared_ptr<const SharedRegions> regions_;
   SharedBarrier barrier_;
-  int turn_ = 0;
-  size_t short_bytes_;
+  int turn_ = 0;        ///< the place of the last short message: they alternate
+  size_t short_bytes_;  ///< data up to this size goes over the board
 };
 
 }  // namespace robusta

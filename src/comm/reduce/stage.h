@@ -18,7 +18,7 @@ namespace robusta {
 /// Elements of one type that lie one after the other.
 struct Span {
   std::byte* data = nullptr;
-  int64_t count = 0;
+  int64_t count = 0;  ///< elements
   DType type = DType::kF32;
   int64_t exact = 0;  ///< the last of them, which always travel as they are
 
@@ -37,13 +37,13 @@ struct Span {
     return part(begin(index), begin(index + 1));
   }
 
-  static constexpr int64_t kGrain = 16;
+  static constexpr int64_t kGrain = 16;  ///< elements: as f32 a cache line, which two members then never share
 };
 
 /// The group of a dimension: ranks of the world and this rank's place among them.
 struct Group {
   std::vector<int> ranks;
-  int position = 0;
+  int position = 0;  ///< index of this rank in `ranks`
 
   int size() const { return static_cast<int>(ranks.size()); }
   /// The world's rank of a member.

@@ -16,7 +16,7 @@ struct Mail {
   const void* data = nullptr;
   size_t bytes = 0;
   State state = kNone;
-  Mail* next = nullptr;
+  Mail* next = nullptr;  ///< behind it in the same queue
 };
 
 class ThreadGroup {
@@ -54,10 +54,10 @@ class ThreadGroup {
 
   std::shared_ptr<Job> job_;
   std::vector<std::string> hosts_;
-  std::vector<const void*> board_;
+  std::vector<const void*> board_;  ///< one place per rank, valid from one barrier to the next
   std::vector<Box> boxes_;
-  int arrived_ = 0;
-  uint64_t barriers_ = 0;
+  int arrived_ = 0;        ///< at the barrier under way
+  uint64_t barriers_ = 0;  ///< passed so far: a waiting rank goes on when it changes
 };
 
 }  // namespace robusta

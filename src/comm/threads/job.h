@@ -45,7 +45,7 @@ class Job {
  private:
   std::atomic<bool> failed_ = false;
   std::atomic<int> rank_ = -1;
-  std::exception_ptr error_;
+  std::exception_ptr error_;  ///< the first one, of `rank_`
 };
 
 }  // namespace robusta

@@ -1,4 +1,7 @@
 // From weiliu89/caffe, branch ssd: what tools/convert_annoset and util/io.cpp read.
+//
+// XML is that of PASCAL VOC, JSON what SSD's scripts make of MS COCO, and text has a line for each box. Corners are
+// pixels there, and parts of the image's width and height in a record.
 
 #include "data/convert/annotation_files.h"
 
@@ -80,6 +83,7 @@ class Annotator {
     }
     if (xmin < 0 || ymin < 0 || xmax > width_ || ymax > height_) LOG_WARNING << where << "reaches out of the image";
     caffe::AnnotationGroup& group = group_of(label);
+    // Instances are counted in each class by itself.
     const int32_t instance =
         group.annotation_size() == 0 ? 0 : group.annotation(group.annotation_size() - 1).instance_id() + 1;
     caffe::Annotation& annotation = *group.add_annotation();
@@ -103,7 +107,7 @@ class Annotator {
   }
 
   const std::string& path_;
-  double width_, height_;
+  double width_, height_;  // pixels, by which corners are divided
   caffe::AnnotatedDatum& record_;
 };
 

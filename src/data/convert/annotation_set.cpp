@@ -91,6 +91,7 @@ class AnnotationConverter {
     datum.set_channels(static_cast<int32_t>(converted.extent.channels));
     datum.set_height(static_cast<int32_t>(converted.extent.height));
     datum.set_width(static_cast<int32_t>(converted.extent.width));
+    // -1 as in SSD: the labels are those of the boxes.
     datum.set_label(options_.detection ? -1 : item.label);
     stored = converted.extent;
     return converted.original;

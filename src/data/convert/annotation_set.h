@@ -10,8 +10,8 @@
 namespace robusta {
 
 struct AnnotationSetOptions {
-  std::string root;  ///< put before each path, without a separator
-  std::string list;
+  std::string root;              ///< put before each path, without a separator
+  std::string list;              ///< a file of such lines
   std::string folder;            ///< database to make
   std::string backend = "lmdb";  ///< its kind (writer_kinds.h)
   bool detection = false;        ///< lines "image annotation-file" in place of "image class"
@@ -25,7 +25,7 @@ struct AnnotationSetOptions {
 };
 
 struct AnnotationSetResult {
-  int64_t written = 0, skipped = 0, boxes = 0;
+  int64_t written = 0, skipped = 0, boxes = 0;  ///< records; images that could not be read; boxes in the records
 };
 
 /// Key: "%08d_" and the path as listed, as convert_image_set() has it. Images that cannot be read are logged and

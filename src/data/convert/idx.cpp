@@ -1,4 +1,8 @@
 // MNIST's files (IDX): big-endian sizes, then bytes.
+//
+// The first word is two zero bytes, a byte for the type of the numbers, 8 for unsigned bytes, and one for how many axes
+// there are: 0x0803 for images, 0x0801 for labels. Then a word for the extent of each axis, then the numbers, the last
+// axis fastest (LeCun, Cortes, Burges, "The MNIST database of handwritten digits").
 
 #include "data/convert/idx.h"
 

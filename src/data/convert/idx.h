@@ -10,7 +10,7 @@ namespace robusta {
 struct IdxImages {
   int64_t count = 0, rows = 0, cols = 0;
   std::string pixels;
-  std::string labels;
+  std::string labels;  ///< a byte each
 };
 
 /// Reads a pair of IDX files: images (magic 2051) and labels (2049), big-endian headers. Throws Error{kData}: absent,

@@ -12,7 +12,7 @@
 namespace robusta {
 
 struct ImageDatumOptions {
-  bool gray = false;
+  bool gray = false;                            ///< one channel; else three, B, G, R
   int64_t resize_height = 0, resize_width = 0;  ///< only when both are positive
   int64_t min_dim = 0, max_dim = 0;             ///< keep proportions; where one is set the two above do not count
   bool encoded = false;                         ///< store image files instead of pixels
@@ -38,7 +38,7 @@ class ImageToDatum {
   Extent resized(const Extent& image) const;
   std::string encode(const std::string& path, const std::string& file, const Image& image) const;
 
-  ImageDatumOptions options_;
+  ImageDatumOptions options_;  ///< `encoded` is set where a type of encoding is given
 };
 
 }  // namespace robusta

@@ -89,6 +89,8 @@ ImageMean image_mean(const RecordReader& reader) {
   return mean;
 }
 
+/// With the old fields num, channels, height and width and without a shape, as BVLC's compute_image_mean writes it:
+/// some readers of means know nothing else.
 void write_image_mean(const ImageMean& mean, const std::string& path) {
   caffe::BlobProto blob;
   blob.set_num(1);

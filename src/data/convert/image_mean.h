@@ -10,7 +10,7 @@
 namespace robusta {
 
 struct ImageMean {
-  Extent extent;
+  Extent extent;                      ///< of every record
   std::vector<float> values;          ///< C x H x W
   std::vector<float> channel_values;  ///< the mean of each channel
 };

@@ -18,7 +18,7 @@ namespace robusta {
 struct ConvertedItem {
   std::string record;  ///< empty: failed
   Extent extent;
-  std::string failure;
+  std::string failure;         ///< why, where `record` is empty
   std::optional<Error> fatal;  ///< the whole set is refused
 };
 

@@ -11,7 +11,7 @@ namespace robusta {
 
 struct ImageListItem {
   std::string path;
-  int32_t label = 0;
+  int32_t label = 0;  ///< the last word of the line
 };
 
 /// Reads "path label" lines as Caffe does: the last blank separates; the label is the number that the rest begins with
@@ -19,8 +19,8 @@ struct ImageListItem {
 std::vector<ImageListItem> read_image_list(const std::string& path);
 
 struct ImageSetOptions {
-  std::string root;  ///< put before each path, without a separator
-  std::string list;
+  std::string root;              ///< put before each path, without a separator
+  std::string list;              ///< a file of lines "path label"
   std::string folder;            ///< database to make
   std::string backend = "lmdb";  ///< its kind (writer_kinds.h)
   bool shuffle = false;
@@ -30,7 +30,7 @@ struct ImageSetOptions {
 };
 
 struct ImageSetResult {
-  int64_t written = 0, skipped = 0;
+  int64_t written = 0, skipped = 0;  ///< records; images that could not be read
 };
 
 /// Key: "%08d_" and the path as listed; the number is the place in the (shuffled) list, so an image that cannot be read

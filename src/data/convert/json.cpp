@@ -86,6 +86,8 @@ class JsonParser {
       return;
     }
     if (name != "u") in_.fail(str("\\", excerpt(name), " is no escape"));
+    // Beyond U+FFFF two escapes are one character, a pair of UTF-16's surrogates (RFC 8259, section 7); half of one is
+    // none.
     uint32_t code = four_digits();
     if (code >= 0xd800 && code < 0xdc00 && in_.take_if("\\u")) {
       const uint32_t low = four_digits();
@@ -109,6 +111,7 @@ class JsonParser {
     double number = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool is_number = status == std::errc() && end == text.data() + text.size();
+    // from_chars reads words such as inf, too, which JSON does not have.
     const bool is_finite_word = !text.empty() && (text[0] == '-' || std::isdigit(static_cast<unsigned char>(text[0])));
     if (!is_number || !is_finite_word) in_.fail(str("\"", excerpt(text), "\" is no value"));
     return std::string(text);

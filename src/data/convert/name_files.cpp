@@ -1,4 +1,7 @@
 // From weiliu89/caffe, branch ssd: what tools/create_label_map and tools/get_image_size write.
+//
+// The lines of a map file are name, label and what is shown, the last two of which may be missing; those of a file of
+// sizes "name height width", which DetectionEvaluate reads as its name_size_file.
 
 #include "data/convert/name_files.h"
 
@@ -66,6 +69,7 @@ int64_t create_label_map(const std::string& map_file, const std::string& out_fil
                          bool include_background) {
   caffe::LabelMap map;
   std::set<int32_t> taken;
+  // The names are SSD's own, as scripts look for them.
   if (include_background) add_item("none_of_the_above", 0, "background", map), taken.insert(0);
   for (const TextLine& line : read_word_lines(map_file, delimiter)) {
     const int32_t label =

@@ -58,7 +58,7 @@ class TextScanner {
   }
 
  private:
-  std::string_view rest_;
+  std::string_view rest_;  ///< of the text, from here on
   const std::string& name_;
   int64_t line_ = 1;
 };
@@ -71,7 +71,7 @@ inline bool append_utf8(uint32_t code, std::string& text) {
     return true;
   }
   const int following = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  constexpr uint32_t kFirst[] = {0, 0xc0, 0xe0, 0xf0};
+  constexpr uint32_t kFirst[] = {0, 0xc0, 0xe0, 0xf0};  ///< how a first byte begins that so many follow (RFC 3629)
   text += static_cast<char>(kFirst[following] | (code >> (6 * following)));
   for (int i = following - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3f));
   return true;

@@ -12,7 +12,7 @@ struct TextTree {
   std::string name;  ///< of an XML element, or of the member of a JSON object; empty in JSON arrays
   std::string text;  ///< XML: the characters between its tags; JSON: of a string, number, true, false or null
   std::vector<TextTree> children;
-  int64_t line = 1;
+  int64_t line = 1;  ///< where it begins, for messages
 
   /// The first child of that name, or null.
   const TextTree* find(std::string_view child) const {

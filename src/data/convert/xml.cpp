@@ -46,6 +46,8 @@ class XmlParser {
     }
   }
 
+  /// The entities that a subset defines may grow without bound when they are put in: it is refused, and with it every
+  /// entity but the five of XML itself.
   void skip_document_type() {
     const std::string_view type = in_.take_until(">", "the document type");
     if (type.find('[') != std::string_view::npos) in_.fail("a document type with a subset is not read");

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kMagic = 0xBEEFC0DE, kVersion = 1;
+constexpr uint32_t kMagic = 0xBEEFC0DE, kVersion = 1;  // MDB_MAGIC and MDB_DATA_VERSION of LMDB's mdb.c
 constexpr size_t kLeastPage = 512, kLargestPage = 65536;
 constexpr size_t kMetaBytes = 152, kDeepest = 32;  // LMDB's own limit of levels
 constexpr size_t kLeastNodeBytes = 10;  // header of a record in a leaf page and its place in the page's table
@@ -110,6 +110,8 @@ LmdbFile::Meta LmdbFile::read_meta(uint64_t at) const {
 void LmdbFile::accept(const Meta& meta, uint64_t file_bytes) {
   page_size_ = meta.page_size;
   const uint64_t whole_pages = file_bytes / page_size_;
+  // The map of a database is often larger than what is used of it, and the file may be sparse: only used pages have to
+  // be there.
   if (meta.last_page >= whole_pages) {
     fail(str("is cut off: data.mdb has ", whole_pages, " of ", meta.last_page + 1, " pages"),
          "copy it again (was the disk full?), or make it anew");

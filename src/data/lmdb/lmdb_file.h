@@ -15,9 +15,9 @@ namespace robusta {
 
 /// The tree of records, as the newer of the two meta pages describes it.
 struct LmdbTree {
-  uint64_t root = 0;  ///< page
-  size_t depth = 0;   ///< levels of pages, the leaves' included
-  uint64_t entries = 0;
+  uint64_t root = 0;     ///< page
+  size_t depth = 0;      ///< levels of pages, the leaves' included
+  uint64_t entries = 0;  ///< records
 };
 
 /// Page header: number (8 bytes), padding (2), kind (2), ends of the lower and the upper part (2 + 2).
@@ -64,7 +64,7 @@ class LmdbFile {
   std::string folder_;
   int fd_ = -1;
   size_t page_size_ = 0;
-  uint64_t pages_ = 0;
+  uint64_t pages_ = 0;  ///< the last page of the newer meta page, and one
   LmdbTree tree_;
 };
 

@@ -16,6 +16,7 @@ std::shared_ptr<const LmdbReader> LmdbReader::open(const std::string& folder) {
   std::error_code absent;
   const std::string canonical = std::filesystem::canonical(folder, absent).string();
   std::lock_guard lock(mutex);
+  // Weak: a database that no source reads any more is closed.
   std::weak_ptr<const LmdbReader>& known = readers[canonical];
   if (auto reader = known.lock()) return reader;
   std::shared_ptr<const LmdbReader> reader(new LmdbReader(folder));
@@ -65,6 +66,7 @@ void LmdbReader::walk_to(int64_t index) const {
     for (; at <= index; ++at) {
       if (!walk_.next(places_[static_cast<size_t>(at)]))
         file_.fail(str("is damaged: it ends after ", at, " of ", size(), " records"), "make it anew");
+      // Released once the place is written: a thread that sees the count without the lock sees the place, too.
       known_.store(at + 1, std::memory_order_release);
     }
   } catch (const Error& error) {

@@ -39,8 +39,8 @@ class LmdbReader : public RecordReader {
   std::string source_;
   LmdbFile file_;
 
-  mutable std::mutex mutex_;  // guards the walk and places beyond known_
-  mutable LmdbWalk walk_;
+  mutable std::mutex mutex_;             // guards the walk and places beyond known_
+  mutable LmdbWalk walk_;                ///< stands behind place known_ - 1
   mutable std::optional<Error> broken_;  // what ended the walk
   std::unique_ptr<LmdbRecord[]> places_;
   mutable std::atomic<int64_t> known_ = 0;  // places found so far; those never change again

@@ -54,6 +54,7 @@ void LmdbWalk::enter(size_t index, uint64_t page) {
   char* const bytes = level.bytes.data();
   file_.read(page * file_.page_size(), bytes, level.bytes.size());
   const LmdbPageKind wanted = index + 1 < levels_.size() ? kLmdbBranch : kLmdbLeaf;
+  // A page holds its own number: a pointer into anything else is noticed here.
   if (load_as<uint64_t>(bytes) != page || lmdb_kind(bytes) != wanted) {
     damaged(level, wanted == kLmdbLeaf ? "holds no records" : "is no branch of its tree");
   }

@@ -15,10 +15,10 @@ namespace robusta {
 
 /// Where a record lies in the file. Left unset when made: of millions, memory is taken as the walk goes on.
 struct LmdbRecord {
-  uint64_t key_at, value_at;
+  uint64_t key_at, value_at;  ///< bytes from the beginning of data.mdb
   uint32_t value_size;
-  uint16_t key_size;
-  bool overflow;  ///< the value has pages of its own; `value_at` is their header, which comes first
+  uint16_t key_size;  ///< LMDB's own limit is 511
+  bool overflow;      ///< the value has pages of its own; `value_at` is their header, which comes first
 };
 
 class LmdbWalk {

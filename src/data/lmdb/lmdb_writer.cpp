@@ -15,6 +15,7 @@
 namespace robusta {
 namespace {
 
+// records, as Caffe's tools commit; and bytes that are held until then
 constexpr size_t kCommitEvery = 1000, kCommitBytes = size_t{64} << 20;
 
 bool is_full(const std::string& folder) {

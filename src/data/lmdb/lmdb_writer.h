@@ -34,7 +34,7 @@ class LmdbWriter : public RecordWriter {
   NewFolder folder_;
   MDB_env* env_ = nullptr;
   std::vector<std::pair<std::string, std::string>> pending_;  // kept until committed: a full map wants them again
-  size_t pending_bytes_ = 0;
+  size_t pending_bytes_ = 0;                                  ///< of values
   int64_t size_ = 0;
 };
 

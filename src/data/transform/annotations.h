@@ -15,9 +15,9 @@
 namespace robusta {
 
 struct AnnotatedBox {
-  Box<float> box;
-  int32_t label = 0, instance = 0;
-  bool difficult = false;
+  Box<float> box;                   ///< in parts of the image
+  int32_t label = 0, instance = 0;  ///< class; number among its class
+  bool difficult = false;           ///< PASCAL VOC's flag
 };
 
 /// Which boxes stay where a part of the image is taken (SSD's emit_constraint): those whose middle lies in it, or those

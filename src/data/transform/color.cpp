@@ -9,13 +9,14 @@
 namespace robusta {
 namespace {
 
-constexpr int kSumBits = 14;
+constexpr int kSumBits = 14;  // of the fraction
 
 /// x / 2^bits, rounded.
 constexpr int rounded_shift(int x, int bits) { return (x + (1 << (bits - 1))) >> bits; }
 
 uint8_t clamped(int value) { return static_cast<uint8_t>(std::clamp(value, 0, 255)); }
 
+/// 0.114 B + 0.587 G + 0.299 R (ITU-R BT.601), each times 2^14.
 int gray(int b, int g, int r) { return rounded_shift(1868 * b + 9617 * g + 4899 * r, kSumBits); }
 
 /// body(first, second, third) of each pixel, which may be changed.
@@ -36,6 +37,7 @@ std::array<int, 256> divisions(double scale) {
 
 }  // namespace
 
+/// Hue goes from 0 to 179, half of its degrees, 30 for each sixth of the circle; saturation and value from 0 to 255.
 void to_hsv(Image& image) {
   static const std::array<int, 256> by_value = divisions(255), by_difference = divisions(30);
   each_pixel(image, [](uint8_t& first, uint8_t& second, uint8_t& third) {
@@ -65,6 +67,7 @@ void from_hsv(Image& image) {
   });
 }
 
+/// Cr = 0.713 (R - Y) + 128 and Cb = 0.564 (B - Y) + 128.
 void to_ycrcb(Image& image) {
   each_pixel(image, [](uint8_t& first, uint8_t& second, uint8_t& third) {
     const int b = first, r = third, y = gray(b, second, r);
@@ -74,6 +77,7 @@ void to_ycrcb(Image& image) {
   });
 }
 
+/// R = Y + 1.403 Cr, G = Y - 0.714 Cr - 0.344 Cb and B = Y + 1.773 Cb, of Cr and Cb without their 128.
 void from_ycrcb(Image& image) {
   each_pixel(image, [](uint8_t& first, uint8_t& second, uint8_t& third) {
     const int y = first, cr = second - 128, cb = third - 128;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kDistortPath[] = "transform_param.distort_param.";
 
-/// Applies a function of a byte to some of them.
+/// Applies a function of a byte to some of them. Once for each of 256 bytes, however many pixels there are.
 template <typename Function>
 void map_bytes(uint8_t* bytes, int64_t count, const Function& function) {
   std::array<uint8_t, 256> table;
@@ -59,6 +59,7 @@ void adjust_brightness(Image& image, float delta) {
 }
 
 void adjust_contrast(Image& image, float factor) {
+  // SSD leaves out what it holds for no change, too.
   constexpr float kNothing = 1e-3f;
   if (std::fabs(factor - 1) <= kNothing) return;
   map_bytes(image.planes.data(), image.extent.count(), [=](float p) { return p * factor; });

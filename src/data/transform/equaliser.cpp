@@ -1,4 +1,8 @@
 // The tables of OpenCV's equalizeHist and CLAHE: what is counted, clipped and spread, and how it is rounded.
+//
+// CLAHE is Zuiderveld's (1994, "Contrast Limited Adaptive Histogram Equalization", Graphics Gems IV): each tile has a
+// table of its own, made from a histogram whose peaks were cut off, and a pixel's value lies between those of the four
+// tiles around it.
 
 #include "data/transform/equaliser.h"
 
@@ -14,6 +18,7 @@ namespace {
 using Histogram = std::array<int64_t, 256>;
 using Table = std::array<uint8_t, 256>;
 
+/// The grid of cv::createCLAHE, and the limit that SSD sets, as a multiple of the mean of a bin.
 constexpr int64_t kTiles = 8, kClipLimit = 4;
 
 /// An index beyond the upper end, mirrored there.
@@ -32,6 +37,7 @@ void clip(Histogram& histogram, int64_t pixels) {
     bin = std::min(bin, limit);
   }
   for (int64_t& bin : histogram) bin += cut / 256;
+  // What is left of the division goes to bins at equal distances, as there.
   int64_t rest = cut % 256;
   const size_t step = static_cast<size_t>(std::max<int64_t>(1, rest > 0 ? 256 / rest : 1));
   for (size_t i = 0; i < histogram.size() && rest > 0; i += step, --rest) ++histogram[i];
@@ -92,7 +98,7 @@ class Tiles {
   }
 
   const uint8_t* plane_;
-  int64_t height_, width_, tile_height_, tile_width_;
+  int64_t height_, width_, tile_height_, tile_width_;  // pixels
   std::vector<Table> tables_;
 };
 

@@ -19,7 +19,7 @@ Expansion::Expansion(const caffe::ExpansionParameter& param, const std::vector<f
 }
 
 bool Expansion::is_nothing() const {
-  constexpr float kNothing = 1e-2f;
+  constexpr float kNothing = 1e-2f;  // as in SSD
   return probability_ == 0 || std::fabs(most_ - 1) < kNothing;
 }
 

@@ -23,8 +23,8 @@ class Expansion {
   std::optional<ImageStep> step(const Extent& image, PhiloxStream draws) const;
 
  private:
-  float probability_, most_;
-  std::vector<uint8_t> fill_;
+  float probability_, most_;   ///< most_: how many times longer a side becomes at most
+  std::vector<uint8_t> fill_;  ///< of each channel: the means, as in SSD
 };
 
 }  // namespace robusta

@@ -31,8 +31,8 @@ struct ImageStep {
   PixelRect rect;
   int64_t height = 0, width = 0;  ///< of the result
   Interpolation interpolation = Interpolation::kLinear;
-  Surroundings around = Surroundings::kConstant;
-  std::vector<uint8_t> fill = {};  ///< one, or one per channel; none: 0
+  Surroundings around = Surroundings::kConstant;  ///< what fills the canvas beside `rect`
+  std::vector<uint8_t> fill = {};                 ///< one, or one per channel; none: 0
 };
 
 /// The image after the step, in `to`, which is not the memory of `from`; `memory` is to use.

@@ -24,6 +24,7 @@ void require_colors(const Image& image, const char* what) {
 }
 
 /// Of an index that lies beyond an end of 0..size-1, the one that a mirror there shows; the end itself comes once.
+/// OpenCV's BORDER_REFLECT_101, which its filters have unless told otherwise.
 int64_t mirrored(int64_t at, int64_t size) {
   if (size == 1) return 0;
   const int64_t period = 2 * (size - 1);
@@ -31,6 +32,7 @@ int64_t mirrored(int64_t at, int64_t size) {
   return std::min(in_period, period - in_period);
 }
 
+/// SSD's cv::GaussianBlur of 7 x 7 pixels with a deviation of 1.5.
 constexpr int64_t kBlurRadius = 3;
 
 /// Weights of the distances 0..3, all seven adding up to 1.
@@ -149,7 +151,7 @@ void erode(Image& image) {
 }
 
 void posterise(Image& image) {
-  constexpr int kShade = 64;
+  constexpr int kShade = 64;  // SSD's: four shades of each channel, at the middle of each quarter
   for (uint8_t& p : image.planes) p = static_cast<uint8_t>(p / kShade * kShade + kShade / 2);
 }
 

@@ -107,6 +107,7 @@ ImageStep plain_step(int64_t height, int64_t width, Interpolation interpolation)
   return {.rect = {0, 0, height, width}, .height = height, .width = width, .interpolation = interpolation};
 }
 
+/// Limited so that the rounding cannot overflow; plain_step says what is too large.
 int64_t rounded_side(float length) { return std::llround(std::clamp(length, 1.0f, 1e9f)); }
 
 }  // namespace
@@ -146,15 +147,18 @@ std::vector<ImageStep> RandomSize::stretched(const Extent& image, PhiloxStream& 
   if (param_.img_rand_resize_lower() > 0) {
     side = static_cast<float>(whole_between(draws, param_.img_rand_resize_lower(), param_.img_rand_resize_upper()));
   }
+  // The shorter side becomes what was drawn; the other keeps the proportion until the next step changes it.
   const float scale = side / std::min(height, width);
   float new_height = scale * height, new_width = scale * width;
   if (param_.rand_resize_ratio_lower() >= 1 && param_.rand_resize_ratio_upper() > 1) {
     const float ratio = between(draws, param_.rand_resize_ratio_lower(), param_.rand_resize_ratio_upper());
+    // The longer side becomes `ratio` times the shorter one; of a square either may.
     const bool wide = new_width != new_height ? new_width > new_height : happens(draws, 0.5f);
     (wide ? new_width : new_height) = ratio * (wide ? new_height : new_width);
   }
   new_height *= between(draws, param_.vertical_stretch_lower(), param_.vertical_stretch_upper());
   new_width *= between(draws, param_.horizontal_stretch_lower(), param_.horizontal_stretch_upper());
+  // The crop is cut from what comes out, so that neither side may be shorter than its.
   int64_t rows = std::max(crop_height_, rounded_side(new_height));
   int64_t columns = std::max(crop_width_, rounded_side(new_width));
   if (!param_.allow_upscale()) {
@@ -174,6 +178,7 @@ std::vector<ImageStep> RandomSize::with_short_side(const Extent& image, int64_t 
   };
   const int64_t rows = height < width ? side : longer(height / width),
                 columns = height < width ? longer(width / height) : side;
+  // For its check of the size alone.
   plain_step(rows, columns, Interpolation::kLinear);
   return {policy_.to(rows, columns).step(image, draws)};
 }
@@ -185,7 +190,9 @@ std::vector<ImageStep> RandomSize::by_short_side(const Extent& image, PhiloxStre
   return with_short_side(image, whole_between(draws, low, std::max(low, high)), draws);
 }
 
-/// Part of the area in other proportions, at a place that is drawn; where none is found, the whole image.
+/// Part of the area in other proportions, at a place that is drawn; where none is found, the whole image. As GoogLeNet
+/// is trained (Szegedy et al. 2015, "Going Deeper with Convolutions", section 6). The area is the one drawn: a change
+/// of proportions multiplies one side and divides the other.
 std::vector<ImageStep> RandomSize::region(const Extent& image, PhiloxStream& draws) const {
   const auto& setting = param_.random_aspect_ratio_param();
   const float area = static_cast<float>(image.height) * static_cast<float>(image.width);

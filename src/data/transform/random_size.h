@@ -37,7 +37,7 @@ class RandomSize {
 
   caffe::TransformationParameter param_;
   int64_t crop_height_, crop_width_;
-  ResizePolicy policy_;
+  ResizePolicy policy_;  ///< with whatever size is drawn (ResizePolicy::to)
 };
 
 }  // namespace robusta

@@ -1,4 +1,7 @@
 // Each kind is a list of weights per output row and column; rows and columns are mixed one after the other.
+//
+// Places are those of OpenCV's resize: with scale = from / to, output pixel i lies at (i + 0.5) scale - 0.5 of the
+// input, but for the nearest, which is floor(i scale), and for areas, which cover i scale .. (i + 1) scale.
 
 #include "data/transform/resample.h"
 
@@ -19,7 +22,8 @@ struct Reach {
 };
 using Taps = std::vector<Reach>;
 
-/// Keys' kernel for the pixels at -1, 0, 1 and 2 around a place 0 <= t < 1.
+/// Keys' kernel for the pixels at -1, 0, 1 and 2 around a place 0 <= t < 1. (1981, "Cubic convolution interpolation for
+/// digital image processing"; a = -0.75 as in OpenCV.) The last weight is what the others leave of 1.
 std::vector<float> cubic_weights(float t) {
   constexpr float a = -0.75f;
   const auto near = [=](float x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
@@ -97,6 +101,7 @@ class MixedRows {
 
   const float* row(int64_t y) {
     y = std::clamp<int64_t>(y, 0, extent_.height - 1);
+    // Rows are asked for in order, and no output row reaches over more than there are slots.
     const auto slot = static_cast<size_t>(y) % rows_.size();
     if (held_[slot] != y) mix(y, rows_[slot]);
     held_[slot] = y;
@@ -120,8 +125,8 @@ class MixedRows {
   const uint8_t* plane_;
   Extent extent_;
   const Taps& columns_;
-  std::vector<std::vector<float>> rows_;
-  std::vector<int64_t> held_;  // the input row in each slot; -1: none
+  std::vector<std::vector<float>> rows_;  // a ring: input row y lies in slot y % size
+  std::vector<int64_t> held_;             // the input row in each slot; -1: none
 };
 
 void mix(const Pixels& from, const Taps& rows, const Taps& columns, Image& to) {

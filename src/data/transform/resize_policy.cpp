@@ -68,6 +68,8 @@ bool ResizePolicy::has_one_size() const { return !keeps_proportions() && param_.
 
 bool ResizePolicy::applies(PhiloxStream& draws) const { return param_.prob() >= 1 || happens(draws, param_.prob()); }
 
+/// WARP gives both sides whatever the proportions; FIT_SMALL_SIZE keeps these, one side as set and the other no
+/// smaller; FIT_LARGE_SIZE_AND_PAD fits the whole image into the middle of what is set.
 ImageStep ResizePolicy::sizes(const Extent& image) const {
   const int64_t height = param_.height(), width = param_.width();
   ImageStep step{.rect = {0, 0, height, width}, .height = height, .width = width};

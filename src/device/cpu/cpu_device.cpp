@@ -15,6 +15,7 @@
 namespace robusta {
 namespace {
 
+// a cache line and a vector of AVX-512; a huge page of x86
 constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
 
 /// The kernel clears a page when it is first written: all threads share that work here, before one of them would do it

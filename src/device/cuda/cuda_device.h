@@ -43,9 +43,9 @@ class CudaDevice : public Device {
   void end_stream(cudaStream_t stream);
 
  private:
-  int ordinal_, generation_ = 0;
+  int ordinal_, generation_ = 0;  ///< CUDA's number; the major number of the compute capability
   std::string name_, model_, place_;
-  size_t total_ = 0;
+  size_t total_ = 0;  ///< bytes
   std::unique_ptr<dnn::Context> dnn_;
 };
 

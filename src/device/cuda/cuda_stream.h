@@ -55,7 +55,7 @@ class CudaStream : public Stream {
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
   bool blas_tf32_ = false;
-  DeviceBuffer blas_workspace_;
+  DeviceBuffer blas_workspace_;                       ///< of this stream alone, so that recorded products have it, too
   std::shared_ptr<EventPool> events_, timed_events_;  ///< events may outlive the stream
 };
 

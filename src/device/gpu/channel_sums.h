@@ -34,7 +34,7 @@ inline constexpr int kMostColumns = 64;  // of a block
 /// How a matrix of `rows` x `packs` is cut: a block of threads takes `lanes` packs of some columns, side by side, in
 /// the rows of one part.
 struct ColumnCut {
-  int64_t rows, packs, parts = 1, rows_per_part;
+  int64_t rows, packs, parts = 1, rows_per_part;  ///< parts: how many blocks share the rows of a column
   int lanes, rows_at_once;
 
   ColumnCut(int64_t rows, int64_t packs, int widest) : rows(rows), packs(packs), lanes(widest) {

@@ -10,7 +10,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 /// Elements stored as [outer, count, inner], where `count` runs over channels: plain, inner is a plane; channels last,
 /// it is 1.
 struct ChannelView {
-  int64_t outer = 1, count = 1, inner = 1;
+  int64_t outer = 1, count = 1, inner = 1;  ///< [outer, count, inner], `count` channels; last: inner is 1
   int64_t elements() const { return outer * count * inner; }
 };
 

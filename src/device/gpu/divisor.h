@@ -51,8 +51,8 @@ class Divisor {
 
  private:
   int64_t d_;
-  uint64_t m_ = 0;
-  int shift_ = 0;
+  uint64_t m_ = 0;  ///< the m of above, less than 2^32
+  int shift_ = 0;   ///< 31 + l; 0: d is too large
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

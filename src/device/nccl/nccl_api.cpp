@@ -14,7 +14,7 @@
 namespace robusta {
 namespace {
 
-constexpr int kOldest = 21400;
+constexpr int kOldest = 21400;  // 2.14.0, the first with settings of a communicator (NcclConfig)
 
 struct Attempt {
   std::unique_ptr<const NcclApi> api;

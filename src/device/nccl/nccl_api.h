@@ -34,9 +34,9 @@ struct NcclId {
 /// Settings of a communicator, in their first form.
 struct NcclConfig {
   size_t size = sizeof(NcclConfig);
-  unsigned magic = 0xcafebeef, version = 21400;
-  int blocking = 0;
-  int unused = INT32_MIN;  ///< NCCL's mark of a field that is not set
+  unsigned magic = 0xcafebeef, version = 21400;  ///< NCCL_CONFIG_INITIALIZER's of 2.14
+  int blocking = 0;                              ///< 0: calls return at once, and are asked for their end
+  int unused = INT32_MIN;                        ///< NCCL's mark of a field that is not set
 };
 
 using NcclCommHandle = struct NcclCommState*;

@@ -27,10 +27,10 @@ class SimHeap {
   size_t peak() const;
 
  private:
-  const size_t budget_;
+  const size_t budget_;  ///< bytes that can be had altogether
   mutable std::mutex mutex_;
   std::map<const char*, size_t> blocks_;  ///< guarded by mutex_, as all below
-  size_t in_use_ = 0, peak_ = 0;
+  size_t in_use_ = 0, peak_ = 0;          ///< bytes
 };
 
 struct SimState {

@@ -12,6 +12,7 @@
 namespace robusta {
 namespace {
 
+/// Of the thread, not the stream: as while CUDA captures, a thread that records may wait for no stream at all.
 thread_local bool this_thread_records = false, this_recording_is_spoiled = false;
 
 struct SimRecording : Recording {
@@ -107,6 +108,7 @@ void SimStream::fill_zero(void* to, size_t bytes) {
 std::shared_ptr<Event> SimStream::record() {
   if (recording_) refuse_while_recording("an event is recorded");
   auto event = std::make_shared<SimEvent>(state_);
+  // Signalled after a failure, too: otherwise whoever waits for it would wait for ever.
   enqueue({[this, event] { event->signal(failure()); }, true});
   return event;
 }
@@ -121,6 +123,7 @@ void SimStream::synchronize() {
   ++state_.synchronizations;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+  // Thrown once; the stream goes on with what is enqueued from then on.
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -180,11 +183,13 @@ void SimStream::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    // Closing, and all that was enqueued is done.
     if (queue_.empty()) return;
     const Item next = std::move(queue_.front());
     queue_.pop_front();
     const bool skipped = failure_ && !next.always;
     busy_ = true;
+    // Work runs without the lock, which those need that enqueue more.
     lock.unlock();
     std::exception_ptr failure;
     try {

@@ -73,7 +73,7 @@ class SimStream : public Stream {
 
   SimState& state_;
   std::vector<Work> recorded_;
-  bool recording_ = false;
+  bool recording_ = false;  ///< touched by the driving thread alone, as recorded_ is
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -3,6 +3,7 @@
 #include "exchange/deploy/deploy.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 
@@ -24,6 +25,8 @@ namespace robusta::deploy {
 namespace {
 
 constexpr const char* kDefect = "no file was written; please report it with the net";
+
+constexpr int64_t kLargestWeights = INT32_MAX;  // bytes of a message
 
 /// A folder beside the output that goes away with what is in it.
 class ScratchFolder {
@@ -62,6 +65,24 @@ void load_arrays(Net& built, const std::vector<std::string>& paths) {
   throw Error(ErrorKind::kModel, str("no weights for ", missing.size(), " layer(s), ", *missing.begin(), " among them"),
               "give the weights that this net was trained to")
       .at(paths.back());
+}
+
+/// Before anything is computed: what a message of protobuf cannot hold would fail after minutes, in a file of scratch.
+void require_one_message(const DeployNet& net) {
+  int64_t bytes = 0, largest = 0;
+  std::string where;
+  const std::unique_ptr<Net> plan = build_net(net.definition(), 0, true);
+  for (const Node& node : plan->graph().nodes) {
+    int64_t own = 0;
+    for (const ParamPtr& param : node.params) own += param->desc.count() * static_cast<int64_t>(sizeof(float));
+    if (own > largest) largest = own, where = node.layer->name();
+    bytes += own;
+  }
+  if (bytes <= kLargestWeights) return;
+  throw Error(ErrorKind::kUnsupported,
+              str("the net's weights are ", bytes, " bytes, and a .caffemodel, one message of protobuf, has less than ",
+                  "2 GiB"),
+              str("-blobs ends the net earlier; the most, ", largest, " bytes, are in layer ", where));
 }
 
 void take_arrays(DeployNet& net, const Net& built) {
@@ -224,6 +245,7 @@ Deployed deploy(const NetDef& net, const caffe::NetState& extra, const DeployOpt
   remove_heads(deployed, options.scores);
   keep_outputs(deployed, options.blobs);
   std::vector<InputTransform> transforms = make_inputs(deployed, options.batch, options.shapes);
+  require_one_message(deployed);
   Reference reference = run_reference(deployed, options, transforms);
   rewrite(deployed, options, transforms);
 

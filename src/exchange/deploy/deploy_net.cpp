@@ -20,6 +20,17 @@ std::string first_free(const std::string& wanted, const Taken& taken) {
   }
 }
 
+bool has_layer(const DeployNet& net, const std::string& name) {
+  return std::any_of(net.layers.begin(), net.layers.end(),
+                     [&](const auto& layer) { return layer.param.name() == name; });
+}
+
+/// Also one that is called so in the file.
+bool has_blob(const DeployNet& net, const std::string& name) {
+  return net.names.contains(name) ||
+         std::any_of(net.names.begin(), net.names.end(), [&](const auto& entry) { return entry.second == name; });
+}
+
 /// Gives names of a file to the blobs, layer by layer.
 class Naming {
  public:
@@ -32,7 +43,9 @@ class Naming {
     const std::string& blob = param.top(top);
     const std::string& wanted = net_.names.at(blob);
     if (!used_.contains(wanted) || may_overwrite(param, layer, top, wanted)) return take(blob, wanted);
-    const auto taken = [&](const std::string& name) { return used_.contains(name) || is_wanted(name); };
+    const auto taken = [&](const std::string& name) {
+      return used_.contains(name) || is_wanted(name) || has_layer(net_, name);
+    };
     return take(blob, first_free(str(wanted, '_', param.name()), taken));
   }
   const std::string& of(const std::string& blob) const { return names_.at(blob); }
@@ -107,19 +120,17 @@ bool DeployNet::feeds_only(int from, int to) const {
 }
 
 std::string DeployNet::new_blob(const std::string& wanted) {
-  const auto taken = [&](const std::string& name) {
-    return names.contains(name) ||
-           std::any_of(names.begin(), names.end(), [&](const auto& entry) { return entry.second == name; });
-  };
-  const std::string blob = first_free(wanted, taken);
+  const std::string blob = first_free(wanted, [&](const std::string& name) { return has_blob(*this, name); });
   names[blob] = blob;
   return blob;
 }
 
 std::string DeployNet::free_layer_name(const std::string& wanted) const {
-  return first_free(wanted, [&](const std::string& name) {
-    return std::any_of(layers.begin(), layers.end(), [&](const DeployLayer& l) { return l.param.name() == name; });
-  });
+  return first_free(wanted, [&](const std::string& name) { return has_layer(*this, name); });
+}
+
+std::string DeployNet::free_name(const std::string& wanted) const {
+  return first_free(wanted, [&](const std::string& name) { return has_layer(*this, name) || has_blob(*this, name); });
 }
 
 void DeployNet::insert(int at, caffe::LayerParameter layer, const LayerSource& source, std::vector<BlobData> arrays) {
@@ -144,13 +155,15 @@ void DeployNet::read_instead(const std::string& from, const std::string& to) {
 int DeployNet::append_behind(int at, caffe::LayerParameter layer, const std::string& suffix,
                              std::vector<BlobData> arrays) {
   const std::string top = param(at).top(0);
-  const std::string before = new_blob(names.at(top) + suffix + "_bottom");
+  const std::string before = new_blob(free_name(names.at(top) + suffix + "_bottom"));
   param(at).set_top(0, before);
+  layer.set_name(free_name(param(at).name() + suffix));
   // OpenCV takes no blob that is called like a layer which does not make it: so in place where Caffe allows that, and
-  // the new layer has the old name where no weights are found by it.
-  if (layer.type() == "Scale" || layer.type() == "Power") names[before] = names.at(top);
-  layer.set_name(free_layer_name(param(at).name() + suffix));
-  if (param(at).type() == "Pooling") param(at).mutable_name()->swap(*layer.mutable_name());
+  // elsewhere the layer that makes the blob now has the layer's name.
+  const bool in_place = layer.type() == "Scale" || layer.type() == "Power";
+  if (in_place) names[before] = names.at(top);
+  const bool same = !in_place && param(at).name() == names.at(top);
+  if (same || param(at).type() == "Pooling") param(at).mutable_name()->swap(*layer.mutable_name());
   layer.add_bottom(before);
   layer.add_top(top);
   insert(at + 1, std::move(layer), LayerSource(this->at(at).source), std::move(arrays));
@@ -159,7 +172,7 @@ int DeployNet::append_behind(int at, caffe::LayerParameter layer, const std::str
 
 int DeployNet::put_before(int at, int bottom, caffe::LayerParameter layer, const std::string& suffix,
                           std::vector<BlobData> arrays) {
-  const std::string name = free_layer_name(param(at).name() + suffix);
+  const std::string name = free_name(param(at).name() + suffix);
   const std::string between = new_blob(name);
   layer.set_name(name);
   layer.add_bottom(param(at).bottom(bottom));

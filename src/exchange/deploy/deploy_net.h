@@ -59,14 +59,17 @@ class DeployNet {
   std::string new_blob(const std::string& wanted);
   /// `wanted`, or that and a number: no layer has it.
   std::string free_layer_name(const std::string& wanted) const;
+  /// `wanted`, or that and a number: no layer and no blob has it. OpenCV refuses a blob that is called like a layer
+  /// which does not make it, so what is put in gets such names.
+  std::string free_name(const std::string& wanted) const;
 
   /// Puts `layer` before layer `at`.
   void insert(int at, caffe::LayerParameter layer, const LayerSource& source, std::vector<BlobData> arrays = {});
   void remove(int at);
   /// Whoever reads `from` reads `to`.
   void read_instead(const std::string& from, const std::string& to);
-  /// Puts a layer behind top 0 of layer `at`: it takes over the top's name and readers, and of a Pooling layer the
-  /// name, too. Returns its index.
+  /// Puts a layer behind top 0 of layer `at`: it takes over the top's name and readers. Where it cannot work in place
+  /// it takes over the layer's name, too, if the top is called like the layer or that is a Pooling. Returns its index.
   int append_behind(int at, caffe::LayerParameter layer, const std::string& suffix, std::vector<BlobData> arrays = {});
   /// Puts a layer before bottom `bottom` of layer `at`. Returns the new index of layer `at`.
   int put_before(int at, int bottom, caffe::LayerParameter layer, const std::string& suffix,

@@ -4,12 +4,15 @@
 #include "exchange/deploy/lint.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "exchange/deploy/deploy.h"
 #include "exchange/deploy/rules.h"
 #include "schema/read_text.h"
+#include "solver/files/model_format.h"
 
 namespace robusta::deploy {
 namespace {
@@ -82,21 +85,22 @@ void lint_net(const std::string& path, const caffe::NetState& state, Report& rep
   for (int i = 0; i < net.size(); ++i) look_at_layer(net, i, report);
 }
 
-/// What is odd about an array; null where nothing is.
-const char* oddity(const caffe::BlobProto& blob, const char** rule) {
+/// What is odd about an array of a layer of this type; null where nothing is.
+const char* oddity(const caffe::BlobProto& blob, const std::string& type, const char** rule) {
   *rule = "float-arrays";
   if (blob.double_data_size() > 0) return "double_data";
   if (blob.has_raw_data()) return "raw_data (NVIDIA)";
   *rule = "array-shapes";
   if (blob.has_num() || blob.has_channels() || blob.has_height() || blob.has_width())
     return "num, channels, height, width";
+  if (type == "BatchNorm") *rule = "three-arrays";
   return blob.has_shape() ? nullptr : "no shape";
 }
 
 void look_at_arrays(const std::string& path, const caffe::LayerParameter& layer, Report& report) {
   for (int i = 0; i < layer.blobs_size(); ++i) {
     const char* name = nullptr;
-    const char* cause = oddity(layer.blobs(i), &name);
+    const char* cause = oddity(layer.blobs(i), layer.type(), &name);
     if (!cause || !report.wants(rule_named(name))) continue;
     report.add(rule_named(name), path, layer.name(), str("array ", i, " has ", cause),
                str("caffe deploy: ", rule_named(name).way_out), kMendsWeights);
@@ -105,8 +109,10 @@ void look_at_arrays(const std::string& path, const caffe::LayerParameter& layer,
   if (layer.type() != "BatchNorm" || !report.wants(three)) return;
   const bool full = layer.blobs_size() == 3 && layer.blobs(2).data_size() > 0;
   if (layer.blobs_size() == 3 && (!full || layer.blobs(2).data(0) != 0)) return;
+  const bool too_few = layer.blobs_size() < 3;
   report.add(three, path, layer.name(), full ? "the factor is 0" : str(layer.blobs_size(), " arrays"),
-             str("caffe deploy: ", three.way_out), kMendsWeights);
+             too_few ? "save it with a third array, the factor, which is 1" : str("caffe deploy: ", three.way_out),
+             too_few ? kRefuses : kMendsWeights);
 }
 
 void lint_weights(const std::string& path, Report& report) {
@@ -125,13 +131,67 @@ void lint_weights(const std::string& path, Report& report) {
   for (const caffe::LayerParameter& layer : model.layer()) look_at_arrays(path, layer, report);
 }
 
+/// Whether an array of the layer may be another layer's, by a name in `param`.
+bool may_share(const caffe::LayerParameter& layer) {
+  return std::any_of(layer.param().begin(), layer.param().end(), [](const auto& spec) { return !spec.name().empty(); });
+}
+
+bool is_weights(const std::string& file) { return file.ends_with(".caffemodel") || file.ends_with(".h5"); }
+
+/// Those that belong to a net: all, beside one net; else those that are called like it.
+std::vector<std::string> weights_of(const std::string& net, const std::vector<std::string>& files) {
+  const auto nets =
+      std::count_if(files.begin(), files.end(), [](const std::string& file) { return !is_weights(file); });
+  const auto stem = [](const std::string& file) { return std::filesystem::path(file).replace_extension().string(); };
+  std::vector<std::string> found;
+  for (const std::string& file : files) {
+    if (is_weights(file) && (nets == 1 || stem(file) == stem(net))) found.push_back(file);
+  }
+  return found;
+}
+
+/// Readers join a net and its weights by the names of layers; what one of them lacks they leave out, fill with zeros,
+/// or end with.
+void lint_pair(const std::string& path, const std::vector<std::string>& weights, const caffe::NetState& state,
+               Report& report) {
+  const Rule& rule = rule_named("one-name");
+  if (weights.empty() || !report.wants(rule)) return;
+  std::set<std::string> stored, wanting;
+  bool shared_elsewhere = false;
+  const DeployNet net = DeployNet::of(layers_in_state(read_net(path), state));
+  const std::unique_ptr<Net> plan = build_net(net.definition(), 0, true);
+  const std::vector<NodeId> nodes = nodes_of(*plan, net.definition().param);
+  for (const std::string& file : weights) {
+    const WeightsFile model = format_of_file(file).read_model(file);
+    shared_elsewhere |= model.leaves_out_shared;
+    for (const LayerWeights& layer : model.layers) {
+      if (!layer.blobs.empty()) stored.insert(layer.name);
+    }
+  }
+  for (int i = 0; i < net.size(); ++i) {
+    const std::string& name = net.param(i).name();
+    if (plan->graph().nodes[nodes[static_cast<size_t>(i)]].params.empty()) continue;
+    wanting.insert(name);
+    if (stored.contains(name) || (shared_elsewhere && may_share(net.param(i)))) continue;
+    report.add(rule, net.layers[static_cast<size_t>(i)].source.where(""), name, str("no weights in ", weights.back()),
+               "give the weights that this net was trained to", kRefuses);
+  }
+  for (const std::string& name : stored) {
+    if (wanting.contains(name)) continue;
+    report.add(rule, weights.back(), name, str("weights that no layer of ", path, " takes"),
+               "a note: caffe deploy leaves them out", 0);
+  }
+}
+
 }  // namespace
 
 int lint(const std::vector<std::string>& files, uint32_t toolchains, const caffe::NetState& state, std::ostream& out) {
   Report report(toolchains, out);
   for (const std::string& file : files) {
-    const bool weights = file.ends_with(".caffemodel") || file.ends_with(".h5");
-    weights ? lint_weights(file, report) : lint_net(file, state, report);
+    is_weights(file) ? lint_weights(file, report) : lint_net(file, state, report);
+  }
+  for (const std::string& file : files) {
+    if (!is_weights(file)) lint_pair(file, weights_of(file, files), state, report);
   }
   LOG_INFO << report.found() << " findings in " << files.size() << " file(s)";
   return report.worst();

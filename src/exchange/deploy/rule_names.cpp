@@ -28,7 +28,19 @@ std::optional<Finding> check_last_layer(const DeployNet& net, int layer) {
     return Finding{str("the net's output ", net.names.at(param.top(0)), " is written in place"), "top"};
   }
   if (param.type() == "Dropout") return Finding{"the net ends with a Dropout", "type"};
+  if (param.type() == "Power" && param.name() != net.names.at(param.top(0))) {
+    return Finding{str("the net's output ", net.names.at(param.top(0)), " is that of a Power of another name"), "name"};
+  }
   return std::nullopt;
+}
+
+/// The layer is called like its top; who has that name gets the layer's, and its weights go with it.
+void name_like_top(DeployNet& net, int layer) {
+  const std::string name = net.param(layer).name(), top = net.names.at(net.param(layer).top(0));
+  for (int i = 0; i < net.size(); ++i) {
+    if (net.param(i).name() == top) net.param(i).set_name(name);
+  }
+  net.param(layer).set_name(top);
 }
 
 void mend_last_layer(DeployNet& net, int layer) {
@@ -40,7 +52,8 @@ void mend_last_layer(DeployNet& net, int layer) {
   const std::string bottom = param.bottom(0);
   if (net.names.at(bottom) == net.names.at(param.top(0))) {
     // What worked in place before this keeps doing so, under another name.
-    const std::string old = net.names.at(bottom), between = net.new_blob(str(old, "_before_", param.name()));
+    const std::string old = net.names.at(bottom),
+                      between = net.new_blob(net.free_name(str(old, "_before_", param.name())));
     net.names.erase(between);
     if (net.param(net.producer(bottom)).type() == "Input") net.names[param.top(0)] = str(old, '_', param.name());
     for (std::string blob = bottom; net.names.at(blob) == old;) {
@@ -51,6 +64,7 @@ void mend_last_layer(DeployNet& net, int layer) {
       blob = before.bottom(0);
     }
   }
+  if (param.type() == "Power") name_like_top(net, layer);  // MNN calls this output like the layer
   net.change();
 }
 

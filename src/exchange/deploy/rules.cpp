@@ -30,8 +30,8 @@ constexpr Rule kRules[] = {
      "puts zeros into the kernel", check_equal_dilations, mend_equal_dilations},
     {"kernel-h-w", "`kernel_h` and `kernel_w`, not two `kernel_size` (`pad` and `stride` likewise)",
      kMnn | kNcnn | kOpenVino, "", "measured", "rewrites the fields", check_kernel_h_w, mend_kernel_h_w},
-    {"known-fields", "no field that Caffe itself does not have", kMnn | kNcnn | kOpenVino | kRknn, "caffe2onnx",
-     "measured", "removes fields without effect, refuses others", check_known_fields, mend_known_fields},
+    {"known-fields", "no field that Caffe itself does not have", kOpenCv | kMnn | kNcnn | kOpenVino | kRknn,
+     "caffe2onnx", "measured", "removes fields without effect, refuses others", check_known_fields, mend_known_fields},
     {"global-stats", "BatchNorm says `use_global_stats: true`", kAscend | kNnie, "Huawei's converters", "documentation",
      "always written so", check_global_stats, mend_global_stats},
     {"not-transposed", "InnerProduct without `transpose`", kOpenCv | kNcnn | kRknn, "", "measured",
@@ -54,8 +54,9 @@ constexpr Rule kRules[] = {
      check_known_types, nullptr},
     {"ncnn-fields", "messages of forks are those of ncnn's schema", kNcnn, "", "source", "refuses", check_ncnn_fields,
      mend_ncnn_fields},
-    {"last-layer", "the last layer is neither in place nor a Dropout", kMnn | kRknn, "", "measured",
-     "gives the blob before it another name", check_last_layer, mend_last_layer},
+    {"last-layer", "the last layer is neither in place nor a Dropout; a Power is called like its top", kMnn | kRknn, "",
+     "measured", "gives the blob before it another name, and a Power that of its top", check_last_layer,
+     mend_last_layer},
 };
 
 }  // namespace

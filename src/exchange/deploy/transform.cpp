@@ -78,7 +78,7 @@ void add_layer(DeployNet& net, const InputTransform& transform, const Shape& sha
   const std::vector<float>& mean = image ? transform.mean_image.data : transform.mean_values;
   for (size_t k = 0; k < mean.size(); ++k) shift.data[k] = -transform.scale * mean[k];
   caffe::LayerParameter layer;
-  layer.set_name(net.free_layer_name(net.names.at(transform.blob) + "_transform"));
+  layer.set_name(net.free_name(net.names.at(transform.blob) + "_transform"));
   layer.set_type("Scale");
   layer.mutable_scale_param()->set_bias_term(true);
   if (image) layer.mutable_scale_param()->set_num_axes(3);

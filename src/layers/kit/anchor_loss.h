@@ -72,7 +72,7 @@ class AnchorLossLayer : public Layer {
 
  private:
   AnchorGrid grid_;
-  int64_t rows_ = 0;
+  int64_t rows_ = 0;  ///< of bottom 1
   LossNormalizer of_loss_, of_gradient_{{}, caffe::LossParameter::BATCH_SIZE};
 };
 

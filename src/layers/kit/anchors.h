@@ -23,7 +23,7 @@ inline constexpr int64_t kBoxNumbers = 4, kObjectNumber = 4, kFirstClass = 5;
 
 template <typename T>
 struct CentredBox {
-  T x, y, w, h;
+  T x, y, w, h;  ///< of its middle; in the units of whoever makes it
   ROBUSTA_HOST_DEVICE Box<T> corners() const { return {x - w / 2, y - h / 2, x + w / 2, y + h / 2}; }
 };
 
@@ -40,7 +40,7 @@ ROBUSTA_HOST_DEVICE T overlap_of_sizes(T aw, T ah, T bw, T bh) {
 /// The sizes of anchors, by value, so that kernels can hold them.
 struct Anchors {
   static constexpr int64_t kMost = 64;
-  int64_t count = 0;
+  int64_t count = 0;  ///< of `w` and `h` that are set
   float w[kMost] = {}, h[kMost] = {};
 };
 
@@ -72,7 +72,7 @@ Anchors read_anchors(const Biases& biases, int64_t wanted, std::string_view mess
 
 /// How predictions lie in a bottom.
 struct AnchorGrid {
-  int64_t items = 1, anchors = 1, numbers = 1, height = 1, width = 1;
+  int64_t items = 1, anchors = 1, numbers = 1, height = 1, width = 1;  ///< [items, anchors x numbers, height, width]
 
   ROBUSTA_HOST_DEVICE int64_t cells() const { return height * width; }
   /// Predictions count over items, then anchors, then cells.

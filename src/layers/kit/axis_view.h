@@ -10,7 +10,7 @@ namespace robusta {
 
 /// `classes`: the axis itself. A position is an element of the other two.
 struct AxisView {
-  int64_t outer, classes, inner;
+  int64_t outer, classes, inner;  ///< elements before, on and behind the axis
   AxisView(const Shape& shape, int axis)
       : outer(shape.count(0, axis)), classes(shape[axis]), inner(shape.count(axis + 1)) {}
   int64_t positions() const { return outer * inner; }

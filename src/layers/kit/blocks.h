@@ -7,7 +7,7 @@
 
 namespace robusta {
 
-inline constexpr int64_t kBlockElements = 2048;
+inline constexpr int64_t kBlockElements = 2048;  ///< 8 KB as f32: a few arrays at once fit the first-level cache
 
 /// body(begin, count) for consecutive blocks of 0..count, over all threads. `body` must not throw.
 template <typename Body>

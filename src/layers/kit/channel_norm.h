@@ -16,7 +16,7 @@ namespace robusta {
 /// per channel multiplied by m / (m - 1) if `unbiased`; and `batches` fraction * itself + 1. Where that is there, the
 /// statistics are sums to be divided by it; 0 gives mean 0 and variance 0.
 struct ChannelNormPlan {
-  int64_t batch = 1, channels = 1, plane = 1;
+  int64_t batch = 1, channels = 1, plane = 1;  ///< plane: elements of one channel of one sample
   double eps = 0;
   double fraction = 1, share = 1;
   bool unbiased = false;

@@ -9,7 +9,7 @@
 namespace robusta {
 
 struct ChannelRows {
-  int64_t outer = 1, count = 1, inner = 1;
+  int64_t outer = 1, count = 1, inner = 1;  ///< [outer, count, inner], `count` being the channels
 
   int64_t elements() const { return outer * count * inner; }
 

@@ -26,8 +26,8 @@ class CrossEntropyLayer : public SoftmaxLossLayer {
 /// target is 1 - e for the true class and e / C for the others. It shapes the gradient alone.
 template <typename T>
 struct SmoothTarget {
-  T own, other;
-  T mass;  ///< their sum over C scores
+  T own, other;  ///< of the true class, and of each other one
+  T mass;        ///< their sum over C scores
   /// `scores`: of an item.
   SmoothTarget(const caffe::LayerParameter& layer, int64_t scores)
       : own(1 - static_cast<T>(layer.loss_param().label_smoothing())),

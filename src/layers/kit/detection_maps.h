@@ -23,13 +23,13 @@ namespace robusta {
 struct DetectionMaps {
   int64_t items = 1, classes = 2, height = 1, width = 1;
   float field_w = 1, field_h = 1, rate = 1;  ///< pixels of the field; pixels from cell to cell
-  float least_shift = 0, most_shift = 0, least_log = 0, most_log = 0;
+  float least_shift = 0, most_shift = 0, least_log = 0, most_log = 0;  ///< what the numbers of a code are cut to
   float background_below = 0;
   bool objectness = false, ignores = false;
   int ignored = 0;
   BoxStatistics statistics;
 
-  static constexpr int64_t kTruthNumbers = 6, kOverlap = 5;
+  static constexpr int64_t kTruthNumbers = 6, kOverlap = 5;  ///< class, middle x and y, width, height, overlap
   static constexpr int kIgnored = -1, kBad = -2;
 
   ROBUSTA_HOST_DEVICE int64_t cells() const { return height * width; }

@@ -36,7 +36,7 @@ class Sink {
 
  private:
   DType dtype_;
-  void* data_;
+  void* data_;  // of the host
 };
 
 struct FillerType {

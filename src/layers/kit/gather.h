@@ -14,7 +14,7 @@ namespace robusta {
 
 /// One axis of the destination: coordinate c sees source coordinate skip + c - before.
 struct GatherAxis {
-  int64_t extent = 1;
+  int64_t extent = 1;             ///< of the destination
   int64_t stride = 0;             ///< elements of the source from one coordinate to the next; 0: repeated
   int64_t skip = 0;               ///< coordinates of the source that come before the first seen
   int64_t before = 0, after = 0;  ///< of the extent: ends that see nothing

@@ -38,8 +38,8 @@ class GatherKernel : public Kernel {
 
   const char* name_;
   Run run_;
-  Gather there_, back_;
-  bool identity_;
+  Gather there_, back_;  // forward; its transpose
+  bool identity_;        // the top is the bottom's memory in its order: a copy
 };
 
 std::unique_ptr<Kernel> make_gather_reference(const KernelRequest& request, std::string&) {

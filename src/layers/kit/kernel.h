@@ -44,8 +44,8 @@ class Tuner {
 
 /// One layer's share of the bottoms and parameters of a chain.
 struct ChainShare {
-  int first_bottom = 0, first_param = 0;
-  int chain_bottom = -1;  ///< which of its bottoms the layer before it gives; -1: none
+  int first_bottom = 0, first_param = 0;  ///< among those of the chain
+  int chain_bottom = -1;                  ///< which of its bottoms the layer before it gives; -1: none
 };
 
 /// What the planner asks of a candidate.
@@ -81,11 +81,11 @@ struct Alias {
 
 /// What a kernel has decided when it is made.
 struct Booking {
-  std::vector<Layout> bottom_layouts, top_layouts;  ///< of values and gradients alike; empty: all plain
-  std::vector<DType> bottom_types, top_types;       ///< the same; empty: all of the request's dtype()
-  std::vector<bool> reads_bottoms, reads_tops;      ///< values that backward reads; empty: all bottoms, no tops
-  size_t saved_bytes = 0;                           ///< kept from forward to backward
-  size_t forward_scratch = 0, backward_scratch = 0;
+  std::vector<Layout> bottom_layouts, top_layouts;   ///< of values and gradients alike; empty: all plain
+  std::vector<DType> bottom_types, top_types;        ///< the same; empty: all of the request's dtype()
+  std::vector<bool> reads_bottoms, reads_tops;       ///< values that backward reads; empty: all bottoms, no tops
+  size_t saved_bytes = 0;                            ///< kept from forward to backward
+  size_t forward_scratch = 0, backward_scratch = 0;  ///< bytes, which keep nothing from run to run
   std::vector<Alias> forward_aliases;    ///< bottom -> top; the kernel must work with equal and with different memory
   std::vector<Alias> backward_aliases;   ///< top gradient -> bottom gradient
   bool equal_bottom_diffs = false;       ///< all wanted bottom gradients are equal: they may lie in one memory
@@ -99,14 +99,14 @@ struct Booking {
 /// The memory of one run. Unwanted gradients are null tensors.
 struct KernelRun {
   std::span<const Tensor> bottoms, tops;
-  std::span<const Tensor> bottom_diffs, top_diffs;
+  std::span<const Tensor> bottom_diffs, top_diffs;  ///< none in a forward pass
   std::span<Param* const> params;
   /// Per parameter: true to add to its gradient, false to overwrite it (iter_size, shared parameters).
   std::span<const char> accumulate;
   /// Layer::carried of all layers in order, of the parameters' type: forward finds there what the forward pass before
   /// left, zeros at first, and leaves its own. Nothing of backward.
   std::span<const Tensor> carried;
-  void* saved = nullptr;
+  void* saved = nullptr;  ///< Booking::saved_bytes
   void* scratch = nullptr;
   const Pass* pass = nullptr;
   /// pass->first_sample in the device's memory. What is recorded as a graph reads it there: all else of `pass` keeps

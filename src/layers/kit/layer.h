@@ -40,7 +40,7 @@ struct LabelUse {
 
 /// Where along one axis the pixels of a top lie in a bottom: at scale * coordinate + shift, between pixels if need be.
 struct AxisMap {
-  double scale = 1, shift = 0;
+  double scale = 1, shift = 0;  ///< both in pixels of the bottom
 };
 
 /// The name of tops that the prototxt leaves out (Layer::automatic_tops).

@@ -32,7 +32,7 @@ class LossNormalizer {
 
  private:
   Mode mode_;
-  double fixed_;
+  double fixed_;  ///< PRE_FIXED: the divisor of Intel's pre_fixed_normalizer
   std::optional<int> ignored_;
   bool finds_ = false;
 };

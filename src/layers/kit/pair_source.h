@@ -14,7 +14,7 @@ struct PairRules {
   PixelLabels labels = PixelLabels::kMap;
   bool pads = false;    ///< PairSettings
   bool binary = false;  ///< PairSettings
-  int ignored = 255;
+  int ignored = 255;    ///< a label that no example has; 255 is PASCAL VOC's border
   int most_tops = 2;
 };
 

@@ -18,13 +18,13 @@ struct Param {
   int index = 0;             ///< position among the owner's parameters
   std::string display_name;  ///< ParamSpec name, else the index
   TensorDesc desc;
-  void* data = nullptr;
-  void* diff = nullptr;  ///< null in nets that never run backward
-  float lr_mult = 1, decay_mult = 1;
-  bool statistic = false;  ///< kept by its layer (BatchNorm's running sums), never learned
-  bool learns = true;      ///< false for statistics and lr_mult 0: no gradient is computed
-  uint64_t version = 1;    ///< incremented by whoever changes `data`
-  bool exposed = false;    ///< a program has the address of `data` and may change it between passes
+  void* data = nullptr;               ///< in memory of the net's device
+  void* diff = nullptr;               ///< null in nets that never run backward
+  float lr_mult = 1, decay_mult = 1;  ///< factors of the solver's rate and decay
+  bool statistic = false;             ///< kept by its layer (BatchNorm's running sums), never learned
+  bool learns = true;                 ///< false for statistics and lr_mult 0: no gradient is computed
+  uint64_t version = 1;               ///< incremented by whoever changes `data`
+  bool exposed = false;               ///< a program has the address of `data` and may change it between passes
 
   Tensor tensor() const { return {desc, data}; }
   Tensor gradient() const { return {desc, diff}; }

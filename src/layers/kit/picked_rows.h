@@ -15,8 +15,8 @@ namespace robusta {
 
 /// `count` indices of the rows of a table, each of `width` elements.
 struct RowPicks {
-  int64_t count = 0, rows = 0, width = 0;
-  std::string fix = {};  ///< what a user can do about an index out of range
+  int64_t count = 0, rows = 0, width = 0;  ///< an index is 0 .. rows - 1
+  std::string fix = {};                    ///< what a user can do about an index out of range
 };
 
 /// Throws the Error{kData} of an index that is not 0..rows-1.

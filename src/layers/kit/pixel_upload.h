@@ -13,12 +13,12 @@ struct PixelJob {
   const uint8_t* bytes;        ///< batch x C x H x W
   const PixelWindow* windows;  ///< one per sample
   const float* means;          ///< PixelForm::means
-  int64_t mean_count;
+  int64_t mean_count;          ///< 1, one per channel, or mean_item.count()
   Extent mean_item;
   float scale;
-  int64_t batch;
-  Extent item;  ///< C x H x W
-  float* out;   ///< like bytes
+  int64_t batch;  ///< samples
+  Extent item;    ///< C x H x W
+  float* out;     ///< like bytes
 };
 
 /// Writes job.out in the order of `stream`.

@@ -74,6 +74,7 @@ bool PrefetchedSource::is_missing(const std::string& source) const { return sour
 
 void PrefetchedSource::open(const SourceOptions& options) {
   options_ = options;
+  // The rank's number takes the place of %#: each rank then has a file of its own, and reads all of it.
   if (settings_.source.find("%#") != std::string::npos) ranks_ = static_cast<uint64_t>(options.ranks);
   if (would_stand_in(options)) return stand_in();
   if (settings_.source.empty()) {
@@ -99,6 +100,7 @@ void PrefetchedSource::begin_reading() {
   } catch (Error& error) {
     throw error.in_field(settings_.field);
   }
+  // A pass may still read the batch that it was lent: its memory has to stay until the next pass is prepared.
   const bool lent = ready_ && !retired_;
   if (lent) retired_ = std::move(reading_);
   reading_ = std::move(opened);
@@ -179,6 +181,7 @@ void PrefetchedSource::set_batch(int64_t batch) {
 /// Passes count in samples of the net's first source; a source with another batch size is at the same batch.
 uint64_t PrefetchedSource::own_position(uint64_t position, const Pass& pass) const {
   if ((pass.batch == settings_.batch && ranks_ == 1) || pass.batch <= 0) return position;
+  // Positions count the samples of all ranks; of a file of its own a rank has the batches in a row.
   return position / static_cast<uint64_t>(pass.batch) / ranks_ * static_cast<uint64_t>(settings_.batch);
 }
 
@@ -193,6 +196,7 @@ int64_t PrefetchedSource::records() const {
 
 uint64_t PrefetchedSource::fingerprint() const {
   if (!reading_ || ranks_ > 1) return 0;
+  // Keys of the first records are soon read, and other data hardly has the same keys and as many records.
   constexpr int64_t kFirst = 16;
   const RecordReader& reader = reading_->batches->reader();
   std::string text = std::to_string(reader.size());

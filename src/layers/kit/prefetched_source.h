@@ -22,9 +22,9 @@ struct ReadingSettings {
   std::string source;                            ///< a path, with the placeholders of ranks
   std::string field;                             ///< where the prototxt has it: "data_param.source"
   std::string source_fix = "name what is read";  ///< where none is given
-  int64_t batch = 1;
-  int prefetch = 1;         ///< batches ahead
-  bool shuffle = false;     ///< each epoch in an order of its own
+  int64_t batch = 1;                             ///< samples of this rank
+  int prefetch = 1;                              ///< batches ahead
+  bool shuffle = false;                          ///< each epoch in an order of its own
   uint32_t skip_below = 0;  ///< `rand_skip`: the run begins with one of so many records; 0: with the first
 };
 
@@ -114,13 +114,13 @@ class PrefetchedSource : public SourceLayer, public StandIn {
   std::vector<Shape> items_;            // of the tops as they stand; of that with rows, the whole of it
   int rows_top_ = -1;                   // RecordFiller::rows_top
   std::map<int, AssumedItem> assumed_;  // by top: what stands for its items, where that was said
-  bool synthetic_ = false;
-  bool as_pixels_ = false;            // top 0
-  std::unique_ptr<Reading> reading_;  // null where the source is synthetic, or not open
-  std::unique_ptr<Reading> retired_;  // what was read before, whose batch the net may still look at
-  Batch* ready_ = nullptr;            // of retired_ where that is there, else of reading_
-  double seconds_waited_ = 0;         // for what was retired
-  Pass last_pass_;
+  bool synthetic_ = false;              ///< something stands for data that is missing
+  bool as_pixels_ = false;              // top 0
+  std::unique_ptr<Reading> reading_;    // null where the source is synthetic, or not open
+  std::unique_ptr<Reading> retired_;    // what was read before, whose batch the net may still look at
+  Batch* ready_ = nullptr;              // of retired_ where that is there, else of reading_
+  double seconds_waited_ = 0;           // for what was retired
+  Pass last_pass_;                      ///< by which positions are turned into places of a batch
 };
 
 }  // namespace robusta

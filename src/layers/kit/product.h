@@ -66,7 +66,7 @@ inline bool has_gradient(const ProductLayer& layer, int f) {
 /// Where the gradient of factor f goes, null where nobody wants it, and whether it is added there.
 struct FactorGradient {
   Tensor tensor;
-  bool add = false;
+  bool add = false;  ///< to what is there, as for a parameter of several layers
 };
 FactorGradient factor_gradient(const ProductLayer& layer, const KernelRun& run, int f);
 

@@ -16,8 +16,8 @@ namespace robusta {
 
 /// What a place of one axis is made of: (1 - share) * lower + share * upper. `inside` false: nothing.
 struct PlaceSample {
-  int64_t lower = 0, upper = 0;
-  float share = 0;
+  int64_t lower = 0, upper = 0;  ///< pixels on both sides of the place
+  float share = 0;               ///< of the upper one, 0 to 1
   bool inside = false;
 
   /// The part that `pixel` has.
@@ -79,7 +79,7 @@ class PlaceAxis {
 
  private:
   int64_t extent_;
-  float start_ = 0, step_ = 0;
+  float start_ = 0, step_ = 0;  ///< pixels of the features
   bool empty_ = false;
 };
 

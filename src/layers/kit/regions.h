@@ -17,7 +17,7 @@
 
 namespace robusta {
 
-inline constexpr int64_t kRegionNumbers = 5;
+inline constexpr int64_t kRegionNumbers = 5;  ///< item, x1, y1, x2, y2
 
 /// Bottom 0, features [items, channels, height, width], and how many regions bottom 1 holds.
 struct RegionExtents {

@@ -19,7 +19,7 @@ namespace robusta {
 /// What one coordinate of the top is made of: (1 - share) * lower + share * upper.
 struct AxisSample {
   int64_t lower, upper;
-  double share;
+  double share;  ///< of the upper one, 0 to 1
 };
 
 /// Coordinates begin..end-1.
@@ -30,7 +30,7 @@ struct AxisRange {
 /// One axis. Coordinate `to` of the top lies at (to * step + shift) / unit of the part of the bottom that is seen,
 /// which begins at `first`; what lies outside of it is taken for its margin.
 struct SampledAxis {
-  int64_t in = 1, out = 1;
+  int64_t in = 1, out = 1;  ///< pixels of bottom and top
   int64_t first = 0, seen = 1;
   int64_t step = 0, shift = 0, unit = 1;
   bool linear = false;  ///< between pixels; else the one that begins at or before the place

@@ -16,7 +16,7 @@ class ScratchPlan {
   size_t bytes() const { return bytes_; }
 
  private:
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;  ///< so far, a multiple of the alignment
 };
 
 inline void* at_offset(void* base, size_t bytes) { return static_cast<char*>(base) + bytes; }

@@ -151,9 +151,9 @@ class SoftmaxLossKernel : public Kernel {
 
   AxisView view_;
   const LossNormalizer& normalizer_;
-  int64_t per_sample_;
+  int64_t per_sample_;  ///< positions
   size_t tops_;
-  bool in_scratch_;
+  bool in_scratch_;     ///< neither backward nor a second top wants the probabilities
   bool keeps_ = false;  ///< what is saved: the divisor, and probabilities behind it
   Softmax softmax_;
   const char* name_;

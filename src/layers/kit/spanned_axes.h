@@ -8,7 +8,7 @@
 namespace robusta {
 
 struct SpannedAxes {
-  int begin = 0, end = 0;
+  int begin = 0, end = 0;  ///< `end` is behind the last one
 };
 
 /// `num_axes` axes of `bottom` from `axis` on. `num_axes` -1: all from there; 0: none, a scalar, and `axis` is ignored.

@@ -15,12 +15,12 @@
 
 namespace robusta {
 
-inline constexpr int64_t kTrueBoxNumbers = 8;
+inline constexpr int64_t kTrueBoxNumbers = 8;  ///< item, class, instance, xmin, ymin, xmax, ymax, difficult
 
 struct TrueBox {
-  int32_t row, item, label;
+  int32_t row, item, label;  ///< of the bottom; of the batch; the class
   bool difficult;
-  Box<float> box;
+  Box<float> box;  ///< in parts of the image
 };
 
 /// What rows may hold: items 0 .. items-1; classes 0 .. classes-1 but the background.

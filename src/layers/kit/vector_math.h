@@ -64,7 +64,7 @@ inline LogParts log_parts(float x) {
   // Subnormal numbers are made normal first.
   const bool small = x < std::numeric_limits<float>::min();
   const float normal = x * select(small, 0x1p23f, 1.0f);
-  constexpr uint32_t kRoot = std::bit_cast<uint32_t>(0.707106781f);
+  constexpr uint32_t kRoot = std::bit_cast<uint32_t>(0.707106781f);  ///< sqrt(1/2), where the range of 1 + rest begins
   const uint32_t above = std::bit_cast<uint32_t>(normal) - kRoot;
   const int32_t power = static_cast<int32_t>(above) >> 23;
   const float reduced = std::bit_cast<float>((above & 0x7fffffu) + kRoot);
@@ -82,7 +82,7 @@ inline double log2_wide(float x) {
   series = series * z + 1.0 / 5;
   series = series * z + 1.0 / 3;
   series = series * z + 1.0;
-  constexpr double kTwoPerLn2 = 2.8853900817779268;
+  constexpr double kTwoPerLn2 = 2.8853900817779268;  ///< 2 / ln 2
   return power + kTwoPerLn2 * s * series;
 }
 
@@ -90,7 +90,7 @@ inline double log2_wide(float x) {
 inline float exp2_wide(double x) {
   // NaN stays one.
   const double t = select(x < -200, -200.0, select(x > 200, 200.0, x));
-  constexpr double kToIntegerWide = 0x1.8p52;
+  constexpr double kToIntegerWide = 0x1.8p52;  ///< added to a double it leaves no room for a fraction: it rounds
   const double k = (t + kToIntegerWide) - kToIntegerWide;
   const auto [one, rest] = exp_parts(static_cast<float>((t - k) * 0.69314718055994531));
   // 2^k as two factors, since it may lie outside of the range of floats.

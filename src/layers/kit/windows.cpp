@@ -233,6 +233,7 @@ void set_convolved_extents(const Shape& bottom, int channel_axis, std::vector<Wi
   for (size_t a = 0; a < axes.size(); ++a) {
     WindowAxis& axis = axes[a];
     axis.in = bottom[channel_axis + 1 + static_cast<int>(a)];
+    // Convolutions round down; poolings of Caffe round up.
     const int64_t room = axis.padded_in() - axis.extent();
     if (room < 0) throw window_exceeds_input("convolution_param", axes, a);
     axis.out = room / axis.stride + 1;
@@ -242,6 +243,7 @@ void set_convolved_extents(const Shape& bottom, int channel_axis, std::vector<Wi
 std::vector<AxisMap> window_alignment(const std::vector<WindowAxis>& axes) {
   std::vector<AxisMap> maps;
   for (const WindowAxis& axis : axes) {
+    // Pixel i of the output stands for the middle of its window, i x stride - pad + (extent - 1) / 2 of the input.
     const double middle = 0.5 * static_cast<double>(axis.extent() - 1);
     maps.push_back({static_cast<double>(axis.stride), middle - static_cast<double>(axis.pad)});
   }

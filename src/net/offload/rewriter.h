@@ -55,8 +55,8 @@ class Rewriter {
   IdVector<BlockId, Lives> lives_;
   std::map<StepId, std::vector<const Absence*>> leaving_, arriving_, repeating_;  ///< by old step
   std::map<BlockId, size_t> host_offset_;
-  std::map<BlockId, size_t> ended_;  ///< lives
-  IdVector<StepId, Step>* old_steps_ = nullptr;
+  std::map<BlockId, size_t> ended_;                  ///< lives
+  IdVector<StepId, Step>* old_steps_ = nullptr;      ///< as they were planned, while the new list is made
   IdVector<StepId, StepId> new_index_;               ///< of the old steps so far
   IdVector<StepId, Operands> first_run_;             ///< the same
   std::vector<std::pair<ValueId, size_t>> scratch_;  ///< of repeated steps: value and place

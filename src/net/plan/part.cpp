@@ -19,6 +19,7 @@ IdVector<ValueId, StepId> makers_of(const Plan& plan) {
     for (const ValueId value : back ? step.bottom_diffs : step.tops) {
       if (value) makers[value] = s;
     }
+    // What is saved is forward's; backward only reads it.
     if (step.saved && !back) makers[step.saved] = s;
   }
   return makers;
@@ -83,6 +84,8 @@ class Selection {
     find(step.saved, s);
   }
 
+  /// A copy in another layout is made again, if what it is made from is kept; all else that the part reads has to be
+  /// kept.
   void find(ValueId value, StepId reader) {
     const StepId maker = value ? makers_[value] : StepId::none();
     if (!maker || chosen_[maker]) return;
@@ -151,9 +154,9 @@ class Selection {
   const Plan& plan_;
   const NodeRange part_;
   const bool backward_;
-  const IdVector<ValueId, StepId> makers_;
-  IdVector<StepId, bool> chosen_;
-  std::vector<StepId> sizers_;  ///< of layers of the part that decide over sizes
+  const IdVector<ValueId, StepId> makers_;  // who writes a value
+  IdVector<StepId, bool> chosen_;           // of the part, or a copy that it needs
+  std::vector<StepId> sizers_;              ///< of layers of the part that decide over sizes
 };
 
 }  // namespace

@@ -33,9 +33,9 @@ struct Unit {
   std::vector<NodeId> nodes;
   std::vector<UnitBottom> bottoms;  ///< of all nodes in order, without those that come from within the chain
   std::unique_ptr<Kernel> kernel;   ///< null for sources
-  std::string backend;
-  DType storage = DType::kF32;  ///< of bottoms and tops, where the kernel's booking says nothing else
-  std::vector<Declined> declined;
+  std::string backend;              ///< of the kernel that was chosen
+  DType storage = DType::kF32;      ///< of bottoms and tops, where the kernel's booking says nothing else
+  std::vector<Declined> declined;   ///< better candidates, in the order in which they were asked
   std::vector<Param*> params;
   std::vector<bool> param_grads;
 };
@@ -97,12 +97,12 @@ void for_values(const Step& step, const Visit& visit) {
 /// What large model support makes of a pass (offload.h). Times are predictions.
 struct Offloading {
   bool planned = false;
-  int moved = 0, repeated = 0;         ///< values
-  size_t bytes_out = 0, bytes_in = 0;  ///< per pass
-  size_t host_bytes = 0;
-  size_t resident_arena_bytes = 0;  ///< the arena if nothing is moved
-  double step_seconds = 0;          ///< of the pass without any of it
-  double exposed_seconds = 0, repeat_seconds = 0;
+  int moved = 0, repeated = 0;                     ///< values
+  size_t bytes_out = 0, bytes_in = 0;              ///< per pass
+  size_t host_bytes = 0;                           ///< page-locked memory for what is away
+  size_t resident_arena_bytes = 0;                 ///< the arena if nothing is moved
+  double step_seconds = 0;                         ///< of the pass without any of it
+  double exposed_seconds = 0, repeat_seconds = 0;  ///< by which a pass takes longer
 };
 
 struct Plan {
@@ -113,9 +113,9 @@ struct Plan {
   IdVector<VersionId, ValueId> data, diff;           ///< none: fused away, or no gradient
   std::vector<std::pair<ValueId, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
   ValueId position;  ///< persistent: Pass::first_sample for kernels on a device; none where none reads it
-  size_t arena_bytes = 0, persistent_bytes = 0;
-  size_t arena_budget = 0;    ///< bytes that the arena should have at most
-  size_t unshared_bytes = 0;  ///< every version's data and gradient in plain order, nothing shared
+  size_t arena_bytes = 0, persistent_bytes = 0;  ///< during a pass; from pass to pass
+  size_t arena_budget = 0;                       ///< bytes that the arena should have at most
+  size_t unshared_bytes = 0;                     ///< every version's data and gradient in plain order, nothing shared
   Offloading offloading;
 
   /// Parameters in the order in which backward completes their gradients; those without one last.

@@ -40,9 +40,9 @@ class CopyStreams {
  private:
   const Plan& plan_;
   Stream& compute_;
-  std::shared_ptr<void> host_;
-  std::unique_ptr<Stream> out_, in_;
-  IdVector<StepId, std::shared_ptr<Event>> done_;                                   ///< per step that is awaited
+  std::shared_ptr<void> host_;                     ///< page-locked, where values are while they are away
+  std::unique_ptr<Stream> out_, in_;               ///< one each way: a link carries both at once
+  IdVector<StepId, std::shared_ptr<Event>> done_;  ///< per step that is awaited
   std::vector<std::pair<std::shared_ptr<Event>, std::shared_ptr<Event>>> exposed_;  ///< waits of this run of steps
   bool copied_ = false;                                                             ///< in this run of steps
   CopyTotals totals_;

@@ -77,6 +77,7 @@ void Executor::begin_forward(const Pass& pass, bool batch_sent) { begin_pass(pas
 void Executor::resume_forward(const Pass& pass, StepId at) {
   begin_forward(pass, false);
   if (uploads_) return;
+  // The plan is a new one: its tensors are pointed to the batches that earlier steps were lent.
   for (StepId s(0); s < at; ++s) {
     if (plan_.steps[s].kind == StepKind::kSource && plan_.steps[s].lends) take_batch(s);
   }
@@ -126,6 +127,7 @@ void Executor::run_listed(std::span<const StepId> steps) {
 }
 
 void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate) {
+  // Whoever looks at single steps gets them one by one: neither as segments nor recorded.
   const bool stepwise = profiling_ || hook_ || watches_every_step_;
   for (StepId s = begin, next; s < end; s = next) {
     next = stepwise ? s + 1 : graphs_.end_of_segment(s, end, pass_, sink);
@@ -149,6 +151,7 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
   }
   if (stepwise || copies_) stream_.synchronize();
   if (copies_) copies_->end_steps(arena_);
+  // Another net of the same arena waits for this before it writes there (begin_pass).
   if (!options_.device->is_host()) arena_.leave_under_way(stream_.record());
 }
 
@@ -195,6 +198,7 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
   Bound& bound = bound_steps_[index];
   if (step.reorder) return step.reorder->run(bound.bottoms[0].data, bound.tops[0].data, bound.scratch, &stream_);
   if (step.kind == StepKind::kBackward) {
+    // A parameter of several layers gets its gradient in parts: the first one of a pass overwrites, the others add.
     for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate || !step.first_part[i];
   }
   const uint64_t* const on_device = uploads_ ? uploads_->position() : nullptr;

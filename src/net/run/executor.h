@@ -125,7 +125,7 @@ class Executor {
   std::unique_ptr<Uploads> uploads_;  ///< null: the device is the host
   LossReader losses_;
   PassGraphs graphs_;
-  void* bound_arena_ = nullptr;
+  void* bound_arena_ = nullptr;  ///< the arena's memory that tensors point into
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   IdVector<StepId, Bound> bound_steps_;
@@ -136,7 +136,7 @@ class Executor {
   Pass pass_;
   bool accumulate_ = false, batch_sent_ = false;
   bool profiling_ = false, watches_every_step_ = false;
-  IdVector<StepId, double> step_ms_;
+  IdVector<StepId, double> step_ms_;  ///< summed up while profiling is on
   StepHook hook_, watch_;
 };
 

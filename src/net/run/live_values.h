@@ -30,8 +30,8 @@ class LiveValues {
 
   NetState& net_;
   std::vector<Part> parts_;
-  size_t bytes_ = 0;
-  DeviceBuffer content_;
+  size_t bytes_ = 0;      ///< of all parts
+  DeviceBuffer content_;  ///< their numbers, while the net is planned anew
 };
 
 }  // namespace robusta

@@ -34,8 +34,8 @@ class LossReader {
   double sum(const Part& part) const;
 
   std::vector<Part> parts_;
-  std::shared_ptr<void> host_;
-  std::shared_ptr<Event> there_;
+  std::shared_ptr<void> host_;    ///< page-locked where the device wants it so
+  std::shared_ptr<Event> there_;  ///< the losses have reached the host
 };
 
 }  // namespace robusta

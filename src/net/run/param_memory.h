@@ -36,11 +36,11 @@ class ParamMemory {
  private:
   void place_gradients(const std::vector<Param*>& owned, const NetOptions& options, Stream& stream, size_t bytes);
 
-  std::vector<Param*> completion_;
+  std::vector<Param*> completion_;  ///< in the order in which backward completes their gradients
   DeviceBuffer data_, diff_;
   std::shared_ptr<void> lent_;  ///< in place of diff_, on the host; else besides
   void *gradients_ = nullptr, *gradient_tail_ = nullptr;
-  size_t gradient_bytes_ = 0;
+  size_t gradient_bytes_ = 0;  ///< without the tail
 };
 
 }  // namespace robusta

@@ -60,7 +60,7 @@ class PassGraphs {
 
   const Plan& plan_;
   std::vector<Segment> segments_;
-  uint64_t seed_ = 0;
+  uint64_t seed_ = 0;  ///< that recordings hold by value: with another one they are made anew
   int64_t batch_ = 0;
   GraphUse use_;
 };

@@ -29,7 +29,7 @@ class PinnedRing {
   static constexpr size_t kPieces = 2;
   size_t bytes_, at_ = 0;
   std::shared_ptr<void> memory_;
-  std::array<std::shared_ptr<Event>, kPieces> busy_;
+  std::array<std::shared_ptr<Event>, kPieces> busy_;  ///< reached when a piece may be written again
 };
 
 class Uploads {
@@ -71,8 +71,8 @@ class Uploads {
   Stream& compute_;
   std::unique_ptr<Stream> stream_;
   std::vector<Upload> uploads_;
-  uint64_t* position_ = nullptr;
-  PinnedRing positions_;
+  uint64_t* position_ = nullptr;  ///< in device memory; null: no kernel reads it
+  PinnedRing positions_;          ///< from where it is copied
 };
 
 }  // namespace robusta

@@ -51,6 +51,7 @@ void check_tests(const SolverDef& solver, int named, bool common) {
 NetDef NetSource::definition() const {
   caffe::NetState state;
   state.set_phase(phase);
+  // What the solver says of levels and stages is added to the net's own, and wins over it.
   state.MergeFrom(net.param.state());
   state.MergeFrom(extra);
   return net_in_state(net, state);

@@ -11,7 +11,7 @@ namespace robusta {
 /// A net as it was read, and the state it is for.
 struct NetSource {
   NetDef net;
-  caffe::Phase phase;
+  caffe::Phase phase;     ///< TRAIN or TEST, to begin with
   caffe::NetState extra;  ///< of the solver; merged after the net's own
   std::string origin;     ///< for the log: "net file: lenet.prototxt"
 

@@ -17,7 +17,7 @@ struct PrefixLease {
   uint64_t started = 0;  ///< of the process, in ticks since the boot: process ids come again
   std::string since;     ///< for people
   std::string token;     ///< random: one for each lease
-  uint64_t beat = 0;
+  uint64_t beat = 0;     ///< counts up while the holder lives
 };
 
 /// The lease that this process takes out now.

@@ -52,10 +52,10 @@ class PrefixLock {
   const LeaseTimes times_;
   std::mutex mutex_;  ///< of what follows
   std::condition_variable stopping_;
-  bool stop_ = false;
+  bool stop_ = false;  ///< ends the thread
   Descriptor file_;
   PrefixLease lease_;
-  std::thread beater_;
+  std::thread beater_;  ///< writes the lease again and again, to show that it lives
 };
 
 }  // namespace robusta

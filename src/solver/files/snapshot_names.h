@@ -30,7 +30,7 @@ int snapshot_iteration(const std::string& file, const std::string& stem, const s
 
 /// The folder and the stem of a prefix: "a/b/net" is "a/b" and "net", "net" is "." and "net".
 struct PrefixParts {
-  std::string folder, stem;
+  std::string folder, stem;  ///< no folder is named: "."
 };
 PrefixParts prefix_parts(const std::string& prefix);
 

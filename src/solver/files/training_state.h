@@ -24,7 +24,7 @@ class LossWindow {
   const std::deque<float>& losses() const { return losses_; }
 
  private:
-  size_t size_;
+  size_t size_;               ///< average_loss: iterations whose mean is shown
   std::deque<float> losses_;  ///< oldest first; floats, as they are saved
 };
 
@@ -33,10 +33,10 @@ struct TrainingState {
   uint64_t samples_seen = 0;  ///< over all ranks since training began
   uint64_t seed = 0;          ///< in use, also when it was drawn
   uint64_t global_batch = 0;  ///< samples per iteration
-  PolicyState policy;
-  LossWindow losses;
+  PolicyState policy;         ///< of learning rates that depend on the past
+  LossWindow losses;          ///< what the shown loss is the mean of
   LossScale loss_scale;
-  std::map<std::string, std::string> kernel_choices;
+  std::map<std::string, std::string> kernel_choices;  ///< so that a resumed run computes the same bits
 };
 
 /// All fields but learned_net and history.

@@ -32,6 +32,7 @@ std::string entry(const std::string& layer, const std::vector<ParamPtr>& params)
   return text.str();
 }
 
+/// The first one of this name, as in Caffe.
 const Node* find_node(const Net& net, const std::string& layer) {
   for (const Node& node : net.graph().nodes) {
     if (node.layer->name() == layer) return &node;
@@ -69,6 +70,7 @@ void copy_layer(const WeightsFile& file, const LayerWeights& from, const Node& t
     throw Error(ErrorKind::kModel, str("the file has ", from.blobs.size(), " arrays, the layer has ", to.params.size()),
                 "rename the layer in the prototxt to learn it anew");
   }
+  // All are checked before one is written: a layer is copied whole or not at all.
   for (const size_t i : own) {
     if (from.blobs[i].data.empty())
       throw Error(ErrorKind::kModel, str("the file lacks array ", i), "take another file");
@@ -87,7 +89,8 @@ std::string_view bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-/// Never 0, which stands for no fingerprint.
+/// Never 0, which stands for no fingerprint. Of a set, since a shared parameter is in some files once and in others
+/// under every layer that uses it.
 uint64_t hash_of(const std::set<uint64_t>& hashes) {
   const std::vector<uint64_t> sorted(hashes.begin(), hashes.end());
   const auto* bytes = reinterpret_cast<const char*>(sorted.data());
@@ -100,6 +103,7 @@ CopyReport copy_layers(const WeightsFile& file, const std::string& path, Net& ne
   for (const LayerWeights& layer : file.layers) {
     const Node* node = find_node(net, layer.name);
     if (!node) {
+      // Caffe has a line for each of these, with weights or without; what was skipped counts those with weights alone.
       report.ignored.push_back(layer.name);
       if (!layer.blobs.empty()) report.skipped.push_back(layer.name);
       continue;
@@ -198,6 +202,7 @@ WeightsFile weights_of(Net& net) {
   return weights;
 }
 
+/// Every layer of the net that was built, as Caffe writes it: sources and Splits, too, which have no blobs.
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {
   caffe::NetParameter proto;
   proto.set_name(net.name());

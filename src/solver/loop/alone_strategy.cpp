@@ -1,4 +1,7 @@
 // A rank alone: its own loss and votes count, and the Updater is the sink of the gradients itself.
+//
+// With iter_size several batches make one iteration: their gradients add up, and only the backward pass of the last one
+// hands parameters over, as before it no gradient is whole.
 #include "solver/loop/iteration_strategy.h"
 
 namespace robusta {
@@ -30,6 +33,7 @@ class Alone : public IterationStrategy {
       const Pass pass = passes_.pass(sub);
       loss += passes_.forward(pass);
       const bool last = sub + 1 == batches;
+      // Before backward: the rate may follow from the loss, and updates begin while backward goes on.
       if (last) note_loss(loss / batches, iteration);
       backward(pass, sub > 0, last, iteration.hold);
     }

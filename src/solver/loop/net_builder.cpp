@@ -86,6 +86,7 @@ std::unique_ptr<Net> NetBuilder::train_net() {
 void NetBuilder::tune_on_root(NetOptions options) {
   if (!options_.tuner) return;
   options.plan_only = true;
+  // Planned for its choices alone: nothing of it ever runs.
   options.gradient_memory = nullptr;
   ranks_.doing("the timing of kernels", Activity::kPausing, kTuningLimit);
   ranks_.root_only([&] {
@@ -98,6 +99,7 @@ void NetBuilder::tune_on_root(NetOptions options) {
 
 std::vector<std::unique_ptr<Net>> NetBuilder::test_nets(Net& train_net) {
   Nets nets;
+  // Rank 0 builds its test nets first, and times what the training net has not; only then the others know its choices.
   if (options_.tuner) ranks_.doing("the timing of kernels", Activity::kPausing, kTuningLimit);
   ranks_.root_only([&] { build_test_nets(train_net, nets); });
   if (ranks_.alone()) return nets;
@@ -114,6 +116,7 @@ void NetBuilder::build_test_nets(Net& train_net, Nets& nets) const {
     LOG_INFO << "Creating test net (#" << nets.size() << ") specified by " << source.origin;
     NetOptions options = options_of(caffe::TEST);
     options.share_params = &train_net;
+    // Train and test nets never run at the same time.
     options.arena = train_net.options().arena;
     nets.push_back(std::make_unique<Net>(with_batch(source).definition(), options));
     if (def_.param.debug_info()) set_debug_info(*nets.back(), true);

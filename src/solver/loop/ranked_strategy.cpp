@@ -63,7 +63,7 @@ class OverRanks : public IterationStrategy {
   TrainPasses& passes_;
   RankedUpdate& ranked_;
   OwnVotes votes_;
-  bool on_gpu_;
+  bool on_gpu_;  // the next batch is then on its way during an iteration
 };
 
 }  // namespace

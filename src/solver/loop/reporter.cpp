@@ -65,6 +65,7 @@ void Reporter::display(bool due) {
 
 TrainingLog::Train Reporter::describe(const Speed& speed) const {
   const caffe::SolverParameter& p = training_.param();
+  // The iteration that is shown is done, but counted only after it.
   const double left = p.max_iter() - training_.state.iter - 1;
   const double pace = speed_.total().iterations_per_second();
   return {.iter = training_.state.iter,

@@ -41,7 +41,7 @@ class Reporter {
   SpeedMeter speed_;
   CopyTotals copied_;    ///< when they were reported last
   int copied_iter_ = 0;  ///< the iteration of that
-  double slowest_ = 0;
+  double slowest_ = 0;   ///< seconds of an iteration
 };
 
 }  // namespace robusta

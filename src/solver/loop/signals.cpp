@@ -18,7 +18,7 @@ namespace robusta {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGHUP, SIGTERM, SIGUSR1};
-constexpr int kKilledBySigint = 128 + SIGINT;
+constexpr int kKilledBySigint = 128 + SIGINT;  // what a shell makes of a death by it
 
 // Only these are touched in a handler.
 static_assert(std::atomic<int>::is_always_lock_free);

@@ -31,6 +31,7 @@ SnapshotPaths Snapshotter::write(const std::string& scores) {
   training_.finish_updates();
   TrainingState& state = training_.state;
   const DriverSpan span(training_.recorder, TraceKind::kSnapshot, state.iter);
+  // A file holds one net: the means of the statistics that each rank keeps of its own batches.
   const AveragedStatistics averaged(training_.ranks, training_.net);
   const auto start = std::chrono::steady_clock::now();
   if (tuner_) state.kernel_choices = tuner_->choices();
@@ -51,6 +52,7 @@ void Snapshotter::try_write(const std::string& scores) {
     write(scores);
     return;
   } catch (const Error& error) {
+    // A disk that is full now may have room again: the training goes on, and another try follows. All else ends it.
     if (error.kind() != ErrorKind::kOutput) throw;
     log_.snapshot_failed(training_.state.iter, error);
   } catch (const EndedByPeer& peer) {

@@ -43,12 +43,12 @@ class Snapshotter {
   SnapshotPaths write_locked(const std::string& scores);
 
   Training& training_;
-  RecordingTuner* tuner_;
+  RecordingTuner* tuner_;  ///< null: nothing is tuned
   TrainingLog& log_;
-  std::optional<PrefixLock> lock_;  ///< on rank 0, while a training with snapshots runs
-  int last_iter_ = -1, failed_ = 0;
-  bool owed_ = false;  ///< the last one failed
-  double slowest_ = 0;
+  std::optional<PrefixLock> lock_;   ///< on rank 0, while a training with snapshots runs
+  int last_iter_ = -1, failed_ = 0;  ///< of the last one without scores; how many could not be written
+  bool owed_ = false;                ///< the last one failed
+  double slowest_ = 0;               ///< seconds
 };
 
 }  // namespace robusta

@@ -25,8 +25,8 @@ struct SolverOptions {
   DType dtype = DType::kF32;
   std::optional<DType> precision = {};  ///< as in NetOptions
   Device* device = &cpu_device();
-  std::string kernels = "auto";  ///< as in NetOptions
-  bool share_memory = true;
+  std::string kernels = "auto";              ///< as in NetOptions
+  bool share_memory = true;                  ///< false: the same bits from more memory
   MemoryOptions memory = {};                 ///< of all nets together
   int64_t batch = 0;                         ///< > 0: replaces every data layer's batch size
   const SolverPhase* phase = nullptr;        ///< of a file of several: the batch of its first Data layer
@@ -35,11 +35,11 @@ struct SolverOptions {
   Ranks* ranks = nullptr;                    ///< those that train together; null: one
   bool batch_is_global = false;              ///< the batch sizes of training are divided among the ranks
   bool accept_batch_change = false;          ///< resume with another number of samples per iteration
-  RecordingTuner* tuner = nullptr;
-  std::vector<std::string> weights = {};  ///< instead of those of the solver's file
-  std::string snapshot = {};              ///< a .solverstate to go on from; then no weights are loaded
-  JsonLog* json = nullptr;
-  ProgressLine* progress = nullptr;
+  RecordingTuner* tuner = nullptr;           ///< null: kernels are not timed
+  std::vector<std::string> weights = {};     ///< instead of those of the solver's file
+  std::string snapshot = {};                 ///< a .solverstate to go on from; then no weights are loaded
+  JsonLog* json = nullptr;                   ///< null: no file of events
+  ProgressLine* progress = nullptr;          ///< null: no line at the bottom of a terminal
   TimelineOptions timeline = {};
   const Walltime* walltime = nullptr;
   std::function<Request()> poll = {};  ///< asked between iterations and between batches of a test

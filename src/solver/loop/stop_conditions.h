@@ -41,10 +41,10 @@ class StopConditions {
   void log_walltime() const;
 
   std::function<Request()> poll_;
-  const Walltime* walltime_;
+  const Walltime* walltime_;  ///< null: no limit
   std::function<Costs()> costs_;
   std::string reason_;
-  bool snapshot_asked_ = false;
+  bool snapshot_asked_ = false;  ///< by a signal, and not yet taken
 };
 
 }  // namespace robusta

@@ -1,4 +1,7 @@
 // While the host reads the outputs of one batch, the next one is on its way.
+//
+// A rank takes every n-th batch of a test, n being the ranks: so the batches, and their sum, are those of one rank
+// alone.
 #include "solver/loop/tester.h"
 
 #include <algorithm>
@@ -125,6 +128,7 @@ bool Tester::run_batches(size_t index, double& loss, const OnBatch& on_batch) {
   Net& net = *nets_[index];
   const int batches = training_.param().test_iter(static_cast<int>(index)), step = ranks.count();
   const auto batch = static_cast<uint64_t>(net.batch());
+  // Behind the last batch comes the first one again, as each test begins there.
   const auto first_of = [&](int i) { return i < batches ? static_cast<uint64_t>(i) * batch : 0; };
   const auto pass_of = [&](int i) {
     return Pass{.seed = training_.state.seed,

@@ -64,9 +64,9 @@ class Tester {
   TestReports reports_;
   bool averaged_ = false;       ///< the net has its averaged weights
   bool owes_snapshot_ = false;  ///< asked for meanwhile
-  std::string scores_;
-  int tested_iter_ = -1;  ///< at the end of an epoch
-  double slowest_ = 0;
+  std::string scores_;          ///< of the first net's last test, for names of snapshots
+  int tested_iter_ = -1;        ///< at the end of an epoch
+  double slowest_ = 0;          ///< seconds of a test of all nets
 };
 
 }  // namespace robusta

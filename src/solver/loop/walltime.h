@@ -19,7 +19,7 @@ class Walltime {
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  double limit_;
+  double limit_;  ///< seconds
 };
 
 }  // namespace robusta

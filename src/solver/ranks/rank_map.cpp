@@ -82,6 +82,7 @@ void assign_cores(Ranks& ranks) {
              .local_rank = topology.local_rank,
              .local_ranks = topology.local_ranks,
              .threads = omp_get_max_threads()};
+  // Gathered twice: what each was given says how to share, and what each has taken is what the log shows.
   take_share(ranks, ranks.gather(mine), mine);
   const std::vector<Place> places = ranks.gather(mine);
   if (ranks.root()) log_places(ranks, places);

@@ -118,10 +118,10 @@ class Ranks {
  private:
   Communicator* world_ = nullptr;
   LivenessWatch* watch_ = nullptr;
-  bool failed_together_ = false;
+  bool failed_together_ = false;  ///< all ranks know of the error: the watch need not spread it
   DdlOptions options_;
   Topology topology_;
-  std::unique_ptr<Communicator> control_, gradients_;
+  std::unique_ptr<Communicator> control_, gradients_;  ///< apart, as messages of the two may cross
   std::unique_ptr<StepReduce> step_;
   std::shared_ptr<SharedMemory> gradient_memory_;
 };

@@ -16,6 +16,7 @@ void share_state(Ranks& ranks, Snapshot& snapshot) {
   std::string bytes;
   if (ranks.root()) {
     caffe::SolverState light = snapshot.state;
+    // Histories are as large as the weights; share_histories sends them one by one.
     light.clear_history();
     bytes = light.SerializeAsString();
   }

@@ -32,7 +32,7 @@ class AveragedStatistics {
 
   Net& net_;
   std::vector<Param*> params_;
-  std::vector<double> own_;
+  std::vector<double> own_;  ///< what this rank had, put back in the end
 };
 
 /// Whether the learned parameters are the same on all ranks. Throws Error{kCommunication} on all ranks when they are

@@ -59,7 +59,8 @@ DetectionScore::DetectionScore(const Net& net) {
       .at(net.graph().def.where());
 }
 
-/// The top of DetectionEvaluate.
+/// The top of DetectionEvaluate. Rows of [item, class, score, right, wrong]; with item -1 the third number is how many
+/// objects of the class there are.
 void DetectionScore::add_rows(const std::vector<float>& values, Row row) {
   for (size_t at = 0; at + kJudgedNumbers <= values.size(); at += kJudgedNumbers) {
     const float* n = values.data() + at;
@@ -71,7 +72,8 @@ void DetectionScore::add_rows(const std::vector<float>& values, Row row) {
   }
 }
 
-/// The top of EvalDetection.
+/// The top of EvalDetection. For each item the number of objects of each class, then [class, score, right, wrong] of
+/// each box that was found.
 void DetectionScore::add_items(const std::vector<float>& values, int64_t classes, int64_t items, Row row) {
   const size_t length = values.size() / static_cast<size_t>(items);
   for (size_t item = 0; item < static_cast<size_t>(items); ++item) {
@@ -111,6 +113,8 @@ void DetectionScore::gather(Ranks& ranks) {
   if (ranks.alone()) return;
   const std::vector<uint64_t> counts = ranks.gather(static_cast<uint64_t>(rows_.size()));
   const size_t most = *std::max_element(counts.begin(), counts.end());
+  // Ranks have found different numbers of boxes, and a gathering wants equal ones: all send as many rows as the
+  // largest.
   std::vector<Row> mine = rows_, all(most * counts.size());
   mine.resize(most);
   if (most > 0) {

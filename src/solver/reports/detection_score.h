@@ -47,7 +47,7 @@ class DetectionScore {
   std::map<int, Class> classes_of(size_t output) const;
 
   std::vector<Output> outputs_;
-  std::vector<Row> rows_;
+  std::vector<Row> rows_;  ///< of this rank until gather(), then of all
 };
 
 /// Logs, as a hint, that the net has a layer that evaluates detections, and which setting makes a score of them. False

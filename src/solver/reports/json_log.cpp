@@ -1,4 +1,7 @@
 // One write per line in append mode, which POSIX makes atomic with regard to other writers' offsets.
+//
+// A line is an object whose first members are "event" and "time" (UTC, ISO 8601). Numbers have 9 digits, which tell any
+// two floats apart; what JSON has no number for is null.
 #include "solver/reports/json_log.h"
 
 #include <unistd.h>

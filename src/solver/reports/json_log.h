@@ -44,7 +44,7 @@ class JsonLog {
   void require_whole() const;
 
  private:
-  int fd_ = -1;
+  int fd_ = -1;  ///< -1: no log is wanted, or it has failed
   bool failed_ = false;
   std::string path_;
 };

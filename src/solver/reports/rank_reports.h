@@ -41,8 +41,8 @@ class RankReports {
   BucketReducer& reducer_;
   DType type_;
   TrainingLog& log_;
-  Speed at_dump_, at_rebind_, at_look_;
-  int looked_at_ = -1;
+  Speed at_dump_, at_rebind_, at_look_;  ///< totals at the last one of each kind
+  int looked_at_ = -1;                   ///< iteration; -1: never
   SlowRanks slow_;
   Slowest slowest_;
   std::string slowest_name_;

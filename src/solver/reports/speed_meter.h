@@ -7,11 +7,11 @@
 namespace robusta {
 
 struct Speed {
-  double seconds = 0;  ///< of training
-  int64_t iterations = 0, samples = 0;
-  double waited = 0;    ///< seconds of it that waited for data
-  double exposed = 0;   ///< seconds of it that waited for the gradients of other ranks
-  double reducing = 0;  ///< seconds that reductions took, most of them while backward went on
+  double seconds = 0;                   ///< of training
+  int64_t iterations = 0, samples = 0;  ///< samples of all ranks
+  double waited = 0;                    ///< seconds of it that waited for data
+  double exposed = 0;                   ///< seconds of it that waited for the gradients of other ranks
+  double reducing = 0;                  ///< seconds that reductions took, most of them while backward went on
 
   double per_second(int64_t what) const { return seconds > 0 ? static_cast<double>(what) / seconds : 0; }
   double iterations_per_second() const { return per_second(iterations); }
@@ -72,7 +72,7 @@ class SpeedMeter {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_{};
-  double waited_at_start_ = 0;
+  double waited_at_start_ = 0;  ///< seconds for data, since the program began
   Speed since_take_, total_;
 };
 

@@ -106,6 +106,7 @@ void TrainingLog::start(const Start& s) {
                      .add("parameters", s.parameters));
 }
 
+/// The words, the four blanks and the six digits are Caffe's: BVLC's tools/extra/parse_log.py and its like read them.
 void TrainingLog::train(const Train& t) {
   LOG_INFO << "Iteration " << t.iter << " (" << t.speed.iterations_per_second() << " iter/s, " << t.speed.seconds
            << "s/" << t.display << " iters), loss = " << t.loss;
@@ -122,6 +123,7 @@ bool TrainingLog::wants_progress() const {
   if (!progress_ || !progress_->active()) return false;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_draw_) return false;
+  // Nobody reads faster, and every drawing is a write to a terminal.
   next_draw_ = now + std::chrono::milliseconds(100);
   return true;
 }

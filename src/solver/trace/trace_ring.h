@@ -55,8 +55,8 @@ class TraceRing {
 
  private:
   std::vector<TraceEvent> events_;
-  size_t next_ = 0;
-  std::atomic<bool> on_{false};
+  size_t next_ = 0;              ///< events written so far; the ring holds the last ones
+  std::atomic<bool> on_{false};  ///< turned by the driving thread
 };
 
 /// Adds an event to a ring from its construction to its end. Without a ring it does nothing.

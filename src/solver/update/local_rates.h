@@ -42,7 +42,7 @@ class LocalRates {
 
   std::optional<double> trust_;  ///< LARS' coefficient; none: LARS is off
   LarcNorm larc_norm_ = LarcNorm::kNone;
-  double eta_ = 0;
+  double eta_ = 0;  ///< the trust that a layer's norms are given
   bool clips_ = false;
 };
 

@@ -162,6 +162,7 @@ void Updater::launch() {
 }
 
 double Updater::clip_scale(double square_sum) const {
+  // Not divided by iter_size yet: in BVLC Caffe the threshold is one of the gradients summed over an iteration.
   const double norm = std::sqrt(square_sum) / (ranks_ * loss_scale());
   if (norm <= clip_) return 1;
   const double scale = clip_ / norm;
@@ -176,6 +177,7 @@ int arrays_per_parameter(const SolverDef& solver) {
 
 Tensor Updater::history_tensor(HistoryId id) const {
   const Slot& slot = slot_of(id);
+  // Histories are numbered as in a .solverstate (allocate_histories).
   return {slot.param->desc, slot.history[id.index() / slots_.size()]};
 }
 

@@ -95,16 +95,16 @@ class Updater : public GradientSink {
   std::unique_ptr<UpdateRule> rule_;
   LocalRates local_rates_;
   NormReader norms_;
-  double clip_;
+  double clip_;  ///< clip_gradients; negative: off
   int iter_size_, ranks_;
   bool disabled_;  ///< nothing is updated (disabled_update)
   Regularization regularization_;
-  DeviceBuffer memory_, scratch_;
+  DeviceBuffer memory_, scratch_;  ///< all histories; scratch memory of a rule that adapts (LAMB)
   std::optional<WeightAverage> average_;
   IdVector<ParamId, Slot> slots_;
   std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
-  bool skipped_ = false;
+  bool skipped_ = false;           ///< the gradients of this iteration were not finite
   std::vector<UpdateTask> tasks_;  ///< to be launched together
   std::vector<Param*> moved_;      ///< whose weights they change
 };

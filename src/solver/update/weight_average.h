@@ -44,11 +44,11 @@ class WeightAverage {
 
   Net& net_;
   const std::string device_kind_;
-  double keep_;
+  double keep_;  ///< ema_decay: the share of the average that stays
   DeviceBuffer memory_;
   std::vector<Param*> params_;  ///< that have an average
   std::unordered_map<const Param*, void*> average_of_;
-  bool begun_ = false;
+  bool begun_ = false;  ///< false: there are no weights yet that it begins with
 };
 
 /// The net has the averaged weights while this lives, for tests and snapshots.

@@ -21,7 +21,7 @@ struct TensorSpec {
 
 /// Of a convolution, per spatial axis.
 struct WindowSpec {
-  std::vector<int64_t> pads, pads_behind, strides, dilations;
+  std::vector<int64_t> pads, pads_behind, strides, dilations;  ///< pixels; dilation 1: neighbours
 };
 
 class Graph {

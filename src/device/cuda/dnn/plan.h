@@ -28,7 +28,7 @@ class Plan {
   std::shared_ptr<const Graph> graph_;
   Engine engine_;
   Descriptor plan_{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
-  size_t workspace_bytes_ = 0;
+  size_t workspace_bytes_ = 0;  ///< scratch of a run
 };
 
 /// Which memory a tensor (TensorSpec::id) has in one run.
@@ -56,8 +56,8 @@ class Runner {
   const Descriptor& pack(std::span<const Binding> bindings, void* workspace);
 
   std::shared_ptr<const Plan> plan_;
-  std::vector<Pack> packs_;
-  size_t next_ = 0;  ///< the one to give up
+  std::vector<Pack> packs_;  ///< of pointers, for the sets of arrays that were run last
+  size_t next_ = 0;          ///< the one to give up
 };
 
 /// The plans of one GPU that somebody still uses: nets have many layers alike, and building is slow.

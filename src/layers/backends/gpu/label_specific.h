@@ -15,7 +15,7 @@ template <typename Rule>
 struct SetAmounts {
   Rule rule;
   const uint64_t* first_sample;
-  uint64_t between;
+  uint64_t between;  ///< samples from one batch to the next
   float *amounts, *top;
   ROBUSTA_GPU void operator()(int64_t) const {
     rule.set(static_cast<float>(*first_sample / between), amounts);

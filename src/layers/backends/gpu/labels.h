@@ -18,17 +18,17 @@ inline namespace ROBUSTA_GPU_TARGET {
 /// The first label of a pass that is out of range.
 struct BadLabel {
   int64_t place;
-  double label;
+  double label;  ///< what stands there
   bool found;
 };
 
-inline constexpr int64_t kNoPlace = INT64_MAX;
+inline constexpr int64_t kNoPlace = INT64_MAX;  ///< above all places, of which the least is wanted
 
 /// Labels as a kernel reads them: f32, since 16 bits do not hold all numbers of classes.
 struct LabelReader {
   const float* labels;
   int64_t classes;
-  bool ignores;
+  bool ignores;  ///< `ignored` means something
   int ignored;
   BadLabel* bad;
 
@@ -75,7 +75,7 @@ class LabelWatch {
  private:
   int64_t classes_, per_sample_;
   std::optional<int> ignored_;
-  std::shared_ptr<BadLabel> bad_;
+  std::shared_ptr<BadLabel> bad_;  ///< in memory that both the host and the GPU reach
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

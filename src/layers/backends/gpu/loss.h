@@ -33,8 +33,8 @@ struct JoinLosses {
 
 /// Kept from forward to backward.
 struct LossResult {
-  double sum, divisor;
-  float inverse;  ///< of the divisor
+  double sum, divisor;  ///< in double: f32 would lose small terms of large batches
+  float inverse;        ///< of the divisor
   /// What gradients are multiplied by, for the gradient of the loss.
   ROBUSTA_GPU float scale(const float* loss_weight) const { return *loss_weight * inverse; }
 };
@@ -87,7 +87,7 @@ class LossDivision {
  private:
   const LossNormalizer& normalizer_;
   int64_t all_, batch_;
-  std::shared_ptr<double> staging_;
+  std::shared_ptr<double> staging_;  ///< the host's, for what ranks sum
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

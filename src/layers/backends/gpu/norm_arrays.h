@@ -22,7 +22,7 @@ struct NormPack {
 /// What normalising needs of each channel: v = (x - mean) * factor + shift, then y = v or, if that is not positive,
 /// slope * v; slope 1: no ReLU. factor = inverse * scale.
 struct NormArrays {
-  float *mean, *inverse, *factor, *shift;
+  float *mean, *inverse, *factor, *shift;  ///< one number per channel
   float slope;
   bool in_packs() const { return on_packs(mean, inverse, factor, shift); }
   template <int N, bool kAcross>

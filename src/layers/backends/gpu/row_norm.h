@@ -62,7 +62,7 @@ struct RowNormEach {
 
 /// The mean of g, or 0, and the weighted sum of g h of each row.
 struct RowSlopes {
-  float mean, by_value;
+  float mean, by_value;  ///< what is subtracted from a gradient, for itself and for each h
 };
 
 template <typename T>

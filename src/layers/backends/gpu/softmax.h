@@ -14,7 +14,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 /// Of the scores of one position: the largest, and the sum of e^(score - largest).
 struct SoftmaxSum {
-  float largest, sum;
+  float largest, sum;  ///< sum: of e^(x - largest)
   ROBUSTA_GPU float probability(float score) const { return ::expf(score - largest) / sum; }
 };
 

@@ -19,7 +19,7 @@ class AlignedMemory {
   float* floats() const { return static_cast<float*>(data_.get()); }
 
  private:
-  static constexpr size_t kAlignment = 64;
+  static constexpr size_t kAlignment = 64;  ///< a cache line, and a vector of AVX-512
   static size_t round_up(size_t bytes) { return (bytes / kAlignment + 1) * kAlignment; }
   struct Free {
     void operator()(void* data) const { std::free(data); }

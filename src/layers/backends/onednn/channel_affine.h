@@ -23,7 +23,7 @@ class ChannelAffine {
   bool scaled_, shifted_;
   float eps_;
   std::vector<float> factor_, shift_;
-  std::vector<uint64_t> versions_;
+  std::vector<uint64_t> versions_;  ///< of the parameters that factor_ and shift_ were made of
   std::vector<const void*> sources_;
 };
 

@@ -106,7 +106,7 @@ class GroupPass : public ConvolutionPass {
   int64_t group_;
   ConvolutionPasses passes_;
   GroupSlice src_, dst_;
-  int64_t weight_count_, bias_count_;
+  int64_t weight_count_, bias_count_;  // of one group
   ScratchPlan plan_;
   size_t src_at_ = 0, dst_at_ = 0, scratch_at_ = 0;
 };

@@ -18,6 +18,7 @@ struct Windows {
   explicit Windows(const ConvolutionGeometry& geometry) {
     for (const WindowAxis& axis : geometry.axes) {
       strides.push_back(axis.stride);
+      // oneDNN counts the pixels between two taps, Caffe the distance.
       dilates.push_back(axis.dilation - 1);
       pads.push_back(axis.pad);
       pads_behind.push_back(axis.pad_behind());
@@ -47,7 +48,9 @@ dnnl::convolution_forward::primitive_desc hint(const ConvolutionProblem& p) {
 /// Weights as a primitive wants them.
 class PackedWeights {
  public:
-  /// `keep`: in memory of its own, refreshed when the version has moved.
+  /// `keep`: in memory of its own, refreshed when the version has moved. That is for inference, where weights stay: in
+  /// training each pass would pack them anew anyway, and memory of its own would only be more than scratch memory,
+  /// which all layers share.
   PackedWeights(const ConvolutionProblem& problem, const Desc& packed, bool keep, ScratchPlan& plan) {
     if (packed == plain_desc(problem.weight_dims())) return;
     pack_ = reorder_step(plain_desc(problem.weight_dims()), packed);
@@ -71,10 +74,10 @@ class PackedWeights {
 
  private:
   Step pack_;
-  AlignedMemory kept_;
+  AlignedMemory kept_;  // none: the packed weights are scratch
   size_t at_ = 0, scratch_at_ = 0;
   uint64_t version_ = 0;
-  const void* source_ = nullptr;
+  const void* source_ = nullptr;  // the weights that were packed, which sharing may exchange
 };
 
 class ForwardPass : public ConvolutionPass {
@@ -152,6 +155,7 @@ class BackwardWeightsPass : public ConvolutionPass {
       : name_(chosen.impl_info_str()), bias_(problem.bias), outputs_(problem.geometry.num_output) {
     const Desc plain = plain_desc(problem.weight_dims()), packed = chosen.diff_weights_desc();
     count_ = problem.geometry.weight_shape().count();
+    // oneDNN overwrites gradients, and in blocks of its own: they are computed aside, then reordered or added.
     unpack_ = reorder_step(packed, plain);
     unpack_at_ = plan_.add(unpack_.scratch_bytes());
     packed_at_ = plan_.add(packed.get_size());
@@ -212,9 +216,10 @@ void add_pass(const ConvolutionProblem& problem, const PrimitiveDesc& chosen, Co
 }
 
 /// Of fewer channels than a vector has, beside one another in memory, oneDNN 2.6's kernel for AVX2 copies whole vectors
-/// when it gathers the inputs that the stride leaves: gradients come out wrong, and it writes beyond its scratch memory.
+/// when it gathers the inputs that the stride leaves: gradients come out wrong, and it writes beyond its scratch
+/// memory.
 bool gathers_too_much(const ConvolutionProblem& problem, const std::string& implementation) {
-  constexpr int64_t kVector = 8;
+  constexpr int64_t kVector = 8;  // floats of AVX2
   const ConvolutionGeometry& g = problem.geometry;
   return implementation == "jit_1x1:avx2" && g.channels / g.group < kVector && !is_pointwise(g.axes);
 }

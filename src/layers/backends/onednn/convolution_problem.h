@@ -20,11 +20,11 @@ enum class Direction { kForward, kBackwardData, kBackwardWeights };
 
 struct ConvolutionProblem {
   ConvolutionGeometry geometry;
-  Desc src, dst;
+  Desc src, dst;  ///< formats that were chosen; gradients have the same
   bool bias = false;
-  bool relu = false;  ///< applied to what the forward pass writes
-  float slope = 0;    ///< of that ReLU, and of ConvolutionData::gate
-  bool inference = false;
+  bool relu = false;       ///< applied to what the forward pass writes
+  float slope = 0;         ///< of that ReLU, and of ConvolutionData::gate
+  bool inference = false;  ///< no backward pass follows
 
   /// [group,] num_output / group, channels / group, kernel...
   Dims weight_dims() const;

@@ -31,7 +31,7 @@ class Step {
   void point(dnnl::memory& memory, const void* data);
 
   dnnl::primitive primitive_;
-  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl::memory> memories_;  ///< one per argument, pointed elsewhere in each run
   std::vector<dnnl_exec_arg_t> args_;
   size_t scratch_bytes_ = 0;
 };

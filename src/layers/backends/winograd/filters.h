@@ -12,7 +12,7 @@ struct FilterView {
   int64_t outputs, inputs;
   int64_t output_stride, input_stride;  ///< in floats
   int taps;                             ///< 3 or 5
-  bool mirrored;
+  bool mirrored;                        ///< of the data's gradient
 
   int64_t padded_outputs() const { return (outputs + 15) / 16 * 16; }
   int64_t padded_inputs() const { return (inputs + 15) / 16 * 16; }

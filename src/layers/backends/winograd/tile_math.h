@@ -20,7 +20,7 @@
 namespace robusta::winograd {
 
 inline constexpr int kPoints = 6;
-inline constexpr int kLanes = 16;
+inline constexpr int kLanes = 16;  ///< floats of a register of AVX-512
 using Vector = Floats<kLanes>;
 
 /// Of the taps' values: 1 over the product of the distances to the other points.

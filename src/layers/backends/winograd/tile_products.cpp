@@ -11,8 +11,8 @@
 namespace robusta::winograd {
 namespace {
 
-constexpr int kWide = 4;  // vectors of outputs at a time
-constexpr int kInputs = 4;
+constexpr int kWide = 4;        // vectors of outputs at a time
+constexpr int kInputs = 4;      // at a time: kInputs x kWide vectors of sums stay in registers
 constexpr int64_t kDepth = 96;  // tiles whose gradients, kWide vectors each, stay in the first-level cache
 
 /// kTileRows tiles by N vectors of outputs: with four, 24 sums and the 4 vectors of weights fill the registers.

@@ -13,8 +13,8 @@ inline constexpr int64_t kTileRows = 6;
 /// Extents of one product, and the floats from one tile to the next on either side.
 struct ProductShape {
   int64_t tiles;
-  int64_t inputs, outputs;  ///< multiples of 16
-  int64_t input_row, output_row;
+  int64_t inputs, outputs;        ///< multiples of 16
+  int64_t input_row, output_row;  ///< at least `inputs` and `outputs`
 };
 
 /// to[tile][output] = sum over inputs of from[tile][input] * weights[output / 16][input][output % 16].

@@ -20,7 +20,7 @@ constexpr int64_t round_up(int64_t value, int64_t unit) { return (value + unit -
 
 /// Some tiles that are worked on at a time, and the buffers that they use: those of one worker, or of all.
 struct Piece {
-  int64_t slot, begin, count;
+  int64_t slot, begin, count;  ///< which buffers; tiles of the batch
 };
 
 class TiledProblem {
@@ -89,8 +89,8 @@ class TiledProblem {
 
   ConvolutionGeometry geometry_;
   onednn::Direction direction_;
-  int64_t workers_, tiles_, piece_;
-  bool together_;
+  int64_t workers_, tiles_, piece_;  ///< threads; tiles of the batch; tiles of a piece
+  bool together_;                    ///< all workers take one piece
   Tiling tiling_;
   Planes src_, dst_;
 };

@@ -109,6 +109,7 @@ ROBUSTA_SIMD void output_block(const Tiling& tiling, const Planes& planes, const
     float* plane = to + planes.offset(at.sample, block, 0, 0);
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < M; ++j) {
+        // The last tiles reach over the edge of planes that `step` does not divide.
         if (at.y + i >= planes.height || at.x + j >= planes.width) continue;
         const Vector z = tile[i][j] + bias;
         floats_at<kLanes>(plane + ((at.y + i) * planes.width + at.x + j) * kLanes) = z > 0 ? z : z * finish.slope;

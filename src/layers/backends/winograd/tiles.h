@@ -35,15 +35,15 @@ struct Tiling {
 
 /// Consecutive tiles of the batch and where they lie transformed.
 struct TileRange {
-  int64_t begin, count;
-  int64_t row, stride;  ///< floats from one tile to the next, from one point to the next
+  int64_t begin, count;  ///< counted over the batch, sample after sample
+  int64_t row, stride;   ///< floats from one tile to the next, from one point to the next
 };
 
 /// Pixels to read, and what gates them: x where gate > 0, else slope * x. No gate: x.
 struct Source {
   const float* pixels;
   const float* gate = nullptr;  ///< stored as the pixels
-  float slope = 0;
+  float slope = 0;              ///< of the ReLU behind the gate
 };
 
 /// to = the input transform of the tiles' windows; zero outside of the plane.

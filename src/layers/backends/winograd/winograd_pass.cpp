@@ -64,6 +64,7 @@ class ImagePass : public onednn::ConvolutionPass {
   int64_t window_floats() const { return tiled_.buffer(from(0).channels()); }
   int64_t product_floats() const { return tiled_.buffer(to(0).channels()); }
 
+  /// In whole vectors, as it is read.
   const float* padded_bias(const void* bias, void* scratch) const {
     float* padded = floats_in(scratch, bias_at_);
     std::fill_n(padded, round_up(outputs_, kLanes), 0.0f);
@@ -187,6 +188,7 @@ bool in_blocks(const onednn::Desc& desc) { return onednn::channel_block(onednn::
 
 }  // namespace
 
+/// A vector of kLanes floats is AVX-512's.
 bool has_wide_vectors() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512f");
@@ -195,6 +197,8 @@ bool has_wide_vectors() {
 #endif
 }
 
+/// Tiles of F(4x4, 3x3) and F(2x2, 5x5) (Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks")
+/// presume a stride of 1 and no dilation. Each group begins on a block of channels.
 bool can_run(const ConvolutionGeometry& g) {
   if (!has_wide_vectors() || g.axes.size() != 2 || g.axes[0].kernel != g.axes[1].kernel) return false;
   for (const WindowAxis& axis : g.axes) {

@@ -16,7 +16,7 @@ template <typename Cell, typename Given, typename Stored, bool kFollowed>
 struct CellForward {
   using T = typename Cell::T;
   int64_t hidden;
-  const Given* z;
+  const Given* z;  ///< [N, gates x H]: what the products give the gates
   T* gates;        ///< may be z
   const T* taken;  ///< of the c before
   T* c;            ///< if followed, what is taken of it; this and `taken` are null where the cell remembers nothing
@@ -44,8 +44,8 @@ template <typename Cell, typename Given, typename Stored, bool kFollowed>
 struct CellBackward {
   using T = typename Cell::T;
   int64_t hidden;
-  const T *gates, *cont, *taken;
-  const Stored* dh;
+  const T *gates, *cont, *taken;  ///< those of forward
+  const Stored* dh;               ///< the gradient of h, of all who read it
   const T* dc;
   Given* dz;
   T* dbefore;                    ///< may be dc; this and dc are null where the cell remembers nothing

@@ -28,7 +28,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 template <typename Math>
 struct LstmCell {
   using T = typename Math::T;
-  static constexpr int kGates = 4;
+  static constexpr int kGates = 4;  ///< i, f, o, g, in Caffe's order
   static constexpr bool kRemembers = true;
   struct Gates {
     T i, f, o, g;

@@ -87,7 +87,7 @@ class HostMachine {
   static size_t weights_bytes(int64_t) { return 0; }
   static Kept keep(int64_t count, int64_t rows) {
     if (count == 0 || !pays_to_turn(rows)) return {};
-    constexpr size_t kLine = 64;
+    constexpr size_t kLine = 64;  ///< of the cache: vectors are loaded whole
     const size_t bytes = (static_cast<size_t>(count) * sizeof(float) + kLine - 1) / kLine * kLine;
     Kept kept{std::unique_ptr<float, Kept::Free>(static_cast<float*>(std::aligned_alloc(kLine, bytes)))};
     if (!kept.weights) throw std::bad_alloc();

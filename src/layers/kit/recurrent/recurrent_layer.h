@@ -15,10 +15,10 @@
 namespace robusta {
 
 struct RecurrentSize {
-  int64_t steps = 0, streams = 0, inputs = 0;
-  int64_t statics = 0;  ///< values per stream of the static bottom; 0: there is none
-  int64_t hidden = 0;
-  int64_t gates = 0;  ///< numbers per row that the products give: `hidden` of each gate
+  int64_t steps = 0, streams = 0, inputs = 0;  ///< T x N x inputs: in Caffe's order, time first
+  int64_t statics = 0;                         ///< values per stream of the static bottom; 0: there is none
+  int64_t hidden = 0;                          ///< units: num_output
+  int64_t gates = 0;                           ///< numbers per row that the products give: `hidden` of each gate
 
   int64_t rows() const { return steps * streams; }
 };

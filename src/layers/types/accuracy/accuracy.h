@@ -2,6 +2,9 @@
 ///
 /// Bottoms: scores; labels, one for each position outside the class axis. Tops: the share, a scalar; optionally the
 /// shares of each class.
+///
+/// A position whose label is ignore_label is counted nowhere. Labels are cut to integers. As in BVLC Caffe a class
+/// without positions has a share of 0, and a score equal to that of the true class beats it.
 #pragma once
 
 #include <optional>

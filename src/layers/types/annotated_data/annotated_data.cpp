@@ -94,7 +94,7 @@ class AnnotatedDataLayer : public PrefetchedSource {
   }
 
  private:
-  static constexpr int64_t kAssumedBoxes = 2, kRow = 8;
+  static constexpr int64_t kAssumedBoxes = 2, kRow = 8;  // per sample; numbers as in true_boxes.h
 
   bool for_yolo() const { return param().annotated_data_param().yolo_data_type() == 1; }
 

@@ -1,5 +1,9 @@
 /// ArgMax: the places, or the values, of the largest elements along one axis or over a whole sample. Shared by its
 /// kernels.
+///
+/// With an axis that axis has top_k elements in the top: places, or values with out_max_val. Without one the top is [N,
+/// 1 or 2, top_k, 1, ...], as many axes as the bottom has but at least three: places, then values with out_max_val. As
+/// in BVLC Caffe, as is that of equal values the larger place comes first.
 #pragma once
 
 #include "layers/kit/axis_view.h"

@@ -36,6 +36,7 @@ BatchNormLayer::BatchNormLayer(const caffe::LayerParameter& param) : Layer(param
           .in_field("param.lr_mult");
     }
   }
+  // NVIDIA's files call it scale_filler, Intel's filler. A scale that nothing is said of begins as the identity.
   scale_filler_ = p.has_scale_filler() ? p.scale_filler() : p.filler();
   if (!p.has_scale_filler() && !p.has_filler()) scale_filler_.set_value(1);
 }

@@ -202,6 +202,7 @@ class BatchNormNative : public Kernel {
   /// Gradients of scale and shift, and the coefficients of propagate.
   void hand_over_gradients(const KernelRun& run, const Sums& sums, const Saved& saved) const {
     for (int64_t c = 0; c < channels_; ++c) {
+      // Those of the parameters are of this rank's samples alone: the solver sums them over ranks with all others.
       add_gradient(run, scale_, c, sums.second(batch_)[c] * saved.inverse[c]);
       add_gradient(run, shift_, c, sums.first(batch_)[c]);
     }

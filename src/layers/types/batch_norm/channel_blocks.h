@@ -6,7 +6,8 @@
 
 namespace robusta::channel_blocks {
 
-/// Sums over pixels go through floats in runs this long, and from there into doubles.
+/// Sums over pixels go through floats in runs this long, and from there into doubles. Longer runs would round more,
+/// shorter ones convert more often than they add.
 inline constexpr int64_t kRun = 256;
 
 /// y = relu((x - mean) * factor + shift), where relu multiplies what is not positive by `slope`; slope 1: no ReLU.

@@ -19,7 +19,7 @@ namespace robusta {
 
 /// What is summed over regions.
 struct RegionOverlaps {
-  double moved = 0, given = 0;
+  double moved = 0, given = 0;  ///< overlaps with the truth: of regions as codes move them, and as they were
   int64_t regions = 0;
 
   ROBUSTA_HOST_DEVICE static RegionOverlaps join(const RegionOverlaps& a, const RegionOverlaps& b) {

@@ -73,6 +73,7 @@ BnLayer::BnLayer(const caffe::LayerParameter& param) : Layer(param) {
   plan_.shift = 1;
   if (kind == Kind::kSegNet) {
     plan_.stored = p.bn_mode() == caffe::BNParameter::INFERENCE;
+    // SegNet's has no field for it; 1e-9 is written into its bn_layer.cpp.
     plan_.eps = plan_.stored ? 0 : 1e-9;
     return;
   }

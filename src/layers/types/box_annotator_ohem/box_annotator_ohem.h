@@ -17,7 +17,7 @@ namespace robusta {
 
 /// A position is a region, or one of `spatial` places that each has.
 struct ExampleExtents {
-  int64_t regions = 1, spatial = 1, channels = 1;
+  int64_t regions = 1, spatial = 1, channels = 1;  ///< channels: of the weights
   int64_t positions() const { return regions * spatial; }
   /// Where bottom 0 holds the item of a position, and weights the `channel` of one.
   ROBUSTA_HOST_DEVICE int64_t item_at(int64_t position) const {

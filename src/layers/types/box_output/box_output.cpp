@@ -60,6 +60,8 @@ BoxOutputLayer::BoxOutputLayer(const caffe::LayerParameter& param) : Layer(param
   if (p.nms_type() != "IOU" && p.nms_type() != "IOMU" && p.nms_type() != "IOFU")
     throw wrong_setting("box_output_param.nms_type", "unknown nms_type \"" + p.nms_type() + "\"",
                         "say IOU, IOMU or IOFU");
+  // The middle moves by at most 1 / field_xyr of the field's extents, and a side becomes at most field_whr times, and
+  // at least 1 / field_whr of, the field's: a code beyond that is one that was never trained.
   common_.least_shift = -1 / p.field_xyr();
   common_.most_shift = 1 / p.field_xyr();
   common_.least_log = std::log(1 / p.field_whr());

@@ -44,6 +44,8 @@ struct BoxMap {
     return best - x[cell];
   }
 
+  /// In pixels of the image. The code is that of R-CNN (Girshick et al. 2014, "Rich feature hierarchies", appendix C):
+  /// the shifts of the middle in extents of the field, and the logarithms of how far its sides are stretched.
   template <typename T>
   ROBUSTA_HOST_DEVICE Box<T> box(const T* x, int64_t cell) const {
     const T* code = x + (channels - 4) * cells() + cell;

@@ -61,7 +61,7 @@ class CenterLossLayer : public Layer {
 /// What one feature costs, of its distance to the centre, and the derivative.
 template <typename T>
 struct CenterDistance {
-  bool absolute;
+  bool absolute;  ///< L1
   ROBUSTA_HOST_DEVICE T value(T d) const { return absolute ? (d < 0 ? -d : d) : d * d / 2; }
   ROBUSTA_HOST_DEVICE T slope(T d) const { return absolute ? static_cast<T>(d > 0) - static_cast<T>(d < 0) : d; }
 };

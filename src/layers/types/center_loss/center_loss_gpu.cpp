@@ -77,6 +77,7 @@ struct MoveCenter {
   ROBUSTA_GPU void operator()(int64_t i) const {
     int64_t own = i;
     const int64_t k = distance.by_features.take_off(own);
+    // The 1 of 1 + count: a centre whose class has no sample stays where it is.
     double sum = 0, count = 1;
     for (int64_t n = first[own]; n >= 0; n = next[n]) {
       sum += f.slope(distance(n * distance.features + k));

@@ -43,7 +43,9 @@ struct PairCost {
     if (gap < 0) return 0;
     return legacy ? gap : gap * gap;
   }
-  /// What the gradient multiplies (a - b) / N by.
+  /// What the gradient multiplies (a - b) / N by. (margin - d)^2 / 2 has the derivative -(margin - d) / d times a - b,
+  /// which 1e-4 keeps finite for a pair of equal features; margin / 2 - d^2 / 2 of the legacy version has -1 times a -
+  /// b.
   ROBUSTA_HOST_DEVICE T slope(T square, bool similar) const {
     if (similar) return 1;
     const T distance = Math::sqrt(square), gap = margin - (legacy ? square : distance);

@@ -19,7 +19,7 @@ namespace robusta {
 template <typename X, typename L>
 struct CtcDecoding {
   int64_t steps, samples, classes, blank;
-  bool merges;
+  bool merges;  ///< equal neighbours are one label
   const X* scores;
   const L *indicators, *targets;
 

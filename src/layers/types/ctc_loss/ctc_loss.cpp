@@ -57,6 +57,7 @@ std::vector<Shape> CtcLossLayer::infer_tops(const std::vector<Shape>& bottoms) {
               .counted = p.time_step(),
               .width = labels.count(1),
               .blank = p.blank_label()};
+  // What is kept grows with steps x samples x states; 16 bytes each are the logarithms forward and backward in double.
   check_extents(Shape{extents_.rows(), extents_.most_states(), 16});
   return {Shape{}};
 }

@@ -21,7 +21,7 @@ namespace robusta {
 
 /// Scores are [steps, samples, classes], of which `counted` steps count; `width` labels belong to each sample.
 struct CtcExtents {
-  int64_t steps = 1, samples = 1, classes = 1, counted = 1, width = 1;
+  int64_t steps = 1, samples = 1, classes = 1, counted = 1, width = 1;  ///< classes: the blank among them
   int64_t blank = 0;
 
   /// The longest sequence of blanks and labels in turn that a path goes along.
@@ -66,11 +66,11 @@ struct CtcPaths {
   CtcExtents e;
   const X* scores;
   const L* labels;
-  const T* log_sums;  ///< of each row, step by step: log of the sum of e^score
-  int32_t* states;    ///< of each sample: its labels without blanks
-  int64_t* lengths;   ///< how many these are; -1: the sequence has no path, or a label that cannot be
-  T *forward, *backward;
-  T* losses;  ///< of each sample
+  const T* log_sums;      ///< of each row, step by step: log of the sum of e^score
+  int32_t* states;        ///< of each sample: its labels without blanks
+  int64_t* lengths;       ///< how many these are; -1: the sequence has no path, or a label that cannot be
+  T *forward, *backward;  ///< [sample, step, state]
+  T* losses;              ///< of each sample
 
   static constexpr int64_t kNoPath = -1;
   /// The logarithm of 0.
@@ -124,7 +124,8 @@ struct CtcPaths {
     return steps <= e.counted ? count : kNoPath;
   }
 
-  /// forward: log of the probability of all ways to be in a state after a step.
+  /// forward: log of the probability of all ways to be in a state after a step. A path stays in a state, or comes from
+  /// the one before, or skips a blank (section 4.1, the variables alpha).
   ROBUSTA_HOST_DEVICE void go_forward(int64_t sample) const {
     const int64_t count = 2 * lengths[sample] + 1;
     for (int64_t step = 0; step < e.counted; ++step) {
@@ -141,7 +142,8 @@ struct CtcPaths {
     }
   }
 
-  /// backward: log of the probability of all ways from a state to the end.
+  /// backward: log of the probability of all ways from a state to the end. Unlike the paper's beta it leaves out the
+  /// state's own probability at this step: forward has it already.
   ROBUSTA_HOST_DEVICE void go_backward(int64_t sample) const {
     const int64_t count = 2 * lengths[sample] + 1;
     for (int64_t step = e.counted - 1; step >= 0; --step) {
@@ -157,14 +159,17 @@ struct CtcPaths {
     }
   }
 
-  /// The log of the share of the paths that are in a state after a step.
+  /// The log of the share of the paths that are in a state after a step. forward x backward are the paths through the
+  /// state, and the loss is the negative logarithm of all paths: it divides.
   ROBUSTA_HOST_DEVICE T log_share(int64_t step, int64_t sample, int64_t state) const {
     const int64_t i = at(step, sample, state);
     if (forward[i] <= kNever || backward[i] <= kNever) return kNever;
     return forward[i] + backward[i] + losses[sample];
   }
 
-  /// The gradient of - log p by a score: what the net says of its class, without what the paths say.
+  /// The gradient of - log p by a score: what the net says of its class, without what the paths say. (Section 4.2; the
+  /// derivative is by the scores, through the softmax.) A label may come several times in a sequence: all of its states
+  /// count.
   ROBUSTA_HOST_DEVICE T gradient(int64_t step, int64_t sample, int64_t c) const {
     if (step >= e.counted || lengths[sample] == kNoPath) return 0;
     T slope = Math::exp(log_probability(step, sample, c));
@@ -206,7 +211,7 @@ struct CtcMemory {
     return {e, scores, labels, log_sums, states, lengths, forward, backward, losses};
   }
 
-  int64_t bytes = 0;
+  int64_t bytes = 0;  ///< of all arrays
   int64_t* lengths;
   T *forward, *backward, *log_sums, *losses;
   int32_t* states;

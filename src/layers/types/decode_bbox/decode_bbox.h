@@ -20,7 +20,9 @@
 
 namespace robusta {
 
-/// `region`: item and corners; `code`: eight numbers.
+/// `region`: item and corners; `code`: eight numbers. The last pixels belong to a region, so that it is right - left +
+/// 1 wide; the code is R-CNN's (Girshick et al. 2014, "Rich feature hierarchies", appendix C), shifts and logarithms of
+/// stretchings.
 template <typename T>
 ROBUSTA_HOST_DEVICE Box<T> decode_region(const BoxStatistics& statistics, const T* region, const T* code) {
   const T wide = region[3] - region[1] + 1, high = region[4] - region[2] + 1;

@@ -15,7 +15,7 @@ namespace robusta {
 /// What is summed over places.
 struct DetectionHits {
   int64_t cells = 0, hits = 0, objects = 0, found = 0;
-  double overlaps = 0;
+  double overlaps = 0;  ///< summed over the objects
 
   ROBUSTA_HOST_DEVICE static DetectionHits join(const DetectionHits& a, const DetectionHits& b) {
     return {a.cells + b.cells, a.hits + b.hits, a.objects + b.objects, a.found + b.found, a.overlaps + b.overlaps};

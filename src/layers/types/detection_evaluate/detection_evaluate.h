@@ -23,7 +23,7 @@
 
 namespace robusta {
 
-inline constexpr int64_t kFoundNumbers = 7, kJudgedNumbers = 5;
+inline constexpr int64_t kFoundNumbers = 7, kJudgedNumbers = 5;  ///< item, class, score, corners; or right, wrong
 
 /// A row of the top.
 using Judged = std::array<float, kJudgedNumbers>;

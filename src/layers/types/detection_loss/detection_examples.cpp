@@ -111,6 +111,7 @@ DetectionDivisors DetectionExamples::choose(const T* predictions, const T* truth
   if (pass.ranks) pass.ranks->sum(over_ranks);
   const auto [examples, objects, object_weights, background_weights] = over_ranks;
   if (balances_) {
+    // The weights are scaled so that their sum stays the number of examples, by which the loss is divided.
     const double of_objects = 1 / (1 + static_cast<double>(multiple_));
     const double object = object_weights > 0 ? of_objects * examples / object_weights : 1;
     const double background = background_weights > 0 ? (1 - of_objects) * examples / background_weights : 1;
@@ -119,6 +120,7 @@ DetectionDivisors DetectionExamples::choose(const T* predictions, const T* truth
         weights[place] *= static_cast<float>(maps_.label(truth, place) > 0 ? object : background);
     }
   }
+  // Gradients are averaged over the ranks, and these divisors are of all of them: so each counts a part of it.
   const double ranks = pass.ranks ? pass.ranks->ranks() : 1;
   return {std::max(1.0, examples) / ranks, std::max(1.0, 4 * objects) / ranks};
 }

@@ -22,7 +22,7 @@ namespace robusta {
 struct DetectionTerms {
   DetectionMaps m;
   float lambda;
-  bool smooth;
+  bool smooth;                                         ///< bb_smooth
   float least_shift, most_shift, least_log, most_log;  ///< of normalised codes
 
   /// -log p of the class.
@@ -90,6 +90,7 @@ struct DetectionTerms {
     const T of_box = truth[m.in_truth(place, 1 + k)];
     const T field = static_cast<T>(k % 2 == 0 ? m.field_w : m.field_h);
     const T middle = static_cast<T>(k == 0 ? m.middle_x(place) : m.middle_y(place));
+    // The code of R-CNN: the shift of the middle in extents of the field, the logarithm of the size in those.
     const T wanted = k < 2 ? (of_box - middle) / field : Math::log((of_box > 2 ? of_box : T{2}) / field);
     const T least = static_cast<T>(k < 2 ? least_shift : least_log),
             most = static_cast<T>(k < 2 ? most_shift : most_log);

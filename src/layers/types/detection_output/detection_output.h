@@ -24,8 +24,8 @@ namespace robusta {
 
 /// A row of the top: which prior box and which class. Class -1: a row for an item where nothing was found.
 struct Detection {
-  int64_t item, prior;
-  int32_t label;
+  int64_t item, prior;  ///< of the batch; index of the prior box
+  int32_t label;        ///< the class, which may have boxes of its own
   float score;
 };
 

@@ -39,7 +39,7 @@ struct Rotation {
   double cosine = 1, sine = 0;
   double middle_x = 0, middle_y = 0;
   int64_t left = 0, top = 0;  ///< of the box, in the image's coordinates
-  ImageSize box;
+  ImageSize box;              ///< that holds the rotated image
 
   Rotation() = default;
   /// Clockwise for positive angles, as rows count downwards. The box's sides are those of OpenCV's RotatedRect: from
@@ -90,13 +90,13 @@ struct Augmentation {
   bool draws = false;  ///< false (TEST): images are scaled to the top's size, and no more
   uint64_t key = 0;
   ImageSize in, out;
-  float hue_probability = 0, hue = 0;
-  float desaturation_probability = 0, desaturation = 0;
+  float hue_probability = 0, hue = 0;                    ///< degrees, the most in either direction
+  float desaturation_probability = 0, desaturation = 0;  ///< the share of colour that goes at most
   float mirror_probability = 0;
-  float scale_probability = 0, scale_least = 1, scale_most = 1;
-  float rotation_probability = 0, degrees = 0;
+  float scale_probability = 0, scale_least = 1, scale_most = 1;  ///< factors of both sides
+  float rotation_probability = 0, degrees = 0;                   ///< the most in either direction
   float crop_probability = 0;
-  int64_t shift_x = 0, shift_y = 0;
+  int64_t shift_x = 0, shift_y = 0;  ///< pixels: half of them beyond either end of the image
 
   ROBUSTA_HOST_DEVICE DrawnAugmentation operator()(uint64_t position) const {
     DrawnAugmentation drawn;

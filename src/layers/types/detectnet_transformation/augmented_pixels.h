@@ -92,7 +92,7 @@ struct CubicTap {
   }
 
  private:
-  static constexpr T kA = T{-0.75};
+  static constexpr T kA = T{-0.75};  ///< as in OpenCV
 };
 
 /// One plane of an image, in another size.

@@ -30,7 +30,7 @@ class DetectNetTransformationLayer : public Layer, public TellsShapes {
   bool has_backward() const override { return false; }
   std::optional<Shape> wanted_bottom(size_t bottom, const std::vector<Shape>& bottoms) const override;
   double forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const override {
-    constexpr double kCubic = 2 * 16;
+    constexpr double kCubic = 2 * 16;  ///< 16 pixels, each times its weight and added
     return kCubic * static_cast<double>(tops[0].count());
   }
 

@@ -25,6 +25,8 @@ DropoutLayer::DropoutLayer(const caffe::LayerParameter& param) : Layer(param) {
 DropoutMask::DropoutMask(const DropoutLayer& layer, const KernelRun& run, int64_t count)
     : first_sample(run.first_sample),
       threshold(layer.drops() ? static_cast<uint32_t>(std::ldexp(layer.ratio(), 32)) : 0) {
+  // A word is uniform in 0 .. 2^32 - 1, so that a share `ratio` of them lies below the threshold. A ratio of 1, whose
+  // threshold would not fit, is allowed only where nothing is dropped.
   const Pass& pass = *run.pass;
   const int64_t own_seed = layer.param().dropout_param().random_seed();
   key = random_key(own_seed >= 0 ? static_cast<uint64_t>(own_seed) : pass.seed, layer.name(), "dropout");

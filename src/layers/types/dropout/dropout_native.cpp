@@ -12,6 +12,7 @@
 namespace robusta {
 namespace {
 
+/// A multiple of 4: every chunk begins with a Philox block.
 constexpr int64_t kChunk = 1024;  // elements whose random words are made at a time
 
 /// The words of Philox blocks first..first+blocks-1, as base/philox.h gives them, one block per vector lane.
@@ -27,6 +28,8 @@ ROBUSTA_SIMD void philox_blocks(uint64_t key, uint64_t high, uint64_t first, int
       const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
       const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0, n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
       c0 = n0, c1 = static_cast<uint32_t>(p1), c2 = n2, c3 = static_cast<uint32_t>(p0);
+      // Keys go on by Weyl sequences, whose steps are the golden ratio and sqrt(3) - 1 in fractions of 2^32 (section
+      // 4.3).
       k0 += 0x9E3779B9u;
       k1 += 0xBB67AE85u;
     }

@@ -72,6 +72,7 @@ class Placing {
     placed_.resized_height = height_, placed_.resized_width = width_;
   }
 
+  /// The canvas shows an object that is drawn; of an image without any, any part.
   void choose_middle() {
     if (!placed_.objects.empty()) {
       box_ = placed_.objects[static_cast<size_t>(below(draws_, static_cast<int64_t>(placed_.objects.size())))].box;
@@ -89,6 +90,7 @@ class Placing {
   /// Two scales for each doubling, by which the box has a size of min_scale to max_scale.
   Scales draw_scales() {
     constexpr float kOctave = 2;
+    // Half of the images keep their scale.
     if (settings_.min_scale <= 0 || placed_.objects.empty() || below(draws_, 2) == 0) return {};
     const auto count = std::lround(kOctave * std::log2(settings_.max_scale / settings_.min_scale) + 1);
     const float area = box_.width() * box_.height();
@@ -156,6 +158,7 @@ class Placing {
   }
 
   void show(const Scales& scales) {
+    // So that objects do not always lie in the middle of the canvas: from 10 pixels before it to 9 behind.
     constexpr int64_t kNoise = 10;
     const int64_t noise_x = below(draws_, 2 * kNoise) - kNoise, noise_y = below(draws_, 2 * kNoise) - kNoise;
     const auto part = [](int64_t image, int64_t canvas, float middle, int64_t noise, int64_t& from, int64_t& length,

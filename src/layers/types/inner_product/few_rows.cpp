@@ -13,7 +13,7 @@
 namespace robusta {
 namespace {
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kLanes = 16;    // floats of a register of AVX-512
 constexpr int64_t kTile = 4;      // rows times outputs whose sums stay in registers: 4 x 4
 constexpr int64_t kPiece = 1024;  // inputs at a time: four rows of weights then stay in the first-level cache
 using Vector = Floats<kLanes>;

@@ -18,8 +18,8 @@
 namespace robusta {
 
 struct InnerProductSize {
-  int64_t rows = 0, inputs = 0, outputs = 0;
-  bool transposed = false;  ///< W is stored as [inputs, outputs]
+  int64_t rows = 0, inputs = 0, outputs = 0;  ///< x [rows, inputs], y [rows, outputs]
+  bool transposed = false;                    ///< W is stored as [inputs, outputs]
 };
 
 /// Parameters: weights [outputs, inputs], or [inputs, outputs] if transposed(); bias [outputs] if has_bias().

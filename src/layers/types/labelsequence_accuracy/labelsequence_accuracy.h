@@ -13,7 +13,7 @@ namespace robusta {
 
 struct LabelSequences {
   int64_t samples = 1, steps = 1, classes = 1, width = 1;
-  int32_t blank = 0;
+  int32_t blank = 0;  ///< left out of sequences
 
   int64_t rows() const { return samples * steps; }
 

@@ -33,6 +33,7 @@ std::vector<Shape> LrnLayer::infer_tops(const std::vector<Shape>& bottoms) {
 
 double LrnLayer::forward_flops(const std::vector<Shape>&, const std::vector<Shape>& tops) const {
   const double window = static_cast<double>(size());
+  // A square and an addition for each element of a window; the powers are few beside them.
   return 2.0 * static_cast<double>(tops[0].count()) * (across_channels() ? window : window * window);
 }
 
@@ -74,6 +75,7 @@ class LrnReference : public Kernel {
     T* ratio = direct + shape_.count();
     for_elements([=, this](const Place& place) {
       const int64_t i = place.index;
+      // direct is the first term of the gradient, ratio what its window sum is made of.
       const double s = bracket(x, place), own = dy[i] * std::pow(s, -beta_);
       direct[i] = static_cast<T>(own);
       ratio[i] = static_cast<T>(own * x[i] / s);

@@ -51,6 +51,7 @@ class LstmUnitKernel : public Kernel {
     booking_.saved_bytes = saved_.bytes();
     unwanted_dz_at_ = scratch_.add(Cell::kGates * states * sizeof(Stored));
     unwanted_dc_at_ = scratch_.add(states * sizeof(T));
+    // One body computes both gradients: what nobody wants goes to scratch memory.
     const bool all_wanted = request.backward && request.bottom_grads[0] && request.bottom_grads[1];
     booking_.backward_scratch = all_wanted ? 0 : scratch_.bytes();
   }

@@ -120,6 +120,7 @@ class MarginInnerProductReference : public Kernel {
       for (int64_t k = 0; k < size_.inputs; ++k) w[c * size_.inputs + k] /= lengths[c];
       lengths[c] = 1;
     });
+    // Copies that kernels keep of the weights in layouts of their own are stale from here on.
     ++run.params[0]->version;
   }
 
@@ -145,6 +146,8 @@ class MarginInnerProductReference : public Kernel {
     return g;
   }
 
+  /// The product of matrices has what is a multiple of the weights of each class; what is a multiple of the sample
+  /// itself is added to it.
   void gradient_of_samples(const KernelRun& run) const {
     const T *x = run.bottoms[0].as<T>(), *labels = run.bottoms[1].as<T>(), *dy = run.top_diffs[0].as<T>();
     T* dx = run.bottom_diffs[0].as<T>();

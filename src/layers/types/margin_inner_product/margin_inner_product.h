@@ -26,6 +26,7 @@
 
 namespace robusta {
 
+/// y is [samples, classes], x [samples, inputs] and w [classes, inputs].
 struct MarginSize {
   int64_t samples = 0, inputs = 0, classes = 0;
 };
@@ -84,6 +85,9 @@ struct MarginRule {
     return now < least ? least : now;
   }
 
+  /// cos(m a) by c = cos a are the Chebyshev polynomials 2 c^2 - 1, 4 c^3 - 3 c and 8 c^4 - 8 c^2 + 1. Where a lies
+  /// among the m parts of 0 .. pi is read from the signs of c and of cos(2 a) or |c| - 1/2, so that no angle is ever
+  /// computed.
   ROBUSTA_HOST_DEVICE T psi(T c) const {
     const T sign = sign_of(c);
     if (times == 2) return 2 * sign * c * c - 1;
@@ -97,6 +101,7 @@ struct MarginRule {
     }
     return c;
   }
+  /// psi' between the corners, where it has none; the signs are 0 there.
   ROBUSTA_HOST_DEVICE T slope(T c) const {
     const T sign = sign_of(c);
     if (times == 2) return 4 * sign * c;
@@ -110,7 +115,8 @@ struct MarginRule {
     if (times == 1) return product;
     return (x * w * psi(cosine(product, x, w)) + lambda * product) / (1 + lambda);
   }
-  /// How many times w, and how many times x, the gradient of that score by x is.
+  /// How many times w, and how many times x, the gradient of that score by x is. With c = x w / (|x| |w|) the gradient
+  /// of |x| |w| psi(c) is psi' w + (psi - c psi') |w| / |x| x.
   ROBUSTA_HOST_DEVICE void by_x(T product, T x, T w, T lambda, T& of_w, T& of_x) const {
     of_w = 1, of_x = 0;
     if (times == 1) return;
@@ -122,7 +128,7 @@ struct MarginRule {
     }
     of_w = (of_w + lambda) / (1 + lambda), of_x /= 1 + lambda;
   }
-  /// How many times x, and how many times w, its gradient by w is.
+  /// How many times x, and how many times w, its gradient by w is. The same with x and w exchanged.
   ROBUSTA_HOST_DEVICE void by_w(T product, T x, T w, T lambda, T& of_x, T& of_w) const {
     of_x = 1, of_w = 0;
     if (times == 1 || on_sphere) return;

@@ -24,7 +24,7 @@ namespace robusta {
 /// The terms of one box. Its `numbers` are four places, one for each coordinate.
 struct MultiBoxLocations {
   MultiBoxExtents e;
-  BoxCode code;
+  BoxCode code;       ///< how boxes are written relative to their prior boxes
   bool divides;       ///< codes have no variances in them: differences are divided by these
   bool inside_alone;  ///< a coordinate outside of the image has no part
   bool by_priors;     ///< whose coordinate: the prior box's, or that of the box itself
@@ -39,7 +39,8 @@ struct MultiBoxLocations {
     return smooth ? SmoothL1<Math>().slope(d) : d;
   }
 
-  /// What the differences of the codes are multiplied by.
+  /// What the differences of the codes are multiplied by. They change with a code by steps alone (whether its box is
+  /// inside), so that they have no derivative of their own.
   template <typename T>
   ROBUSTA_HOST_DEVICE Box<T> factors(const T* codes, const T* prior_boxes, int64_t box) const {
     const int64_t prior = prior_of(box);
@@ -59,6 +60,7 @@ struct MultiBoxLocations {
                                          const Box<T>& factor) const {
     const int64_t prior = prior_of(box);
     const Box<T> n = Box<T>::at(codes + box * 4);
+    // Either way the difference is in units of the variance: of the code itself, or by the factor.
     const Box<T> wanted = encode_box(code, Box<T>::at(prior_boxes + prior * 4), coded(variances(prior_boxes, prior)),
                                      Box<T>::at(truth + row * kTrueBoxNumbers + 3));
     // A code without a part may be anything, infinite too.
@@ -76,7 +78,8 @@ struct MultiBoxLocations {
     return distance<Math>(d.xmin) + distance<Math>(d.ymin) + distance<Math>(d.xmax) + distance<Math>(d.ymax);
   }
 
-  /// Its derivatives by the four numbers of the code, times `scale`. Zeros where row < 0.
+  /// Its derivatives by the four numbers of the code, times `scale`. Zeros where row < 0. By the chain rule: d is
+  /// factor x (code - wanted), so its derivative by the code is the factor.
   template <typename Math>
   ROBUSTA_HOST_DEVICE void write_slopes(const typename Math::T* codes, const typename Math::T* prior_boxes,
                                         const typename Math::T* truth, int64_t box, int64_t row, typename Math::T scale,
@@ -117,19 +120,25 @@ struct MultiBoxScores {
     if (label == kNoExample) return 0;
     T sum = 0;
     if (!softmax) {
+      // log(1 + e^x) - t x for the target t, written as max(x, 0) + log(1 + e^-|x|) - t x: e is never raised to a large
+      // number, which would be infinite above 88 in f32.
       for (int64_t c = 0; c < e.classes; ++c) {
         sum += (x[c] > 0 ? x[c] : T{0}) - (is_own(c, label, rows) ? x[c] : T{0}) +
                Math::log1p(Math::exp(-Math::abs(x[c])));
       }
       return sum;
     }
+    // The log of a sum of exponentials is the same when the largest score is taken out of all of them; then each is at
+    // most 1.
     const T most = largest(x);
     for (int64_t c = 0; c < e.classes; ++c) sum += Math::exp(x[c] - most);
     const T loss = most + Math::log(sum) - x[label], limit = static_cast<T>(kMostLoss);
     return loss > limit ? limit : loss;
   }
 
-  /// Its derivatives by the scores, times `scale`. Zeros where the place is no example.
+  /// Its derivatives by the scores, times `scale`. Zeros where the place is no example. Of softmax and sigmoid alike
+  /// they are probability - target. That the loss ends at kMostLoss has no part in them, as in Caffe: a score that is
+  /// far off still learns.
   template <typename Math>
   ROBUSTA_HOST_DEVICE void write_slopes(const typename Math::T* x, int32_t label, const int32_t* rows,
                                         typename Math::T scale, typename Math::T* dx) const {

@@ -18,8 +18,8 @@ constexpr size_t kMostTruths = 4096;  // of an item: what matching keeps grows w
 
 using Loss = caffe::MultiBoxLossParameter;
 
-constexpr float kLeastOverlap = 1e-6f;
-constexpr float kLeastArea = 1e-5f;  ///< smaller boxes take no part in suppression
+constexpr float kLeastOverlap = 1e-6f;  // as in SSD: what has less in common with a box never matches it
+constexpr float kLeastArea = 1e-5f;     ///< smaller boxes take no part in suppression
 
 struct Pair {
   float overlap;
@@ -140,18 +140,22 @@ std::vector<int32_t> MultiBoxMatching::rows_of(std::span<const Box<float>> boxes
       of_truth.push_back(pair);
       if (pair.overlap > best[box].overlap) best[box] = pair;
     }
+    // Each of the others can take at most one box from this one: beyond as many pairs as there are boxes of the ground
+    // truth none can be chosen below. So what is sorted does not grow with all pairs.
     const size_t enough = std::min(of_truth.size(), truths.size());
     std::nth_element(of_truth.begin(), of_truth.begin() + static_cast<ptrdiff_t>(enough), of_truth.end(), is_better);
     pairs.insert(pairs.end(), of_truth.begin(), of_truth.begin() + static_cast<ptrdiff_t>(enough));
   }
   std::sort(pairs.begin(), pairs.end(), is_better);
   std::vector<char> taken(truths.size(), 0);
+  // Bipartite, greedily: of all pairs the best, then the best whose box and truth are both free, and so on.
   for (const Pair& pair : pairs) {
     const auto box = static_cast<size_t>(pair.box), truth = static_cast<size_t>(pair.truth);
     if (rows[box] != kNoRow || taken[truth]) continue;
     rows[box] = truths[truth].row;
     taken[truth] = 1;
   }
+  // What is left may belong to its best truth, however many others do.
   const bool each = param_.match_type() == Loss::PER_PREDICTION;
   const bool by_overlap = param_.mining_type() == Loss::MAX_NEGATIVE;
   for (size_t box = 0; box < boxes.size(); ++box) {
@@ -219,11 +223,13 @@ std::vector<int64_t> MultiBoxMatching::hardest(const float* codes, const float* 
                                                const int32_t* rows) const {
   const auto may_be = [&](int64_t prior) { return mines_by_location() || rows[prior] == kNoRow; };
   const auto loss_of = [&](int64_t prior) {
+    // best_scores passes over a NaN, which therefore marks what may not be chosen.
     const float loss = losses[item * e_.priors + prior];
     return !may_be(prior) ? std::nanf("") : std::isnan(loss) ? HUGE_VALF : loss;
   };
   int64_t wanted = param_.sample_size();
   if (!mines_by_location()) {
+    // In float and cut, as there: ratios such as 3.3 would give another number in double.
     const auto positives =
         static_cast<float>(std::count_if(rows, rows + e_.priors, [](int32_t row) { return row >= 0; }));
     wanted = static_cast<int64_t>(std::min(positives * param_.neg_pos_ratio(), static_cast<float>(e_.priors)));

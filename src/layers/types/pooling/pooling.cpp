@@ -1,4 +1,8 @@
 // Pooling: shapes.
+//
+// The number of windows is that of BVLC Caffe, ceil((in + 2 pad - kernel) / stride) + 1 unless round_mode says FLOOR,
+// and one less where the last window would begin behind the image and the padding before it. Without padding it may:
+// such a window holds no pixel.
 
 #include "layers/types/pooling/pooling.h"
 

@@ -27,6 +27,7 @@ float whole_pixels(float size, const std::string& field) {
 
 /// The ratios of width and height but 1, each once; with `flip` each is followed by its inverse.
 std::vector<double> further_ratios(const caffe::PriorBoxParameter& p) {
+  // As there: ratios nearer than this are one, among them a ratio and the inverse of another one.
   constexpr double kEqual = 1e-6;
   std::set<double> seen{1};
   const auto is_known = [&](double ratio) {
@@ -67,9 +68,11 @@ std::vector<PriorSize> prior_sizes(const caffe::PriorBoxParameter& p) {
         throw wrong_setting("prior_box_param.max_size", str("max_size ", most[i], " is not above min_size ", least[i]),
                             "give a larger one: the second square lies between both");
       }
+      // s' = sqrt(s_k s_(k+1)) of section 2.2, with max_size in the place of the next scale.
       const auto middle = static_cast<float>(std::sqrt(static_cast<double>(size) * whole_pixels(most[i], "max_size")));
       sizes.push_back({middle, middle});
     }
+    // All ratios have the same area, size^2.
     for (const double ratio : ratios) {
       sizes.push_back({static_cast<float>(size * std::sqrt(ratio)), static_cast<float>(size / std::sqrt(ratio))});
     }

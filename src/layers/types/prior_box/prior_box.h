@@ -25,16 +25,18 @@ struct PriorSize {
 
 /// Where boxes lie. After infer_tops.
 struct PriorGrid {
-  int64_t height, width, boxes;  ///< pixels of the features, boxes at each
-  float image_height, image_width;
-  float step_height, step_width;  ///< pixels of the image from one pixel of the features to the next
-  float offset;
-  bool clip;
+  int64_t height, width, boxes;     ///< pixels of the features, boxes at each
+  float image_height, image_width;  ///< pixels
+  float step_height, step_width;    ///< pixels of the image from one pixel of the features to the next
+  float offset;                     ///< of the middle of a box within its step: 0.5 is the middle
+  bool clip;                        ///< corners end at the edges of the image
 
   int64_t coordinates() const { return height * width * boxes * 4; }
 
   /// Coordinate `which` (xmin, ymin, xmax, ymax) of a box of this size at pixel (h, w).
   ROBUSTA_HOST_DEVICE float coordinate(int64_t h, int64_t w, PriorSize size, int64_t which) const {
+    // The types are those of Caffe's expressions, (w + offset) * step in float and (center_x - box_width / 2.) /
+    // img_width in double: a corner that is rounded otherwise can decide which box is matched.
     const bool of_width = which % 2 == 0;
     const float middle = (static_cast<float>(of_width ? w : h) + offset) * (of_width ? step_width : step_height);
     const double half = (of_width ? size.width : size.height) / 2.0;

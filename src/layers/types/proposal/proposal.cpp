@@ -33,6 +33,7 @@ std::vector<float> numbers_or(const Numbers& given, std::vector<float> otherwise
 std::vector<Box<float>> make_anchors(const caffe::ProposalParameter& p) {
   const std::vector<float> ratios = numbers_or(p.ratio(), {0.5f, 1, 2}, "ratio"),
                            scales = numbers_or(p.scale(), {8, 16, 32}, "scale");
+  // Pixels are counted from 0, and the last one belongs to a box: a side of n pixels ends n - 1 behind its beginning.
   const double base = p.base_size(), middle = (base - 1) / 2;
   std::vector<Box<float>> anchors;
   for (const double ratio : ratios) {
@@ -125,6 +126,7 @@ std::vector<Proposed> ProposalLayer::find_in_item(std::span<const std::vector<fl
   if (is_unset(values[2].data() + item * coding_.of_image)) return {{item, 0, -1}};
   const float *scores = values[0].data(), *codes = values[1].data(), *images = values[2].data();
   const float rows = images[item * coding_.of_image], columns = images[item * coding_.of_image + 1];
+  // min_size is meant in pixels of the image before it was scaled.
   const float least = static_cast<float>(p.min_size()) * images[item * coding_.of_image + 2];
   const int64_t anchors = coding_.anchors;
   const auto place_of = [&](int64_t i) { return Proposed{item, i / anchors, i % anchors}; };

@@ -30,8 +30,8 @@ struct Proposed {
 
 /// How the bottoms lie. An anchor is a box around the first pixel, by its corner pixels.
 struct ProposalCoding {
-  int64_t items = 0, anchors = 0, height = 0, width = 0, of_image = 3;
-  float stride = 16;
+  int64_t items = 0, anchors = 0, height = 0, width = 0, of_image = 3;  ///< of_image: numbers that tell of an image
+  float stride = 16;  ///< pixels of the image from one pixel of the features to the next
 
   int64_t pixels() const { return height * width; }
   ROBUSTA_HOST_DEVICE int64_t score_at(int64_t item, int64_t pixel, int64_t anchor) const {

@@ -1,4 +1,7 @@
 // RegionLoss: fields, shapes, and what is wrong with a box.
+//
+// (Redmon, Farhadi 2017, "YOLO9000: Better, Faster, Stronger".) The rule itself is in region_loss.h, and what it has in
+// common with Yolov3's in kit/anchor_loss.h.
 
 #include "layers/types/region_loss/region_loss.h"
 

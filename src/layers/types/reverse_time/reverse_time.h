@@ -13,7 +13,7 @@ namespace robusta {
 
 struct TimeReversal {
   int64_t steps = 1, sequences = 1, width = 1;
-  bool copies_rest = false;
+  bool copies_rest = false;  ///< what lies behind the end of a sequence
 
   /// Where the element at i comes from; -1: it is 0. A length that cannot be counts as 0.
   template <typename L>

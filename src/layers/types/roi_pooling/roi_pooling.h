@@ -15,6 +15,7 @@ namespace robusta {
 
 /// How coordinates of the image become bins.
 struct RoiScale {
+  /// pixels of the features in one of the image; share of its sides that a region is widened by
   float scale, pad_ratio;
 };
 

@@ -78,6 +78,7 @@ std::vector<Shape> SppLayer::infer_tops(const std::vector<Shape>& bottoms) {
     numbers += top.count(1);
     levels_.push_back({std::move(pooling), top});
   }
+  // As in Caffe, a pyramid of one level is that pooling, [N, C, 1, 1]; of more it is flat.
   if (levels_.size() == 1) return {levels_[0].top};
   return {{bottoms[0][0], numbers}};
 }

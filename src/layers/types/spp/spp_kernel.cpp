@@ -25,6 +25,7 @@ KernelRequest request_of(const SppLayer::Level& level, const KernelRequest& whol
   return request;
 }
 
+/// All levels read one bottom, and their tops are put side by side as rows: neither can be in a layout of one level's.
 bool is_plain(const Kernel& kernel) {
   const auto none = [](const std::vector<Layout>& layouts) {
     return std::all_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return !layout; });
@@ -120,6 +121,7 @@ void SppKernel::backward(const KernelRun& run) {
   if (!bottom_diff) return;
   place_rows(run, run.top_diffs[0]);
   if (levels_.size() > 1) cut(run.stream, run.top_diffs[0], placed_);
+  // The first level writes the gradient of the bottom, each other one beside it, from where it is added, in this order.
   const Tensor term{bottom_diff.desc, static_cast<char*>(run.scratch) + rows_bytes_};
   const size_t scratch = rows_bytes_ + (levels_.size() > 1 ? align_up(term.desc.bytes()) : 0);
   for (size_t level = 0; level < levels_.size(); ++level) {

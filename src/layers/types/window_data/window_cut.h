@@ -17,7 +17,7 @@ struct CutSettings {
 /// The part of the image, inclusive corners, and the part of the square that it is warped to. The rest stays 0.
 struct WindowCut {
   int64_t x1 = 0, y1 = 0, x2 = 0, y2 = 0;
-  int64_t left = 0, top = 0, width = 0, height = 0;
+  int64_t left = 0, top = 0, width = 0, height = 0;  ///< pixels of the square of crop_size
 
   friend bool operator==(const WindowCut&, const WindowCut&) = default;
 };

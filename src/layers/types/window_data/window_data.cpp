@@ -74,8 +74,10 @@ class WindowOrder : public RecordOrder {
         fraction_(fraction) {}
 
   int64_t index(const BatchPlan& plan, int64_t place) const override {
+    // In float and cut, as in Caffe, which fills in the background first.
     const auto foreground = static_cast<int64_t>(static_cast<float>(plan.size) * fraction_);
     const PhiloxBlock words = philox(key(plan.seed), plan.first + static_cast<uint64_t>(place), 0);
+    // The remainder of 64 bits favours no window by more than n / 2^64.
     const uint64_t draw = uint64_t{words[0]} << 32 | words[1];
     const bool is_foreground = background_ == 0 || (foreground_ > 0 && place >= plan.size - foreground);
     return static_cast<int64_t>(is_foreground ? draw % foreground_ : foreground_ + draw % background_);
@@ -142,6 +144,7 @@ class WindowFiller : public RecordFiller {
     copy_part(image, cut, part);
     resize_bilinear(part.pixels(), cut.height, cut.width, warped);
     float* out = batch.numbers(0) + sample.place * kColors * settings_.crop * settings_.crop;
+    // Where a context reaches over the edge of the image the square keeps zeros, which stand for the mean.
     std::fill_n(out, kColors * settings_.crop * settings_.crop, 0.0f);
     for (int64_t c = 0; c < kColors; ++c) {
       for (int64_t y = 0; y < cut.height; ++y) write_row(warped.row(c, y), c, y, cut, mirror, out);

@@ -22,7 +22,7 @@
 
 namespace robusta {
 
-inline constexpr int64_t kDetectionRow = 7;
+inline constexpr int64_t kDetectionRow = 7;  ///< item, class, score, xmin, ymin, xmax, ymax
 using DetectionRow = std::array<float, kDetectionRow>;
 
 /// Something found: the row of the top, its item a number of its own.

@@ -1,4 +1,7 @@
 // Yolov3: fields, shapes, and what is wrong with a box.
+//
+// A layer has the anchors of its own scale, named by `mask`, but knows those of all scales, since a box belongs to the
+// anchor that fits it best among all of them (Redmon, Farhadi 2018, "YOLOv3: An Incremental Improvement", section 2).
 
 #include "layers/types/yolov3/yolov3.h"
 

@@ -53,8 +53,8 @@ class BucketReducer {
   std::mutex mutex_;
   std::condition_variable changed_;
   BucketId next_{0}, first_open_{0};  ///< of the round: to be posted, to be reduced
-  bool ending_ = false;
-  std::exception_ptr error_;
+  bool ending_ = false;               ///< guarded by mutex_
+  std::exception_ptr error_;          ///< of the thread; thrown where its sums are waited for
   Times times_;
   TraceRing* ring_ = nullptr;
   std::thread thread_;

@@ -16,10 +16,10 @@
 namespace robusta {
 
 struct Bucket {
-  void* data = nullptr;
-  int64_t count = 0;  ///< elements, with the gaps that align parameters
-  int64_t tail = 0;   ///< the last of them, which are no gradients and keep all bits
-  std::vector<Param*> params;
+  void* data = nullptr;        ///< where its gradients begin
+  int64_t count = 0;           ///< elements, with the gaps that align parameters
+  int64_t tail = 0;            ///< the last of them, which are no gradients and keep all bits
+  std::vector<Param*> params;  ///< in the order of memory, which is that of backward
 };
 
 /// Buckets are summed in the order of their ids.

@@ -25,7 +25,7 @@ class DirectSum : public BucketSum {
   Net& net_;
   DType type_;
   std::unique_ptr<AllReduce> all_reduce_;
-  std::shared_ptr<void> tail_;
+  std::shared_ptr<void> tail_;      ///< the host's copy of the last bucket's votes
   std::unique_ptr<Stream> stream_;  ///< for the tail
   IdVector<BucketId, std::shared_ptr<Event>> complete_;
 };

@@ -54,11 +54,11 @@ class RankedUpdate : public GradientSink, public ParamGate {
   BucketReducer reducer_;
   void* tail_;  ///< the votes, in host memory
   std::unordered_map<const Param*, BucketId> bucket_of_;
-  IdVector<BucketId, char> updated_;
+  IdVector<BucketId, char> updated_;    ///< of this iteration
   IdVector<BucketId, size_t> missing_;  ///< parameters without a complete gradient
   TraceRecorder* recorder_ = nullptr;
-  BucketId next_{0};  ///< to be posted
-  bool hold_ = false, finished_ = true;
+  BucketId next_{0};                     ///< to be posted
+  bool hold_ = false, finished_ = true;  ///< updates wait until all sums are there; none is left to be made
 };
 
 }  // namespace robusta

@@ -36,7 +36,7 @@ class StagedSum : public BucketSum {
   std::unique_ptr<AllReduce> all_reduce_;
   std::vector<std::string> notes_;
   void* tail_;
-  std::shared_ptr<void> pinned_;
+  std::shared_ptr<void> pinned_;    ///< keeps the staged gradients page-locked
   std::unique_ptr<Stream> stream_;  ///< null: the net is on the host
   IdVector<BucketId, Range> ranges_;
 };

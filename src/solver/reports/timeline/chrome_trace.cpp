@@ -1,4 +1,7 @@
 // Chrome's trace event format ("Trace Event Format", Google): complete events ("X") with times in microseconds.
+//
+// A process ("pid") is a rank, a thread ("tid") of it 0 for the driver and 1 for the reductions; "M" events give names
+// to them, "i" events have no length.
 #include "solver/reports/timeline/chrome_trace.h"
 
 #include <cstdio>

@@ -79,6 +79,8 @@ Timeline::Timeline(Ranks& ranks, TimelineOptions options, size_t events)
     : ranks_(ranks), options_(std::move(options)), recorder_(ring_size(options_, events)), origin_(steady_ns()) {
   ranks_.root_only([&] { require_writable_file("the timeline", options_.file); });
   clock_.first_at = steady_ns();
+  // Measured now and once more at the end: clocks of hosts run at slightly different speeds, and between both times a
+  // straight line tells the offset.
   clock_.first = clock_offset(ranks_, steady_ns);
   ranks_.broadcast_value(origin_);
 }

@@ -58,7 +58,7 @@ class NcclSum : public BucketSum {
   Net& net_;
   DType type_;
   std::vector<NcclDimension> dimensions_;
-  std::unique_ptr<AllReduce> between_;
+  std::unique_ptr<AllReduce> between_;  ///< outer dimensions that NCCL does not sum; null: none
   NcclPatience patience_;
   std::vector<std::string> notes_;
   std::shared_ptr<void> tail_, staging_;
@@ -66,7 +66,7 @@ class NcclSum : public BucketSum {
   IdVector<BucketId, Progress> progress_;
   BucketId next_{0}, first_open_{0};  ///< of this round: to be enqueued, to end; the reducer's
   Clock::time_point moved_;           ///< when first_open_ last grew, or grew from nothing under way
-  double seconds_ = 0, bytes_ = 0;
+  double seconds_ = 0, bytes_ = 0;    ///< since the last report
 };
 
 }  // namespace robusta

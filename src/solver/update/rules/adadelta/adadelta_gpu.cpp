@@ -10,6 +10,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct AdaDelta {
+  // the means of g^2 and of the squared steps
   static constexpr RuleTraits kTraits{.histories = 2, .moves_without_rate = true};
   AdaDelta(const UpdateTask& task, const caffe::SolverParameter& settings)
       : rate(static_cast<T>(task.rate)), keep(static_cast<T>(task.momentum)), delta(static_cast<T>(settings.delta())) {}

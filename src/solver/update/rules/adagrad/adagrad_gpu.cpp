@@ -9,7 +9,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct AdaGrad {
-  static constexpr RuleTraits kTraits{.histories = 1, .moves_without_rate = true};
+  static constexpr RuleTraits kTraits{.histories = 1, .moves_without_rate = true};  // the sum of g^2
   static void check(const SolverDef& solver) { require_no_momentum(solver); }
   AdaGrad(const UpdateTask& task, const caffe::SolverParameter& settings)
       : rate(static_cast<T>(task.rate)), delta(static_cast<T>(settings.delta())) {}

@@ -10,7 +10,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct Adam {
-  static constexpr RuleTraits kTraits{.histories = 2, .moves_without_rate = true};
+  static constexpr RuleTraits kTraits{.histories = 2, .moves_without_rate = true};  // the means of g and of g^2
   Adam(const UpdateTask& task, const caffe::SolverParameter& settings)
       : beta1(static_cast<T>(task.momentum)),
         beta2(static_cast<T>(settings.momentum2())),

@@ -11,7 +11,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct AdamW {
-  static constexpr RuleTraits kTraits{.histories = 2, .decouples_decay = true};
+  static constexpr RuleTraits kTraits{.histories = 2, .decouples_decay = true};  // the means of g and of g^2
   static void check(const SolverDef& solver) {
     if (solver.param.regularization_type() != "L1") return;
     throw Error(ErrorKind::kConfig, "regularization_type \"L1\" with solver type AdamW",

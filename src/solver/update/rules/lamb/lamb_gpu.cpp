@@ -11,6 +11,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct Lamb {
+  // the means of g and of g^2
   static constexpr RuleTraits kTraits{.histories = 2, .decouples_decay = true, .adapts = true};
   static void check(const SolverDef& solver) {
     if (solver.param.regularization_type() != "L1") return;

@@ -7,7 +7,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct Nesterov {
-  static constexpr RuleTraits kTraits{.histories = 1};
+  static constexpr RuleTraits kTraits{.histories = 1};  // the velocity
   Nesterov(const UpdateTask& task, const caffe::SolverParameter&)
       : momentum(static_cast<T>(task.momentum)), rate(static_cast<T>(task.rate)) {}
   ROBUSTA_GPU void operator()(T& w, T g, T& velocity) const {

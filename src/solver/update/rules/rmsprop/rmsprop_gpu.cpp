@@ -11,7 +11,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct RmsProp {
-  static constexpr RuleTraits kTraits{.histories = 1, .moves_without_rate = true};
+  static constexpr RuleTraits kTraits{.histories = 1, .moves_without_rate = true};  // the mean of g^2
   static void check(const SolverDef& solver);
   RmsProp(const UpdateTask& task, const caffe::SolverParameter& settings)
       : rate(static_cast<T>(task.rate)),

@@ -7,6 +7,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct Sag {
+  // the mean of g
   static constexpr RuleTraits kTraits{.histories = 1, .moves_without_rate = true, .larc = LarcNorm::kHistory};
   Sag(const UpdateTask& task, const caffe::SolverParameter&)
       : momentum(static_cast<T>(task.momentum)), rate(static_cast<T>(task.rate)) {}

@@ -7,6 +7,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 template <typename T>
 struct Sgd {
+  // the velocity, with the rate in it
   static constexpr RuleTraits kTraits{.histories = 1, .larc = LarcNorm::kGradient};
   Sgd(const UpdateTask& task, const caffe::SolverParameter&)
       : momentum(static_cast<T>(task.momentum)), rate(static_cast<T>(task.rate)) {}
