@@ -1,6 +1,7 @@
 // The converters, as functions and as programs.
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -12,8 +13,10 @@
 #include "data/convert/idx.h"
 #include "data/convert/image_mean.h"
 #include "data/convert/image_set.h"
+#include "data/convert/siamese.h"
 #include "data/datum.h"
 #include "data/lmdb/lmdb_reader.h"
+#include "data/open_source.h"
 #include "robusta/error.h"
 #include "sample_db.h"
 #include "schema/blob_proto.h"
@@ -31,7 +34,7 @@ using test::tools_dir;
 using test::write_file;
 
 std::vector<std::pair<std::string, std::string>> records(const std::string& folder) {
-  const auto reader = LmdbReader::open(folder);
+  const auto reader = open_source(folder, caffe::DataParameter::LMDB);
   std::vector<std::pair<std::string, std::string>> all;
   std::string storage;
   for (int64_t i = 0; i < reader->size(); ++i) all.emplace_back(reader->key(i), reader->record(i, storage));
@@ -325,6 +328,50 @@ TEST(ImageMeanTest, SizesMustAgree) {
   test::write_database(dir / "db", 100, [](int i) { return test::raw_datum({1, 3, i == 70 ? 5 : 4}, 0, 1); });
   const Error error = error_of([&] { image_mean(*LmdbReader::open(dir / "db")); });
   EXPECT_EQ(error.cause(), "record 00000070 in " + (dir / "db") + " is 1x3x5, the first one 1x3x4");
+}
+
+TEST(ConvertBackendsTest, HoldTheSameRecords) {
+  TempDir dir;
+  std::string pixels;
+  for (int i = 0; i < 50 * 6; ++i) pixels += static_cast<char>(i * 7);
+  write_file(dir / "images", idx_images(50, 2, 3, pixels));
+  write_file(dir / "labels", big_endian(2049) + big_endian(50) + pixels.substr(0, 50));
+  write_cifar(dir, 30);
+  ImageSetOptions set = make_set(dir, std::vector<Extent>(40, Extent{3, 9, 8}));
+  set.shuffle = true;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> lmdbs;
+  for (const std::string backend : {"lmdb", "leveldb"}) {
+    convert_mnist(dir / "images", dir / "labels", dir / ("mnist_" + backend), backend);
+    convert_mnist_pairs(dir / "images", dir / "labels", dir / ("pairs_" + backend), 3, backend);
+    convert_cifar(dir.path(), dir.path(), backend, 30);
+    set.folder = dir / ("set_" + backend);
+    set.backend = backend;
+    convert_image_set(set);
+    for (const std::string name : {"mnist", "pairs", "cifar10_train", "cifar10_test", "set"}) {
+      const auto found = records(dir / (name + "_" + backend));
+      const auto [lmdb, first] = lmdbs.emplace(name, found);
+      EXPECT_FALSE(found.empty());
+      EXPECT_TRUE(first || found == lmdb->second) << name;
+    }
+  }
+}
+
+TEST(ConvertImageSetTest, ThreadsDoNotChangeTheDatabase) {
+  TempDir dir;
+  ImageSetOptions set = make_set(dir, std::vector<Extent>(90, Extent{3, 30, 40}));
+  fs::resize_file(dir / "i07.png", 50);
+  set.image.resize_height = set.image.resize_width = 64;
+  const int threads_before = omp_get_max_threads();
+  std::string first;
+  for (const int threads : {1, 2, 4, 9}) {
+    omp_set_num_threads(threads);
+    set.folder = dir / str("db", threads);
+    EXPECT_EQ(convert_image_set(set).skipped, 1);
+    const std::string file = read_file(set.folder + "/data.mdb");
+    if (first.empty()) first = file;
+    EXPECT_TRUE(file == first) << threads;
+  }
+  omp_set_num_threads(threads_before);
 }
 
 /// Exit code of a program of the tools folder.
