@@ -100,6 +100,11 @@ part_kills() { # 100 kills at random moments in snapshots of each format
   result "$(grep ' kills, ' "$out" | paste -sd';' | sed 's/;/; /g')"
 }
 
+part_large() { # a model of more than 2 GiB: saved, restored, tested
+  measured scripts/check_large_model.py --caffe "$caffe"
+  result "$(tail -n 1 "$out")"
+}
+
 part_soak() { # a chain of jobs with a fault each minute, for ROBUSTA_SOAK_MINUTES (120), beside an undisturbed training
   local status=0 hosts=()
   CLUSTER_SH=${CLUSTER_SH:-$ROBUSTA_SHARED_DIR/cluster/cluster.sh}

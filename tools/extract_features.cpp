@@ -37,7 +37,7 @@ void extract(const std::vector<std::string>& words) {
   std::vector<FeatureOutput> outputs;
   for (size_t i = 0; i < blobs.size(); ++i) outputs.push_back({blobs[i], places[i]});
   const int64_t batches = count_in(words[4]);
-  const FeatureFormat format = parse_feature_format(words[5]);
+  require_feature_format(words[5]);
   Options flags;
   flags.gpu.read(gpu_of(words));
   Ranks alone(DdlOptions{});
@@ -49,7 +49,7 @@ void extract(const std::vector<std::string>& words) {
   options.device = device.get();
   Net net(net_in_state(words[1], caffe::TEST, 0, {}), options);
   load_weights(split_list(words[0]), net, "Weights");
-  const int64_t samples = extract_features(net, outputs, batches, format);
+  const int64_t samples = extract_features(net, outputs, batches, words[5]);
   LOG_INFO << "Wrote features of " << samples << " samples.";
 }
 
@@ -61,6 +61,6 @@ int main(int argc, char** argv) {
       "Writes what a net computes of each sample, blob by blob.\n"
       "    extract_features MODEL.caffemodel NET.prototxt BLOB[,BLOB...] DB[,DB...] NUM_BATCHES DB_TYPE\n"
       "                     [CPU|GPU [DEVICE_ID]]\n"
-      "DB_TYPE is lmdb or hdf5; the net is run in phase TEST.";
+      "DB_TYPE is lmdb, leveldb or hdf5; the net is run in phase TEST.";
   return robusta::run_tool(argc, argv, usage, 6, 8, robusta::extract);
 }

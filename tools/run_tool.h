@@ -20,7 +20,7 @@ struct NoFlags : FlagSet {};
 
 /// Those of the programs that read or write a database.
 struct DatabaseFlags : FlagSet {
-  Flag<std::string> backend{this, "backend", "lmdb", "kind of database: lmdb"};
+  Flag<std::string> backend{this, "backend", "lmdb", "kind of database: lmdb, leveldb"};
 };
 
 inline std::string name_of(const char* program) {

@@ -59,6 +59,8 @@ std::string temporary_name(const std::string& path) {
   return path + kTemporary + digits;
 }
 
+bool is_temporary_of(const std::string& name, const std::string& own) { return name_in_place(name) == own; }
+
 int create_temporary(const std::string& name) {
   const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (fd >= 0) ::flock(fd, LOCK_EX | LOCK_NB);

@@ -13,6 +13,9 @@ namespace robusta {
 /// `path`.tmp.<16 random hexadecimal digits>
 std::string temporary_name(const std::string& path);
 
+/// Whether `name` is one that temporary_name(`own`) may have given.
+bool is_temporary_of(const std::string& name, const std::string& own);
+
 /// Makes an empty file for writing and locks it for remove_abandoned(), as far as the file system has locks. Returns
 /// its descriptor, -1 with errno when something stands there or it cannot be made.
 int create_temporary(const std::string& name);

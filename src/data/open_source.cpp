@@ -55,12 +55,7 @@ std::shared_ptr<const RecordReader> open_source(const std::string& source, caffe
 caffe::DataParameter::DB parse_backend(const std::string& backend) {
   if (backend == "lmdb") return caffe::DataParameter::LMDB;
   if (backend == "leveldb") return caffe::DataParameter::LEVELDB;
-  throw Error(ErrorKind::kUsage, "unknown database backend \"" + backend + "\"", "say lmdb");
-}
-
-void require_lmdb_backend(const std::string& backend) {
-  if (parse_backend(backend) == caffe::DataParameter::LMDB) return;
-  throw Error(ErrorKind::kUnsupported, "this build writes no LevelDB", "leave out the backend, or say lmdb");
+  throw Error(ErrorKind::kUsage, "unknown database backend \"" + backend + "\"", "say lmdb or leveldb");
 }
 
 }  // namespace robusta

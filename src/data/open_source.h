@@ -19,8 +19,4 @@ bool source_is_missing(const std::string& source);
 /// From the command line words "lmdb" and "leveldb". Throws Error{kUsage} for anything else.
 caffe::DataParameter::DB parse_backend(const std::string& backend);
 
-/// Of what is to be written; from the command line word "lmdb". Throws Error{kUnsupported} for "leveldb", Error{kUsage}
-/// for anything else.
-void require_lmdb_backend(const std::string& backend);
-
 }  // namespace robusta

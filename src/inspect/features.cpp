@@ -1,4 +1,4 @@
-// Batch after batch; every output is written as it comes, and none appears under its name before the end (LMDB).
+// Batch after batch; every output is written as it comes, and none appears under its name before the end (databases).
 
 #include "inspect/features.h"
 
@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "data/convert/files.h"
 #include "data/hdf5_access.h"
-#include "data/lmdb/lmdb_writer.h"
+#include "data/writer_kinds.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -24,9 +24,9 @@ class FeatureWriter {
   virtual void finish() {}
 };
 
-class LmdbFeatures : public FeatureWriter {
+class DatabaseFeatures : public FeatureWriter {
  public:
-  explicit LmdbFeatures(const std::string& folder) : writer_(folder) {}
+  DatabaseFeatures(const std::string& backend, const std::string& folder) : writer_(make_writer(backend, folder)) {}
 
   void add(const Shape& shape, const std::vector<float>& values) override {
     const int64_t row = shape.count(1);
@@ -39,13 +39,13 @@ class LmdbFeatures : public FeatureWriter {
     for (int64_t sample = 0; sample < shape[0]; ++sample) {
       const float* begin = values.data() + sample * row;
       datum.mutable_float_data()->Assign(begin, begin + row);
-      writer_.put(padded(writer_.size(), 10), datum.SerializeAsString());
+      writer_->put(padded(writer_->size(), 10), datum.SerializeAsString());
     }
   }
-  void finish() override { writer_.finish(); }
+  void finish() override { writer_->finish(); }
 
  private:
-  LmdbWriter writer_;
+  std::unique_ptr<RecordWriter> writer_;
 };
 
 class Hdf5Features : public FeatureWriter {
@@ -65,9 +65,11 @@ class Hdf5Features : public FeatureWriter {
   std::unique_ptr<Hdf5Appender> appender_;
 };
 
-std::unique_ptr<FeatureWriter> make_writer(const std::string& place, FeatureFormat format) {
-  if (format == FeatureFormat::kLmdb) return std::make_unique<LmdbFeatures>(place);
-  return std::make_unique<Hdf5Features>(place);
+constexpr char kHdf5[] = "hdf5";
+
+std::unique_ptr<FeatureWriter> make_feature_writer(const std::string& place, const std::string& format) {
+  if (format == kHdf5) return std::make_unique<Hdf5Features>(place);
+  return std::make_unique<DatabaseFeatures>(format, place);
 }
 
 void require_blob(const Net& net, const std::string& blob) {
@@ -84,19 +86,20 @@ void require_blob(const Net& net, const std::string& blob) {
 
 }  // namespace
 
-FeatureFormat parse_feature_format(const std::string& word) {
-  if (word == "lmdb") return FeatureFormat::kLmdb;
-  if (word == "hdf5") return FeatureFormat::kHdf5;
-  if (word == "leveldb")
-    throw Error(ErrorKind::kUnsupported, "this build writes no LevelDB", "say lmdb, which every Caffe reads, or hdf5");
-  throw Error(ErrorKind::kUsage, "unknown kind of database \"" + word + "\"" + did_you_mean(word, {"lmdb", "hdf5"}),
-              "say lmdb or hdf5");
+void require_feature_format(const std::string& format) {
+  if (format == kHdf5) return;
+  try {
+    require_writer(format);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.cause(), error.fix() + " or " + kHdf5);
+  }
 }
 
-int64_t extract_features(Net& net, const std::vector<FeatureOutput>& outputs, int64_t batches, FeatureFormat format) {
+int64_t extract_features(Net& net, const std::vector<FeatureOutput>& outputs, int64_t batches,
+                         const std::string& format) {
   for (const FeatureOutput& output : outputs) require_blob(net, output.blob);
   std::vector<std::unique_ptr<FeatureWriter>> writers;
-  for (const FeatureOutput& output : outputs) writers.push_back(make_writer(output.place, format));
+  for (const FeatureOutput& output : outputs) writers.push_back(make_feature_writer(output.place, format));
   const auto batch = static_cast<uint64_t>(net.batch());
   int64_t samples = 0;
   for (int64_t i = 0; i < batches; ++i) {

@@ -1,6 +1,7 @@
 // The converters, as functions and as programs.
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -12,8 +13,10 @@
 #include "data/convert/idx.h"
 #include "data/convert/image_mean.h"
 #include "data/convert/image_set.h"
+#include "data/convert/siamese.h"
 #include "data/datum.h"
 #include "data/lmdb/lmdb_reader.h"
+#include "data/open_source.h"
 #include "robusta/error.h"
 #include "sample_db.h"
 #include "schema/blob_proto.h"
@@ -31,7 +34,7 @@ using test::tools_dir;
 using test::write_file;
 
 std::vector<std::pair<std::string, std::string>> records(const std::string& folder) {
-  const auto reader = LmdbReader::open(folder);
+  const auto reader = open_source(folder, caffe::DataParameter::LMDB);
   std::vector<std::pair<std::string, std::string>> all;
   std::string storage;
   for (int64_t i = 0; i < reader->size(); ++i) all.emplace_back(reader->key(i), reader->record(i, storage));
@@ -209,7 +212,7 @@ TEST(ConvertImageSetTest, CheckSize) {
   options.check_size = true;
   EXPECT_EQ(error_of([&] { convert_image_set(options); }).cause(), "i01.png is 3x5x4, the first image is 3x4x5");
   EXPECT_FALSE(fs::exists(dir / "db"));
-  options.resize_height = options.resize_width = 6;
+  options.image.resize_height = options.image.resize_width = 6;
   EXPECT_EQ(convert_image_set(options).written, 2);
   EXPECT_EQ(parse(records(dir / "db")[1].second).data().size(), 3u * 6 * 6);
 }
@@ -217,7 +220,7 @@ TEST(ConvertImageSetTest, CheckSize) {
 TEST(ConvertImageSetTest, NoImageIsLargerThanAnyThatCouldBeRead) {
   TempDir dir;
   ImageSetOptions options = make_set(dir, {{3, 4, 4}, {3, 4, 4}});
-  options.resize_height = options.resize_width = 2'000'000;
+  options.image.resize_height = options.image.resize_width = 2'000'000;
   const Error error = error_of([&] { convert_image_set(options); });
   EXPECT_EQ(error.kind(), ErrorKind::kUsage);
   EXPECT_EQ(error.cause(), "images of 2000000 x 2000000 pixels; at most 134217728");
@@ -227,24 +230,24 @@ TEST(ConvertImageSetTest, NoImageIsLargerThanAnyThatCouldBeRead) {
 TEST(ConvertImageSetTest, StoredFiles) {
   TempDir dir;
   ImageSetOptions options = make_set(dir, {{3, 8, 9}, {1, 8, 9}});
-  options.encoded = true;
+  options.image.encoded = true;
   convert_image_set(options);
   const auto all = records(dir / "db");
   EXPECT_EQ(parse(all[0].second).data(), read_file(dir / "i00.png")) << "untouched";
   EXPECT_TRUE(parse(all[0].second).encoded());
   EXPECT_FALSE(parse(all[0].second).has_channels());
   EXPECT_EQ(image_extent(parse(all[1].second).data(), ColorMode::kAsStored).channels, 3) << "made a colour image";
-  options.encoded = false;
-  options.encode_type = "JPG";  // alone it means encoded, too
+  options.image.encoded = false;
+  options.image.encode_type = "JPG";  // alone it means encoded, too
   options.folder = dir / "jpg";
-  options.gray = true;
-  options.resize_height = 16;
-  options.resize_width = 12;
+  options.image.gray = true;
+  options.image.resize_height = 16;
+  options.image.resize_width = 12;
   convert_image_set(options);
   const std::string jpeg = parse(records(dir / "jpg")[0].second).data();
   EXPECT_EQ(image_format_of(jpeg), ImageFormat::kJpeg);
   EXPECT_EQ(image_extent(jpeg, ColorMode::kAsStored), (Extent{1, 16, 12}));
-  options.encode_type = "tiff";
+  options.image.encode_type = "tiff";
   options.folder = dir / "tiff";
   EXPECT_EQ(error_of([&] { convert_image_set(options); }).kind(), ErrorKind::kUnsupported);
 }
@@ -282,18 +285,18 @@ void compare_with_recorded(const std::string& name, const ImageSetOptions& how) 
 TEST(ConvertImageSetGoldenTest, Raw) { compare_with_recorded("lmdb_raw", {}); }
 TEST(ConvertImageSetGoldenTest, Gray) {
   ImageSetOptions options;
-  options.gray = true;
+  options.image.gray = true;
   compare_with_recorded("lmdb_gray", options);
 }
 TEST(ConvertImageSetGoldenTest, Resized) {
   ImageSetOptions options;
-  options.resize_height = 6;
-  options.resize_width = 8;
+  options.image.resize_height = 6;
+  options.image.resize_width = 8;
   compare_with_recorded("lmdb_resized", options);
 }
 TEST(ConvertImageSetGoldenTest, Encoded) {
   ImageSetOptions options;
-  options.encoded = true;
+  options.image.encoded = true;
   compare_with_recorded("lmdb_png", options);
 }
 
@@ -327,6 +330,50 @@ TEST(ImageMeanTest, SizesMustAgree) {
   EXPECT_EQ(error.cause(), "record 00000070 in " + (dir / "db") + " is 1x3x5, the first one 1x3x4");
 }
 
+TEST(ConvertBackendsTest, HoldTheSameRecords) {
+  TempDir dir;
+  std::string pixels;
+  for (int i = 0; i < 50 * 6; ++i) pixels += static_cast<char>(i * 7);
+  write_file(dir / "images", idx_images(50, 2, 3, pixels));
+  write_file(dir / "labels", big_endian(2049) + big_endian(50) + pixels.substr(0, 50));
+  write_cifar(dir, 30);
+  ImageSetOptions set = make_set(dir, std::vector<Extent>(40, Extent{3, 9, 8}));
+  set.shuffle = true;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> lmdbs;
+  for (const std::string backend : {"lmdb", "leveldb"}) {
+    convert_mnist(dir / "images", dir / "labels", dir / ("mnist_" + backend), backend);
+    convert_mnist_pairs(dir / "images", dir / "labels", dir / ("pairs_" + backend), 3, backend);
+    convert_cifar(dir.path(), dir.path(), backend, 30);
+    set.folder = dir / ("set_" + backend);
+    set.backend = backend;
+    convert_image_set(set);
+    for (const std::string name : {"mnist", "pairs", "cifar10_train", "cifar10_test", "set"}) {
+      const auto found = records(dir / (name + "_" + backend));
+      const auto [lmdb, first] = lmdbs.emplace(name, found);
+      EXPECT_FALSE(found.empty());
+      EXPECT_TRUE(first || found == lmdb->second) << name;
+    }
+  }
+}
+
+TEST(ConvertImageSetTest, ThreadsDoNotChangeTheDatabase) {
+  TempDir dir;
+  ImageSetOptions set = make_set(dir, std::vector<Extent>(90, Extent{3, 30, 40}));
+  fs::resize_file(dir / "i07.png", 50);
+  set.image.resize_height = set.image.resize_width = 64;
+  const int threads_before = omp_get_max_threads();
+  std::string first;
+  for (const int threads : {1, 2, 4, 9}) {
+    omp_set_num_threads(threads);
+    set.folder = dir / str("db", threads);
+    EXPECT_EQ(convert_image_set(set).skipped, 1);
+    const std::string file = read_file(set.folder + "/data.mdb");
+    if (first.empty()) first = file;
+    EXPECT_TRUE(file == first) << threads;
+  }
+  omp_set_num_threads(threads_before);
+}
+
 /// Exit code of a program of the tools folder.
 int run_tool(const std::string& command) {
   const std::string tool = tools_dir() + "/" + command;
@@ -339,7 +386,8 @@ TEST(DataToolsTest, ExitCodes) {
   const ImageSetOptions set = make_set(dir, {{3, 4, 4}, {3, 4, 4}});
   const std::string arguments = set.root + " " + set.list + " " + set.folder;
   EXPECT_EQ(run_tool("convert_imageset " + set.root + " " + set.list), 1);
-  EXPECT_EQ(run_tool("convert_imageset --backend=leveldb " + arguments), 9);
+  EXPECT_EQ(run_tool("convert_imageset --backend=hdf5 " + arguments), 1);
+  EXPECT_FALSE(fs::exists(set.folder));
   EXPECT_EQ(run_tool("convert_imageset -shuffle -seed 3 -resize_width=8 --resize_height 9 " + arguments), 0);
   EXPECT_EQ(run_tool("convert_imageset " + arguments), 7) << "the folder exists";
   EXPECT_EQ(run_tool("compute_image_mean " + set.folder + " " + (dir / "mean")), 0);

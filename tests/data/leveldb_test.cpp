@@ -1,4 +1,4 @@
-// Our reader of LevelDBs against databases that libleveldb has written.
+// Our reader of LevelDBs against databases that libleveldb has written, and libleveldb against those of our writer.
 
 #include <gtest/gtest.h>
 #include <leveldb/cache.h>
@@ -14,6 +14,7 @@
 #include "data/convert/files.h"
 #include "data/leveldb/level_bytes.h"
 #include "data/leveldb/leveldb_reader.h"
+#include "data/leveldb/leveldb_writer.h"
 #include "data/open_source.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -126,6 +127,78 @@ TEST(LevelDbTest, IsReadWhileItMayNotBeWrittenAndLeavesNoTrace) {
   fs::permissions(dir / "db", fs::perms::owner_all);
   for (const auto& entry : fs::directory_iterator(dir / "db")) after.push_back(entry.path());
   EXPECT_EQ(before, after);
+}
+
+/// What libleveldb finds, with every check it has, front to back.
+Records read_by_libleveldb(const std::string& folder, const Records& want) {
+  leveldb::Options options;
+  options.paranoid_checks = true;
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  leveldb::DB* opened = nullptr;
+  const leveldb::Status status = leveldb::DB::Open(options, folder, &opened);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  if (!opened) return {};
+  const std::unique_ptr<leveldb::DB> db(opened);
+  std::string value;
+  for (const auto& [key, wanted] : want) {
+    EXPECT_TRUE(db->Get(checked, key, &value).ok() && value == wanted) << key;
+  }
+  EXPECT_TRUE(db->Get(checked, "zzz", &value).IsNotFound());
+  Records found;
+  const std::unique_ptr<leveldb::Iterator> at(db->NewIterator(checked));
+  for (at->SeekToFirst(); at->Valid(); at->Next()) found[at->key().ToString()] = at->value().ToString();
+  EXPECT_TRUE(at->status().ok()) << at->status().ToString();
+  return found;
+}
+
+/// 150 MB, so that there are several tables; `descents`: how often the keys begin again, each time between those
+/// before.
+Records write_large(const std::string& folder, int descents) {
+  Records records;
+  LevelDbWriter writer(folder);
+  for (int round = 0; round <= descents; ++round) {
+    for (int i = 0; i < 3000; ++i) {
+      const std::string key = padded(10 * i + round, 8) + "_image";
+      const auto bytes = static_cast<size_t>(i % 3 == 0 ? i : 75000);
+      records[key] = std::string(bytes, static_cast<char>('a' + (i + round) % 26));
+      writer.put(key, records[key]);
+    }
+  }
+  writer.finish();
+  return records;
+}
+
+TEST(LevelDbTest, LibleveldbReadsWhatWeWrite) {
+  for (const int descents : {0, 1}) {
+    TempDir dir;
+    const Records records = write_large(dir / "db", descents);
+    expect_records(dir / "db", records);
+    EXPECT_TRUE(read_by_libleveldb(dir / "db", records) == records);
+    {
+      Writer writer(dir / "db", {.compact = true});  // goes on with it, and merges all
+      writer.put("more", "1");
+    }
+    Records more = records;
+    more["more"] = "1";
+    expect_records(dir / "db", more);
+  }
+}
+
+TEST(LevelDbTest, ManyTablesMakeALongManifest) {
+  TempDir dir;
+  Records records;
+  {
+    LevelDbWriter writer(dir / "db");
+    for (int i = 0; i < 700; ++i) {  // each begins a table
+      const std::string key = padded(999 - i, 4) + std::string(60, 'k');
+      writer.put(key, records[key] = padded(i, 3));
+    }
+    writer.finish();
+  }
+  ASSERT_GT(fs::file_size((dir / "db") + "/MANIFEST-000001"), 3u * 32768);
+  EXPECT_TRUE(read_by_libleveldb(dir / "db", records) == records);
+  expect_records(dir / "db", records);
 }
 
 TEST(LevelDbTest, ManyThreads) {

@@ -3,7 +3,7 @@
 # that holds another Caffe's messages too, a plugin, and one in plain C. The tree is moved first: nothing may know where
 # it was made.
 . "$(dirname "$0")/lib.sh"
-needs cmake make pkg-config protoc
+needs cmake make pkg-config protoc python3
 if grep -q '^ROBUSTA_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then skip "the build has sanitizers"; fi
 
 quietly cmake --install "$BUILD" --prefix "$WORK/made"
@@ -43,6 +43,53 @@ has '^accuracy (1|0\.9)' "$WORK/log"
 ldd "$WORK/embed/build/embed" > "$WORK/needed"
 has "librobusta.so.*$lib" "$WORK/needed"
 lacks 'gflags|glog' "$WORK/needed" "the program needs"
+
+echo "-- Caffe's cpp_classification"
+build_example classification
+# A picture of 6 x 4 pixels, (200, 100, 50) in R, G, B, and a black one for the mean.
+python3 - "$WORK" << 'END'
+import struct, sys, zlib
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+for name, pixel in ("red", (200, 100, 50)), ("black", (0, 0, 0)):
+    rows = (b"\0" + bytes(pixel) * 6) * 4
+    with open(f"{sys.argv[1]}/{name}.png", "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 6, 4, 8, 2, 0, 0, 0)) +
+                   chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+END
+(
+  cd "$WORK"
+  # The mean of each plane, a hundredth of it, as probabilities: exp(0.5), exp(1) and exp(2), divided by their sum.
+  cat > deploy.prototxt << 'END'
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 10 dim: 3 dim: 5 dim: 5 } } }
+layer { name: "mean" type: "Pooling" bottom: "data" top: "mean" pooling_param { pool: AVE global_pooling: true } }
+layer { name: "small" type: "Power" bottom: "mean" top: "small" power_param { scale: 0.01 } }
+layer { name: "flat" type: "Flatten" bottom: "small" top: "flat" }
+layer { name: "prob" type: "Softmax" bottom: "flat" top: "prob" }
+END
+  printf '\n\003toy\242\006\004\n\002ip' > toy.caffemodel # a net "toy" with a layer "ip" of no arrays
+  printf 'n01 blue\nn02 green, leaf\nn03 red\n' > labels.txt
+  echo "black.png 0" > list.txt
+  quietly convert_imageset "$WORK/" list.txt black_lmdb
+  quietly compute_image_mean black_lmdb mean.binaryproto
+  classify="classification/build/classification deploy.prototxt toy.caffemodel mean.binaryproto"
+  quietly $classify labels.txt red.png
+  cat > wanted << 'END'
+---------- Prediction for red.png ----------
+0.6285 - "n03 red"
+0.2312 - "n02 green, leaf"
+0.1402 - "n01 blue"
+END
+  diff wanted log || fail "the example prints something else"
+  code=0
+  $classify labels.txt none.png 2> log || code=$?
+  [ "$code" -eq 3 ] || fail "a picture that is not there ended with $code"
+  has 'none.png' log
+  code=0
+  $classify list.txt red.png 2> log || code=$?
+  [ "$code" -eq 1 ] || fail "too few labels ended with $code"
+  has 'there are 1 labels for 3 outputs' log
+)
 
 echo "-- a plugin"
 build_example plugin

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import pty
 import shutil
 import struct
 import subprocess
@@ -53,10 +54,10 @@ class Tools(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_tool(self, name, *words, want=0):
+    def run_tool(self, name, *words, want=0, threads=1):
         done = subprocess.run([TOOLS / name, *map(str, words)], cwd=self.folder, stdout=subprocess.PIPE, timeout=100,
                               stderr=subprocess.PIPE, universal_newlines=True, check=False,
-                              env={**os.environ, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(self.folder)})
+                              env={**os.environ, "OMP_NUM_THREADS": str(threads), "XDG_CACHE_HOME": str(self.folder)})
         self.assertEqual(done.returncode, want, done.stdout + done.stderr)
         return done
 
@@ -75,7 +76,70 @@ class Tools(unittest.TestCase):
         self.run_tool("convert_mnist_siamese_data", "images", "labels", "other", "-seed", "1")
         self.assertEqual((self.folder / "pairs/data.mdb").read_bytes(), (self.folder / "other/data.mdb").read_bytes())
         self.run_tool("convert_mnist_siamese_data", "images", "labels", "pairs", want=7)
-        self.run_tool("convert_mnist_siamese_data", "images", "labels", "x", "-backend=leveldb", want=9)
+
+    def records(self, database):
+        """What `caffe data` says of a database, without its name."""
+        return self.run_tool("caffe", "data", database, "-n", "1000").stdout.replace(database, "DB")
+
+    def test_leveldbs_hold_what_lmdbs_hold(self):
+        self.make_digits([index % 10 for index in range(300)])
+        for kind in "lmdb", "leveldb":
+            self.run_tool("convert_mnist_data", "images", "labels", f"digits_{kind}", "-backend", kind)
+            self.run_tool("convert_mnist_siamese_data", "images", "labels", f"pairs_{kind}", f"-backend={kind}")
+        for name in "digits", "pairs":
+            self.assertTrue((self.folder / f"{name}_leveldb/CURRENT").exists())
+            self.assertEqual(self.records(f"{name}_leveldb"), self.records(f"{name}_lmdb"))
+        self.run_tool("convert_mnist_data", "images", "labels", "digits_leveldb", "-backend=leveldb", want=7)
+        self.run_tool("convert_mnist_data", "images", "labels", "x", "-backend=leveldbb", want=1)
+
+    def test_cifar(self):
+        for index, name in enumerate([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]):
+            (self.folder / f"{name}.bin").write_bytes(b"".join(bytes([record % 10]) + bytes([record % 251, index]) * 1536
+                                                               for record in range(10000)))
+        for kind in "lmdb", "leveldb":
+            self.run_tool("convert_cifar_data", ".", ".", kind)
+        for part in "train", "test":
+            self.assertEqual(self.records(f"cifar10_{part}_leveldb"), self.records(f"cifar10_{part}_lmdb"))
+
+    def make_images(self, count):
+        names = [f"i{index}.png" for index in range(count)]
+        for index, name in enumerate(names):
+            (self.folder / name).write_bytes(png(3 + index % 7, 2 + index % 5) if index % 13 else b"no picture")
+        (self.folder / "list").write_text("".join(f"{name} {index}\n" for index, name in enumerate(names)))
+
+    def test_any_number_of_threads_makes_the_same_database(self):
+        self.make_images(300)
+        for flags in ["-shuffle"], ["-encoded", "-encode_type=jpg", "-resize_width=9", "-resize_height=8"]:
+            made = []
+            for threads in 1, 4:
+                self.run_tool("convert_imageset", *flags, f"{self.folder}/", "list", f"db{threads}", threads=threads)
+                made.append((self.folder / f"db{threads}/data.mdb").read_bytes())
+                shutil.rmtree(self.folder / f"db{threads}")
+            self.assertEqual(made[0], made[1], flags)
+
+    def test_progress_on_a_terminal(self):
+        self.make_images(40)
+        here, there = pty.openpty()
+        with subprocess.Popen([TOOLS / "convert_imageset", f"{self.folder}/", "list", "db"], cwd=self.folder, stderr=there,
+                              env={**os.environ, "TERM": "xterm"}) as program:
+            os.close(there)
+            said = b""
+            try:
+                while piece := os.read(here, 1 << 16):
+                    said += piece
+            except OSError:
+                pass  # the program has ended
+        os.close(here)
+        self.assertEqual(program.returncode, 0, said)
+        self.assertRegex(said.decode(), r"40/40 \(100\.0 %\), [0-9.]+ img/s, ETA 00:00:00")
+
+    def test_proportions_are_kept(self):
+        (self.folder / "a.png").write_bytes(png(20, 10))
+        (self.folder / "list").write_text("a.png 0\n")
+        for flags, size in (["-min_dim=30"], "3x30x60"), (["-min_dim=30", "-max_dim=40"], "3x20x40"):
+            self.run_tool("convert_imageset", *flags, f"{self.folder}/", "list", "db")
+            self.assertIn(size, self.records("db"))
+            shutil.rmtree(self.folder / "db")
 
     def test_features(self):
         self.make_digits([0, 1, 2, 3, 4, 5])
@@ -96,7 +160,13 @@ class Tools(unittest.TestCase):
         wrong = self.run_tool("extract_features", weights, "net.prototxt", "twise", "x", 1, "lmdb", want=1)
         self.assertIn('did you mean "twice"', wrong.stderr)
         self.run_tool("extract_features", weights, "net.prototxt", "ip", "a,b", 1, "lmdb", want=1)
-        self.run_tool("extract_features", weights, "net.prototxt", "ip", "a", 1, "leveldb", want=9)
+        self.run_tool("extract_features", weights, "net.prototxt", "twice,ip", "l_twice,l_ip", 2, "leveldb")
+        for blob in "twice", "ip":
+            self.assertTrue((self.folder / f"l_{blob}/CURRENT").exists())
+            self.assertEqual(self.records(f"l_{blob}"), self.records(f"f_{blob}"))
+        self.run_tool("extract_features", weights, "net.prototxt", "twice", "l_twice", 1, "leveldb", want=7)
+        said = self.run_tool("extract_features", weights, "net.prototxt", "ip", "a", 1, "levldb", want=1).stderr
+        self.assertIn("say lmdb or leveldb or hdf5", said)
         self.assertFalse((self.folder / "x").exists())
 
     def test_label_maps(self):

@@ -116,6 +116,13 @@ class Downloads(unittest.TestCase):
         self.assertIn("it was removed", self.download(want=1))
         self.assertEqual([file.name for file in self.folder.iterdir()], ["readme.md"])
 
+    def test_part_of_another_file(self):
+        self.card(self.base + "/whole")
+        self.part.write_bytes(b"other" * 100)
+        self.assertIn("it was removed", self.download(want=1))
+        self.download()
+        self.assertEqual(self.weights.read_bytes(), WEIGHTS)
+
     def test_other_file_in_its_place_stays(self):
         self.card(self.base + "/whole")
         self.weights.write_text("mine")

@@ -4,13 +4,14 @@
 
 #include <atomic>
 #include <charconv>
-#include <mutex>
-#include <optional>
 #include <sstream>
 
 #include "base/excerpt.h"
 #include "base/input_file.h"
-#include "data/convert/record_blocks.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "data/convert/image_records.h"
+#include "data/error_of.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -70,21 +71,13 @@ class AnnotationConverter {
     }
     const auto wrong = error_of([&] { add_boxes(item, original, record); }, kSmaller);
     if (wrong) {
-      std::lock_guard lock(mutex_);
-      if (!first_wrong_ || &item < first_wrong_) {  // the first of the list, whichever thread is first
-        first_wrong_ = &item;
-        first_error_ = wrong;
-      }
+      result.fatal = wrong;
       return result;
     }
     result.record = record.SerializeAsString();
     return result;
   }
 
-  /// Throws the first error of a file of boxes.
-  void check() const {
-    if (first_error_) throw *first_error_;
-  }
   int64_t boxes() const { return boxes_; }
 
  private:
@@ -114,9 +107,6 @@ class AnnotationConverter {
   const AnnotationSetOptions& options_;
   ImageToDatum images_;
   std::map<std::string, int32_t> labels_;
-  std::mutex mutex_;
-  const AnnotatedItem* first_wrong_ = nullptr;
-  std::optional<Error> first_error_;  // of this item
   std::atomic<int64_t> boxes_ = 0;
 };
 
@@ -127,9 +117,11 @@ AnnotationSetResult convert_annotation_set(const AnnotationSetOptions& options) 
   std::vector<AnnotatedItem> items = read_list(options);
   if (options.shuffle) shuffle_items(items, options.seed, "convert_annoset");
   LOG_INFO << "A total of " << items.size() << " images.";
-  const auto convert = [&](const AnnotatedItem& item) { return converter.convert(item); };
+  std::vector<std::string> paths;
+  for (const AnnotatedItem& item : items) paths.push_back(item.path);
   const auto [written, skipped] =
-      write_in_blocks(items, options.folder, options.root, options.check_size, convert, [&] { converter.check(); });
+      write_image_records(paths, {options.backend, options.folder, options.root, options.check_size},
+                          [&](size_t index) { return converter.convert(items[index]); });
   if (written == 0) refuse_unreadable(items.size(), options.list, options.root);
   return {written, skipped, converter.boxes()};
 }

@@ -10,10 +10,11 @@
 namespace robusta {
 
 struct AnnotationSetOptions {
-  std::string root;        ///< put before each path, without a separator
-  std::string list;        ///< a file of such lines
-  std::string folder;      ///< LMDB to make
-  bool detection = false;  ///< lines "image annotation-file" in place of "image class"
+  std::string root;              ///< put before each path, without a separator
+  std::string list;              ///< a file of such lines
+  std::string folder;            ///< database to make
+  std::string backend = "lmdb";  ///< its kind (writer_kinds.h)
+  bool detection = false;        ///< lines "image annotation-file" in place of "image class"
   AnnotationFormat format = AnnotationFormat::kXml;
   std::string label_map;     ///< needed for boxes; of plain text it is read and not used
   bool check_label = false;  ///< names of the label map may not come twice

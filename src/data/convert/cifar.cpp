@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/files.h"
-#include "data/lmdb/lmdb_writer.h"
+#include "data/writer_kinds.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -18,7 +18,7 @@ constexpr int32_t kSide = 32, kColours = 3, kClasses = 10;
 constexpr size_t kPixels = kSide * kSide * kColours, kRecord = 1 + kPixels;
 
 /// Records of one file: a byte of label, then the planes.
-void convert_file(const std::string& path, int64_t records, LmdbWriter& writer) {
+void convert_file(const std::string& path, int64_t records, RecordWriter& writer) {
   const std::string file = read_input_file(path, ErrorKind::kData);
   const size_t wanted = static_cast<size_t>(records) * kRecord;
   if (file.size() != wanted) {
@@ -41,13 +41,14 @@ void convert_file(const std::string& path, int64_t records, LmdbWriter& writer) 
 
 }  // namespace
 
-void convert_cifar(const std::string& in_folder, const std::string& out_folder, const std::string& suffix,
+void convert_cifar(const std::string& in_folder, const std::string& out_folder, const std::string& backend,
                    int64_t records_per_file) {
-  LmdbWriter train(out_folder + "/cifar10_train_" + suffix), test(out_folder + "/cifar10_test_" + suffix);
-  for (int i = 1; i <= 5; ++i) convert_file(str(in_folder, "/data_batch_", i, ".bin"), records_per_file, train);
-  convert_file(in_folder + "/test_batch.bin", records_per_file, test);
-  train.finish();
-  test.finish();
+  const auto train = make_writer(backend, out_folder + "/cifar10_train_" + backend);
+  const auto test = make_writer(backend, out_folder + "/cifar10_test_" + backend);
+  for (int i = 1; i <= 5; ++i) convert_file(str(in_folder, "/data_batch_", i, ".bin"), records_per_file, *train);
+  convert_file(in_folder + "/test_batch.bin", records_per_file, *test);
+  train->finish();
+  test->finish();
 }
 
 }  // namespace robusta

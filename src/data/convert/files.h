@@ -1,4 +1,4 @@
-/// Small things that the converters share.
+/// Names of records, which all that writes databases shares.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,5 @@ namespace robusta {
 
 /// A number with leading zeros: padded(7, 5) is "00007". More digits are kept.
 std::string padded(int64_t number, int digits);
-
-/// Caffe's line, every 1000 records.
-void report_progress(int64_t done);
 
 }  // namespace robusta

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/files.h"
-#include "data/lmdb/lmdb_writer.h"
+#include "data/writer_kinds.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -65,9 +65,10 @@ IdxImages read_idx(const std::string& image_file, const std::string& label_file)
   return images;
 }
 
-int64_t convert_mnist(const std::string& image_file, const std::string& label_file, const std::string& folder) {
+int64_t convert_mnist(const std::string& image_file, const std::string& label_file, const std::string& folder,
+                      const std::string& backend) {
   const IdxImages images = read_idx(image_file, label_file);
-  LmdbWriter writer(folder);
+  const auto writer = make_writer(backend, folder);
   const auto item = static_cast<size_t>(images.rows * images.cols);
   caffe::Datum datum;
   datum.set_channels(1);
@@ -76,9 +77,9 @@ int64_t convert_mnist(const std::string& image_file, const std::string& label_fi
   for (int64_t i = 0; i < images.count; ++i) {
     datum.set_data(images.pixels.data() + static_cast<size_t>(i) * item, item);
     datum.set_label(static_cast<unsigned char>(images.labels[static_cast<size_t>(i)]));
-    writer.put(padded(i, 8), datum.SerializeAsString());
+    writer->put(padded(i, 8), datum.SerializeAsString());
   }
-  writer.finish();
+  writer->finish();
   return images.count;
 }
 

@@ -17,8 +17,9 @@ struct IdxImages {
 /// compressed, of another kind, cut off, or of different lengths.
 IdxImages read_idx(const std::string& image_file, const std::string& label_file);
 
-/// Writes them as LMDB: key %08d, Datum 1 x rows x cols. Returns the number of records. Throws Error{kData, kOutput};
-/// then there is no folder.
-int64_t convert_mnist(const std::string& image_file, const std::string& label_file, const std::string& folder);
+/// Writes them to a new database (`backend`: writer_kinds.h): key %08d, Datum 1 x rows x cols. Returns the number of
+/// records. Throws Error{kData, kOutput}; then there is no folder.
+int64_t convert_mnist(const std::string& image_file, const std::string& label_file, const std::string& folder,
+                      const std::string& backend = "lmdb");
 
 }  // namespace robusta

@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/str.h"
-#include "data/convert/files.h"
+#include "data/convert/progress.h"
 #include "data/datum.h"
 #include "data/error_of.h"
 #include "robusta/error.h"
@@ -63,6 +63,7 @@ ImageMean image_mean(const RecordReader& reader) {
   const int64_t grain = image_files ? 1 : kBlock;  // raw records are not worth a thread
   std::vector<double> sums;
   ImageMean mean;
+  ConversionProgress progress(reader.size());
   for (int64_t start = 0; start < reader.size(); start += kBlock) {
     const int64_t count = std::min(kBlock, reader.size() - start);
     parallel_for(count, grain, [&](int64_t i) { decode(reader, start + i, block[static_cast<size_t>(i)]); });
@@ -74,7 +75,7 @@ ImageMean image_mean(const RecordReader& reader) {
       }
       check(reader, start + i, slot, mean.extent);
       add(slot.pixels, sums);
-      report_progress(start + i + 1);
+      progress.show(start + i + 1);
     }
   }
   const auto records = static_cast<double>(reader.size());

@@ -6,11 +6,13 @@
 #include <sstream>
 
 #include "base/input_file.h"
-#include "data/convert/image_datum.h"
-#include "data/convert/record_blocks.h"
+#include "base/log.h"
+#include "data/convert/image_records.h"
+#include "data/error_of.h"
 #include "robusta/error.h"
 
 namespace robusta {
+
 std::vector<ImageListItem> read_image_list(const std::string& path) {
   std::istringstream in(read_input_file(path, ErrorKind::kData));
   std::vector<ImageListItem> items;
@@ -23,23 +25,20 @@ std::vector<ImageListItem> read_image_list(const std::string& path) {
 }
 
 ImageSetResult convert_image_set(const ImageSetOptions& options) {
-  const ImageToDatum images({.gray = options.gray,
-                             .resize_height = options.resize_height,
-                             .resize_width = options.resize_width,
-                             .scaled_jpeg = options.scaled_jpeg,
-                             .encoded = options.encoded,
-                             .encode_type = options.encode_type});
+  const ImageToDatum images(options.image);
   std::vector<ImageListItem> items = read_image_list(options.list);
   if (items.empty())
     throw Error(ErrorKind::kData, options.list + " lists no image", "write one \"path label\" per line");
   if (options.shuffle) shuffle_items(items, options.seed, "convert_imageset");
   LOG_INFO << "A total of " << items.size() << " images.";
-  const auto convert = [&](const ImageListItem& item) {
+  std::vector<std::string> paths;
+  for (const ImageListItem& item : items) paths.push_back(item.path);
+  const auto convert = [&](size_t index) {
     ConvertedItem result;
     const auto error = error_of(
         [&] {
-          ImageToDatum::Result converted = images.convert(options.root + item.path);
-          converted.datum.set_label(item.label);
+          ImageToDatum::Result converted = images.convert(options.root + items[index].path);
+          converted.datum.set_label(items[index].label);
           result.extent = converted.extent;
           result.record = converted.datum.SerializeAsString();
         },
@@ -48,7 +47,7 @@ ImageSetResult convert_image_set(const ImageSetOptions& options) {
     return result;
   };
   const auto [written, skipped] =
-      write_in_blocks(items, options.folder, options.root, options.check_size, convert, [] {});
+      write_image_records(paths, {options.backend, options.folder, options.root, options.check_size}, convert);
   if (written == 0) refuse_unreadable(items.size(), options.list, options.root);
   return {written, skipped};
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "data/convert/image_datum.h"
+
 namespace robusta {
 
 struct ImageListItem {
@@ -17,17 +19,14 @@ struct ImageListItem {
 std::vector<ImageListItem> read_image_list(const std::string& path);
 
 struct ImageSetOptions {
-  std::string root;    ///< put before each path, without a separator
-  std::string list;    ///< a file of lines "path label"
-  std::string folder;  ///< LMDB to make
-  bool gray = false;
+  std::string root;              ///< put before each path, without a separator
+  std::string list;              ///< a file of lines "path label"
+  std::string folder;            ///< database to make
+  std::string backend = "lmdb";  ///< its kind (writer_kinds.h)
   bool shuffle = false;
-  uint64_t seed = 1;                            ///< of the shuffle
-  int64_t resize_height = 0, resize_width = 0;  ///< only when both are positive
-  bool scaled_jpeg = false;                     ///< ImageDatumOptions::scaled_jpeg
-  bool check_size = false;                      ///< all images must have the size of the first
-  bool encoded = false;                         ///< store image files instead of pixels
-  std::string encode_type;                      ///< "jpg", "png"; not empty: as `encoded`. Empty: by each file's name
+  uint64_t seed = 1;        ///< of the shuffle
+  bool check_size = false;  ///< all images must have the size of the first
+  ImageDatumOptions image;
 };
 
 struct ImageSetResult {

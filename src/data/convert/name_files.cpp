@@ -17,7 +17,7 @@
 #include "base/input_file.h"
 #include "base/str.h"
 #include "caffe.pb.h"
-#include "data/convert/files.h"
+#include "data/convert/progress.h"
 #include "data/image.h"
 #include "data/image_files.h"
 #include "robusta/error.h"
@@ -93,8 +93,10 @@ int64_t write_image_sizes(const std::string& root, const std::string& list, cons
     }
   }
   std::string text, file;
+  const std::vector<TextLine> lines = read_word_lines(list, ' ');
+  ConversionProgress progress(static_cast<int64_t>(lines.size()));
   int64_t count = 0;
-  for (const TextLine& line : read_word_lines(list, ' ')) {
+  for (const TextLine& line : lines) {
     try {
       read_image_file(root + line.words[0], file);
       const Extent extent = image_extent(file, ColorMode::kColor);
@@ -110,7 +112,7 @@ int64_t write_image_sizes(const std::string& root, const std::string& list, cons
       throw Error(error.kind(), root + line.words[0] + ": " + error.cause(), error.fix())
           .at(str(list, ":", line.number));
     }
-    report_progress(++count);
+    progress.show(++count);
   }
   write_file_atomically(out_file, [&](int fd) { write_all(fd, text.data(), text.size()); });
   return count;

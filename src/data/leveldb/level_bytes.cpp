@@ -62,6 +62,16 @@ std::string_view LevelBytes::piece(uint64_t size) {
   return taken;
 }
 
+void put_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+void put_counted(std::string& out, std::string_view bytes) {
+  put_varint(out, bytes.size());
+  out += bytes;
+}
+
 uint32_t masked_crc(std::string_view bytes, std::string_view last) {
   const uint32_t crc = ~extend_crc(extend_crc(~uint32_t{0}, bytes), last);
   constexpr uint32_t kMask = 0xa282ead8;

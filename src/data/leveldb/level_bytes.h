@@ -1,5 +1,5 @@
-/// The small forms of LevelDB's files: numbers of variable length, checksums, compressed blocks. What is read is not
-/// trusted: nothing beyond its end is looked at.
+/// The small forms of LevelDB's files, read and written: numbers of variable length, checksums, compressed blocks. What
+/// is read is not trusted: nothing beyond its end is looked at.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,18 @@ class LevelBytes {
   std::string_view rest_;
   bool bad_ = false;
 };
+
+/// Appends what LevelBytes::varint takes.
+void put_varint(std::string& out, uint64_t value);
+/// Appends what LevelBytes::fixed takes.
+template <typename T>
+void put_fixed(std::string& out, T value) {
+  const size_t at = out.size();
+  out.resize(at + sizeof value);
+  std::memcpy(out.data() + at, &value, sizeof value);
+}
+/// Appends what LevelBytes::counted takes.
+void put_counted(std::string& out, std::string_view bytes);
 
 /// Castagnoli's CRC of the bytes and then of `last`, masked as LevelDB stores it.
 uint32_t masked_crc(std::string_view bytes, std::string_view last = {});

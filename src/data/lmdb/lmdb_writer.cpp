@@ -3,36 +3,20 @@
 #include "data/lmdb/lmdb_writer.h"
 
 #include <lmdb.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
+#include <memory>
 
 #include "base/str.h"
-#include "base/temporary.h"
+#include "data/writer_kinds.h"
 #include "robusta/error.h"
 
 namespace robusta {
 namespace {
 
-namespace fs = std::filesystem;
-
 // records, as Caffe's tools commit; and bytes that are held until then
 constexpr size_t kCommitEvery = 1000, kCommitBytes = size_t{64} << 20;
-constexpr mode_t kFolderMode = 0744;  // as Caffe's tools
-
-void require_absent(const std::string& folder) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(folder, error))) return;
-  throw Error(ErrorKind::kOutput, folder + " exists already", "remove it first, or write under another name");
-}
-
-std::string without_trailing_slash(std::string folder) {
-  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  return folder;
-}
 
 bool is_full(const std::string& folder) {
   constexpr uint64_t kNearlyNothing = 1 << 20;
@@ -42,14 +26,7 @@ bool is_full(const std::string& folder) {
 
 }  // namespace
 
-LmdbWriter::LmdbWriter(const std::string& folder)
-    : folder_(without_trailing_slash(folder)), temporary_(temporary_name(folder_)) {
-  require_absent(folder_);
-  if (::mkdir(temporary_.c_str(), kFolderMode) != 0) {
-    const std::string reason = std::strerror(errno);
-    throw Error(ErrorKind::kOutput, "cannot make the folder " + folder_ + ": " + reason,
-                "create the folder that it goes into, and check its permissions");
-  }
+LmdbWriter::LmdbWriter(const std::string& folder) : folder_(folder) {
   try {
     open_environment();
   } catch (...) {
@@ -58,27 +35,23 @@ LmdbWriter::LmdbWriter(const std::string& folder)
   }
 }
 
-LmdbWriter::~LmdbWriter() { close(); }
-
 void LmdbWriter::open_environment() {
   require(mdb_env_create(&env_));
   // Nothing is read before finish() has synced, so each commit may leave the writing to the system.
-  require(mdb_env_open(env_, temporary_.c_str(), MDB_NOSYNC, 0664));
+  require(mdb_env_open(env_, folder_.temporary().c_str(), MDB_NOSYNC, 0664));
 }
 
 void LmdbWriter::close() {
   if (env_) mdb_env_close(env_);
   env_ = nullptr;
-  std::error_code ignored;
-  fs::remove_all(temporary_, ignored);
 }
 
 void LmdbWriter::require(int status) const {
   if (status == MDB_SUCCESS) return;
   // LMDB calls a write that the disk took only in part an I/O error.
-  if (status == EIO && is_full(temporary_)) status = ENOSPC;
+  if (status == EIO && is_full(folder_.temporary())) status = ENOSPC;
   const std::string fix = status == ENOSPC || status == EDQUOT ? "free some space or write elsewhere" : "";
-  throw Error(ErrorKind::kOutput, str("cannot write the LMDB ", folder_, ": ", mdb_strerror(status)), fix);
+  throw Error(ErrorKind::kOutput, str("cannot write the LMDB ", folder_.path(), ": ", mdb_strerror(status)), fix);
 }
 
 void LmdbWriter::put(std::string_view key, std::string_view value) {
@@ -126,10 +99,15 @@ int LmdbWriter::try_commit() {
 void LmdbWriter::finish() {
   commit();
   require(mdb_env_sync(env_, 1));
-  mdb_env_close(env_);
-  env_ = nullptr;
-  require_absent(folder_);
-  if (::rename(temporary_.c_str(), folder_.c_str()) != 0) require(errno);
+  close();
+  folder_.publish();
 }
 
+namespace {
+
+std::unique_ptr<RecordWriter> make_lmdb(const std::string& folder) { return std::make_unique<LmdbWriter>(folder); }
+
+[[maybe_unused]] const bool registered_lmdb_writer = register_writer({"lmdb", make_lmdb});
+
+}  // namespace
 }  // namespace robusta

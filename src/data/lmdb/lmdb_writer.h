@@ -1,33 +1,28 @@
 /// Writes a new LMDB folder that every Caffe reads.
-///
-/// The folder appears under its name only when `finish` has succeeded: until then everything lies in a temporary folder
-/// beside it, which the destructor removes. Used by one thread.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "data/new_folder.h"
+#include "data/record_writer.h"
+
 struct MDB_env;
 
 namespace robusta {
 
-class LmdbWriter {
+class LmdbWriter : public RecordWriter {
  public:
   /// Throws Error{kOutput} when `folder` exists already or cannot be made.
   explicit LmdbWriter(const std::string& folder);
-  ~LmdbWriter();
-  LmdbWriter(const LmdbWriter&) = delete;
-  LmdbWriter& operator=(const LmdbWriter&) = delete;
+  ~LmdbWriter() override { close(); }
 
-  /// Adds a record; committed every 1000 or 64 MiB. Throws Error{kOutput} (disk full, key twice, key longer than LMDB
-  /// takes).
-  void put(std::string_view key, std::string_view value);
-  /// Commits, syncs to disk and gives the folder its name. Throws Error{kOutput}.
-  void finish();
-  int64_t size() const { return size_; }
+  /// Committed every 1000 or 64 MiB. Keys come in any order, none twice; they have 1 to 511 bytes.
+  void put(std::string_view key, std::string_view value) override;
+  void finish() override;
+  int64_t size() const override { return size_; }
 
  private:
   void open_environment();
@@ -36,7 +31,7 @@ class LmdbWriter {
   void close();
   void require(int status) const;
 
-  std::string folder_, temporary_;  ///< the name in the end, and until then
+  NewFolder folder_;
   MDB_env* env_ = nullptr;
   std::vector<std::pair<std::string, std::string>> pending_;  // kept until committed: a full map wants them again
   size_t pending_bytes_ = 0;                                  ///< of values

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress_line.h"
 #include "data/settings.h"
 #include "net/net.h"
 #include "net/tuning.h"
@@ -15,7 +16,6 @@
 #include "solver/loop/walltime.h"
 #include "solver/ranks/ranks.h"
 #include "solver/reports/json_log.h"
-#include "solver/reports/progress_line.h"
 #include "solver/reports/timeline/timeline.h"
 
 namespace robusta {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "base/clock_text.h"
 #include "base/log.h"
-#include "solver/reports/clock_text.h"
 
 namespace robusta {
 

@@ -3,10 +3,10 @@
 
 #include <cstdio>
 
+#include "base/clock_text.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
-#include "solver/reports/clock_text.h"
 
 namespace robusta {
 namespace {

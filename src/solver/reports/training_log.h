@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "base/progress_line.h"
 #include "comm/all_reduce.h"
 #include "net/net.h"
 #include "solver/files/snapshot.h"
 #include "solver/reports/json_log.h"
-#include "solver/reports/progress_line.h"
 #include "solver/reports/speed_meter.h"
 #include "solver/update/loss_scale.h"
 

@@ -1,5 +1,5 @@
 // Terminal control (ECMA-48): carriage return and "erase in line" take the progress line away before each log line.
-#include "solver/reports/progress_line.h"
+#include "base/progress_line.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/// The line at the bottom of a terminal that shows how training goes.
+/// The line at the bottom of a terminal that shows how a long work goes.
 ///
 /// While one lives and stderr is a terminal, log lines pass through it: the line is taken away, the log line written,
 /// and the line drawn again. Elsewhere (a file, a pipe) it does nothing. Log lines may come from any thread.

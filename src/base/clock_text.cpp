@@ -1,5 +1,5 @@
 // Hours are not cut at 24: a training of days shows them all.
-#include "solver/reports/clock_text.h"
+#include "base/clock_text.h"
 
 #include <cmath>
 #include <cstdio>
