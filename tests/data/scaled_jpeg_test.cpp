@@ -267,9 +267,9 @@ TEST(ScaledJpegTest, DatabasesAreMadeSoWhereTheyAreToldTo) {
     options.root = dir / "";
     options.list = dir / "list";
     options.folder = dir / (scaled ? "scaled" : "exact");
-    options.resize_height = 60;
-    options.resize_width = 50;
-    options.scaled_jpeg = scaled;
+    options.image.resize_height = 60;
+    options.image.resize_width = 50;
+    options.image.scaled_jpeg = scaled;
     convert_image_set(options);
     std::string storage;
     std::vector<float> floats;
