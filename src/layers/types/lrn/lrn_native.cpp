@@ -13,7 +13,7 @@
 #include "layers/backends/onednn/layout.h"
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
-#include "layers/kit/vector_types.h"
+#include "base/vector_types.h"
 #include "layers/types/lrn/lrn.h"
 
 namespace robusta {
