@@ -1,5 +1,7 @@
 // Collectives of MPI-3 behind the Communicator's interface. Every return code is checked, since MPI's own handler would
-// end the process without a report.
+// end the process without a report. No rank waits for another one in a blocking call (mpi_wait.cpp says why): short
+// collectives are nonblocking ones, and before the others, whose algorithms the library chooses better, all ranks meet.
+// Which of both is a matter of the bytes alone, as MPI does not let a blocking call meet a nonblocking one.
 
 #include "comm/mpi/mpi_communicator.h"
 
@@ -14,9 +16,15 @@
 #include "base/str.h"
 #include "comm/host_name.h"
 #include "comm/mpi/mpi_memory.h"
+#include "comm/mpi/mpi_wait.h"
 #include "robusta/error.h"
 
 namespace robusta {
+namespace {
+
+constexpr size_t kShortBytes = 64 << 10;  ///< up to here latency counts, and every algorithm does
+
+}  // namespace
 
 MpiCommunicator::MpiCommunicator(MPI_Comm comm)
     : comm_(comm), host_(host_name()), exchanges_(comm, 2, Traffic::kShort) {
@@ -37,9 +45,15 @@ std::unique_ptr<Channel> MpiCommunicator::open_channel(int slots, Traffic traffi
   return std::make_unique<MpiChannel>(comm_, slots, traffic);
 }
 
-void MpiCommunicator::barrier() { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
+void MpiCommunicator::barrier() { meet(comm_); }
 
 void MpiCommunicator::broadcast(void* data, size_t bytes, int root) {
+  if (bytes <= std::min(kShortBytes, largest_message())) {
+    return complete_collective("MPI_Ibcast", [&](MPI_Request* request) {
+      return MPI_Ibcast(data, static_cast<int>(bytes), MPI_BYTE, root, comm_, request);
+    });
+  }
+  meet(comm_);
   for (size_t done = 0; done < bytes; done += largest_message()) {
     const int piece = static_cast<int>(std::min(bytes - done, largest_message()));
     check_mpi(MPI_Bcast(static_cast<std::byte*>(data) + done, piece, MPI_BYTE, root, comm_), "MPI_Bcast");
@@ -47,8 +61,14 @@ void MpiCommunicator::broadcast(void* data, size_t bytes, int root) {
 }
 
 void MpiCommunicator::all_gather(const void* mine, size_t bytes, void* all) {
+  const int count = static_cast<int>(std::min(bytes, largest_message()));
+  if (bytes * static_cast<size_t>(size_) <= std::min(kShortBytes, largest_message())) {
+    return complete_collective("MPI_Iallgather", [&](MPI_Request* request) {
+      return MPI_Iallgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, comm_, request);
+    });
+  }
   if (bytes <= largest_message()) {
-    const int count = static_cast<int>(bytes);
+    meet(comm_);
     check_mpi(MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, comm_), "MPI_Allgather");
     return;
   }
@@ -60,6 +80,14 @@ void MpiCommunicator::all_gather(const void* mine, size_t bytes, void* all) {
 void MpiCommunicator::all_reduce(void* data, int64_t count, DType type) {
   const MPI_Datatype mpi_type = type == DType::kF64 ? MPI_DOUBLE : MPI_FLOAT;
   const auto limit = static_cast<int64_t>(std::max<size_t>(largest_message() / size_of(type), 1));
+  // What may be memory of a GPU is left to the blocking call, as nonblocking ones add on the processor.
+  const bool short_sum = count <= limit && static_cast<size_t>(count) * size_of(type) <= kShortBytes;
+  if (short_sum && !sums_memory_of("cuda")) {
+    return complete_collective("MPI_Iallreduce", [&](MPI_Request* request) {
+      return MPI_Iallreduce(MPI_IN_PLACE, data, static_cast<int>(count), mpi_type, MPI_SUM, comm_, request);
+    });
+  }
+  meet(comm_);
   for (int64_t done = 0; done < count; done += limit) {
     void* piece = static_cast<std::byte*>(data) + static_cast<size_t>(done) * size_of(type);
     const int elements = static_cast<int>(std::min(count - done, limit));
@@ -77,11 +105,13 @@ bool MpiCommunicator::sums_memory_of(std::string_view kernel_kind) const {
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int colour, int key) {
   MPI_Comm part = MPI_COMM_NULL;
+  meet(comm_);
   check_mpi(MPI_Comm_split(comm_, colour, key, &part), "MPI_Comm_split");
   return std::make_unique<MpiCommunicator>(part);
 }
 
 std::shared_ptr<SharedMemory> MpiCommunicator::allocate(size_t bytes) {
+  meet(comm_);
   if (node_ == MPI_COMM_NULL) {
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
     free_comm_at_end(node_);
