@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/str.h"
 #include "comm/affinity/cores.h"
@@ -166,7 +167,11 @@ void apply_omp_environment(char** argv) {
   for (const std::string& note : translation.notes) notes += (notes.empty() ? "" : "\n") + note;
   ::setenv(kDone, notes.c_str(), 1);
   for (const auto& [name, value] : translation.set) ::setenv(name.c_str(), value.c_str(), 1);
-  ::execv("/proc/self/exe", argv);  // comes back only if it failed: then the library's defaults hold
+  // By its own path first, as the kernel names a process by the file that it is told to run: top shall not say "exe".
+  // Both come back only if they fail: then the library's defaults hold.
+  std::error_code unknown;
+  ::execv(std::filesystem::read_symlink("/proc/self/exe", unknown).c_str(), argv);
+  ::execv("/proc/self/exe", argv);
 }
 
 std::vector<std::string> omp_notes() {
