@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/thread_name.h"
 #include "comm/arrivals.h"
 #include "robusta/error.h"
 
@@ -118,7 +119,10 @@ void WatchThread::start_thread() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    name_this_thread("watch");
+    run();
+  });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/output_place.h"
 #include "base/str.h"
+#include "base/thread_name.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -55,7 +56,10 @@ bool still_named(const std::string& path, int fd) {
 PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times)
     : prefix_(std::move(prefix)), path_(prefix_ + ".lock"), times_(times) {
   take();
-  beater_ = std::thread([this] { beat_until_stopped(); });
+  beater_ = std::thread([this] {
+    name_this_thread("prefix lock");
+    beat_until_stopped();
+  });
 }
 
 PrefixLock::~PrefixLock() {

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <chrono>
 
+#include "base/thread_name.h"
+
 namespace robusta {
 namespace {
 
@@ -16,7 +18,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-BucketReducer::BucketReducer(std::unique_ptr<BucketSum> sums) : sums_(std::move(sums)), thread_([this] { run(); }) {}
+BucketReducer::BucketReducer(std::unique_ptr<BucketSum> sums)
+    : sums_(std::move(sums)), thread_([this] {
+        name_this_thread("sums");
+        run();
+      }) {}
 
 BucketReducer::~BucketReducer() {
   {
