@@ -25,9 +25,9 @@ std::string little(uint64_t value, int bytes) {
 struct Header {
   int64_t width = 0, height = 0;
   int bits = 24, compression = 0;
-  uint32_t colors = 0;  // of the palette; 0: all
-  bool core = false;    // the short header
-  std::string more;     // what follows the 40 bytes, and counts as of them
+  uint32_t colors = 0;    // of the palette; 0: all
+  bool core = false;      // the short header
+  std::string more = {};  // what follows the 40 bytes, and counts as of them
 };
 
 std::string bmp(const Header& header, const std::string& palette, const std::string& pixels) {

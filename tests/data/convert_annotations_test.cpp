@@ -351,7 +351,9 @@ TEST(AnnotationToolTest, ExitCodes) {
                         words + (dir / "a")),
             0);
   EXPECT_EQ(records_in(dir / "a").size(), 3u);
-  EXPECT_EQ(run_annoset("--anno_type=detection --backend=leveldb" + map + " " + words + (dir / "b")), 9);
+  EXPECT_EQ(run_annoset("--anno_type=detection --backend=rocksdb" + map + " " + words + (dir / "b")), 1);
+  EXPECT_EQ(run_annoset("--anno_type=detection --backend=leveldb" + map + " " + words + (dir / "level")), 0);
+  EXPECT_TRUE(fs::exists(dir / "level/CURRENT"));
   EXPECT_EQ(run_annoset("--anno_type=segmentation " + words + (dir / "b")), 1);
   EXPECT_EQ(run_annoset("--anno_type=detection --label_type=yaml" + map + " " + words + (dir / "b")), 1);
   EXPECT_EQ(run_annoset("--anno_type=detection " + words + (dir / "b")), 2) << "no label map";

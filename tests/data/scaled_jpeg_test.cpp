@@ -30,11 +30,12 @@ namespace {
 struct Kind {
   int components = 3;  // 4: CMYK
   bool progressive = false;
+  int stretch = 1;  // of the waves
 };
 
-/// Waves of 16 pixels and more, other ones in each component.
-uint8_t wave(int64_t x, int64_t y, int component) {
-  const double turn = 2 * std::numbers::pi;
+/// Waves of 22 pixels and more, other ones in each component; `stretch` makes them longer.
+uint8_t wave(int64_t x, int64_t y, int component, int stretch) {
+  const double turn = 2 * std::numbers::pi / stretch;
   const double value = 128 + 50 * std::sin(turn * static_cast<double>(x) / (24 + 8 * component)) +
                        50 * std::cos(turn * static_cast<double>(y + component) / (40 - 6 * component));
   return static_cast<uint8_t>(std::lround(value));
@@ -59,7 +60,7 @@ std::string jpeg_of(int64_t height, int64_t width, const Kind& kind = {}) {
   std::vector<uint8_t> row(static_cast<size_t>(width * kind.components));
   for (int64_t y = 0; y < height; ++y) {
     for (int64_t i = 0; i < static_cast<int64_t>(row.size()); ++i) {
-      row[static_cast<size_t>(i)] = wave(i / kind.components, y, static_cast<int>(i % kind.components));
+      row[static_cast<size_t>(i)] = wave(i / kind.components, y, static_cast<int>(i % kind.components), kind.stretch);
     }
     JSAMPROW pixels = row.data();
     jpeg_write_scanlines(&info, &pixels, 1);
@@ -134,9 +135,47 @@ TEST(ScaledJpegTest, WhatIsNotScaledHasTheBytesOfAWholeImage) {
   EXPECT_EQ(same.scaled_from.count(), 0);
 }
 
+constexpr Kind kKinds[] = {{3, false}, {3, true}, {1, false}, {1, true}, {4, false}, {4, true}};
+
+/// The mean of each square of pixels of which one is made: what a DCT of fewer coefficients stands for.
+Image averaged(const Image& whole, int64_t side) {
+  Image means;
+  means.reset({whole.extent.channels, whole.extent.height / side, whole.extent.width / side});
+  for (int64_t c = 0; c < means.extent.channels; ++c) {
+    for (int64_t y = 0; y < means.extent.height; ++y) {
+      for (int64_t x = 0; x < means.extent.width; ++x) {
+        double sum = 0;
+        for (int64_t i = 0; i < side * side; ++i) {
+          const int64_t row = c * whole.extent.height + y * side + i / side;
+          sum += whole.planes[static_cast<size_t>(row * whole.extent.width + x * side + i % side)];
+        }
+        means.row(c, y)[x] = static_cast<uint8_t>(std::lround(sum / static_cast<double>(side * side)));
+      }
+    }
+  }
+  return means;
+}
+
+TEST(ScaledJpegTest, IsTheMeanOfEachSquare) {
+  for (const Kind& kind : kKinds) {
+    const std::string file = jpeg_of(192, 320, kind);
+    for (const int64_t side : {2, 4, 8}) {
+      for (const ColorMode mode : {ColorMode::kAsStored, ColorMode::kColor, ColorMode::kGray}) {
+        const Image part = decoded(file, mode, at_least(192 / side, 320 / side));
+        const Image want = averaged(decoded(file, mode), side);
+        ASSERT_EQ(part.extent, want.extent);
+        const Difference found = difference(part.planes, want.planes);
+        EXPECT_LE(found.mean, 1.5) << kind.components << kind.progressive << " by " << side;
+        EXPECT_LE(found.most, 8) << kind.components << kind.progressive << " by " << side;
+      }
+    }
+  }
+}
+
+/// Where waves are so long that a mean over eight pixels keeps 99 % of them.
 TEST(ScaledJpegTest, ComesNearToResizingTheWhole) {
-  for (const Kind& kind :
-       {Kind{3, false}, Kind{3, true}, Kind{1, false}, Kind{1, true}, Kind{4, false}, Kind{4, true}}) {
+  for (Kind kind : kKinds) {
+    kind.stretch = 4;
     const std::string file = jpeg_of(200, 320, kind);
     for (const ColorMode mode : {ColorMode::kAsStored, ColorMode::kColor, ColorMode::kGray}) {
       for (const auto& [height, width] : {std::pair{90, 140}, {45, 75}, {25, 40}}) {

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import pty
+import re
 import shutil
 import struct
 import subprocess
@@ -78,8 +79,9 @@ class Tools(unittest.TestCase):
         self.run_tool("convert_mnist_siamese_data", "images", "labels", "pairs", want=7)
 
     def records(self, database):
-        """What `caffe data` says of a database, without its name."""
-        return self.run_tool("caffe", "data", database, "-n", "1000").stdout.replace(database, "DB")
+        """What `caffe data` says of a database, without its name and kind."""
+        said = self.run_tool("caffe", "data", database, "-n", "1000").stdout
+        return re.sub(f"^{database}: an? (LMDB|LevelDB) of", "DB of", said)
 
     def test_leveldbs_hold_what_lmdbs_hold(self):
         self.make_digits([index % 10 for index in range(300)])

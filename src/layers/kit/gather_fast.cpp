@@ -10,8 +10,8 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
+#include "base/vector_types.h"
 #include "layers/kit/gather.h"
-#include "layers/kit/vector_types.h"
 
 namespace robusta {
 namespace {

@@ -37,7 +37,7 @@ class GpuMachine {
 
   /// Nothing: cuBLAS takes a right factor that is transposed as fast.
   struct Kept {};
-  static Kept keep(int64_t, int64_t) { return {}; }
+  static Kept keep(const RightUse&) { return {}; }
 
   explicit GpuMachine(const KernelRun& run) : stream_(run.stream) {}
 
@@ -55,15 +55,19 @@ class GpuMachine {
   const T* weights(const Param& param, void* scratch) const {
     return stored_weights<T>(stream_, param.tensor().as<float>(), param.desc.count(), scratch);
   }
-  RightFactor<T> turned(const Param& param, int64_t, Kept&, void* scratch) const {
-    return {weights(param, scratch), Op::kTransposed};
+  RightFactor<T> right(const Param& param, const RightUse& use, Kept&, void* scratch) const {
+    return {weights(param, scratch), use.op};
+  }
+  template <typename Out>
+  void times(int64_t m, int64_t n, int64_t k, const T* a, const RightFactor<T>& right, bool add, Out* c) const {
+    product(Op::kPlain, right.op, m, n, k, a, right.data, add ? 1.0f : 0.0f, c);
   }
   void sum_rows(int64_t rows, int64_t width, const T* a, bool add, float* sums, void* scratch) const {
     channel_sums(stream_, ChannelView{rows, width, 1}, scratch, ChannelDot<T>{a, nullptr, sums, add});
   }
 
   static size_t weights_bytes(int64_t count) { return stored_weights_bytes<T>(count); }
-  static size_t turned_bytes(int64_t count, int64_t, const Kept&) { return weights_bytes(count); }
+  static size_t right_bytes(const RightUse& use, const Kept&) { return weights_bytes(use.count()); }
   static size_t sum_bytes(int64_t rows, int64_t width) {
     return channel_sums_scratch<ChannelDot<T>>(ChannelView{rows, width, 1});
   }

@@ -15,7 +15,7 @@
 /// For use inside of ROBUSTA_SIMD functions; 16 channels at a time.
 #pragma once
 
-#include "layers/kit/vector_types.h"
+#include "base/vector_types.h"
 
 namespace robusta::winograd {
 

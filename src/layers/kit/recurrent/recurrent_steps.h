@@ -8,10 +8,11 @@
 ///   each(rows, width, body)                body(row, column) for all
 ///   clear(memory, bytes)                   zeros
 ///   weights(param, scratch)                a parameter W as a factor of products
-///   turned(param, rows, kept, scratch)     W as the RightFactor of x W^T, for `rows` of x in all
-///   Kept, keep(count, rows)                what `turned` may leave to later runs, for `count` elements of W
+///   right(param, use, kept, scratch)       W as the RightFactor of products
+///   Kept, keep(use)                        what `right` may leave to later runs
+///   times(m, n, k, a, right, add, c)       c = a right, or c += a right
 ///   sum_rows(rows, width, a, add, sums, scratch)     sums over the rows, of Stored into float
-///   weights_bytes(count), turned_bytes(count, rows, kept), sum_bytes(rows, width)     of the scratch of these three
+///   weights_bytes(count), right_bytes(use, kept), sum_bytes(rows, width)     of the scratch of these three
 /// All arrays but those of tensors are float, or Stored where products read them.
 #pragma once
 
@@ -47,14 +48,14 @@ class RecurrentSteps {
     gates_at_ = memory.saved.add(bytes<float>(rows * size_.gates));
     taken_at_ = memory.saved.add(bytes<Stored>(rows * size_.hidden));
     if (Cell::kRemembers) cells_at_ = memory.saved.add(bytes<float>((size_.steps + 1) * states));
-    const int64_t columns[kFactors] = {size_.inputs, size_.statics, size_.hidden};
-    const int64_t uses[kFactors] = {rows, size_.streams, rows};
     for (int f = 0; f < kFactors; ++f) {
+      const RightUse use = use_of(Factor(f));
       // Weights that are trained change from run to run.
-      if (!request.backward) kept_[f] = Machine::keep(size_.gates * columns[f], uses[f]);
-      turned_at_[f] = memory.forward.add(Machine::turned_bytes(size_.gates * columns[f], uses[f], kept_[f]));
-      weights_at_[f] = memory.backward.add(Machine::weights_bytes(size_.gates * columns[f]));
+      if (!request.backward) kept_[f] = Machine::keep(use);
+      right_at_[f] = memory.forward.add(Machine::right_bytes(use, kept_[f]));
+      weights_at_[f] = memory.backward.add(Machine::weights_bytes(use.count()));
     }
+    back_at_ = memory.backward.add(Machine::right_bytes(back_through_steps(), {}));
     offset_at_ = memory.forward.add(layer.has_static() ? bytes<float>(size_.streams * size_.gates) : 0);
     dz_at_ = memory.backward.add(bytes<Stored>(rows * size_.gates));
     later_at_ = memory.backward.add(bytes<float>(states));
@@ -69,10 +70,9 @@ class RecurrentSteps {
   void forward(Machine& on, const KernelRun& run, Stored* h) {
     begin(on, run);
     Arrays a = arrays(run);
-    const auto recurrent = turned(on, run, kHidden, size_.rows());
+    const auto recurrent = right(on, run, kHidden);
     for (int64_t t = 0; t < size_.steps; ++t) {
-      on.product(Op::kPlain, recurrent.op, size_.streams, size_.gates, size_.hidden, a.taken + state(t), recurrent.data,
-                 1.0f, a.gates + gate(t));
+      on.times(size_.streams, size_.gates, size_.hidden, a.taken + state(t), recurrent, true, a.gates + gate(t));
       t + 1 < size_.steps ? respond<true>(on, a, t, h) : respond<false>(on, a, t, h);
     }
     copy(on, h + state(size_.steps - 1), layer_.last_state(run, 0).as<float>());
@@ -134,8 +134,23 @@ class RecurrentSteps {
   const Stored* weights(Machine& on, const KernelRun& run, Factor f) const {
     return on.weights(*run.params[param_of(f)], at_offset(run.scratch, weights_at_[f]));
   }
-  RightFactor<Stored> turned(Machine& on, const KernelRun& run, Factor f, int64_t rows) {
-    return on.turned(*run.params[param_of(f)], rows, kept_[f], at_offset(run.scratch, turned_at_[f]));
+  /// x W^T: for all steps at once, or step by step.
+  RightUse use_of(Factor f) const {
+    const int64_t columns = f == kInput ? size_.inputs : f == kStatic ? size_.statics : size_.hidden;
+    return {.op = Op::kTransposed,
+            .rows = size_.gates,
+            .columns = columns,
+            .products = f == kHidden ? size_.steps : 1,
+            .left_rows = f == kInput ? size_.rows() : size_.streams};
+  }
+  /// dz W
+  RightUse back_through_steps() const {
+    RightUse use = use_of(kHidden);
+    use.op = Op::kPlain;
+    return use;
+  }
+  RightFactor<Stored> right(Machine& on, const KernelRun& run, Factor f) {
+    return on.right(*run.params[param_of(f)], use_of(f), kept_[f], at_offset(run.scratch, right_at_[f]));
   }
 
   template <typename To>
@@ -155,16 +170,14 @@ class RecurrentSteps {
     if (layer_.has_static()) {
       float* offset = at<float>(run.scratch, offset_at_);
       on.each(size_.streams, size_.gates, FillRows<float>{size_.gates, bias, offset});
-      const auto fixed = turned(on, run, kStatic, size_.streams);
-      on.product(Op::kPlain, fixed.op, size_.streams, size_.gates, size_.statics, run.bottoms[2].as<Stored>(),
-                 fixed.data, 1.0f, offset);
+      on.times(size_.streams, size_.gates, size_.statics, run.bottoms[2].as<Stored>(), right(on, run, kStatic), true,
+               offset);
       on.each(size_.steps, per_step, FillRows<float>{per_step, offset, a.gates});
     } else {
       on.each(size_.rows(), size_.gates, FillRows<float>{size_.gates, bias, a.gates});
     }
-    const auto input = turned(on, run, kInput, size_.rows());
-    on.product(Op::kPlain, input.op, size_.rows(), size_.gates, size_.inputs, run.bottoms[0].as<Stored>(), input.data,
-               1.0f, a.gates);
+    on.times(size_.rows(), size_.gates, size_.inputs, run.bottoms[0].as<Stored>(), right(on, run, kInput), true,
+             a.gates);
     take_over(on, a.cont, layer_.first_state(run, 0).template as<float>(), a.taken);
     if (Cell::kRemembers) take_over(on, a.cont, layer_.first_state(run, 1).template as<float>(), a.cells);
   }
@@ -207,7 +220,9 @@ class RecurrentSteps {
   /// step.
   void through_steps(Machine& on, const KernelRun& run, const Stored* dh) const {
     const Arrays a = arrays(run);
-    const Stored* recurrent = weights(on, run, kHidden);
+    typename Machine::Kept none;
+    const auto recurrent =
+        on.right(*run.params[param_of(kHidden)], back_through_steps(), none, at_offset(run.scratch, back_at_));
     Stored *dz = at<Stored>(run.scratch, dz_at_), *zeros = at<Stored>(run.scratch, zeros_at_);
     float *later = at<float>(run.scratch, later_at_), *dc = at<float>(run.scratch, dc_at_);
     const Tensor of_first = layer_.first_state_gradient(run, 0);
@@ -216,12 +231,11 @@ class RecurrentSteps {
     const int64_t last = size_.steps - 1;
     respond_back<false>(on, a, last, last_gradient(on, run, dh ? dh + state(last) : zeros), nullptr, dc, dz);
     for (int64_t t = last; t > 0; --t) {
-      on.product(Op::kPlain, Op::kPlain, size_.streams, size_.hidden, size_.gates, dz + gate(t), recurrent, 0.0f,
-                 later);
+      on.times(size_.streams, size_.hidden, size_.gates, dz + gate(t), recurrent, false, later);
       respond_back<true>(on, a, t - 1, dh ? dh + state(t - 1) : zeros, later, dc, dz);
     }
     if (of_first) {
-      on.product(Op::kPlain, Op::kPlain, size_.streams, size_.hidden, size_.gates, dz, recurrent, 0.0f, later);
+      on.times(size_.streams, size_.hidden, size_.gates, dz, recurrent, false, later);
       take_over(on, a.cont, later, of_first.template as<float>());
     }
     if (!Cell::kRemembers) return;
@@ -282,8 +296,9 @@ class RecurrentSteps {
   const RecurrentSize size_;
   typename Machine::Kept kept_[kFactors];
   size_t gates_at_, taken_at_, cells_at_ = 0;  // saved
-  size_t turned_at_[kFactors], offset_at_;     // scratch of forward
-  size_t weights_at_[kFactors], dz_at_, later_at_, dc_at_, zeros_at_, last_at_, sums_at_, static_dz_at_;  // of backward
+  size_t right_at_[kFactors], offset_at_;      // scratch of forward
+  size_t weights_at_[kFactors], back_at_, dz_at_, later_at_, dc_at_, zeros_at_, last_at_, sums_at_,
+      static_dz_at_;  // of backward
 };
 
 }  // namespace ROBUSTA_GPU_TARGET

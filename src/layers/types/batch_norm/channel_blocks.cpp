@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/simd.h"
-#include "layers/kit/vector_types.h"
+#include "base/vector_types.h"
 
 namespace robusta::channel_blocks {
 namespace {

@@ -11,7 +11,6 @@
 #include "layers/kit/math.h"
 
 namespace robusta {
-namespace {}  // namespace
 
 CtcLossLayer::CtcLossLayer(const caffe::LayerParameter& param) : Layer(param) {
   const auto& p = param.ctc_loss_param();

@@ -8,7 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
-#include "layers/kit/vector_types.h"
+#include "base/vector_types.h"
 
 namespace robusta {
 namespace {

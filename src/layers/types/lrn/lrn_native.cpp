@@ -10,10 +10,10 @@
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "base/str.h"
+#include "base/vector_types.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
-#include "layers/kit/vector_types.h"
 #include "layers/types/lrn/lrn.h"
 
 namespace robusta {

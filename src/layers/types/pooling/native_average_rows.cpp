@@ -1,7 +1,7 @@
 // AVE pooling of a row.
 
 #include "base/simd.h"
-#include "layers/kit/vector_types.h"
+#include "base/vector_types.h"
 #include "layers/types/pooling/native_lanes.h"
 #include "layers/types/pooling/native_rows.h"
 

@@ -3,7 +3,7 @@
 #include <cfloat>
 
 #include "base/simd.h"
-#include "layers/kit/vector_types.h"
+#include "base/vector_types.h"
 #include "layers/types/pooling/native_lanes.h"
 #include "layers/types/pooling/native_rows.h"
 

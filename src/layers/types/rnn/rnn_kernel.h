@@ -47,8 +47,8 @@ class RnnKernel : public Kernel {
     const auto count = static_cast<size_t>(rows_ * hidden_);
     h_at_ = memory_.saved.add(count * sizeof(Stored));
     z_at_ = memory_.forward.add(count * sizeof(float));
-    if (!request.backward) kept_ = Machine::keep(hidden_ * hidden_, rows_);
-    turned_at_ = memory_.forward.add(Machine::turned_bytes(hidden_ * hidden_, rows_, kept_));
+    if (!request.backward) kept_ = Machine::keep(output_use());
+    right_at_ = memory_.forward.add(Machine::right_bytes(output_use(), kept_));
     dz_at_ = memory_.backward.add(count * sizeof(Stored));
     dh_at_ = memory_.backward.add(count * sizeof(Stored));
     weights_at_ = memory_.backward.add(Machine::weights_bytes(hidden_ * hidden_));
@@ -63,8 +63,9 @@ class RnnKernel : public Kernel {
     steps_.forward(on, run, h);
     float* z = at<float>(run.scratch, z_at_);
     on.each(rows_, hidden_, FillRows<float>{hidden_, run.params[layer_.output_bias()]->tensor().as<float>(), z});
-    const auto w = on.turned(*run.params[layer_.output_weights()], rows_, kept_, at_offset(run.scratch, turned_at_));
-    on.product(Op::kPlain, w.op, rows_, hidden_, hidden_, h, w.data, 1.0f, z);
+    const auto w =
+        on.right(*run.params[layer_.output_weights()], output_use(), kept_, at_offset(run.scratch, right_at_));
+    on.times(rows_, hidden_, hidden_, h, w, true, z);
     on.each(rows_, hidden_, TanhRows<typename Machine::Math, Stored>{hidden_, z, run.tops[0].as<Stored>()});
   }
 
@@ -79,6 +80,11 @@ class RnnKernel : public Kernel {
   template <typename T>
   static T* at(void* base, size_t offset) {
     return static_cast<T*>(at_offset(base, offset));
+  }
+
+  /// h W^T, for all steps at once.
+  RightUse output_use() const {
+    return {.op = Op::kTransposed, .rows = hidden_, .columns = hidden_, .products = 1, .left_rows = rows_};
   }
 
   void output_gradients(Machine& on, const KernelRun& run, Stored* dh) const {
@@ -102,7 +108,7 @@ class RnnKernel : public Kernel {
   typename Machine::Kept kept_;  ///< output weights
   RecurrentMemory memory_;
   RecurrentSteps<Machine, TanhCell> steps_;
-  size_t h_at_, z_at_, turned_at_, dz_at_, dh_at_, weights_at_, sums_at_;
+  size_t h_at_, z_at_, right_at_, dz_at_, dh_at_, weights_at_, sums_at_;
 };
 
 }  // namespace ROBUSTA_GPU_TARGET
