@@ -17,7 +17,7 @@ using Bytes = std::vector<uint8_t>;
 
 std::string little(uint64_t value, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> 8 * i);
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(i < 8 ? value >> 8 * i : 0);
   return text;
 }
 
