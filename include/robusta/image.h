@@ -3,9 +3,9 @@
 ///   const robusta::Image picture = robusta::load_image("cat.jpg", 3, 227, 227);
 ///   net.write("data", picture.numbers);
 ///
-/// JPEG and PNG are read, told by their first bytes. Numbers are the bytes of the pixels, 0 to 255, in planes: first
-/// all of blue, then green, then red; the rows of a plane from the top down. Means and scales are the program's to
-/// apply. Any number of threads may call these functions.
+/// JPEG, PNG, BMP and, where the library was built with libwebp, WebP are read, told by their first bytes. Numbers are
+/// the bytes of the pixels, 0 to 255, in planes: first all of blue, then green, then red; the rows of a plane from the
+/// top down. Means and scales are the program's to apply. Any number of threads may call these functions.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Image {
 };
 
 /// The picture in a file, with `channels` planes: 3 (B, G, R; a grey picture has three equal ones) or 1 (grey: 0.299 R
-/// + 0.587 G + 0.114 B); transparency is dropped, and the picture turned upright as its camera noted. `height` and
+/// + 0.587 G + 0.114 B); transparency is dropped, and a JPEG turned upright as its camera noted. `height` and
 /// `width`, in pixels, are what it is resized to, bilinearly and with the bytes that OpenCV would give; both 0: as it
 /// is.
 ///
@@ -43,7 +43,7 @@ ROBUSTA_API Image decode_image(std::span<const std::byte> file, int channels, in
 ROBUSTA_API Image load_mean(const std::string& path);
 
 /// The mean of each channel, as many as there are: what is subtracted where a picture has another size than the mean
-/// image. Throws Error{kUsage} where the shape is no {channels, height, width} of so many numbers.
+/// image. Throws Error{kUsage} where the shape is no {channels, height, width} of so many numbers, or empty.
 ROBUSTA_API std::vector<float> channel_means(const Image& image);
 
 }  // namespace robusta::v1

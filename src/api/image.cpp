@@ -2,6 +2,8 @@
 
 #include "robusta/image.h"
 
+#include <algorithm>
+
 #include "base/str.h"
 #include "data/image.h"
 #include "data/image_files.h"
@@ -56,11 +58,16 @@ Image load_mean(const std::string& path) {
 }
 
 std::vector<float> channel_means(const Image& image) {
-  if (image.shape.size() != 3 || count(image.shape) != static_cast<int64_t>(image.numbers.size()))
+  const auto most = static_cast<int64_t>(image.numbers.size());
+  const bool sound = image.shape.size() == 3 && std::ranges::all_of(image.shape, [=](int64_t extent) {
+    return extent > 0 && extent <= most;  // so that the product of two does not overflow
+  });
+  if (!sound || image.shape[1] > most / image.shape[2] || most % (image.shape[1] * image.shape[2]) != 0 ||
+      most / (image.shape[1] * image.shape[2]) != image.shape[0])
     throw Error(ErrorKind::kUsage, "the shape of an image does not fit its numbers", "give {channels, height, width}");
   std::vector<float> means;
   const auto plane = static_cast<size_t>(image.shape[1] * image.shape[2]);
-  for (size_t begin = 0; plane > 0 && begin < image.numbers.size(); begin += plane) {
+  for (size_t begin = 0; begin < image.numbers.size(); begin += plane) {
     double sum = 0;
     for (size_t i = 0; i < plane; ++i) sum += static_cast<double>(image.numbers[begin + i]);
     means.push_back(static_cast<float>(sum / static_cast<double>(plane)));

@@ -61,6 +61,11 @@ NewFolder::NewFolder(const std::string& path) : path_(without_trailing_slash(pat
 
 void NewFolder::publish() {
   require_absent(path_);
+  // The names of its files: they have to be on the disk before its own is.
+  const Descriptor folder(::open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // What is no error: file systems that cannot sync folders, and say EINVAL.
+  if (folder.is_open() && ::fsync(folder.get()) != 0 && errno != EINVAL)
+    fail_output("cannot write the folder", path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_output("cannot make the folder", path_, errno);
   temporary_.clear();
   // For the name to survive a power failure; a file system that cannot promise that has written all the same.

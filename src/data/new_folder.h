@@ -21,7 +21,7 @@ class NewFolder {
   const std::string& path() const { return path_; }
   /// Where it is filled.
   const std::string& temporary() const { return temporary_; }
-  /// Gives it its name; what it holds has been synced by whoever wrote it. Throws Error{kOutput}.
+  /// Syncs it and gives it its name; the files in it have been synced by whoever wrote them. Throws Error{kOutput}.
   void publish();
 
  private:

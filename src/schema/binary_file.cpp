@@ -5,17 +5,37 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include "base/atomic_file.h"
+#include "base/excerpt.h"
 #include "base/str.h"
 #include "schema/blob_proto.h"
 
 namespace robusta {
+
+namespace {
+
+/// The first line of a file of letters; none where it has other bytes, as each of our messages has: its first field that
+/// is no name begins with one of them.
+std::optional<std::string> first_line_of_text(int fd) {
+  char begin[256];
+  const ssize_t count = ::pread(fd, begin, sizeof begin, 0);
+  const std::string_view seen(begin, static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  const bool text = std::ranges::all_of(seen, [](char letter) {
+    return (letter >= ' ' && letter <= '~') || letter == '\n' || letter == '\r' || letter == '\t';
+  });
+  if (!text) return std::nullopt;
+  return std::string(seen.substr(0, seen.find('\n', 1)));
+}
+
+}  // namespace
 
 BinaryFile::BinaryFile(const std::string& path, ErrorKind kind) : file_(open_input_file(path, kind)) {
   check(path, kind);
@@ -30,6 +50,11 @@ void BinaryFile::check(const std::string& path, ErrorKind kind) const {
     throw Error(ErrorKind::kUnsupported, "this is an HDF5 file, which is not read here",
                 "save it with snapshot_format: BINARYPROTO, or, if it is a snapshot, take a build with libhdf5")
         .at(path);
+  if (const auto line = first_line_of_text(fd())) {
+    throw Error(kind, "this is text: \"" + excerpt(*line) + "\"",
+                "give the binary file; where its download failed, a page or a pointer of Git LFS lies in its place")
+        .at(path);
+  }
   if (bytes > kLargestMessage)
     throw Error(kind, str("the file has ", bytes, " bytes; a protobuf message has less than 2 GiB"),
                 "save the net as HDF5 (snapshot_format: HDF5), or in parts, which flags for weights take as a list")

@@ -41,6 +41,15 @@ TEST(ImageTest, Grey) {
   EXPECT_EQ(image.numbers, (std::vector<float>{76, 18}));  // 0.299 R + 0.587 G + 0.114 B
 }
 
+TEST(ImageTest, OtherFormats) {
+  // A BMP of 2 x 1 pixels in B, G, R: the row is filled up to 8 bytes.
+  const std::string head("BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\1\0\0\0\1\0\x18\0", 30);
+  const std::string bmp = head + std::string(24, '\0') + std::string("\x0\x0\xff\x1e\x14\xa\0\0", 8);
+  const Image image = decode_image(std::as_bytes(std::span(bmp)), 3);
+  EXPECT_EQ(image.shape, (Shape{3, 1, 2}));
+  EXPECT_EQ(image.numbers, (std::vector<float>{0, 30, 0, 20, 255, 10}));
+}
+
 TEST(ImageTest, Resized) {
   const Image image = decode_image(std::as_bytes(std::span(kPng)), 3, 2, 4);
   EXPECT_EQ(image.shape, (Shape{3, 2, 4}));
@@ -94,7 +103,10 @@ TEST(ImageTest, MeansOfChannels) {
   EXPECT_EQ(mean.shape, (Shape{3, 1, 2}));
   EXPECT_EQ(mean.numbers, (std::vector<float>{1, 2, 3, 4, 0.5f, 0.25f}));
   EXPECT_EQ(channel_means(mean), (std::vector<float>{1.5f, 3.5f, 0.375f}));
-  EXPECT_EQ(error_of([] { channel_means({{3, 2, 2}, {1, 2}}); }).kind(), ErrorKind::kUsage);
+  const int64_t huge = int64_t{1} << 62;
+  for (const Shape& wrong : {Shape{3, 2, 2}, Shape{-1, -1, 2}, Shape{1, -2, -1}, Shape{huge, 4, 2}, Shape{0, 1, 2}, Shape{2}})
+    EXPECT_EQ(error_of([&] { channel_means({wrong, {1, 2}}); }).kind(), ErrorKind::kUsage);
+  EXPECT_EQ(error_of([] { channel_means({{3, 0, 0}, {}}); }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(error_of([&] { load_mean(dir / "absent"); }).kind(), ErrorKind::kData);
 }
 

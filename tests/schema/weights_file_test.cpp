@@ -126,7 +126,9 @@ TEST_F(Weights, RefuseGroupsWithoutEnd) { failure(std::string(1000, '\x0b')); }
 
 TEST_F(Weights, RecogniseOtherFiles) {
   EXPECT_TRUE(contains(failure(""), "the file is empty"));
-  EXPECT_TRUE(contains(failure("name: \"x\"\nlayer { }\n"), path_));
+  EXPECT_TRUE(contains(failure("name: \"x\"\nlayer { }\n"), "this is text: \"name:"));
+  EXPECT_TRUE(contains(failure("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"), "git-lfs"));
+  EXPECT_TRUE(contains(failure("<!DOCTYPE html>\n<html>"), "this is text: \"<!DOCTYPE html>\""));
   EXPECT_TRUE(contains(failure("\x89HDF\r\n\x1a\n....", ErrorKind::kUnsupported), "this is an HDF5 file"));
   caffe::SolverState state;
   state.set_iter(5);

@@ -94,6 +94,24 @@ class Tools(unittest.TestCase):
         self.run_tool("convert_mnist_data", "images", "labels", "digits_leveldb", "-backend=leveldb", want=7)
         self.run_tool("convert_mnist_data", "images", "labels", "x", "-backend=leveldbb", want=1)
 
+    def test_weights_of_old_nets_are_upgraded(self):
+        """V1 has its arrays and a number for the type in `layers`, V0 a layer within it."""
+        shape, floats = field(7, field(1, bytes([2, 3]))), field(5, struct.pack("<6f", *range(6)))
+        legacy = bytes([8, 1, 16, 1, 24, 2, 32, 3])
+        (self.folder / "new").write_bytes(field(100, field(1, b"ip") + field(2, b"InnerProduct") + field(7, shape + floats)))
+        olds = {"v1": field(4, b"ip") + bytes([40, 14]) + field(6, legacy + floats),
+                "v0": field(1, field(1, b"ip") + field(2, b"innerproduct") + bytes([24, 2]) + field(50, legacy + floats))}
+        for name, layer in olds.items():
+            with self.subTest(name):
+                (self.folder / name).write_bytes(field(2, layer))
+                self.run_tool("upgrade_net_proto_binary", name, "upgraded")
+                self.assertIn(b"InnerProduct", (self.folder / "upgraded").read_bytes())
+                said = self.run_tool("caffe", "diff", "new", "upgraded").stdout
+                self.assertIn("no difference", said)
+                (self.folder / "cut").write_bytes((self.folder / name).read_bytes()[:-1])
+                self.assertIn("cut", self.run_tool("upgrade_net_proto_binary", "cut", "none", want=4).stderr)
+                self.assertFalse((self.folder / "none").exists())
+
     def test_cifar(self):
         for index, name in enumerate([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]):
             (self.folder / f"{name}.bin").write_bytes(b"".join(bytes([record % 10]) + bytes([record % 251, index]) * 1536

@@ -424,6 +424,48 @@ class Layers(Folder):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertTrue(path.exists())
 
+    def test_detections(self):
+        for name, fields in DETECTORS.items():
+            for batch in ("2", "dynamic"):
+                with self.subTest(f"{name}, batch {batch}"):
+                    done, path = self.exported(detector(fields), "-batch", batch, "-nms")
+                    self.assertEqual(self.check_equal(done), ["found"])
+                    onnx.checker.check_model(str(path), full_check=True)
+
+    def test_detections_that_differ_in_onnx(self):
+        for fields, why in (("code_type: CORNER", "code_type"), ("nms_param { eta: 0.9 }", "does not move"),
+                            ("nms_param { nms_threshold: 1.5 }", "0 to 1"), ("keep_top_k: 0", "nothing is kept"),
+                            ("share_location: false", "share_location")):
+            with self.subTest(fields):
+                code = "" if "code_type" in fields else "code_type: CENTER_SIZE"
+                codes = 48 * 4 * (4 if "share_location" in fields else 1)
+                done, _ = self.exported(detector(f"{code} {fields}", codes), "-nms")
+                self.assertEqual(done.returncode, 9, done.stdout + done.stderr)
+                self.assertIn(why, done.stderr)
+
+
+def detector(fields, codes=48 * 4):
+    """Heads of SSD: 48 prior boxes, 4 classes."""
+    return net_of('''
+layer { name: "p" type: "PriorBox" bottom: "x2" bottom: "x3" top: "prior" prior_box_param { min_size: 15
+  aspect_ratio: 2 variance: 0.5 variance: 0.5 variance: 0.8 variance: 0.8 } }
+layer { name: "s" type: "Softmax" bottom: "x1" top: "conf" softmax_param { axis: 2 } }
+layer { name: "c" type: "Flatten" bottom: "conf" top: "flat" }
+layer { name: "d" type: "DetectionOutput" bottom: "x0" bottom: "flat" bottom: "prior" top: "found"
+  detection_output_param { num_classes: 4 %s } }
+''' % fields, [(2, codes), (2, 48, 4), (2, 1, 4, 4), (2, 1, 40, 40)])
+
+
+CENTER = "code_type: CENTER_SIZE "
+DETECTORS = {
+    "as SSD has it": CENTER + "confidence_threshold: 0.2 keep_top_k: 20 nms_param { nms_threshold: 0.45 top_k: 30 }",
+    "without limits": CENTER + "nms_param { nms_threshold: 0.3 }",
+    "few of a class": CENTER + "background_label_id: 2 keep_top_k: 5 nms_param { nms_threshold: 0.45 top_k: 3 }",
+    "no background": CENTER + "background_label_id: -1 keep_top_k: 40 nms_param { nms_threshold: 0 }",
+    "codes without variances": CENTER + "variance_encoded_in_target: true nms_param { nms_threshold: 0.9 }",
+    "nothing": CENTER + "confidence_threshold: 2 nms_param { nms_threshold: 0.45 }",
+}
+
 
 if __name__ == "__main__":
     unittest.main()

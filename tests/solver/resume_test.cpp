@@ -5,10 +5,13 @@
 #include <csignal>
 #include <filesystem>
 
+#include "schema/blob_proto.h"
 #include "schema/state_file.h"
+#include "schema/weights_file.h"
 #include "solver/files/weights.h"
 #include "solver/solver.h"
 #include "solver/toy_solver.h"
+#include "support/errors.h"
 #include "support/files.h"
 
 namespace robusta::test {
@@ -124,6 +127,56 @@ TEST(Resume, AStateWithoutOurFieldBeginsAtTheFirstSample) {
   EXPECT_EQ(second->state().iter, 3);
   EXPECT_EQ(second->state().samples_seen, 0u);
   EXPECT_EQ(everything(*second), everything(*first));
+}
+
+/// Old shapes of four lengths, doubles, and NVIDIA's arrays of bytes.
+TEST(Resume, HistoriesMayHaveTheFormsOfOtherCaffes) {
+  const TempDir folder;
+  auto first = toy(prefix_of(folder) + "type: 'SGD' momentum: 0.9");
+  first->step(3);
+  const std::string path = first->snapshot().state;
+  caffe::SolverState state = read_state(path);
+  ASSERT_EQ(state.history_size(), 4);
+  caffe::BlobProto &legacy = *state.mutable_history(0), &bias = *state.mutable_history(1),
+                   &doubles = *state.mutable_history(2), &raw = *state.mutable_history(3);
+  for (caffe::BlobProto* old : {&legacy, &bias}) {
+    const bool matrix = old->shape().dim_size() == 2;
+    old->set_num(1), old->set_channels(1);
+    old->set_height(matrix ? static_cast<int32_t>(old->shape().dim(0)) : 1);
+    old->set_width(static_cast<int32_t>(old->shape().dim(matrix ? 1 : 0)));
+    old->clear_shape();
+  }
+  for (const float value : doubles.data()) doubles.add_double_data(value);
+  doubles.clear_data();
+  raw.set_raw_data_type(caffe::FLOAT);
+  raw.set_raw_data(raw.data().data(), sizeof(float) * static_cast<size_t>(raw.data_size()));
+  raw.clear_data();
+  write_state(path, state);
+  auto second = toy(prefix_of(folder) + "type: 'SGD' momentum: 0.9", from(path));
+  EXPECT_EQ(everything(*second), everything(*first));
+  state.mutable_history(0)->set_width(1);
+  write_state(path, state);
+  const Error error = error_of([&] { toy(prefix_of(folder) + "type: 'SGD' momentum: 0.9", from(path)); });
+  EXPECT_EQ(error.kind(), ErrorKind::kModel);
+  EXPECT_EQ(error.location(), path);
+}
+
+TEST(Snapshot, GradientsLieBesideTheWeights) {
+  const TempDir folder;
+  auto solver = toy(prefix_of(folder) + "snapshot_diff: true");
+  solver->step(1);
+  const std::string path = solver->snapshot().model;
+  caffe::NetParameter net;
+  read_binary_proto(path, &net, ErrorKind::kModel);
+  int arrays = 0;
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    for (const caffe::BlobProto& blob : layer.blobs()) {
+      EXPECT_EQ(blob.diff_size(), blob.data_size()) << layer.name();
+      ++arrays;
+    }
+  }
+  EXPECT_EQ(arrays, 4);
+  EXPECT_EQ(read_weights(path).layers.size(), static_cast<size_t>(net.layer_size()));
 }
 
 TEST(Resume, FindsTheWeightsBesideAMovedState) {

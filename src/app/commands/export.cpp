@@ -22,6 +22,7 @@ struct ExportFlags : FileFlags {
   Flag<std::string> model{this, "model", "", "the net: a prototxt of the TEST phase, train_val or deploy"};
   Flag<std::string> weights{this, "weights", "", "its weights, files separated by commas"};
   Flag<std::string> batch{this, "batch", "", "images per run: a number, or dynamic; else as the net says"};
+  Flag<bool> nms{this, "nms", false, "DetectionOutput by TopK and NonMaxSuppression; else the model ends before it"};
   Flag<int32_t> level{this, "level", 0, "the level of the net's state"};
   Flag<std::string> stage{this, "stage", "", "the stages of the net's state, separated by commas"};
   Flag<std::string> check{this, "check", "python3",
@@ -34,7 +35,7 @@ void require_export_flag(const Flag<std::string>& flag) {
 }
 
 OnnxExportOptions export_options(const ExportFlags& flags) {
-  OnnxExportOptions options{.weights = split_list(flags.weights()), .dynamic_batch = flags.batch() == "dynamic"};
+  OnnxExportOptions options{.weights = split_list(flags.weights()), .dynamic_batch = flags.batch() == "dynamic", .nms = flags.nms()};
   if (flags.batch().empty() || options.dynamic_batch) return options;
   const std::string& text = flags.batch();
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), options.batch);

@@ -33,7 +33,7 @@ struct ImportFlags : FileFlags {
 
 void note_types_of_forks(const ImportedNet& imported) {
   static const std::set<std::string> forks = {
-      "Interp", "Pad", "Permute", "ReLU6", "ResizeBilinear", "ResizeNearestNeighbor"};
+      "Interp", "Pad", "Permute", "ReLU6", "ResizeBilinear", "ResizeNearestNeighbor", "Reverse"};
   std::set<std::string> used;
   for (const caffe::LayerParameter& layer : imported.net.layer()) {
     if (forks.contains(layer.type())) used.insert(layer.type());

@@ -69,12 +69,12 @@ class AnnotationConverter {
       result.failure = unreadable->cause();
       return result;
     }
-    const auto wrong = error_of([&] { add_boxes(item, original, record); }, kSmaller);
-    if (wrong) {
-      result.fatal = wrong;
-      return result;
-    }
-    result.record = record.SerializeAsString();
+    result.fatal = error_of(
+        [&] {
+          add_boxes(item, original, record);
+          result.record = record.SerializeAsString();
+        },
+        kSmaller);
     return result;
   }
 

@@ -2,15 +2,10 @@
 
 #include "data/leveldb/leveldb_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 
 #include "base/excerpt.h"
-#include "base/output_place.h"
 #include "base/str.h"
 #include "data/leveldb/level_bytes.h"
 #include "data/writer_kinds.h"
@@ -110,9 +105,6 @@ void LevelDbWriter::finish() {
     close_table();
     write_whole(kManifest, manifest());
     write_whole("CURRENT", std::string(kManifest) + "\n");
-    const Descriptor folder(::open(folder_.temporary().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // What is no error: file systems that cannot sync folders, and say EINVAL.
-    if (folder.is_open() && ::fsync(folder.get()) != 0 && errno != EINVAL) fail_output("cannot write", "folder", errno);
   });
   folder_.publish();
 }

@@ -16,6 +16,11 @@ std::map<std::string, OnnxEmitter>& emitters_by_type() {
   return emitters;
 }
 
+std::map<std::string, int>& varying_axes() {
+  static std::map<std::string, int> axes;
+  return axes;
+}
+
 std::string joined_integers(const std::vector<int64_t>& values) {
   std::string text;
   for (const int64_t value : values) text += (text.empty() ? "" : "_") + std::to_string(value);
@@ -26,6 +31,15 @@ std::string joined_integers(const std::vector<int64_t>& values) {
 
 bool register_onnx_emitter(const std::string& type, OnnxEmitter emitter) {
   return emitters_by_type().emplace(type, emitter).second;
+}
+
+bool register_varying_onnx_emitter(const std::string& type, OnnxEmitter emitter, int axis) {
+  return varying_axes().emplace(type, axis).second && register_onnx_emitter(type, emitter);
+}
+
+int varying_axis_in_onnx(const std::string& type) {
+  const auto found = varying_axes().find(type);
+  return found == varying_axes().end() ? -1 : found->second;
 }
 
 OnnxEmitter find_onnx_emitter(const std::string& type) {

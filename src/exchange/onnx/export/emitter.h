@@ -105,6 +105,10 @@ using OnnxEmitter = void (*)(LayerEmission& layer);
 
 /// True, for initialising a static.
 bool register_onnx_emitter(const std::string& type, OnnxEmitter emitter);
+/// The same for a type whose tops are as large along `axis` as follows from values: other types' are refused then.
+bool register_varying_onnx_emitter(const std::string& type, OnnxEmitter emitter, int axis);
+/// That axis; -1: the tops of this type may not vary.
+int varying_axis_in_onnx(const std::string& type);
 /// Null where the type is not said in ONNX.
 OnnxEmitter find_onnx_emitter(const std::string& type);
 /// Sorted.

@@ -172,7 +172,8 @@ class Exporter {
     LayerEmission layer(context, node);
     if (node.layer->repeats_bottom()) return emit_repeats(layer, node);
     for (const VersionId top : node.tops) {
-      if (graph_.versions[top].varies) layer.refuse("how large its tops are follows from values");
+      if (graph_.versions[top].varies && varying_axis_in_onnx(layer.param().type()) < 0)
+        layer.refuse("how large its tops are follows from values");
     }
     const OnnxEmitter emitter = find_onnx_emitter(node.layer->param().type());
     if (!emitter) layer.refuse("type " + node.layer->param().type() + " has no equal in ONNX");
@@ -188,7 +189,14 @@ class Exporter {
   void describe_ends() {
     for (const VersionId v : graph_.inputs()) writer_.add_input(names_[v], dims_[v], kOneBatch);
     for (const std::string& blob : net_.blobs().outputs()) outputs_.push_back(graph_.find(blob));
-    for (const VersionId v : outputs_) writer_.add_output(names_[v], dims_[v], kOneBatch);
+    for (const VersionId v : outputs_) {
+      writer_.add_output(names_[v], dims_[v], kOneBatch);
+      const BlobVersion& version = graph_.versions[v];
+      const int axis = varying_axis_in_onnx(graph_.nodes[version.producer].layer->param().type());
+      if (!version.varies || axis < 0) continue;
+      auto& output = *writer_.proto().mutable_output(writer_.proto().output_size() - 1);
+      output.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(axis)->set_dim_param(names_[v] + " found");
+    }
   }
 
   std::vector<float> constant_blob(const std::string& blob) {
@@ -219,10 +227,10 @@ OnnxExport export_to_onnx(const NetDef& net, const OnnxExportOptions& options) {
   std::unique_ptr<Net> other;
   const int64_t batch = options.dynamic_batch ? kOneBatch : options.batch;
   try {
-    exported.net = build_inference(inference_net(net, batch), false);
+    exported.net = build_inference(inference_net(net, batch, options.nms), false);
     if (options.dynamic_batch) {
       const QuietLog quiet;  // it says the same once more
-      other = build_inference(inference_net(net, kOtherBatch), true);
+      other = build_inference(inference_net(net, kOtherBatch, options.nms), true);
     }
   } catch (Error& error) {
     if (!options.dynamic_batch || error.kind() != ErrorKind::kConfig) throw;

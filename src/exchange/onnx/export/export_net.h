@@ -21,6 +21,7 @@ struct OnnxExportOptions {
   std::vector<std::string> weights;  ///< files; none: the fillers' numbers
   int64_t batch = 0;                 ///< 0: as the net says
   bool dynamic_batch = false;        ///< the batch is a dimension that is known when the model runs
+  bool nms = false;                  ///< DetectionOutput is part of the model, which else ends before it
 };
 
 struct OnnxExport {

@@ -19,8 +19,9 @@ namespace {
 using BlobNames = std::set<std::string>;
 
 /// What is left out of a model, beside all losses and metrics: what swallows blobs, and what suppresses boxes.
-std::optional<Head> left_out(const caffe::LayerParameter& layer, bool is_loss) {
+std::optional<Head> left_out(const caffe::LayerParameter& layer, bool is_loss, bool nms) {
   if (layer.type() == "Silence") return Head{.scores = 0};
+  if (layer.type() == "DetectionOutput" && nms) return std::nullopt;
   if (layer.type() == "DetectionOutput") return Head{.scores = 3};
   return head_of(layer.type(), is_loss);
 }
@@ -67,7 +68,7 @@ BlobNames unread(const caffe::NetParameter& net) {
 
 class Inference {
  public:
-  Inference(const NetDef& net, int64_t batch) : net_(net), batch_(batch), facts_(facts_of(net)) {}
+  Inference(const NetDef& net, int64_t batch, bool nms) : net_(net), batch_(batch), nms_(nms), facts_(facts_of(net)) {}
 
   NetDef run() {
     BlobNames wanted = unread(net_.param);
@@ -94,14 +95,14 @@ class Inference {
     const LayerFacts& facts = facts_[static_cast<size_t>(i)];
     if (facts.is_source && layer.type() != "DummyData") return add_input(i, facts);
     if (follows_what_is_gone(layer)) return gone_.insert(layer.top().begin(), layer.top().end());
-    const std::optional<Head> head = left_out(layer, facts.is_loss);
+    const std::optional<Head> head = left_out(layer, facts.is_loss, nms_);
     if (!head) return append(layer, i);
     gone_.insert(layer.top().begin(), layer.top().end());
     for (int bottom = 0; bottom < std::min(head->scores, layer.bottom_size()); ++bottom) {
       wanted.insert(layer.bottom(bottom));
     }
     if (layer.type() == "DetectionOutput") {
-      LOG_INFO << "layer " << layer.name() << ": the model ends before it; its bottoms are outputs";
+      LOG_INFO << "layer " << layer.name() << ": the model ends before it; its bottoms are outputs (-nms: it is a part)";
     }
     if (head->becomes && !has_inner(layer, head->becomes)) wanted.insert(add_inner(layer, head->becomes, i));
   }
@@ -222,6 +223,7 @@ class Inference {
 
   const NetDef& net_;
   int64_t batch_, first_extent_ = 0;
+  bool nms_;
   std::vector<LayerFacts> facts_;
   NetDef out_;
   BlobNames gone_;  ///< tops of layers that are left out
@@ -229,6 +231,6 @@ class Inference {
 
 }  // namespace
 
-NetDef inference_net(const NetDef& net, int64_t batch) { return Inference(net, batch).run(); }
+NetDef inference_net(const NetDef& net, int64_t batch, bool nms) { return Inference(net, batch, nms).run(); }
 
 }  // namespace robusta

@@ -137,6 +137,11 @@ std::string ImportNode::blob(int input) {
   return append(param);
 }
 
+bool ImportNode::is_read(int output) const {
+  return output < proto_.output_size() && !proto_.output(output).empty() &&
+         graph_.readers.contains(proto_.output(output));
+}
+
 const onnx::NodeProto* ImportNode::sole_maker(int input) const {
   const std::string& name = proto_.input(input);
   const auto readers = graph_.readers.find(name);

@@ -44,6 +44,8 @@ class ImportNode {
   /// The input as a blob; a constant becomes a layer of type Parameter.
   std::string blob(int input);
   const Shape& blob_shape(const std::string& blob) const { return graph_.blobs.at(blob); }
+  /// Whether the node has this output, and a node reads it or it is one of the model's.
+  bool is_read(int output) const;
   /// The one node that makes the input where nothing else reads it; else null.
   const onnx::NodeProto* sole_maker(int input) const;
   /// An axis of a shape of so many axes, counted from the front.
