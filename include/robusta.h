@@ -107,8 +107,8 @@ ROBUSTA_C_API int robusta_net_write_parameter(robusta_net* net, const char* laye
 ROBUSTA_C_API int robusta_net_read_parameter_gradient(robusta_net* net, const char* layer, int index, float* numbers,
                                                       size_t count);
 
-/// The picture in a file (JPEG, PNG, BMP, WebP), in planes of `channels` (3: blue, green, red; 1: grey), resized to `height` x
-/// `width` pixels, as numbers from 0 to 255; `count` is channels x height x width (robusta/image.h).
+/// The picture in a file (JPEG, PNG, BMP, WebP), in planes of `channels` (3: blue, green, red; 1: grey), resized to
+/// `height` x `width` pixels, as numbers from 0 to 255; `count` is channels x height x width (robusta/image.h).
 ROBUSTA_C_API int robusta_load_image(const char* path, int channels, int64_t height, int64_t width, float* numbers,
                                      size_t count);
 /// The mean of each of so many channels of a mean image (mean.binaryproto, .npy).

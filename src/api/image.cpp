@@ -60,8 +60,8 @@ Image load_mean(const std::string& path) {
 std::vector<float> channel_means(const Image& image) {
   const auto most = static_cast<int64_t>(image.numbers.size());
   const bool sound = image.shape.size() == 3 && std::ranges::all_of(image.shape, [=](int64_t extent) {
-    return extent > 0 && extent <= most;  // so that the product of two does not overflow
-  });
+                       return extent > 0 && extent <= most;  // so that the product of two does not overflow
+                     });
   if (!sound || image.shape[1] > most / image.shape[2] || most % (image.shape[1] * image.shape[2]) != 0 ||
       most / (image.shape[1] * image.shape[2]) != image.shape[0])
     throw Error(ErrorKind::kUsage, "the shape of an image does not fit its numbers", "give {channels, height, width}");

@@ -22,8 +22,8 @@ namespace robusta {
 
 namespace {
 
-/// The first line of a file of letters; none where it has other bytes, as each of our messages has: its first field that
-/// is no name begins with one of them.
+/// The first line of a file of letters; none where it has other bytes, as each of our messages has: its first field
+/// that is no name begins with one of them.
 std::optional<std::string> first_line_of_text(int fd) {
   char begin[256];
   const ssize_t count = ::pread(fd, begin, sizeof begin, 0);

@@ -104,7 +104,8 @@ TEST(ImageTest, MeansOfChannels) {
   EXPECT_EQ(mean.numbers, (std::vector<float>{1, 2, 3, 4, 0.5f, 0.25f}));
   EXPECT_EQ(channel_means(mean), (std::vector<float>{1.5f, 3.5f, 0.375f}));
   const int64_t huge = int64_t{1} << 62;
-  for (const Shape& wrong : {Shape{3, 2, 2}, Shape{-1, -1, 2}, Shape{1, -2, -1}, Shape{huge, 4, 2}, Shape{0, 1, 2}, Shape{2}})
+  for (const Shape& wrong :
+       {Shape{3, 2, 2}, Shape{-1, -1, 2}, Shape{1, -2, -1}, Shape{huge, 4, 2}, Shape{0, 1, 2}, Shape{2}})
     EXPECT_EQ(error_of([&] { channel_means({wrong, {1, 2}}); }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(error_of([] { channel_means({{3, 0, 0}, {}}); }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(error_of([&] { load_mean(dir / "absent"); }).kind(), ErrorKind::kData);

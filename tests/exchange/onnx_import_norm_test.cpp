@@ -101,8 +101,8 @@ struct LstmFormula {
             const size_t row = g * hidden + j;
             gates[g] = static_cast<double>(b[row]) + static_cast<double>(b[4 * hidden + row]);
             for (size_t k = 0; k < inputs; ++k)
-              gates[g] += static_cast<double>(w[row * inputs + k]) *
-                          static_cast<double>(x[(at * streams + n) * inputs + k]);
+              gates[g] +=
+                  static_cast<double>(w[row * inputs + k]) * static_cast<double>(x[(at * streams + n) * inputs + k]);
             for (size_t k = 0; k < hidden; ++k)
               gates[g] += static_cast<double>(r[row * hidden + k]) * static_cast<double>(before[n * hidden + k]);
           }
@@ -194,10 +194,7 @@ TEST(OnnxImportNormTest, LstmsThatCaffeLacksAreRefused) {
       node.set_input(at, name);
     };
   };
-  EXPECT_TRUE(contains(refusal([&](OnnxModel& m) {
-                         with_input(4, "n")(m.integers("n", {3, 2}));
-                       }),
-                       "sequence_lens"));
+  EXPECT_TRUE(contains(refusal([&](OnnxModel& m) { with_input(4, "n")(m.integers("n", {3, 2})); }), "sequence_lens"));
   EXPECT_TRUE(contains(refusal([&](OnnxModel& m) {
                          with_input(7, "p")(m.floats("p", {1, 15}, Numbers(15, 1)));
                        }),

@@ -35,7 +35,8 @@ void require_export_flag(const Flag<std::string>& flag) {
 }
 
 OnnxExportOptions export_options(const ExportFlags& flags) {
-  OnnxExportOptions options{.weights = split_list(flags.weights()), .dynamic_batch = flags.batch() == "dynamic", .nms = flags.nms()};
+  OnnxExportOptions options{
+      .weights = split_list(flags.weights()), .dynamic_batch = flags.batch() == "dynamic", .nms = flags.nms()};
   if (flags.batch().empty() || options.dynamic_batch) return options;
   const std::string& text = flags.batch();
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), options.batch);

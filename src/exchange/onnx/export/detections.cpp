@@ -1,9 +1,10 @@
 // DetectionOutput by TopK and NonMaxSuppression.
 //
-// NonMaxSuppression bounds what it keeps of a class, DetectionOutput what it looks at (top_k): so the best of each class
-// are found first, and each class of each item becomes an item of its own, with boxes of its own. What is kept, score by
-// score, lies in an array of all that was looked at, minus infinity for the rest: of that the best of each item are kept
-// once more (keep_top_k), and what is left is in the order of DetectionOutput's rows, by item, class and score.
+// NonMaxSuppression bounds what it keeps of a class, DetectionOutput what it looks at (top_k): so the best of each
+// class are found first, and each class of each item becomes an item of its own, with boxes of its own. What is kept,
+// score by score, lies in an array of all that was looked at, minus infinity for the rest: of that the best of each
+// item are kept once more (keep_top_k), and what is left is in the order of DetectionOutput's rows, by item, class and
+// score.
 
 #include <algorithm>
 #include <cfloat>
@@ -83,8 +84,7 @@ class DetectionsEmission {
     const std::string size = layer_.node("Sub", {corners[1], corners[0]}), half = layer_.number(0.5f);
     const std::string middle = layer_.node("Mul", {layer_.node("Add", {corners[0], corners[1]}), half});
     const std::string centre = layer_.node("Add", {middle, layer_.node("Mul", {code[0], size})});
-    const std::string reach =
-        layer_.node("Mul", {layer_.node("Mul", {layer_.node("Exp", {code[1]}), size}), half});
+    const std::string reach = layer_.node("Mul", {layer_.node("Mul", {layer_.node("Exp", {code[1]}), size}), half});
     return layer_.node("Concat", {layer_.node("Sub", {centre, reach}), layer_.node("Add", {centre, reach})},
                        {{"axis", int64_t{2}}});
   }
@@ -93,8 +93,7 @@ class DetectionsEmission {
   std::string scores_of_classes() {
     const std::string all = layer_.reshape(layer_.bottom(1), {items_, {coding_.priors}, {coding_.classes}});
     const std::string by_class = layer_.node("Transpose", {all}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
-    const std::string scores =
-        layer_.node("Gather", {by_class, layer_.integers(labels_)}, {{"axis", int64_t{1}}});
+    const std::string scores = layer_.node("Gather", {by_class, layer_.integers(labels_)}, {{"axis", int64_t{1}}});
     const float least = param_.has_confidence_threshold() ? param_.confidence_threshold() : -FLT_MAX;
     const std::string above = layer_.node("Greater", {scores, layer_.number(least)});
     return layer_.node("Where", {above, scores, nothing_});
@@ -107,9 +106,9 @@ class DetectionsEmission {
   /// The scores that stay, of boxes [classes of items, looked at, 4].
   std::string suppressed(const std::string& boxes, const std::string& scores) {
     const std::string one_class = layer_.node("Unsqueeze", {scores, layer_.integers({1})});
-    const std::string found = layer_.node(
-        "NonMaxSuppression", {boxes, one_class, layer_.integers({looked_at_}),
-                              layer_.number(param_.nms_param().nms_threshold()), layer_.number(-FLT_MAX)});
+    const std::string found =
+        layer_.node("NonMaxSuppression", {boxes, one_class, layer_.integers({looked_at_}),
+                                          layer_.number(param_.nms_param().nms_threshold()), layer_.number(-FLT_MAX)});
     const std::string places = layer_.node("Gather", {found, layer_.integers({0, 2})}, {{"axis", int64_t{1}}});
     const std::string stays = layer_.node("GatherND", {scores, places});
     return layer_.node("ScatterND", {nothing_like(scores), places, stays});
@@ -148,8 +147,8 @@ class DetectionsEmission {
     };
     const std::string count = first_extent(boxes);
     const std::string item = layer_.node("Range", {layer_.integer(0), count, layer_.integer(1)});
-    const std::string whole = layer_.node(
-        "Pad", {column(cast(item, kFloat)), layer_.integers({0, 0, 0, 6}), layer_.number(-1)});
+    const std::string whole =
+        layer_.node("Pad", {column(cast(item, kFloat)), layer_.integers({0, 0, 0, 6}), layer_.number(-1)});
     const std::string empty = cast(layer_.node("Equal", {first_extent(places), layer_.integer(0)}), kInt64);
     const std::string end = layer_.node("Unsqueeze", {layer_.node("Mul", {count, empty}), layer_.integers({0})});
     return layer_.node("Slice", {whole, layer_.integers({0}), end, layer_.integers({0})});

@@ -195,7 +195,8 @@ class Exporter {
       const int axis = varying_axis_in_onnx(graph_.nodes[version.producer].layer->param().type());
       if (!version.varies || axis < 0) continue;
       auto& output = *writer_.proto().mutable_output(writer_.proto().output_size() - 1);
-      output.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(axis)->set_dim_param(names_[v] + " found");
+      output.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(axis)->set_dim_param(names_[v] +
+                                                                                                      " found");
     }
   }
 

@@ -102,7 +102,8 @@ class Inference {
       wanted.insert(layer.bottom(bottom));
     }
     if (layer.type() == "DetectionOutput") {
-      LOG_INFO << "layer " << layer.name() << ": the model ends before it; its bottoms are outputs (-nms: it is a part)";
+      LOG_INFO << "layer " << layer.name()
+               << ": the model ends before it; its bottoms are outputs (-nms: it is a part)";
     }
     if (head->becomes && !has_inner(layer, head->becomes)) wanted.insert(add_inner(layer, head->becomes, i));
   }

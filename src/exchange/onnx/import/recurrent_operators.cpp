@@ -1,7 +1,7 @@
 // LSTM: one layer for each direction, with Caffe's order of gates and one bias in place of two.
 //
-// Caffe's `cont` says where a sequence begins. States that begin with zeros need nothing else: it is 0 at the first step
-// and 1 at the others. Others are bottoms of the layer (expose_hidden), and the states at the end its tops.
+// Caffe's `cont` says where a sequence begins. States that begin with zeros need nothing else: it is 0 at the first
+// step and 1 at the others. Others are bottoms of the layer (expose_hidden), and the states at the end its tops.
 
 #include <algorithm>
 #include <array>
@@ -65,7 +65,8 @@ class LstmImport {
     }
     for (const int input : {int{kWeights}, int{kRecurrence}, int{kBias}}) {
       if (node_.has(input) && !node_.is_constant(input))
-        node_.refuse(str("input ", input), "it is computed from the inputs of the model", "Caffe's weights are constants");
+        node_.refuse(str("input ", input), "it is computed from the inputs of the model",
+                     "Caffe's weights are constants");
     }
     node_.count_folded(Shape{steps_, streams_});
   }
@@ -113,8 +114,7 @@ class LstmImport {
     }
     const caffe::LayerParameter layer = recurrent_layer(bottoms, direction);
     const std::string y = node_.append(layer);
-    if (node_.is_read(kY))
-      all_.push_back(node_.reshape(reversed ? in_reverse(y) : y, {steps_, 1, streams_, hidden_}));
+    if (node_.is_read(kY)) all_.push_back(node_.reshape(reversed ? in_reverse(y) : y, {steps_, 1, streams_, hidden_}));
     if (node_.is_read(kLastH)) last_h_.push_back(exposes_ ? layer.top(1) : node_.slice(y, 0, steps_ - 1, steps_));
     if (node_.is_read(kLastC)) last_c_.push_back(layer.top(2));
   }
@@ -124,11 +124,11 @@ class LstmImport {
     auto& p = *layer.mutable_recurrent_param();
     p.set_num_output(static_cast<uint32_t>(hidden_));
     const int64_t gates = 4 * hidden_;
-    add_array(layer, {gates, inputs_}, gates_in_order(node_.floats(kWeights), direction * gates * inputs_,
-                                                      hidden_ * inputs_));
+    add_array(layer, {gates, inputs_},
+              gates_in_order(node_.floats(kWeights), direction * gates * inputs_, hidden_ * inputs_));
     add_array(layer, {gates}, bias_of(direction));
-    add_array(layer, {gates, hidden_}, gates_in_order(node_.floats(kRecurrence), direction * gates * hidden_,
-                                                      hidden_ * hidden_));
+    add_array(layer, {gates, hidden_},
+              gates_in_order(node_.floats(kRecurrence), direction * gates * hidden_, hidden_ * hidden_));
     if (!exposes_) return layer;
     p.set_expose_hidden(true);
     for (const char* state : {"_h", "_c"}) layer.add_top(unused_name(node_.graph(), layer.name() + state));
