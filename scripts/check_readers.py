@@ -122,33 +122,14 @@ class Case:
         net.save(self.weights)
         net.forward()
         self.expected = {blob: net.read(blob) for blob in net.names("output")}
-        self.library = options.library
         if any(len(set(numbers)) < 4 for numbers in self.expected.values()):
             raise library.Failure("its output is a constant: nothing to compare")
-
-    def expected_of(self, reader):
-        """Outputs by their names: for onnxruntime without a DetectionOutput."""
-        detections = reader == "onnxruntime" and any(blob in DETECTIONS for blob in self.expected)
-        return self.without_detections() if detections else self.expected
-
-    def without_detections(self):
-        """What the bottoms of DetectionOutput hold, with which an ONNX model ends."""
-        path = self.folder / "without_detections.prototxt"
-        path.write_text(re.sub(r'layer \{ name: "found".*', "", self.text, flags=re.DOTALL))
-        net = library.Net(self.library, path)
-        net.load(self.weights)
-        for blob, what in self.inputs.items():
-            numbers = array.array("f")
-            numbers.frombytes(pathlib.Path(what["file"]).read_bytes())
-            net.write(blob, numbers)
-        net.forward()
-        return {blob: net.read(blob) for blob in net.names("output")}
 
     def pair(self, options, reader):
         """The files for a reader, and what the outputs are called in them: of `caffe deploy`, or the net as it is; for
         onnxruntime those of `caffe export`."""
         if reader == "onnxruntime":
-            return self.exported(options), self.weights, list(self.expected_of(reader))
+            return self.exported(options), self.weights, list(self.expected)
         if not options.deploy:
             return self.net, self.weights, list(self.expected)
         prefix = self.folder / f"for_{reader}"
@@ -163,7 +144,7 @@ class Case:
         path = self.folder / "net.onnx"
         batch = next(iter(self.inputs.values()))["shape"][0]
         call_caffe([options.tools / "caffe", "export", "-onnx", path, "-model", self.net, "-weights", self.weights,
-                    "-check", "off"] + ([] if self.name == "lstm" else ["-batch", batch]))
+                    "-check", "off", "-nms"] + ([] if self.name == "lstm" else ["-batch", batch]))
         return path
 
     def difference(self, options, reader):
@@ -190,7 +171,7 @@ class Case:
         outcome = json.loads(done.stdout)
         if "error" in outcome:
             raise library.Failure(outcome["error"])
-        return max(self.compared(*each) for each in zip(self.expected_of(reader).items(), files))
+        return max(self.compared(*each) for each in zip(self.expected.items(), files))
 
     def with_batch(self, reader):
         """The net with the shapes of its inputs written into it."""
