@@ -10,6 +10,7 @@
 #include <map>
 #include <thread>
 
+#include "base/crc32c.h"
 #include "base/philox.h"
 #include "data/convert/files.h"
 #include "data/leveldb/level_bytes.h"

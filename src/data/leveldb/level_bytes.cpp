@@ -2,28 +2,8 @@
 
 #include "data/leveldb/level_bytes.h"
 
-#include <array>
-
 namespace robusta {
 namespace {
-
-/// CRC-32C, a byte at a time: Castagnoli, Braeuer, Herrmann 1993; the polynomial reversed.
-constexpr std::array<uint32_t, 256> make_crc_table() {
-  constexpr uint32_t kPolynomial = 0x82f63b78;
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? kPolynomial : 0);
-    table[i] = crc;
-  }
-  return table;
-}
-
-uint32_t extend_crc(uint32_t crc, std::string_view bytes) {
-  static constexpr std::array<uint32_t, 256> kTable = make_crc_table();
-  for (const char byte : bytes) crc = crc >> 8 ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xff];
-  return crc;
-}
 
 /// Appends `length` bytes that begin `distance` before the end; they may overlap what is appended.
 bool repeat(std::string& out, uint64_t distance, uint64_t length) {
@@ -70,12 +50,6 @@ void put_varint(std::string& out, uint64_t value) {
 void put_counted(std::string& out, std::string_view bytes) {
   put_varint(out, bytes.size());
   out += bytes;
-}
-
-uint32_t masked_crc(std::string_view bytes, std::string_view last) {
-  const uint32_t crc = ~extend_crc(extend_crc(~uint32_t{0}, bytes), last);
-  constexpr uint32_t kMask = 0xa282ead8;
-  return (crc >> 15 | crc << 17) + kMask;
 }
 
 bool unpack_snappy(std::string_view packed, std::string& out) {

@@ -51,9 +51,6 @@ void put_fixed(std::string& out, T value) {
 /// Appends what LevelBytes::counted takes.
 void put_counted(std::string& out, std::string_view bytes);
 
-/// Castagnoli's CRC of the bytes and then of `last`, masked as LevelDB stores it.
-uint32_t masked_crc(std::string_view bytes, std::string_view last = {});
-
 /// Unpacks a block of Snappy's. False: the bytes are none.
 bool unpack_snappy(std::string_view packed, std::string& out);
 

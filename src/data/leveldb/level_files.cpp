@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/crc32c.h"
 #include "base/str.h"
 #include "data/leveldb/level_bytes.h"
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/atomic_file.h"
+#include "base/crc32c.h"
 #include "base/output_place.h"
 #include "data/leveldb/level_bytes.h"
 

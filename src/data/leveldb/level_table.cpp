@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/crc32c.h"
 #include "base/str.h"
 #include "data/leveldb/level_bytes.h"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/crc32c.h"
 #include "base/str.h"
 #include "data/convert/files.h"
 #include "data/leveldb/level_bytes.h"

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/crc32c.h"
 #include "data/leveldb/level_bytes.h"
 #include "fuzz.h"
 
