@@ -14,6 +14,7 @@ namespace robusta {
 
 TrainingResult Solver::solve() {
   snapshotter_->prepare();
+  start_tensorboard();
   reporter_->at_start();
   step(def_.param.max_iter() - state_.iter);
   finish_training();
@@ -37,6 +38,7 @@ void Solver::step(int iterations) {
 Votes Solver::train_iteration() {
   const int display = def_.param.display();
   const bool display_due = display > 0 && state_.iter % display == 0;
+  if (before_iteration) before_iteration();
   const Iteration iteration = plan_iteration(display_due);
   ranks_.progress(state_.iter);
   const DriverSpan span(training_->recorder, TraceKind::kIteration, state_.iter);
@@ -46,8 +48,7 @@ Votes Solver::train_iteration() {
   const Votes votes = strategy_->run(iteration);
   if (iteration.debug) log_param_norms(*train_net_);
   reporter_->end_iteration(strategy_->take_times());
-  reporter_->display(display_due);
-  strategy_->end(iteration);
+  update(iteration, display_due);
   if (state_.loss_scale.active()) adapt_loss_scale(*training_);
 
   if (on_iteration) on_iteration(state_.iter, state_.losses.losses().back(), training_->rate);
@@ -56,11 +57,31 @@ Votes Solver::train_iteration() {
   return votes;
 }
 
+double Solver::next_rate() const {
+  PolicyState policy = state_.policy;
+  return schedule_.rate(state_.iter, state_.losses.mean(), policy);
+}
+
+/// With what is shown before it and after; programs may change the gradients first.
+void Solver::update(const Iteration& iteration, bool display_due) {
+  reporter_->display(display_due);
+  if (on_gradients) on_gradients();
+  const bool shown = iteration.look && board_;
+  if (shown) {
+    const double scale = state_.loss_scale.active() ? state_.loss_scale.value : 1;
+    board_->before_updates(state_.iter, 1 / (scale * ranks_.count() * def_.param.iter_size()));
+  }
+  strategy_->end(iteration);
+  if (shown) board_->after_updates(state_.iter);
+}
+
 Iteration Solver::plan_iteration(bool display_due) {
   Iteration iteration;
   iteration.debug = display_due && def_.param.debug_info();
   if (def_.param.debug_info()) set_debug_info(*train_net_, iteration.debug);
-  iteration.hold = iteration.debug || state_.loss_scale.active() || updater_->clips() || strategy_->must_hold();
+  iteration.look = options_.tensorboard.looks_at(state_.iter);
+  iteration.hold = iteration.debug || iteration.look || state_.loss_scale.active() || updater_->clips() ||
+                   strategy_->must_hold() || on_gradients;
   return iteration;
 }
 

@@ -66,6 +66,12 @@ class Solver {
   const TrainingState& state() const { return state_; }
   const SolverDef& def() const { return def_; }
 
+  /// The rate that the next iteration is going to have.
+  double next_rate() const;
+
+  /// Called before every iteration; and before its updates, when all gradients of this rank are there: while it is set
+  /// the updates wait for it.
+  std::function<void()> before_iteration, on_gradients;
   /// Told the loss of every forward pass of training, and loss and rate of every iteration.
   std::function<void(double loss)> on_forward;
   std::function<void(int iter, double loss, double rate)> on_iteration;
@@ -85,6 +91,8 @@ class Solver {
   // solver.cpp
   Votes train_iteration();
   Iteration plan_iteration(bool display_due);
+  void start_tensorboard();
+  void update(const Iteration& iteration, bool display_due);
   void after_iteration(const Votes& votes);
   void end_epoch();
   void finish_training();
@@ -102,6 +110,7 @@ class Solver {
   std::unique_ptr<Updater> updater_;
   std::optional<Training> training_;      ///< all of these, as the parts below see them
   std::unique_ptr<Timeline> timeline_;    ///< null when none is wanted
+  std::unique_ptr<TensorBoard> board_;    ///< on rank 0, while solve() runs; null when none is wanted
   std::unique_ptr<RankedUpdate> ranked_;  ///< null when alone
   std::unique_ptr<TrainPasses> passes_;
   std::unique_ptr<IterationStrategy> strategy_;

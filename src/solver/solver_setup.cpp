@@ -106,6 +106,14 @@ void Solver::start_timeline() {
   record_steps(*training_);
 }
 
+void Solver::start_tensorboard() {
+  if (options_.tensorboard.folder.empty()) return;
+  ranks_.root_only([&] {
+    board_ = std::make_unique<TensorBoard>(options_.tensorboard, def_, *train_net_);
+    log_.listen(board_.get());
+  });
+}
+
 Costs Solver::costs() const {
   const bool tests = tester_->due() || last_epochs_->end_with(state_.iter + 1);
   return {.iteration = reporter_->slowest_iteration(),

@@ -121,11 +121,13 @@ class Drawings(Scripts):
     def test_colours_and_edges(self):
         text = self.draw("--rankdir", "TB")
         self.assertIn("rankdir=TB;", text)
-        self.assertIn(r'label="conv\|1\n(Convolution)\nkernel size: 3 stride: 2 pad: 0", shape=record, '
-                      'style=filled, fillcolor="#6495ED"', text)
-        self.assertIn('label="relu\\n(ReLU)", shape=record, style=filled, fillcolor="#90EE90"', text)
+        self.assertIn(r'label="conv\|1 (Convolution) kernel size: 3 stride: 2 pad: 0", shape=record, '
+                      'style=filled, fillcolor="#FF5050"', text)
+        self.assertIn('label="relu (ReLU)", shape=record, style=filled, fillcolor="#90EE90"', text)
         self.assertIn('label="c", shape=octagon, style=filled, fillcolor="#E0E0E0"', text)
         self.assertIn('layer_1 -> blob_2 [label="7"];', text)
+        self.assertIn(r'label="conv\|1\n(Convolution)\nkernel size: 3\nstride: 2\npad: 0\nlr mult: 1.0, 1.0"',
+                      self.draw("--display_lrm"))
 
     def test_phases(self):
         self.assertNotIn("acc", self.draw("--phase", "TRAIN"))

@@ -1,6 +1,7 @@
 // caffe check: the set-up of a training, step by step and reported as such, then data, labels, disk and network.
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "app/checks/check_report.h"
@@ -112,11 +113,22 @@ void check_inputs(Ranks& ranks, Solver* solver, CheckReport& report) {
   for (const char* topic : {"data", "labels", "snapshots"}) report.skip(topic, "not looked at: there are no nets");
 }
 
+/// The folder is made when training begins, with those above it.
+void require_events_can_be_written(const std::string& folder) {
+  std::filesystem::path there = folder;
+  while (there.has_parent_path() && there != there.parent_path() && !std::filesystem::exists(there)) {
+    there = there.parent_path();
+  }
+  if (!std::filesystem::exists(there)) there = ".";
+  require_writable_prefix("events for TensorBoard in", (there / "run").string());
+}
+
 int check(const Options& options, const TrainingRun& run) {
   Ranks& ranks = run.ranks;
   TrainingSetup setup(options, run, "check");
   ranks.root_only([&] {
     if (!options.log_json().empty()) require_writable_file("the log", options.log_json());
+    if (!options.tensorboard().empty()) require_events_can_be_written(options.tensorboard());
   });
   const QuietLog quiet;
   CheckReport report(ranks, std::cout);

@@ -1,6 +1,7 @@
 // caffe test: the batches of a test are shared out to the ranks, and summed in their order.
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "app/setup/net_setup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "inspect/sample_scores.h"
 #include "solver/files/ignored.h"
 #include "solver/files/net_defs.h"
 #include "solver/files/weights.h"
@@ -27,7 +29,13 @@ void check_flags(const Options& options) {
   require_flag("test", "weights", options.weights());
   if (options.iterations() <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
   require_ap_version(options.ap_version(), "-ap_version", ErrorKind::kUsage);
+  constexpr int kMost = 10'000;
+  if (options.top_losses() < 0 || options.top_losses() > kMost) {
+    throw Error(ErrorKind::kUsage, str("-top_losses ", options.top_losses()), str("give 0 to ", kMost));
+  }
 }
+
+bool looks_at_samples(const Options& options) { return options.confusion() || options.top_losses() > 0; }
 
 /// The same on all ranks.
 NetDef read_net(const Options& options, Ranks& ranks) {
@@ -60,7 +68,7 @@ std::unique_ptr<Net> build_net(const Options& options, Ranks& ranks, const NetSe
   NetOptions net_options;
   ranks.together([&] { net_options = setup.net_options(options, caffe::TEST); });
   net_options.backward = false;
-  net_options.keep_blobs = def.param.debug_info();
+  net_options.keep_blobs = def.param.debug_info() || looks_at_samples(options);
   net_options.rank = ranks.rank();
   net_options.ranks = ranks.count();
   std::unique_ptr<Net> net = build_on_all(ranks, def, net_options, setup.tuner.get());
@@ -99,20 +107,24 @@ void add(std::vector<double>& sums, const double* values, const std::vector<Outp
   }
 }
 
+Pass pass_of(const Ranks& ranks, const Net& net, int number) {
+  const auto batch = static_cast<uint64_t>(net.batch());
+  const uint64_t first = static_cast<uint64_t>(number) * batch;
+  return {.seed = net.options().seed,
+          .first_sample = first,
+          .next_sample = first + static_cast<uint64_t>(ranks.count()) * batch,
+          .batch = net.batch()};
+}
+
 /// Batch `mine` on this rank, one of the round that begins at `round`. Returns the loss.
 double run_batch(Ranks& ranks, Net& net, int mine, int round) {
   ranks.doing("waiting for data", round == 0 ? Activity::kPausing : Activity::kComputing);
-  const auto batch = static_cast<uint64_t>(net.batch());
-  const uint64_t first = static_cast<uint64_t>(mine) * batch;
-  return net.forward({.seed = net.options().seed,
-                      .first_sample = first,
-                      .next_sample = first + static_cast<uint64_t>(ranks.count()) * batch,
-                      .batch = net.batch()});
+  return net.forward(pass_of(ranks, net, mine));
 }
 
 /// The batches go to the ranks in turn. After each round rank 0 logs them in order, and sums in that order: the same
-/// bits on any number of ranks. Returns the sums.
-std::vector<double> score(Ranks& ranks, Net& net, int iterations) {
+/// bits on any number of ranks. Returns the sums. `samples`: null, or what looks at each sample.
+std::vector<double> score(Ranks& ranks, Net& net, int iterations, SampleScores* samples) {
   const std::vector<OutputBlob> outputs = read_outputs(net);  // names and sizes
   const size_t values = flatten(0, outputs).size();
   std::vector<double> sums(values);
@@ -122,6 +134,7 @@ std::vector<double> score(Ranks& ranks, Net& net, int iterations) {
     if (mine < end) {
       const double loss = run_batch(ranks, net, mine, round);
       own = flatten(loss, read_outputs(net));
+      if (samples) samples->add(net, pass_of(ranks, net, mine));
     }
     const std::vector<double> all = gather(ranks, own);
     for (int i = round; i < end; ++i) add(sums, all.data() + static_cast<size_t>(i - round) * values, outputs, i);
@@ -138,6 +151,29 @@ void log_means(Net& net, const std::vector<double>& sums, int iterations) {
       LOG_INFO << blob.name << " = " << mean << loss_note(blob.weight, mean);
     }
   }
+}
+
+/// The means, then what the samples' own scores say.
+void score_samples(const Options& options, Ranks& ranks, Net& net, int iterations) {
+  JsonLog json(ranks.root() ? options.log_json() : "");
+  std::optional<SampleScores> samples;
+  ranks.together([&] {
+    if (looks_at_samples(options)) samples.emplace(net, options.top_losses());
+  });
+  log_means(net, score(ranks, net, iterations, samples ? &*samples : nullptr), iterations);
+  if (!samples) return;
+  samples->gather(ranks);
+  ranks.root_only([&] {
+    if (options.confusion()) {
+      print_confusion(std::cout, *samples);
+      write_confusion(json, *samples);
+    }
+    if (options.top_losses() > 0) {
+      print_top_losses(std::cout, *samples);
+      write_top_losses(json, *samples);
+    }
+    json.require_whole();
+  });
 }
 
 /// As Intel's `test -detection` and NVIDIA's `test_detection` end.
@@ -171,7 +207,7 @@ int test(const Options& options, Ranks& ranks, bool detections) {
     score_detections(options, ranks, *net, iterations);
   } else {
     hint_at_detections(*net, "-detection");
-    log_means(*net, score(ranks, *net, iterations), iterations);
+    score_samples(options, ranks, *net, iterations);
   }
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <iomanip>
+#include <map>
 
 #include "app/commands/commands.h"
 #include "app/setup/chosen_net.h"
@@ -9,8 +10,10 @@
 #include "app/setup/net_setup.h"
 #include "base/log.h"
 #include "comm/launch.h"
+#include "inspect/net_summary.h"
 #include "net/report.h"
 #include "robusta/error.h"
+#include "solver/reports/json_log.h"
 #include "solver/update/updater.h"
 
 namespace robusta {
@@ -161,11 +164,34 @@ void log_times(const Net& net, const Times& total, bool updates, int iterations)
   LOG_INFO << "Total Time: " << total.forward + total.backward << " ms.";
 }
 
+/// For reports (`caffe report`): the times of layers beside their memory.
+void write_layer_times(JsonLog& json, const Net& net, int iterations) {
+  std::map<std::string, LayerSummary> known;
+  for (LayerSummary& layer : summarise(net).layers) known.emplace(layer.name, std::move(layer));
+  std::string rows = "[";
+  for (const LayerTime& time : net.diagnostics().layer_times()) {
+    const auto found = known.find(time.layer);
+    if (found == known.end()) continue;  // a Split
+    const LayerSummary& layer = found->second;
+    const int64_t bytes = layer.top_bytes + layer.param_count * static_cast<int64_t>(sizeof(float));
+    if (rows.size() > 1) rows += ", ";
+    rows += JsonObject()
+                .add("name", time.layer)
+                .add("type", layer.type)
+                .add("forward_ms", time.forward_ms / iterations)
+                .add("backward_ms", time.backward_ms / iterations)
+                .add("bytes", bytes)
+                .text();
+  }
+  json.write("layer_times", JsonObject().add("net", net.name()).add_raw("layers", rows + "]"));
+}
+
 }  // namespace
 
 int time_command(const Options& options) {
   warn_of_others();
   if (options.iterations() <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
+  JsonLog json(options.log_json());
   Ranks alone(DdlOptions{});
   const NetSetup setup = set_up_nets(options, alone, DeviceChoice(options).open(alone));
   ChosenNet chosen = choose_net(options, "time");
@@ -184,6 +210,8 @@ int time_command(const Options& options) {
   const Times total = time_net(net, updater.get(), options.iterations());
   log_times(net, total, updater != nullptr, options.iterations());
   LOG_INFO << "*** Benchmark ends ***";
+  write_layer_times(json, net, options.iterations());
+  json.require_whole();
   return 0;
 }
 

@@ -19,7 +19,7 @@ struct Options : FlagSet {
   Flag<std::string> snapshot{this, "snapshot", "",
                              "a .solverstate to resume from; auto: the newest whole one of the prefix, if any"};
   Flag<std::string> weights{this, "weights", "", "weights to begin with, separated by commas (test: one file)"};
-  Flag<int32_t> iterations{this, "iterations", 50, "batches to run (test, time)"};
+  Flag<int32_t> iterations{this, "iterations", 50, "batches to run (test, time; find_lr: 100 unless given)"};
   Flag<std::string> sigint_effect{this, "sigint_effect", "stop",
                                   "what SIGINT does while training: snapshot, stop or none"};
   Flag<std::string> sighup_effect{this, "sighup_effect", "snapshot",
@@ -92,6 +92,17 @@ struct Options : FlagSet {
   Flag<std::string> timeline{
       this, "timeline", "",
       "Chrome trace of all ranks to write, FILE or FILE:FIRST-LAST for these iterations (default: the last 50)"};
+  Flag<bool> confusion{this, "confusion", false, "test: which class is taken for which other one, as a table"};
+  Flag<int32_t> top_losses{this, "top_losses", 0, "test: so many samples of the greatest loss, as a table"};
+  Flag<double> from{this, "from", 1e-7, "find_lr: the least learning rate"};
+  Flag<double> to{this, "to", 1, "find_lr: the greatest learning rate"};
+  Flag<std::string> csv{this, "csv", "", "find_lr: file for a table of rates and losses", kOfRank};
+  Flag<std::string> json{this, "json", "", "find_lr: file for the same and the suggestion, as one JSON object",
+                         kOfRank};
+  Flag<std::string> tensorboard{this, "tensorboard", "",
+                                "train: folder in which TensorBoard finds this run, in a new folder of its own"};
+  Flag<int32_t> tensorboard_histograms{this, "tensorboard_histograms", 0,
+                                       "iterations between histograms of weights, gradients and updates; 0: none"};
   Flag<std::string> plugin{this, "plugin", "", "shared libraries with layers of your own, separated by commas"};
   Flag<std::string> dialect{this, "dialect", "",
                             "the Caffe that is meant where forks mean different things by one name and no field "

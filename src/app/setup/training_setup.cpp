@@ -32,6 +32,16 @@ void check_flags(const Options& options, const std::string& action) {
   }
 }
 
+TensorBoardOptions tensorboard_options(const Options& options) {
+  const int every = options.tensorboard_histograms();
+  if (every < 0) throw Error(ErrorKind::kUsage, "-tensorboard_histograms is negative", "give 0 or more");
+  if (every > 0 && options.tensorboard().empty()) {
+    throw Error(ErrorKind::kUsage, "-tensorboard_histograms is given without -tensorboard",
+                "say by -tensorboard DIR where histograms go");
+  }
+  return {.folder = options.tensorboard(), .histograms = every};
+}
+
 double rate_factor(const std::string& scaling, int ranks) {
   if (scaling == "none") return 1;
   if (scaling == "linear") return ranks;
@@ -121,6 +131,7 @@ TrainingSetup::TrainingSetup(const Options& options, const TrainingRun& run, con
     solver.accept_batch_change = options_.accept_batch_change();
     solver.weights = split_list(options_.weights());
     solver.timeline = parse_timeline(options_.timeline());
+    solver.tensorboard = tensorboard_options(options_);
     solver.json = &run.json;
     solver.walltime = &run.walltime;
   });

@@ -41,6 +41,9 @@ class TrainingSetup {
   /// Reads the solver and its nets, which have to be the same on all ranks, as do the flags; all phases, where the file
   /// has several (schema/phases.h).
   void read_definition();
+  /// The solver of the first phase, for whoever wants another training than the file's. Between read_definition() and
+  /// build_solver().
+  SolverDef& first_solver() { return phases_.front().solver; }
   /// The device, its memory and who times kernels on it.
   enum class Timing { kAsTheFlagsSay, kNone };
   void open_device(Timing timing = Timing::kAsTheFlagsSay);

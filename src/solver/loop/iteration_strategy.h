@@ -22,6 +22,7 @@ namespace robusta {
 /// What is decided before an iteration.
 struct Iteration {
   bool debug = false;  ///< every layer's values are logged
+  bool look = false;   ///< TensorBoard is shown the parameters, before and after they move
   bool hold = false;   ///< no parameter is updated before all gradients are there
 };
 

@@ -40,7 +40,7 @@ NetOptions NetBuilder::options_of(caffe::Phase phase) const {
   options.kernels = options_.kernels;
   options.share_memory = options_.share_memory;
   set_memory(options, options_.memory);
-  options.keep_blobs = def_.param.debug_info();
+  options.keep_blobs = options_.keep_blobs || def_.param.debug_info();
   options.batch = options_.batch;
   options.data = options_.data;
   options.tuner = options_.tuner;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "net/report.h"
+#include "schema/print.h"
 #include "solver/loop/last_epochs.h"
 #include "solver/loop/output_sums.h"
 
@@ -39,7 +40,8 @@ void Reporter::at_start() {
               .max_iter = p.max_iter(),
               .parameters = learnable_elements(net),
               .records = records_of(net),
-              .rate = p.base_lr()});
+              .rate = p.base_lr(),
+              .settings = text_form(p)});
   copied_iter_ = training_.state.iter;
 }
 

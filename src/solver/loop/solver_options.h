@@ -16,6 +16,7 @@
 #include "solver/loop/walltime.h"
 #include "solver/ranks/ranks.h"
 #include "solver/reports/json_log.h"
+#include "solver/reports/tensorboard/tensorboard.h"
 #include "solver/reports/timeline/timeline.h"
 
 namespace robusta {
@@ -26,6 +27,7 @@ struct SolverOptions {
   std::optional<DType> precision = {};  ///< as in NetOptions
   Device* device = &cpu_device();
   std::string kernels = "auto";              ///< as in NetOptions
+  bool keep_blobs = false;                   ///< as in NetOptions
   bool share_memory = true;                  ///< false: the same bits from more memory
   MemoryOptions memory = {};                 ///< of all nets together
   int64_t batch = 0;                         ///< > 0: replaces every data layer's batch size
@@ -41,6 +43,7 @@ struct SolverOptions {
   JsonLog* json = nullptr;                   ///< null: no file of events
   ProgressLine* progress = nullptr;          ///< null: no line at the bottom of a terminal
   TimelineOptions timeline = {};
+  TensorBoardOptions tensorboard = {};
   const Walltime* walltime = nullptr;
   std::function<Request()> poll = {};  ///< asked between iterations and between batches of a test
 };

@@ -5,6 +5,7 @@
 
 #include "base/clock_text.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/str.h"
 #include "base/version.h"
 
@@ -33,9 +34,7 @@ std::string speed_text(const TrainingLog::Train& t) {
 JsonObject outputs_object(const std::vector<OutputBlob>& outputs) {
   JsonObject object;
   for (const OutputBlob& blob : outputs) {
-    for (size_t i = 0; i < blob.values.size(); ++i) {
-      object.add(blob.values.size() == 1 ? blob.name : str(blob.name, '[', i, ']'), blob.values[i]);
-    }
+    for (size_t i = 0; i < blob.values.size(); ++i) object.add(blob.key(i), blob.values[i]);
   }
   return object;
 }
@@ -103,7 +102,12 @@ void TrainingLog::start(const Start& s) {
                      .add("iter_size", s.iter_size)
                      .add("iter", s.iter)
                      .add("max_iter", s.max_iter)
-                     .add("parameters", s.parameters));
+                     .add("parameters", s.parameters)
+                     .add("base_lr", s.rate)
+                     .add("command", own_command())
+                     .add("directory", own_directory())
+                     .add("solver", s.settings));
+  if (listener_) listener_->start(s);
 }
 
 /// The words, the four blanks and the six digits are Caffe's: BVLC's tools/extra/parse_log.py and its like read them.
@@ -117,6 +121,7 @@ void TrainingLog::train(const Train& t) {
     LOG_INFO << "    Loss scale: " << t.loss_scale.value << ", skipped steps: " << t.loss_scale.skipped;
   }
   event("train", train_object(t));
+  if (listener_) listener_->train(t);
 }
 
 bool TrainingLog::wants_progress() const {
@@ -141,6 +146,7 @@ void TrainingLog::test(const Test& t, const std::vector<OutputBlob>& means) {
   object.add("iter", t.iter).add("net", t.net);
   if (t.with_loss) object.add("loss", t.loss);
   event(t.averaged ? "averaged_test" : "test", object.add("seconds", t.seconds).add("outputs", outputs_object(means)));
+  if (listener_) listener_->test(t, means);
 }
 
 void TrainingLog::copies(const Copies& c) {
@@ -172,6 +178,7 @@ void TrainingLog::snapshot_failed(int iter, const Error& error) {
 void TrainingLog::final_loss(int iter, double loss) {
   LOG_INFO << "Iteration " << iter << ", loss = " << loss;
   event("final", JsonObject().add("iter", iter).add("loss", loss));
+  if (listener_) listener_->final_loss(iter, loss);
 }
 
 void TrainingLog::end(int iter, const std::string& reason, const Speed& total) {
@@ -181,6 +188,7 @@ void TrainingLog::end(int iter, const std::string& reason, const Speed& total) {
                    .add("train_seconds", total.seconds)
                    .add("img_per_s", total.samples_per_second())
                    .add("data_wait", total.waited_share()));
+  if (listener_) listener_->end(iter, reason);
 }
 
 void log_error_event(JsonLog& json, const Error& error) {

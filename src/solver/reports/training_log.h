@@ -19,6 +19,9 @@ struct OutputBlob {
   std::string name;
   std::vector<double> values;
   double weight = 0;  ///< in the loss, 0: none
+
+  /// "loss", or "prob[2]" of a blob of several values.
+  std::string key(size_t i) const { return values.size() == 1 ? name : name + '[' + std::to_string(i) + ']'; }
 };
 
 /// The outputs after a forward pass.
@@ -26,6 +29,8 @@ std::vector<OutputBlob> read_outputs(Net& net);
 
 /// " (* 1 = 2.3 loss)", or "" for a value outside the loss.
 std::string loss_note(double weight, double value);
+
+class TrainingListener;
 
 class TrainingLog {
  public:
@@ -38,8 +43,9 @@ class TrainingLog {
     int64_t batch;  ///< of one rank
     int ranks, iter_size, iter, max_iter;
     int64_t parameters;
-    int64_t records;  ///< of the first source; 0: not known
-    double rate;      ///< base_lr
+    int64_t records;            ///< of the first source; 0: not known
+    double rate;                ///< base_lr
+    std::string settings = {};  ///< the solver's file as it was read
   };
   void start(const Start& start);
 
@@ -92,6 +98,9 @@ class TrainingLog {
   void final_loss(int iter, double loss);
   void end(int iter, const std::string& reason, const Speed& total);
 
+  /// Tells the listener, too, of all that follows; null: nobody. It outlives the log.
+  void listen(TrainingListener* listener) { listener_ = listener; }
+
  private:
   void event(const char* name, const JsonObject& members) {
     if (json_) json_->write(name, members);
@@ -99,7 +108,19 @@ class TrainingLog {
 
   JsonLog* json_;
   ProgressLine* progress_;
+  TrainingListener* listener_ = nullptr;
   mutable std::chrono::steady_clock::time_point next_draw_{};
+};
+
+/// Who is told what a training says, in numbers.
+class TrainingListener {
+ public:
+  virtual ~TrainingListener() = default;
+  virtual void start(const TrainingLog::Start& start) = 0;
+  virtual void train(const TrainingLog::Train& train) = 0;
+  virtual void test(const TrainingLog::Test& test, const std::vector<OutputBlob>& means) = 0;
+  virtual void final_loss(int iter, double loss) = 0;
+  virtual void end(int iter, const std::string& reason) = 0;
 };
 
 /// The event for an error that ends a run.
