@@ -24,7 +24,7 @@ FORBIDDEN = {
 FLOORS = ["kit", "backends", "types"]
 # These link neither the schema nor the generated messages.
 PLAIN = {"base", "device", "memory", "comm", "tensor", "ops"}
-GENERATED = {"caffe.pb.h", "onnx.pb.h"}
+GENERATED = {"caffe.pb.h", "onnx.pb.h", "tensorboard.pb.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 

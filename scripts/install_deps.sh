@@ -19,7 +19,8 @@ packages=(
 )
 for option in "$@"; do
   case $option in
-    --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev python3-venv) ;;
+    --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev python3-venv
+                        python3-dev pybind11-dev) ;;
     --ci) packages+=(clang clang-format-14) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac

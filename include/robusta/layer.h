@@ -128,6 +128,9 @@ using LayerFactory = std::function<std::unique_ptr<Layer>(const LayerSpec& spec)
 /// while other threads build nets.
 ROBUSTA_API void register_layer(const std::string& type, LayerFactory factory);
 
+/// The types that nets may have now, in alphabetical order.
+ROBUSTA_API std::vector<std::string> layer_types();
+
 /// For whom a kernel is wanted. Holds during the call.
 struct KernelRequest {
   LayerSpec spec;

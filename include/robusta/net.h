@@ -100,9 +100,10 @@ class ROBUSTA_API Net {
   Net& operator=(Net&&) noexcept;
   ~Net();
 
-  /// Copies the arrays of the layers with the same name from a .caffemodel.
+  /// Copies the arrays of the layers with the same name from a .caffemodel, of Caffe's own format or HDF5.
   LoadReport load_weights(const std::string& path);
-  /// Writes a .caffemodel, whole or not at all; with the gradients if wanted.
+  /// Writes a .caffemodel, or, where the name ends with .h5, an HDF5 file, whole or not at all; with the gradients if
+  /// wanted.
   void save_weights(const std::string& path, bool with_gradients = false) const;
 
   std::string name() const;
@@ -164,7 +165,7 @@ class ROBUSTA_API Net {
   /// for each sample. They are copied, and passes go over them again and again, as position() says, from the next one
   /// on. A pass before that is an Error of kind kConfig. REQUIRES: one sample or more; kUsage otherwise.
   void set_samples(const std::string& layer, std::span<const float> data, std::span<const float> labels);
-  /// REQUIRES: NetOptions::given_gradients names the blob, or NetOptions::keep_blobs.
+  /// REQUIRES: NetOptions::given_gradients names the blob, or NetOptions::keep_blobs; kUsage for a blob without one.
   void write_gradient(const std::string& blob, std::span<const float> numbers);
 
   /// The memory of a blob itself, where it lies on the host in C order; an Error of kind kUnsupported says where it
@@ -173,8 +174,18 @@ class ROBUSTA_API Net {
   TensorView view(const std::string& blob) const;
   TensorView gradient_view(const std::string& blob) const;
 
+  /// Keeps the memory that views show now: whoever holds it may use their addresses, also when the net has been
+  /// reshaped or restored, or is gone, and uses other memory. It has to end before its GPU's last net.
+  std::shared_ptr<const void> hold_memory() const;
+  /// How often the net has taken memory for its blobs: views of them hold until it is another number.
+  uint64_t plannings() const;
+  /// The factor of a top in the loss of a pass; 0: it is none.
+  double loss_weight(const std::string& blob) const;
+
   /// In the order of .caffemodel files; parameters that layers share are there once, with their owner.
   std::vector<ParameterInfo> parameters() const;
+  /// The shape of a layer's own parameter, or of one that it shares.
+  Shape parameter_shape(const std::string& layer, int index) const;
   std::vector<float> read_parameter(const std::string& layer, int index) const;
   void write_parameter(const std::string& layer, int index, std::span<const float> numbers);
   std::vector<float> read_parameter_gradient(const std::string& layer, int index) const;

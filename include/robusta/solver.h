@@ -28,6 +28,9 @@ struct SolverOptions {
   std::string precision;                 ///< as in NetOptions
   std::string kernels = "auto";          ///< as in NetOptions
   bool autotune = false;                 ///< as in NetOptions
+  bool keep_blobs = false;               ///< as in NetOptions, of all nets
+  std::string type;                      ///< the rule of updates, "Adam" say, in place of the solver's own
+  int64_t seed = -1;                     ///< >= 0: in place of a random_seed that the solver does not have
   int64_t batch = 0;                     ///< > 0: samples per batch of every source
   std::vector<std::string> weights;      ///< .caffemodel files to begin with, in place of the solver's own
   std::string snapshot;                  ///< a .solverstate to go on from
@@ -90,6 +93,11 @@ class ROBUSTA_API Solver {
 
   /// Iterations that are done.
   int iteration() const;
+  /// The learning rate of the iteration that comes next.
+  double rate() const;
+  int max_iteration() const;
+  /// The settings as text, with what former versions called otherwise under today's names.
+  std::string settings() const;
   Net& net();
   int test_nets() const;
   Net& test_net(int index);
@@ -97,6 +105,10 @@ class ROBUSTA_API Solver {
   /// Called on the thread that drives the solver; an empty one ends that.
   void on_iteration(std::function<void(const IterationReport&)> callback);
   void on_test(std::function<void(const TestReport&)> callback);
+  /// Called before each iteration, and before its updates, when backward is through and parameters' gradients may be
+  /// read and changed; of several ranks each has its own sum then, or that of all. Throwing ends the call that trains.
+  void before_iteration(std::function<void()> callback);
+  void before_update(std::function<void()> callback);
 
   /// After the iteration that is under way, or the next one, step or solve returns; solve writes a snapshot first. From
   /// then on both return at once, until restore().

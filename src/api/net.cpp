@@ -142,6 +142,13 @@ TensorView Net::gradient_view(const std::string& blob) const {
   return view_of(*impl_->net, impl_->net->blobs().diff_memory(blob), blob, "read_gradient");
 }
 
+std::shared_ptr<const void> Net::hold_memory() const {
+  return std::make_shared<std::vector<std::shared_ptr<const void>>>(impl_->net->held_memory());
+}
+
+uint64_t Net::plannings() const { return impl_->net->plannings(); }
+double Net::loss_weight(const std::string& blob) const { return impl_->net->blobs().loss_weight(blob); }
+
 void Net::before_each_layer(LayerCallback callback) { impl_->net->diagnostics().set_step_watch(std::move(callback)); }
 
 void Net::after_each_layer(LayerCallback callback) {

@@ -7,7 +7,7 @@
 #include "schema/ignored_fields.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"
-#include "schema/weights_file.h"
+#include "solver/files/model_format.h"
 #include "solver/files/weights.h"
 
 namespace robusta::v1 {
@@ -54,6 +54,18 @@ Net build(const NetDef& def, const NetOptions& options) {
   return Net(std::move(impl));
 }
 
+/// By the end of the name, as the file is not there yet.
+const ModelFormat& format_for(const std::string& path) {
+  for (const ModelFormat* format : model_formats()) {
+    const std::string ending = format->model_ending();
+    if (path.ends_with(ending.substr(ending.rfind('.')))) return *format;
+  }
+  if (path.ends_with(".h5")) {
+    throw Error(ErrorKind::kUnsupported, "this build writes no HDF5 files", "build with libhdf5 (-DROBUSTA_HDF5=ON)");
+  }
+  return default_format();
+}
+
 }  // namespace
 
 Net::Net(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -68,7 +80,7 @@ Net Net::from_text(const std::string& text, const NetOptions& options, const std
 }
 
 LoadReport Net::load_weights(const std::string& path) {
-  const CopyReport report = copy_weights(read_weights(path), path, *impl_->net);
+  const CopyReport report = copy_weights(format_of_file(path).read_model(path), path, *impl_->net);
   return {report.copied, report.skipped, report.missing};
 }
 
@@ -76,7 +88,7 @@ void Net::save_weights(const std::string& path, bool with_gradients) const {
   if (with_gradients && !impl_->net->options().backward) {
     throw Error(ErrorKind::kUsage, "the net has no gradients to save", "build it with backward");
   }
-  write_weights(path, net_to_proto(*impl_->net, with_gradients));
+  format_for(path).write_model(path, *impl_->net, with_gradients);
 }
 
 }  // namespace robusta::v1

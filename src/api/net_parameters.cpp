@@ -72,6 +72,10 @@ std::vector<ParameterInfo> Net::parameters() const {
   return infos;
 }
 
+Shape Net::parameter_shape(const std::string& layer, int index) const {
+  return impl_->param(layer, index).desc.shape.dims();
+}
+
 std::vector<float> Net::read_parameter(const std::string& layer, int index) const {
   return impl_->net->blobs().read_param(impl_->param(layer, index));
 }

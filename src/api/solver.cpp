@@ -31,6 +31,7 @@ struct Solver::Impl {
   std::atomic<bool> stop = false, snapshot = false;
   std::function<void(const IterationReport&)> on_iteration;
   std::function<void(const TestReport&)> on_test;
+  std::function<void()> before_iteration, before_update;
   std::unique_ptr<robusta::Solver> solver;
   std::vector<Net> nets;  ///< the train net, then the test nets
 };
@@ -63,6 +64,8 @@ TestReport report_of(int iteration, int net, const std::vector<OutputBlob>& mean
 
 Solver::Impl::Impl(SolverDef solver, const SolverOptions& wanted) : def(std::move(solver)), options(wanted) {
   device = open_device(options.gpu);
+  if (!options.type.empty()) def.param.set_type(options.type);
+  if (options.seed >= 0 && def.param.random_seed() < 0) def.param.set_random_seed(options.seed);
   if (options.autotune) tuner = std::make_unique<RecordingTuner>("");
   if (options.communicator) ranks.emplace(*options.communicator->impl().ranks, DdlOptions{});
   if (!ranks || ranks->root()) warn_of_ignored_fields(def, true);
@@ -76,6 +79,7 @@ void Solver::Impl::build(const std::string& from) {
   own.device = device_or_cpu(device);
   own.kernels = options.kernels;
   own.batch = options.batch;
+  own.keep_blobs = options.keep_blobs;
   own.ranks = ranks ? &*ranks : nullptr;
   own.tuner = tuner.get();
   own.weights = options.weights;
@@ -104,6 +108,8 @@ void Solver::Impl::build(const std::string& from) {
 }
 
 void Solver::Impl::listen() {
+  solver->before_iteration = before_iteration;
+  solver->on_gradients = before_update;
   solver->on_iteration = [this](int iteration, double loss, double rate) {
     if (on_iteration) on_iteration({iteration, def.param.max_iter(), loss, rate});
   };
@@ -138,7 +144,12 @@ SolveResult Solver::solve() {
 void Solver::step(int iterations) {
   if (iterations < 0) throw Error(ErrorKind::kUsage, str("step of ", iterations, " iterations"));
   together([&] {
-    impl_->solver->step(iterations);
+    try {
+      impl_->solver->step(iterations);
+    } catch (...) {  // a callback's, say: what is through has to be there all the same
+      impl_->solver->finish_updates();
+      throw;
+    }
     impl_->solver->finish_updates();
   });
 }
@@ -155,6 +166,9 @@ SnapshotFiles Solver::snapshot() {
 void Solver::restore(const std::string& state) { impl_->build(state); }
 
 int Solver::iteration() const { return impl_->solver->state().iter; }
+double Solver::rate() const { return impl_->solver->next_rate(); }
+int Solver::max_iteration() const { return impl_->def.param.max_iter(); }
+std::string Solver::settings() const { return impl_->def.param.DebugString(); }
 Net& Solver::net() { return impl_->nets.front(); }
 int Solver::test_nets() const { return static_cast<int>(impl_->nets.size()) - 1; }
 
@@ -168,6 +182,17 @@ void Solver::on_iteration(std::function<void(const IterationReport&)> callback) 
 }
 
 void Solver::on_test(std::function<void(const TestReport&)> callback) { impl_->on_test = std::move(callback); }
+
+void Solver::before_iteration(std::function<void()> callback) {
+  impl_->before_iteration = std::move(callback);
+  impl_->listen();
+}
+
+void Solver::before_update(std::function<void()> callback) {
+  impl_->before_update = std::move(callback);
+  impl_->listen();
+}
+
 void Solver::request_stop() { impl_->stop = true; }
 void Solver::request_snapshot() { impl_->snapshot = true; }
 

@@ -82,6 +82,11 @@ class Net {
   const IdVector<ParamId, ParamPtr>& params() const { return state_.graph.params; }
   /// The parameters of one layer in order (shared ones included); empty for an unknown name.
   std::vector<ParamPtr> layer_params(const std::string& layer) const { return state_.graph.layer_params(layer); }
+  /// Keeps all memory that views of blobs and parameters show now, also after another planning and beyond the net; its
+  /// device has to live as long.
+  std::vector<std::shared_ptr<const void>> held_memory() const;
+  /// How often the net has taken memory for its blobs: views of them hold until it is another number.
+  uint64_t plannings() const { return plannings_; }
   /// Where they lie, and in which order backward completes their gradients.
   const ParamMemory& param_memory() const { return params_; }
 
@@ -119,6 +124,7 @@ class Net {
   CarriedMemory carried_;
   Blobs blobs_{state_};
   Diagnostics diagnostics_{state_};
+  uint64_t plannings_ = 0;
   size_t taken_ = 0;       ///< of options.budget, by this net
   double loss_scale_ = 1;  ///< that the gradients of the losses begin with
   /// By prefetch; none: no source is ahead of the passes.

@@ -57,10 +57,20 @@ Net::~Net() { state_.executor.reset(); }
 
 void Net::make_executor() {
   carried_.take(state_.graph, state_.options, stream());
+  ++plannings_;
   state_.executor =
       std::make_unique<Executor>(state_.graph, state_.plan, state_.options, *state_.options.arena, stream());
   if (loss_scale_ != 1) state_.executor->write_constants(loss_scale_);
   diagnostics_.attach();
+}
+
+std::vector<std::shared_ptr<const void>> Net::held_memory() const {
+  std::vector<std::shared_ptr<const void>> held = params_.held();
+  if (state_.executor) held.push_back(state_.executor->kept_memory());
+  if (state_.options.share_params) {
+    for (auto& memory : state_.options.share_params->held_memory()) held.push_back(std::move(memory));
+  }
+  return held;
 }
 
 void Net::plan_new_shapes() {

@@ -18,6 +18,8 @@ Kernel::~Kernel() = default;
 void Kernel::backward(const KernelCall&) {}
 Layer::~Layer() = default;
 
+std::vector<std::string> layer_types() { return robusta::layer_types(); }
+
 namespace {
 
 struct Registry {

@@ -88,7 +88,10 @@ ValueId PlanBuilder::top_gradient(VersionId version, const Form& form, UnitId un
   const TensorDesc desc{blob.shape, form.type, nullptr};
   ValueId& diff = plan_.diff[version];
   const auto& seeds = options_.seed_diffs;
-  const bool seeded = !blob.hidden_by_later && std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end();
+  // Where all blobs are kept, passes may begin with a gradient of any.
+  const bool kept_output = options_.keep_blobs && !blob.consumer;
+  const bool seeded =
+      !blob.hidden_by_later && (kept_output || std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end());
   if (!diff && (blob.loss_weight != 0 || seeded)) diff = constant("gradient of " + blob.name, desc, blob.loss_weight);
   if (diff) return in_form(diff, form, unit, true);
   if (plan_.units[unit].kernel->booking().takes_missing_top_diffs) return ValueId::none();

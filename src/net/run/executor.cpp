@@ -26,7 +26,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       options_(options),
       arena_(arena),
       stream_(stream),
-      persistent_(*options.device, plan.persistent_bytes),
+      persistent_(std::make_shared<DeviceBuffer>(*options.device, plan.persistent_bytes)),
       losses_(graph, plan, *options.device),
       graphs_(plan, *options.device),
       bound_steps_(plan.steps.size()),
@@ -36,7 +36,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
   clear_persistent();
   if (plan.offloading.moved > 0) copies_ = std::make_unique<CopyStreams>(plan, options, stream);
   if (!options.device->is_host()) {
-    uploads_ = std::make_unique<Uploads>(plan, persistent_.data(), *options.device, stream);
+    uploads_ = std::make_unique<Uploads>(plan, persistent_->data(), *options.device, stream);
   }
   if (options.poison) find_dead_memory();
   bind();

@@ -80,6 +80,8 @@ class Executor {
   void write(ValueId value, const std::vector<float>& numbers);
   /// Where a value lies now. Null data if it has no memory.
   Tensor tensor(ValueId value);
+  /// Keeps the memory of all values that outlive a pass, also beyond this executor.
+  std::shared_ptr<const void> kept_memory() const { return persistent_; }
 
  private:
   /// A step with its addresses.
@@ -121,8 +123,8 @@ class Executor {
   const NetOptions& options_;
   Arena& arena_;
   Stream& stream_;
-  DeviceBuffer persistent_;
-  std::unique_ptr<Uploads> uploads_;  ///< null: the device is the host
+  std::shared_ptr<DeviceBuffer> persistent_;  ///< shared with whoever holds views of it
+  std::unique_ptr<Uploads> uploads_;          ///< null: the device is the host
   LossReader losses_;
   PassGraphs graphs_;
   void* bound_arena_ = nullptr;  ///< the arena's memory that tensors point into

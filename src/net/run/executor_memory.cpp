@@ -11,7 +11,7 @@ void* Executor::address(ValueId index) {
   if (!index) return nullptr;
   const Value& value = plan_.values[index];
   if (plan_.values[value.storage].lent) return lent_[value.storage];
-  char* base = static_cast<char*>(value.persistent ? persistent_.data() : arena_.data());
+  char* base = static_cast<char*>(value.persistent ? persistent_->data() : arena_.data());
   // A tensor without elements still has to differ from one that is not there.
   static char nothing[64];
   return base ? base + value.offset : nothing;
@@ -73,7 +73,7 @@ void Executor::find_borrowers() {
 
 /// Blobs that no pass has computed are zero, as in Caffe, and so is what backward would find of them.
 void Executor::clear_persistent() {
-  if (persistent_.bytes() > 0) stream_.fill_zero(persistent_.data(), persistent_.bytes());
+  if (persistent_->bytes() > 0) stream_.fill_zero(persistent_->data(), persistent_->bytes());
   stream_.synchronize();
 }
 

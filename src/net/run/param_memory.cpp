@@ -38,9 +38,9 @@ void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& o
   const std::vector<Param*> owned = owned_of(completion_, graph);
   size_t bytes = 0;
   for (const Param* param : owned) bytes += align_up(param->desc.bytes());
-  data_ = DeviceBuffer(*options.device, bytes);
-  clear(stream, data_.data(), bytes);
-  char* at = static_cast<char*>(data_.data());
+  data_ = std::make_shared<DeviceBuffer>(*options.device, bytes);
+  clear(stream, data_->data(), bytes);
+  char* at = static_cast<char*>(data_->data());
   for (Param* param : owned) {
     param->data = at;
     at += align_up(param->desc.bytes());
@@ -54,8 +54,8 @@ void ParamMemory::place_gradients(const std::vector<Param*>& owned, const NetOpt
                                   size_t bytes) {
   if (options.gradient_memory) lent_ = options.gradient_memory(bytes);
   const bool lives_there = lent_ && options.device->is_host();
-  if (!lives_there) diff_ = DeviceBuffer(*options.device, bytes);
-  gradients_ = lives_there ? lent_.get() : diff_.data();
+  if (!lives_there) diff_ = std::make_shared<DeviceBuffer>(*options.device, bytes);
+  gradients_ = lives_there ? lent_.get() : diff_->data();
   gradient_bytes_ = bytes;
   char* at = static_cast<char*>(gradients_);
   clear(stream, at, bytes);

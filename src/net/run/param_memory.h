@@ -28,17 +28,19 @@ class ParamMemory {
   /// The block of all gradients in the device's memory, tail included, and its bytes.
   void* gradients() const { return gradients_; }
   size_t gradient_bytes() const { return gradient_bytes_; }
+  /// Keeps both blocks, also beyond the net.
+  std::vector<std::shared_ptr<const void>> held() const { return {data_, diff_, lent_}; }
   /// The options' gradient_tail bytes.
   void* gradient_tail() const { return gradient_tail_; }
   /// The options' gradient_memory, where it is not the block itself: host memory for copies of it. Else null.
-  void* staged_gradients() const { return diff_.data() ? lent_.get() : nullptr; }
+  void* staged_gradients() const { return diff_ ? lent_.get() : nullptr; }
 
  private:
   void place_gradients(const std::vector<Param*>& owned, const NetOptions& options, Stream& stream, size_t bytes);
 
-  std::vector<Param*> completion_;  ///< in the order in which backward completes their gradients
-  DeviceBuffer data_, diff_;
-  std::shared_ptr<void> lent_;  ///< in place of diff_, on the host; else besides
+  std::vector<Param*> completion_;             ///< in the order in which backward completes their gradients
+  std::shared_ptr<DeviceBuffer> data_, diff_;  ///< null: none
+  std::shared_ptr<void> lent_;                 ///< in place of diff_, on the host; else besides
   void *gradients_ = nullptr, *gradient_tail_ = nullptr;
   size_t gradient_bytes_ = 0;  ///< without the tail
 };

@@ -1,0 +1,1 @@
+"""The messages of Caffe for Python: `from caffe.proto import caffe_pb2`."""

@@ -1,0 +1,74 @@
+// Collective calls on numpy arrays, in place, without the interpreter's lock.
+
+#include "communicator.h"
+
+#include <pybind11/numpy.h>
+
+#include <span>
+
+#include "robusta/error.h"
+
+namespace py = pybind11;
+
+namespace robusta::python {
+namespace {
+
+using Made = std::shared_ptr<Ranks>;
+
+Made world() {
+  const py::gil_scoped_release released;
+  return std::make_shared<Ranks>(Communicator::world());
+}
+
+/// The memory of an array that a call may change; throws for those that lie in pieces.
+void* memory_of(py::array& array) {
+  if ((array.flags() & py::array::c_style) == 0) {
+    throw Error(ErrorKind::kUsage, "the array does not lie in C order", "pass numpy.ascontiguousarray of it");
+  }
+  if (!array.writeable()) throw Error(ErrorKind::kUsage, "the array is read-only", "pass a copy of it");
+  return array.mutable_data();
+}
+
+template <typename Work>
+void collectively(Ranks& ranks, const Work& work) {
+  const Guard::Pass pass(ranks.guard);
+  work();
+}
+
+void broadcast(Ranks& ranks, py::array array, int root) {
+  void* memory = memory_of(array);
+  const auto bytes = static_cast<size_t>(py::int_(array.attr("nbytes")));
+  collectively(ranks, [&] { ranks.communicator.broadcast(memory, bytes, root); });
+}
+
+void all_reduce(Ranks& ranks, py::array array) {
+  void* memory = memory_of(array);
+  const auto size = static_cast<size_t>(array.size());
+  const bool single = py::isinstance<py::array_t<float>>(array);
+  if (!single && !py::isinstance<py::array_t<double>>(array)) {
+    throw Error(ErrorKind::kUsage, "allreduce sums float32 or float64", "convert the array");
+  }
+  collectively(ranks, [&] {
+    if (single) {
+      ranks.communicator.all_reduce(std::span(static_cast<float*>(memory), size));
+    } else {
+      ranks.communicator.all_reduce(std::span(static_cast<double*>(memory), size));
+    }
+  });
+}
+
+}  // namespace
+
+void add_communicator(py::module_& module) {
+  py::class_<Ranks, Made>(module, "Communicator", "The processes that train together; every call is made by all.")
+      .def_static("world", &world, "The ranks that mpirun or srun started; one without.")
+      .def_static("alone", [] { return std::make_shared<Ranks>(Communicator::alone()); })
+      .def_property_readonly("rank", [](Ranks& ranks) { return ranks.communicator.rank(); })
+      .def_property_readonly("size", [](Ranks& ranks) { return ranks.communicator.size(); })
+      .def_property_readonly("host", [](Ranks& ranks) { return ranks.communicator.host(); })
+      .def("barrier", [](Ranks& ranks) { collectively(ranks, [&] { ranks.communicator.barrier(); }); })
+      .def("broadcast", &broadcast, py::arg("array"), py::arg("root") = 0)
+      .def("allreduce", &all_reduce, py::arg("array"), "Sums over the ranks, in place.");
+}
+
+}  // namespace robusta::python

@@ -1,0 +1,197 @@
+// _caffe.Net: what pycaffe.py makes caffe.Net of.
+
+#include "net.h"
+
+#include <pybind11/stl.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "blob.h"
+#include "robusta/error.h"
+#include "settings.h"
+
+namespace py = pybind11;
+
+namespace robusta::python {
+namespace {
+
+using Core = std::shared_ptr<NetCore>;
+using Stages = std::optional<std::vector<std::string>>;
+
+/// A layer as `net.layers` has it.
+struct LayerView {
+  std::string name, type;
+  std::vector<Blob> blobs;
+};
+
+Phase phase_of(int phase) {
+  if (phase == 0 || phase == 1) return phase == 0 ? Phase::kTrain : Phase::kTest;
+  throw Error(ErrorKind::kUsage, "phase " + std::to_string(phase), "give caffe.TRAIN or caffe.TEST");
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Core make_net(const py::object& file, int phase, int level, const Stages& stages, const py::object& weights,
+              const std::string& kernels, const std::string& precision) {
+  Recipe recipe{.path = file_name(file), .text = "", .options = {}};
+  recipe.text = text_of(recipe.path);
+  NetOptions& options = recipe.options;
+  options.phase = phase_of(phase);
+  options.level = level;
+  if (stages) options.stages = *stages;
+  options.gpu = gpu_in_use();
+  options.precision = precision;
+  options.kernels = kernels;
+  options.seed = next_seed();
+  options.backward = options.keep_blobs = true;
+  auto core = std::make_shared<NetCore>(std::move(recipe));
+  if (!weights.is_none()) copy_from(*core, weights);
+  return core;
+}
+
+std::vector<Blob> blobs_of(const Core& core, const LayerInfo& layer) {
+  std::vector<Blob> blobs;
+  for (int index = 0; index < layer.parameters; ++index) blobs.push_back({core, {layer.name, index}});
+  return blobs;
+}
+
+std::vector<LayerView> layers_of(const Core& core) {
+  std::vector<LayerView> layers;
+  for (const LayerInfo& layer : core->net().layers()) layers.push_back({layer.name, layer.type, blobs_of(core, layer)});
+  return layers;
+}
+
+py::list layer_names(const Core& core) {
+  py::list names;
+  for (const LayerInfo& layer : core->net().layers()) names.append(layer.name);
+  return names;
+}
+
+/// Blob names by layer, bottoms or tops.
+py::dict names_by_layer(const Core& core, bool tops) {
+  py::dict names;
+  for (const LayerInfo& layer : core->net().layers()) names[py::str(layer.name)] = tops ? layer.tops : layer.bottoms;
+  return names;
+}
+
+py::dict blobs_by_name(const Core& core) {
+  py::dict blobs;
+  for (const std::string& name : core->net().blobs()) blobs[py::str(name)] = Blob{core, {name}};
+  return blobs;
+}
+
+py::dict params_by_layer(const Core& core) {
+  py::dict params;
+  for (const LayerInfo& layer : core->net().layers()) {
+    if (layer.parameters > 0) params[py::str(layer.name)] = blobs_of(core, layer);
+  }
+  return params;
+}
+
+py::dict loss_weights(const Core& core) {
+  py::dict weights;
+  for (const std::string& name : core->net().blobs()) weights[py::str(name)] = core->net().loss_weight(name);
+  return weights;
+}
+
+/// Layers by their numbers, both included, as pycaffe counts them; the ends of the net stand for a whole pass.
+LayerRange range_of(NetCore& core, int64_t start, int64_t end, bool backward) {
+  const std::vector<LayerInfo> layers = core.net().layers();
+  const auto last = static_cast<int64_t>(layers.size()) - 1;
+  for (const int64_t number : {start, end}) {
+    if (number < 0 || number > last) {
+      throw py::index_error("there is no layer " + std::to_string(number) + "; the net has " +
+                            std::to_string(last + 1));
+    }
+  }
+  const int64_t whole_start = backward ? last : 0, whole_end = backward ? 0 : last;
+  return {.start = start == whole_start ? "" : layers[static_cast<size_t>(start)].name,
+          .end = end == whole_end ? "" : layers[static_cast<size_t>(end)].name};
+}
+
+void save(NetCore& core, const py::object& path, bool with_gradients) {
+  const std::string name = file_name(path);
+  core.run([&] { core.net().save_weights(name, with_gradients); });
+}
+
+void clear_param_diffs(NetCore& core) {
+  const Guard::Use use(core.guard());
+  for (const ParameterInfo& param : core.net().parameters()) {
+    const std::vector<float> zeros(static_cast<size_t>(count(param.shape)));
+    core.net().write_parameter_gradient(param.layer, param.index, zeros);
+  }
+  core.receive();
+}
+
+using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
+std::span<const float> numbers_in(const Floats& array) { return {array.data(), static_cast<size_t>(array.size())}; }
+
+void set_input_arrays(NetCore& core, const Floats& data, const Floats& labels) {
+  const Guard::Use use(core.guard());
+  core.guard().require_no_pass();
+  for (const LayerInfo& layer : core.net().layers()) {
+    if (layer.type != "MemoryData") continue;
+    core.net().set_samples(layer.name, numbers_in(data), numbers_in(labels));
+    return core.net().seek(0);
+  }
+  throw Error(ErrorKind::kUsage, "set_input_arrays is for a MemoryData layer, and the net has none");
+}
+
+void add_layer_view(py::module_& module) {
+  py::class_<LayerView>(module, "_LayerView", "A layer of a net.")
+      .def_readonly("name", &LayerView::name)
+      .def_readonly("type", &LayerView::type)
+      .def_property_readonly("blobs", [](const LayerView& layer) { return layer.blobs; })
+      .def("__repr__", [](const LayerView& layer) { return "<layer \"" + layer.name + "\" of type " + layer.type + ">"; });
+}
+
+}  // namespace
+
+void copy_from(NetCore& core, const py::object& path) {
+  const std::string name = file_name(path);
+  core.run([&] { core.net().load_weights(name); });
+}
+
+void add_net(py::module_& module) {
+  add_layer_view(module);
+  py::class_<NetCore, Core> net(module, "Net", py::dynamic_attr(), "A net.");
+  net.def(py::init(&make_net), py::arg("network_file"), py::arg("phase"), py::arg("level") = 0,
+          py::arg("stages") = py::none(), py::arg("weights") = py::none(), py::arg("kernels") = "auto",
+          py::arg("precision") = "")
+      .def(py::init([](const py::object& file, const py::object& weights, int phase) {
+             return make_net(file, phase, 0, std::nullopt, weights, "auto", "");
+           }),
+           py::arg("network_file"), py::arg("weights"), py::arg("phase"))
+      .def("_forward", [](NetCore& core, int64_t start, int64_t end) { return core.forward(range_of(core, start, end, false)); })
+      .def("_backward", [](NetCore& core, int64_t start, int64_t end) { core.backward(range_of(core, start, end, true)); })
+      .def("_forward_all", [](NetCore& core) { return core.forward({}); })
+      .def("_backward_all", [](NetCore& core) { core.backward({}); })
+      .def("reshape", [](NetCore& core) { core.apply_shapes(); }, "Has the net take the shapes that inputs were given.")
+      .def("clear_param_diffs", &clear_param_diffs)
+      .def("copy_from", &copy_from, py::arg("weights"), "Copies the arrays of layers with the same name from a file.")
+      .def("load_hdf5", &copy_from, py::arg("weights"))
+      .def("save", &save, py::arg("path"), py::arg("write_diff") = false)
+      .def("share_with", [](NetCore& core, const Core& other) { core.share_with(other); }, py::arg("other").none(false))
+      .def("_set_input_arrays", &set_input_arrays)
+      .def("close", &NetCore::close, "Gives the net's memory back; arrays of it stay what they are.")
+      .def_property_readonly("closed", &NetCore::closed)
+      .def_property_readonly("name", [](NetCore& core) { return core.net().name(); })
+      .def_property_readonly("inputs", [](NetCore& core) { return core.net().inputs(); })
+      .def_property_readonly("outputs", [](NetCore& core) { return core.net().outputs(); })
+      .def_property_readonly("position", [](NetCore& core) { return core.net().position(); })
+      .def_property_readonly("layers", &layers_of)
+      .def_property_readonly("_layer_names", &layer_names)
+      .def("_blobs_by_name", &blobs_by_name)
+      .def("_params_by_layer", &params_by_layer)
+      .def("_names_by_layer", &names_by_layer)
+      .def("_loss_weights", &loss_weights);
+}
+
+}  // namespace robusta::python
