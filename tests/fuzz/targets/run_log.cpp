@@ -4,6 +4,7 @@
 
 #include "fuzz.h"
 #include "inspect/report/report.h"
+#include "inspect/runs/run_log_reader.h"
 #include "inspect/watch/dot_plot.h"
 
 namespace robusta::fuzz {
