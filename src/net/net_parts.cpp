@@ -88,6 +88,9 @@ void Net::backward(const Pass& pass, const NodeRange& part, bool accumulate) {
                      "run it forward before"),
                node.layer->name(), node.where);
   }
+  for (const BegunGradient& begun : begun_gradients(state_.graph, state_.plan, part)) {
+    state_.running().write(begun.to, state_.running().read(begun.from));
+  }
   state_.running().backward(pass, accumulate, steps);
 }
 

@@ -115,7 +115,7 @@ TEST(Options, AbsentPartsAreRefusedOnlyWhereUsed) {
 TEST(Options, HelpNamesEveryFlagOnceInOrder) {
   const Options options;
   const std::string help = describe_flags(options);
-  EXPECT_TRUE(contains(help, "  -iterations (int32)  batches to run (test, time) [50]\n"));
+  EXPECT_TRUE(contains(help, "  -iterations (int32)  batches to run (test, time; find_lr: 100 unless given) [50]\n"));
   EXPECT_TRUE(contains(help, "  -autotune  time kernels when planning and take the fastest [true]\n"));
   EXPECT_TRUE(contains(help, "known, but not in this build: -n_group -n_server"));
   EXPECT_LT(help.find("-accept_batch_change"), help.find("-autotune"));

@@ -16,7 +16,7 @@ layer {{ name: "scores" type: "Flatten" bottom: "mean" top: "scores" }}
 def files(tmp_path):
     """(net, weights) of the net with inputs of 20 x 20."""
     (tmp_path / "net.prototxt").write_text(NET.format(20))
-    (tmp_path / "net.caffemodel").write_bytes(caffe.io.caffe_pb2.NetParameter().SerializeToString())
+    (tmp_path / "net.caffemodel").write_bytes(caffe.io.caffe_pb2.NetParameter(name="means").SerializeToString())
     return str(tmp_path / "net.prototxt"), str(tmp_path / "net.caffemodel")
 
 

@@ -39,7 +39,8 @@ class Selection {
         part_(part),
         backward_(backward),
         makers_(makers_of(plan)),
-        chosen_(plan.steps.size(), false) {
+        chosen_(plan.steps.size(), false),
+        begun_(backward ? begun_gradients(graph, plan, part) : std::vector<BegunGradient>()) {
     for (const NodeId sizer : graph.sizers) {
       if (part.contains(sizer)) sizers_.push_back(forward_step(plan, sizer));
     }
@@ -89,6 +90,7 @@ class Selection {
   void find(ValueId value, StepId reader) {
     const StepId maker = value ? makers_[value] : StepId::none();
     if (!maker || chosen_[maker]) return;
+    if (std::ranges::count(begun_, value, &BegunGradient::to) > 0) return;
     const Step& step = plan_.steps[maker];
     const bool remade = step.reorder && step.in_backward == backward_;
     if (remade && !sizer_between(maker, reader)) {
@@ -156,10 +158,24 @@ class Selection {
   const bool backward_;
   const IdVector<ValueId, StepId> makers_;  // who writes a value
   IdVector<StepId, bool> chosen_;           // of the part, or a copy that it needs
-  std::vector<StepId> sizers_;              ///< of layers of the part that decide over sizes
+  std::vector<BegunGradient> begun_;
+  std::vector<StepId> sizers_;  ///< of layers of the part that decide over sizes
 };
 
 }  // namespace
+
+std::vector<BegunGradient> begun_gradients(const Graph& graph, const Plan& plan, const NodeRange& part) {
+  std::vector<BegunGradient> begun;
+  for (NodeId n = part.first; n <= part.last; ++n) {
+    for (const VersionId top : graph.nodes[n].tops) {
+      const BlobVersion& version = graph.versions[top];
+      if (!version.hidden_by_later || part.contains(version.consumer)) continue;
+      const ValueId from = plan.diff[graph.find(version.name)], to = plan.diff[top];
+      if (from && to && plan.values[from].persistent && from != to) begun.push_back({from, to});
+    }
+  }
+  return begun;
+}
 
 StepId forward_step(const Plan& plan, NodeId layer) {
   for (const StepId s : plan.steps.ids()) {

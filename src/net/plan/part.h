@@ -31,4 +31,11 @@ std::vector<StepId> forward_steps(const Graph& graph, const Plan& plan, const No
 /// The same of backward, which runs from part.last to part.first.
 std::vector<StepId> backward_steps(const Graph& graph, const Plan& plan, const NodeRange& part);
 
+/// A blob that layers behind the part write in place has one gradient for programs, that of its last version, and in
+/// the plan one for each. A part of backward begins with the programs'.
+struct BegunGradient {
+  ValueId from, to;  ///< of the last version, and of that which the part's layer makes
+};
+std::vector<BegunGradient> begun_gradients(const Graph& graph, const Plan& plan, const NodeRange& part);
+
 }  // namespace robusta
