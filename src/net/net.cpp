@@ -72,6 +72,7 @@ double Net::forward(const Pass& pass, ParamGate* gate) {
 void Net::start_forward(const Pass& pass, ParamGate* gate) {
   assert(!state_.options.plan_only && "the net was only planned");
   has_run_.assign(state_.plan.units.size(), false);
+  ran_back_.assign(state_.plan.units.size(), false);
   const auto ahead = std::exchange(prefetched_, std::nullopt);
   const bool prepared =
       ahead && ahead->seed == pass.seed && ahead->first_sample == pass.first_sample && ahead->batch == pass.batch;
@@ -128,6 +129,7 @@ double Net::finish_forward() {
 void Net::backward(const Pass& pass, bool accumulate, GradientSink* sink) {
   assert(state_.options.backward);
   if (!state_.options.keep_blobs) has_run_.clear();
+  ran_back_.assign(state_.plan.units.size(), true);
   state_.running().backward(pass, accumulate, sink);
 }
 

@@ -134,8 +134,9 @@ class Net {
     bool sent;  ///< to the device
   };
   std::optional<Prefetched> prefetched_;
-  bool shapes_changed_ = false;     ///< those of a source's tops, since the net was planned
-  IdVector<UnitId, bool> has_run_;  ///< forward, and what backward needs of it is there; empty: of none
+  bool shapes_changed_ = false;      ///< those of a source's tops, since the net was planned
+  IdVector<UnitId, bool> has_run_;   ///< forward, and what backward needs of it is there; empty: of none
+  IdVector<UnitId, bool> ran_back_;  ///< since then
 };
 
 }  // namespace robusta

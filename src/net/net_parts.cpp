@@ -29,8 +29,11 @@ bool Net::has_run_forward() const {
 
 void Net::note_run(std::span<const StepId> steps, bool ran) {
   has_run_.resize(state_.plan.units.size());
+  ran_back_.resize(state_.plan.units.size());
   for (const StepId s : steps) {
-    if (!state_.plan.steps[s].reorder) has_run_[state_.plan.steps[s].unit] = ran;
+    if (state_.plan.steps[s].reorder) continue;
+    has_run_[state_.plan.steps[s].unit] = ran;
+    ran_back_[state_.plan.steps[s].unit] = false;
   }
 }
 
@@ -79,7 +82,8 @@ void Net::replan_within_part(StepId at, const Pass& pass) {
 
 void Net::backward(const Pass& pass, const NodeRange& part, bool accumulate) {
   assert(state_.options.backward && state_.options.keep_blobs);
-  const std::vector<StepId> steps = backward_steps(state_.graph, state_.plan, part);
+  const std::vector<BegunGradient> begun = begun_gradients(state_.graph, state_.plan, part, ran_back_);
+  const std::vector<StepId> steps = backward_steps(state_.graph, state_.plan, part, begun);
   for (const StepId s : steps) {
     const UnitId unit = state_.plan.steps[s].unit;
     if (has_run_.contains(unit) && has_run_[unit]) continue;
@@ -88,10 +92,12 @@ void Net::backward(const Pass& pass, const NodeRange& part, bool accumulate) {
                      "run it forward before"),
                node.layer->name(), node.where);
   }
-  for (const BegunGradient& begun : begun_gradients(state_.graph, state_.plan, part)) {
-    state_.running().write(begun.to, state_.running().read(begun.from));
-  }
+  for (const BegunGradient& one : begun) state_.running().write(one.to, state_.running().read(one.from));
   state_.running().backward(pass, accumulate, steps);
+  ran_back_.resize(state_.plan.units.size());
+  for (const StepId s : steps) {
+    if (!state_.plan.steps[s].reorder) ran_back_[state_.plan.steps[s].unit] = true;
+  }
 }
 
 }  // namespace robusta

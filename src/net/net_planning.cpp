@@ -121,6 +121,7 @@ void Net::plan_keeping(StepId at) {
 /// The executor goes before the next one is made, which may want its memory.
 void Net::adopt(Plan plan) {
   has_run_.clear();
+  ran_back_.clear();
   state_.executor.reset();
   std::swap(state_.plan, plan);
   try {

@@ -10,13 +10,15 @@ NET = """layer {{ name: "data" type: "Input" top: "data"
 layer {{ name: "mean" type: "Pooling" bottom: "data" top: "mean" pooling_param {{ pool: AVE global_pooling: true }} }}
 layer {{ name: "scores" type: "Flatten" bottom: "mean" top: "scores" }}
 """
+# A file without a layer is none of weights, and these layers have no weights.
+WEIGHTS = caffe.io.caffe_pb2.NetParameter(layer=[dict(name="mean", type="Pooling")])
 
 
 @pytest.fixture
 def files(tmp_path):
     """(net, weights) of the net with inputs of 20 x 20."""
     (tmp_path / "net.prototxt").write_text(NET.format(20))
-    (tmp_path / "net.caffemodel").write_bytes(caffe.io.caffe_pb2.NetParameter(name="means").SerializeToString())
+    (tmp_path / "net.caffemodel").write_bytes(caffe.io.WEIGHTS.SerializeToString())
     return str(tmp_path / "net.prototxt"), str(tmp_path / "net.caffemodel")
 
 

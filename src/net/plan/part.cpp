@@ -33,14 +33,15 @@ bool stays_apart(const Graph& graph, const BlobVersion& version) {
 
 class Selection {
  public:
-  Selection(const Graph& graph, const Plan& plan, const NodeRange& part, bool backward)
+  Selection(const Graph& graph, const Plan& plan, const NodeRange& part, bool backward,
+            const std::vector<BegunGradient>& begun)
       : graph_(graph),
         plan_(plan),
         part_(part),
         backward_(backward),
         makers_(makers_of(plan)),
         chosen_(plan.steps.size(), false),
-        begun_(backward ? begun_gradients(graph, plan, part) : std::vector<BegunGradient>()) {
+        begun_(begun) {
     for (const NodeId sizer : graph.sizers) {
       if (part.contains(sizer)) sizers_.push_back(forward_step(plan, sizer));
     }
@@ -158,18 +159,29 @@ class Selection {
   const bool backward_;
   const IdVector<ValueId, StepId> makers_;  // who writes a value
   IdVector<StepId, bool> chosen_;           // of the part, or a copy that it needs
-  std::vector<BegunGradient> begun_;
+  const std::vector<BegunGradient>& begun_;
   std::vector<StepId> sizers_;  ///< of layers of the part that decide over sizes
 };
 
+UnitId unit_of(const Plan& plan, NodeId node) {
+  for (const UnitId unit : plan.units.ids()) {
+    if (std::ranges::count(plan.units[unit].nodes, node) > 0) return unit;
+  }
+  return UnitId::none();
+}
+
+bool has_run(const IdVector<UnitId, bool>& ran, UnitId unit) { return unit && ran.contains(unit) && ran[unit]; }
+
 }  // namespace
 
-std::vector<BegunGradient> begun_gradients(const Graph& graph, const Plan& plan, const NodeRange& part) {
+std::vector<BegunGradient> begun_gradients(const Graph& graph, const Plan& plan, const NodeRange& part,
+                                           const IdVector<UnitId, bool>& ran_back) {
   std::vector<BegunGradient> begun;
   for (NodeId n = part.first; n <= part.last; ++n) {
     for (const VersionId top : graph.nodes[n].tops) {
       const BlobVersion& version = graph.versions[top];
       if (!version.hidden_by_later || part.contains(version.consumer)) continue;
+      if (has_run(ran_back, unit_of(plan, version.consumer))) continue;
       const ValueId from = plan.diff[graph.find(version.name)], to = plan.diff[top];
       if (from && to && plan.values[from].persistent && from != to) begun.push_back({from, to});
     }
@@ -186,11 +198,12 @@ StepId forward_step(const Plan& plan, NodeId layer) {
 }
 
 std::vector<StepId> forward_steps(const Graph& graph, const Plan& plan, const NodeRange& part) {
-  return Selection(graph, plan, part, false).steps();
+  return Selection(graph, plan, part, false, {}).steps();
 }
 
-std::vector<StepId> backward_steps(const Graph& graph, const Plan& plan, const NodeRange& part) {
-  return Selection(graph, plan, part, true).steps();
+std::vector<StepId> backward_steps(const Graph& graph, const Plan& plan, const NodeRange& part,
+                                   const std::vector<BegunGradient>& begun) {
+  return Selection(graph, plan, part, true, begun).steps();
 }
 
 }  // namespace robusta

@@ -28,14 +28,18 @@ StepId forward_step(const Plan& plan, NodeId layer);
 /// Throws Error{kUnsupported} where one kernel computes layers of the part and others, and where what the part reads,
 /// or would leave in a blob that a later layer writes in place, has no memory that is kept.
 std::vector<StepId> forward_steps(const Graph& graph, const Plan& plan, const NodeRange& part);
-/// The same of backward, which runs from part.last to part.first.
-std::vector<StepId> backward_steps(const Graph& graph, const Plan& plan, const NodeRange& part);
-
 /// A blob that layers behind the part write in place has one gradient for programs, that of its last version, and in
-/// the plan one for each. A part of backward begins with the programs'.
+/// the plan one for each. Backward of the part begins with the programs' where these layers have not run back since
+/// they ran forward.
 struct BegunGradient {
   ValueId from, to;  ///< of the last version, and of that which the part's layer makes
 };
-std::vector<BegunGradient> begun_gradients(const Graph& graph, const Plan& plan, const NodeRange& part);
+/// `ran_back`: of these units backward has run since their forward.
+std::vector<BegunGradient> begun_gradients(const Graph& graph, const Plan& plan, const NodeRange& part,
+                                           const IdVector<UnitId, bool>& ran_back);
+
+/// The same of backward, which runs from part.last to part.first. `begun`: gradients that are there.
+std::vector<StepId> backward_steps(const Graph& graph, const Plan& plan, const NodeRange& part,
+                                   const std::vector<BegunGradient>& begun);
 
 }  // namespace robusta
