@@ -18,7 +18,7 @@ WEIGHTS = caffe.io.caffe_pb2.NetParameter(layer=[dict(name="mean", type="Pooling
 def files(tmp_path):
     """(net, weights) of the net with inputs of 20 x 20."""
     (tmp_path / "net.prototxt").write_text(NET.format(20))
-    (tmp_path / "net.caffemodel").write_bytes(caffe.io.WEIGHTS.SerializeToString())
+    (tmp_path / "net.caffemodel").write_bytes(WEIGHTS.SerializeToString())
     return str(tmp_path / "net.prototxt"), str(tmp_path / "net.caffemodel")
 
 
