@@ -35,6 +35,7 @@ TEST(MemoryDataTest, GoesOverTheSamplesAgainAndAgain) {
   }
   EXPECT_EQ(y, (std::vector<float>{2, 4, 6, 8, 10, 12, 2, 4, 6, 8, 10, 12}));
   EXPECT_EQ(labels, (std::vector<float>{7, 8, 9, 7, 8, 9}));
+  EXPECT_EQ(net.blobs().shape("l"), (Shape{2, 1, 1, 1}));
   EXPECT_EQ(net.graph().nodes[NodeId(0)].source->records(), 3);
 }
 

@@ -1,5 +1,6 @@
 // MemoryData: samples and labels that the program gives (Net::set_samples), again and again in their order. Tops: data
-// [batch, channels, height, width], label [batch]. A reader of arrays, a filler; the rest is PrefetchedSource's.
+// [batch, channels, height, width], label [batch, 1, 1, 1], as BVLC's forward leaves it; with `dim` [batch]. A reader
+// of arrays, a filler; the rest is PrefetchedSource's.
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +29,9 @@ Shape read_item(const caffe::MemoryDataParameter& param) {
               any ? "give dim alone: the batch, and each axis of a sample" : "set channels, height and width")
       .in_field(kMemoryField);
 }
+
+/// Of a label.
+Shape label_item(const caffe::MemoryDataParameter& param) { return param.dim_size() > 0 ? Shape() : Shape{1, 1, 1}; }
 
 /// The first dim, if there is any.
 int64_t read_batch(const caffe::MemoryDataParameter& param) {
@@ -71,10 +75,10 @@ class GivenSamples : public RecordReader {
 
 class SampleFiller : public RecordFiller {
  public:
-  SampleFiller(Shape item, std::shared_ptr<const GivenSamples> samples)
-      : item_(std::move(item)), samples_(std::move(samples)) {}
+  SampleFiller(Shape item, Shape label, std::shared_ptr<const GivenSamples> samples)
+      : item_(std::move(item)), label_(std::move(label)), samples_(std::move(samples)) {}
 
-  std::vector<Shape> item_shapes(std::string_view, int64_t) const override { return {item_, {}}; }
+  std::vector<Shape> item_shapes(std::string_view, int64_t) const override { return {item_, label_}; }
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override {
     const auto* numbers = reinterpret_cast<const float*>(record.data());
     std::copy_n(numbers, item_.count(), batch.numbers(0) + sample.place * item_.count());
@@ -89,7 +93,7 @@ class SampleFiller : public RecordFiller {
   }
 
  private:
-  Shape item_;
+  Shape item_, label_;
   std::shared_ptr<const GivenSamples> samples_;
 };
 
@@ -105,7 +109,7 @@ class MemoryDataLayer : public PrefetchedSource {
 
   void open(const SourceOptions& options) override {
     if (options.data.synthesize_missing) return PrefetchedSource::open(options);
-    expect(options, {item_, {}});
+    expect(options, {item_, label_item(param().memory_data_param())});
   }
 
   bool set_samples(std::span<const float> data, std::span<const float> labels) override {
@@ -135,7 +139,7 @@ class MemoryDataLayer : public PrefetchedSource {
 
  protected:
   RecordSource open_records(const std::string&) const override {
-    return {samples_, std::make_unique<SampleFiller>(item_, samples_)};
+    return {samples_, std::make_unique<SampleFiller>(item_, label_item(param().memory_data_param()), samples_)};
   }
   AssumedItem assumed_item(const std::string&) const override {
     return {item_, "the size that the prototxt gives", true, true};
