@@ -19,6 +19,7 @@ with warnings.catch_warnings():
 
 from . import io
 from .proto import caffe_pb2
+from .python_layer import Layer
 
 
 def _kept(name: str, made: Any) -> Any:
@@ -275,10 +276,6 @@ def get_solver(solver_file: Any, **settings: Any) -> Solver:
     except (OSError, UnicodeDecodeError, text_format.ParseError):
         rule = ""  # the library says what is wrong
     return _BY_RULE.get(rule, Solver)(solver_file, **settings)
-
-
-class Layer:
-    """What layers of type "Python" derive from."""
 
 
 class NCCL:

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "layer.h"
 #include "robusta/error.h"
 
 namespace py = pybind11;
@@ -30,6 +31,11 @@ void add_location(const py::object& exception, const std::string& location) {
 py::object filled_or_none(const std::string& value) { return value.empty() ? py::object(py::none()) : text(value); }
 
 void raise(const Error& error) {
+  const py::object origin = take_exception(error.cause());
+  if (origin && PyErr_GivenExceptionMatches(origin.ptr(), PyExc_KeyboardInterrupt)) {
+    PyErr_SetObject(PyExc_KeyboardInterrupt, origin.ptr());
+    return;
+  }
   const auto exception = py::reinterpret_steal<py::object>(PyObject_CallOneArg(error_type, text(error.what()).ptr()));
   if (!exception) return;
   add_location(exception, error.location());
@@ -38,6 +44,7 @@ void raise(const Error& error) {
   exception.attr("field") = filled_or_none(error.field());
   exception.attr("cause") = text(error.cause());
   exception.attr("fix") = filled_or_none(error.fix());
+  if (origin) PyException_SetCause(exception.ptr(), py::object(origin).release().ptr());
   PyErr_SetObject(error_type, exception.ptr());
 }
 

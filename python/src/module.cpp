@@ -6,6 +6,7 @@
 #include "communicator.h"
 #include "errors.h"
 #include "guard.h"
+#include "layer.h"
 #include "net.h"
 #include "robusta/version.h"
 #include "settings.h"
@@ -21,6 +22,7 @@ PYBIND11_MODULE(_caffe, module) {
   add_blob(module);
   add_net(module);
   add_solver(module);
+  add_layers(module);
   // Nets end before the interpreter does: passes of other threads need its lock when they are through.
   pybind11::module_::import("atexit").attr("register")(pybind11::cpp_function(&end_passes));
 }

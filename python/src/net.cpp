@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "blob.h"
+#include "layer.h"
 #include "robusta/error.h"
 #include "settings.h"
 
@@ -61,9 +62,13 @@ std::vector<Blob> blobs_of(const Core& core, const LayerInfo& layer) {
   return blobs;
 }
 
-std::vector<LayerView> layers_of(const Core& core) {
-  std::vector<LayerView> layers;
-  for (const LayerInfo& layer : core->net().layers()) layers.push_back({layer.name, layer.type, blobs_of(core, layer)});
+/// Layers of type "Python" are the objects of their classes.
+py::list layers_of(const Core& core) {
+  py::list layers;
+  for (const LayerInfo& layer : core->net().layers()) {
+    py::object own = layer_object(core->net(), layer.name);
+    layers.append(own.is_none() ? py::cast(LayerView{layer.name, layer.type, blobs_of(core, layer)}) : own);
+  }
   return layers;
 }
 

@@ -28,7 +28,8 @@ struct Arity {
 struct ParamDecl {
   Shape shape;
   const caffe::FillerParameter* filler = nullptr;
-  bool statistic = false;  ///< never learned, whatever lr_mult says (BatchNorm's running sums)
+  bool statistic = false;              ///< never learned, whatever lr_mult says (BatchNorm's running sums)
+  std::span<const float> values = {};  ///< what it holds at first, in place of a filler; they live as long as the layer
 };
 
 /// Class labels that a layer compares with scores.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ struct Graph {
   std::vector<NodeId> sizers;                                ///< layers with a sizing bottom, in order
   IdVector<ParamId, ParamPtr> params;                        ///< owners in layer order
   IdVector<ParamId, const caffe::FillerParameter*> fillers;  ///< per owner; null: zeros
+  IdVector<ParamId, std::span<const float>> given_values;    ///< per owner: in place of a filler's; empty: none
   IdVector<ParamId, bool> filled_here;                       ///< per owner: false if shared from another net
 
   /// The visible (last) version of a blob name, if there is one.

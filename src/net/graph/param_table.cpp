@@ -67,6 +67,7 @@ ParamPtr ParamTable::find_or_make(const Node& node, const std::vector<ParamDecl>
   ParamPtr param = theirs ? theirs : own(node, decls[i], spec, static_cast<int>(i));
   graph_.params.push_back(param);
   graph_.fillers.push_back(decls[i].filler);
+  graph_.given_values.push_back(decls[i].values);
   graph_.filled_here.push_back(!theirs);
   if (!spec.name().empty()) {
     named_[spec.name()] = {param, spec.has_lr_mult(), spec.has_decay_mult(), rewrites(node, i)};

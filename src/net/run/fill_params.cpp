@@ -21,6 +21,8 @@ void fill_param(const Param& param, const caffe::FillerParameter& filler, uint64
 void fill_params(const Graph& graph, uint64_t seed, Stream& stream) {
   for (const ParamId p : graph.params.ids()) {
     const Param& param = *graph.params[p];
+    const std::span<const float> given = graph.given_values[p];
+    if (!given.empty() && graph.filled_here[p]) write_array(stream, param.tensor(), {given.begin(), given.end()});
     if (!graph.filled_here[p] || !graph.fillers[p]) continue;
     try {
       fill_param(param, *graph.fillers[p], seed, stream);

@@ -5,7 +5,8 @@
 
 namespace robusta {
 
-/// Fills the parameters that this net owns as their layers' fillers say; those without a filler keep what they have.
+/// Fills the parameters that this net owns as their layers' fillers, or the values that layers give, say; others keep
+/// what they have.
 /// `seed`: of the counter-based generator, so that each parameter's values depend on its layer's name and its index
 /// alone. Throws Error{kConfig} naming layer and place.
 void fill_params(const Graph& graph, uint64_t seed, Stream& stream);

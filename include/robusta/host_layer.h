@@ -1,0 +1,56 @@
+/// Layers of type "Python": their code, in another language than C++, sees arrays on the host and gives its tops sizes
+/// as it runs. For who binds such a language to the library; layers in C++ are those of robusta/layer.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "robusta/layer.h"
+#include "robusta/tensor.h"
+
+namespace robusta::v1 {
+
+class Net;
+
+/// The arrays of one call, of f32 on the host in C order, valid during the call.
+struct HostCall {
+  std::span<const TensorView> bottoms = {};     ///< of forward
+  std::span<const TensorView> parameters = {};  ///< of forward and backward
+  std::span<const TensorView> top_gradients = {};
+  std::span<const TensorView> bottom_gradients = {};     ///< to be written; null data: not wanted
+  std::span<const TensorView> parameter_gradients = {};  ///< to be added to; null data: not wanted
+};
+
+/// One layer of a net, which calls it from one thread at a time. Whatever goes wrong is thrown as an Error; the net
+/// adds the layer's name and line.
+class ROBUSTA_API HostLayer {
+ public:
+  virtual ~HostLayer();
+  /// The bottoms have these shapes. Called at first, where they change, and before each forward.
+  virtual void reshape(const std::vector<Shape>& bottoms) = 0;
+  /// As reshape, or the last forward, has left them.
+  virtual std::vector<Shape> tops() const = 0;
+  /// After the first reshape, with what they hold before training; the same ones ever after.
+  virtual std::vector<TensorView> parameters() const = 0;
+  /// Returns the tops, in memory that stays until the next call. Where the layer has no parameters they may have any
+  /// shapes, those of tops() from then on.
+  virtual std::vector<TensorView> forward(const HostCall& call) = 0;
+  /// Follows a forward pass.
+  virtual void backward(const HostCall& call) = 0;
+};
+
+/// Makes a layer of what the prototxt says of it; its fields are "python_param.module", "python_param.layer" and
+/// "python_param.param_str". Throws Error.
+using HostLayerFactory = std::function<std::unique_ptr<HostLayer>(const LayerSpec& spec)>;
+
+/// Says who makes layers of type "Python" from now on. Before that a net which has one loads the interpreter that was
+/// built with the library, or is an Error of kind kUnsupported.
+ROBUSTA_API void set_host_layers(HostLayerFactory factory);
+
+/// What was made for this layer of a net; null for a layer of another type, and where there is none of that name.
+ROBUSTA_API std::shared_ptr<HostLayer> host_layer(const Net& net, const std::string& layer);
+
+}  // namespace robusta::v1

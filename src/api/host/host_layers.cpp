@@ -1,0 +1,88 @@
+// Who makes layers of type "Python": a script's interpreter, which has said so, or the one that was built beside the
+// program, which is loaded when a net first has such a layer.
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <mutex>
+
+#include "api/host/host_layer.h"
+#include "api/plugin/spec.h"
+#include "base/str.h"
+
+namespace robusta::v1 {
+namespace {
+
+struct Makers {
+  std::mutex mutex;
+  HostLayerFactory factory;
+};
+
+/// Never destroyed: nets may end after it would.
+Makers& makers() {
+  static auto* const made = new Makers;
+  return *made;
+}
+
+HostLayerFactory known_factory() {
+  const std::lock_guard lock(makers().mutex);
+  return makers().factory;
+}
+
+/// Where the program, or library, that holds this code lies.
+std::filesystem::path own_folder() {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void*>(&set_host_layers), &here) == 0 || !here.dli_fname) return {};
+  std::error_code error;
+  const auto self = std::filesystem::canonical(here.dli_fname, error);
+  // Of a program the loader knows the word by which it was called.
+  return (error ? std::filesystem::canonical("/proc/self/exe", error) : self).parent_path();
+}
+
+/// In a folder of a build, and as it is installed. "": nowhere.
+std::string interpreter_file() {
+  const std::filesystem::path here = own_folder();
+  for (const char* place : {"../python", "../lib/robusta", "../" ROBUSTA_LIBDIR "/robusta"}) {
+    const std::filesystem::path file = here / place / "robusta_python.so";
+    std::error_code error;
+    if (std::filesystem::is_regular_file(file, error)) return file.lexically_normal().string();
+  }
+  return "";
+}
+
+/// `module`: that the layer names.
+HostLayerFactory require_factory(const std::string& module) {
+  if (HostLayerFactory factory = known_factory()) return factory;
+  // One at a time: an interpreter is started once.
+  static std::mutex loading;
+  const std::lock_guard lock(loading);
+  if (HostLayerFactory factory = known_factory()) return factory;
+  const std::string file = interpreter_file();
+  if (!file.empty()) load_plugin(file);
+  if (HostLayerFactory factory = known_factory()) return factory;
+  throw Error(ErrorKind::kUnsupported,
+              str("its code is the Python module ", module, ", and this build has no interpreter for it"),
+              "build with -DROBUSTA_PYTHON=ON (python3-dev, pybind11-dev), or train from a script: docs/python.md");
+}
+
+/// The layer's first reshape says whether it has parameters.
+std::unique_ptr<robusta::Layer> make_python_layer(const caffe::LayerParameter& param) {
+  const HostLayerFactory factory = require_factory(param.python_param().module());
+  const LayerSpec::Impl fields(param);
+  std::shared_ptr<HostLayer> own = factory(LayerSpec(fields));
+  if (param.bottom_size() > 0) return std::make_unique<HostNode>(param, std::move(own));
+  own->reshape({});
+  if (!own->parameters().empty()) return std::make_unique<HostNode>(param, std::move(own));
+  return std::make_unique<HostSource>(param, std::move(own));
+}
+
+const bool registered_python_layer = robusta::register_layer("Python", make_python_layer);
+
+}  // namespace
+
+void set_host_layers(HostLayerFactory factory) {
+  const std::lock_guard lock(makers().mutex);
+  makers().factory = std::move(factory);
+}
+
+}  // namespace robusta::v1
