@@ -1,4 +1,5 @@
-# `cpack -G DEB`: one package with programs, library and headers. Debian's own Caffe has programs of the same names.
+# `cpack -G DEB`: a package with programs, library and headers, and one with the Python module where that is built.
+# Debian's own Caffe has programs and a module of the same names.
 set(CPACK_PACKAGE_NAME robusta)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The Robusta developers <robusta@localhost>")
@@ -27,4 +28,20 @@ if(ROBUSTA_HAS_HDF5)
 endif()
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3, openmpi-bin")
 set(CPACK_DEBIAN_PACKAGE_CONFLICTS "caffe-cpu, caffe-cuda, caffe-tools-cpu, caffe-tools-cuda")
+set(CPACK_COMPONENTS_ALL Unspecified)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME robusta)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+if(TARGET robusta_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-robusta)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Caffe nets in Python: import caffe\nThe module caffe, under pycaffe's names, and layers of type Python for the program caffe.")
+  math(EXPR next_minor "${Python3_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "robusta (= ${PROJECT_VERSION}), python3 (>= 3.${Python3_VERSION_MINOR}), \
+python3 (<< 3.${next_minor}), python3-numpy, python3-protobuf")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pil, python3-tqdm")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_CONFLICTS "python3-caffe-cpu, python3-caffe-cuda")
+  # Its library is in the other package.
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
+endif()
 include(CPack)

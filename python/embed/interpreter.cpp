@@ -101,15 +101,23 @@ std::string problem() {
   return words;
 }
 
-/// The package beside this file comes first: it fits the extension in it. What is in the working directory comes last.
-bool prepare_path() {
+/// Puts a folder at the beginning, or at the end, of where Python looks for modules.
+bool add_to_path(const std::string& folder, bool first) {
   PyObject* const path = PySys_GetObject("path");
-  PyObject* const first = PyUnicode_DecodeFSDefault(own_folder().c_str());
-  PyObject* const last = PyUnicode_FromString("");
-  const bool ready = path && first && last && PyList_Insert(path, 0, first) == 0 && PyList_Append(path, last) == 0;
-  Py_XDECREF(first);
-  Py_XDECREF(last);
-  return ready;
+  PyObject* const entry = PyUnicode_DecodeFSDefault(folder.c_str());
+  const bool added = path && entry && (first ? PyList_Insert(path, 0, entry) : PyList_Append(path, entry)) == 0;
+  Py_XDECREF(entry);
+  return added;
+}
+
+/// In a build the package lies beside this file, and comes first. As it is installed its folder has other modules, too,
+/// and those of the environment come before them. What is in the working directory comes last.
+bool prepare_path() {
+  const std::filesystem::path here = own_folder();
+  std::error_code error;
+  const bool of_build = std::filesystem::is_directory(here / "caffe", error);
+  const std::filesystem::path package = of_build ? here : (here / ROBUSTA_PYTHON_PACKAGE).lexically_normal();
+  return add_to_path(package.string(), of_build) && add_to_path("", false);
 }
 
 /// What layers print comes line by line, between the lines of the log and of other ranks.
