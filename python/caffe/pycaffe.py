@@ -14,7 +14,7 @@ import numpy as np
 with warnings.catch_warnings():
     # pybind11 before 2.12 asks for numpy.core, which has another name in numpy 2.
     warnings.simplefilter("ignore", DeprecationWarning)
-    from ._caffe import Communicator, Net
+    from ._caffe import Blob, Communicator, Net
     from ._caffe import Solver as _Solver
 
 from . import io
@@ -196,6 +196,9 @@ def _html(self: Net) -> str:
     return show.to_html(self)
 
 
+# torch.from_dlpack(blob) and numpy.from_dlpack(blob) take the values without a copy where blob.data has none.
+Blob.__dlpack__ = lambda self, **settings: self.data.__dlpack__(**settings)
+Blob.__dlpack_device__ = lambda self: self.data.__dlpack_device__()
 Net.blobs = _kept("_blobs", lambda self: OrderedDict(self._blobs_by_name()))
 Net.params = _kept("_params", lambda self: OrderedDict(self._params_by_layer()))
 Net.bottom_names = _kept("_bottoms", lambda self: OrderedDict(self._names_by_layer(False)))
