@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "robusta/layer.h"
+#include "robusta/export.h"
 #include "robusta/tensor.h"
 
 namespace robusta::v1 {
@@ -42,9 +42,16 @@ class ROBUSTA_API HostLayer {
   virtual void backward(const HostCall& call) = 0;
 };
 
-/// Makes a layer of what the prototxt says of it; its fields are "python_param.module", "python_param.layer" and
-/// "python_param.param_str". Throws Error.
-using HostLayerFactory = std::function<std::unique_ptr<HostLayer>(const LayerSpec& spec)>;
+/// What the prototxt says of such a layer.
+struct HostLayerSpec {
+  std::string name;
+  std::string module, layer, param_str;  ///< of python_param
+  bool training = false;
+  int bottoms = 0, tops = 0;
+};
+
+/// Throws Error.
+using HostLayerFactory = std::function<std::unique_ptr<HostLayer>(const HostLayerSpec& spec)>;
 
 /// Says who makes layers of type "Python" from now on. Before that a net which has one loads the interpreter that was
 /// built with the library, or is an Error of kind kUnsupported.

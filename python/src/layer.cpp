@@ -70,16 +70,16 @@ py::list shapes_of(const std::vector<Shape>& shapes) {
 
 class PythonLayer : public HostLayer {
  public:
-  explicit PythonLayer(const LayerSpec& spec) {
+  explicit PythonLayer(const HostLayerSpec& spec) {
     in_python([&] {
       py::dict settings;
-      settings["name"] = spec.name();
-      settings["module"] = spec.text("python_param.module");
-      settings["layer"] = spec.text("python_param.layer");
-      settings["param_str"] = spec.text("python_param.param_str");
-      settings["phase"] = spec.training() ? 0 : 1;
-      settings["bottoms"] = spec.bottoms().size();
-      settings["tops"] = spec.tops().size();
+      settings["name"] = spec.name;
+      settings["module"] = spec.module;
+      settings["layer"] = spec.layer;
+      settings["param_str"] = spec.param_str;
+      settings["phase"] = spec.training ? 0 : 1;
+      settings["bottoms"] = spec.bottoms;
+      settings["tops"] = spec.tops;
       running_ = py::module_::import("caffe.python_layer").attr("Running")(settings);
     });
   }
@@ -172,7 +172,7 @@ py::object take_exception(const std::string& cause) {
 }
 
 void add_layers(py::module_&) {
-  set_host_layers([](const LayerSpec& spec) { return std::make_unique<PythonLayer>(spec); });
+  set_host_layers([](const HostLayerSpec& spec) { return std::make_unique<PythonLayer>(spec); });
 }
 
 }  // namespace robusta::python

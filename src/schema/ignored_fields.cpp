@@ -120,6 +120,7 @@ constexpr IgnoredField kIgnored[] = {
     {"NormalizeParameter", "bp_norm", "caffe-windows", "it is for a second top, which Normalize does not make"},
     {"PoolingParameter", "engine", kOfCaffe, kEngine},
     {"PoolingParameter", "torch_pooling", kOfNvidia, "no Caffe reads it: round_mode: FLOOR does what it says"},
+    {"PythonParameter", "share_in_parallel", kOfCaffe, "each rank has a layer of its own"},
     {"RecurrentParameter", "debug_info", kOfCaffe, "no net is unrolled: debug_info of the solver shows the layer"},
     {"RegionLossParameter", "absolute", kOfIntel, kNoCaffe},
     {"RegionLossParameter", "jitter", kOfIntel, kNoCaffe},

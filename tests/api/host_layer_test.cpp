@@ -121,8 +121,8 @@ class TwoTops : public Times {
 };
 
 void make_layers_here() {
-  v1::set_host_layers([](const v1::LayerSpec& spec) -> std::unique_ptr<v1::HostLayer> {
-    const std::string layer = spec.text("python_param.layer");
+  v1::set_host_layers([](const v1::HostLayerSpec& spec) -> std::unique_ptr<v1::HostLayer> {
+    const std::string& layer = spec.layer;
     if (layer == "Growing") return std::make_unique<Growing>();
     if (layer == "Positive") return std::make_unique<Positive>();
     if (layer == "Times") return std::make_unique<Times>();

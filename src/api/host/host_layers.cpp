@@ -7,8 +7,9 @@
 #include <mutex>
 
 #include "api/host/host_layer.h"
-#include "api/plugin/spec.h"
 #include "base/str.h"
+#include "robusta/layer.h"
+#include "robusta/version.h"
 
 namespace robusta::v1 {
 namespace {
@@ -39,8 +40,12 @@ std::filesystem::path own_folder() {
   return (error ? std::filesystem::canonical("/proc/self/exe", error) : self).parent_path();
 }
 
+/// Whether plugins find the library's functions in this program.
+bool shows_functions() { return dlsym(RTLD_DEFAULT, "robusta_version") != nullptr; }
+
 /// In a folder of a build, and as it is installed. "": nowhere.
 std::string interpreter_file() {
+  if (!shows_functions()) return "";
   const std::filesystem::path here = own_folder();
   for (const char* place : {"../python", "../lib/robusta", "../" ROBUSTA_LIBDIR "/robusta"}) {
     const std::filesystem::path file = here / place / "robusta_python.so";
@@ -67,9 +72,15 @@ HostLayerFactory require_factory(const std::string& module) {
 
 /// The layer's first reshape says whether it has parameters.
 std::unique_ptr<robusta::Layer> make_python_layer(const caffe::LayerParameter& param) {
-  const HostLayerFactory factory = require_factory(param.python_param().module());
-  const LayerSpec::Impl fields(param);
-  std::shared_ptr<HostLayer> own = factory(LayerSpec(fields));
+  const caffe::PythonParameter& code = param.python_param();
+  const HostLayerFactory factory = require_factory(code.module());
+  std::shared_ptr<HostLayer> own = factory({.name = param.name(),
+                                            .module = code.module(),
+                                            .layer = code.layer(),
+                                            .param_str = code.param_str(),
+                                            .training = param.phase() == caffe::TRAIN,
+                                            .bottoms = param.bottom_size(),
+                                            .tops = param.top_size()});
   if (param.bottom_size() > 0) return std::make_unique<HostNode>(param, std::move(own));
   own->reshape({});
   if (!own->parameters().empty()) return std::make_unique<HostNode>(param, std::move(own));
