@@ -13,7 +13,7 @@
 
 #include "robusta/error.h"
 
-namespace robusta::v1 {
+namespace robusta::ROBUSTA_V1 {
 
 class ROBUSTA_API Communicator {
  public:
@@ -49,4 +49,4 @@ class ROBUSTA_API Communicator {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace robusta::v1
+}  // namespace robusta::ROBUSTA_V1

@@ -6,10 +6,9 @@
 
 #define ROBUSTA_API __attribute__((visibility("default")))
 
-namespace robusta {
-#ifdef ROBUSTA_INSIDE  // src/api/, where the engine has a robusta::Net of its own
-namespace v1 {}
+// The namespace's name where it is opened. src/api/ opens it as a plain one: the engine has a robusta::Net of its own.
+#ifdef ROBUSTA_INSIDE
+#define ROBUSTA_V1 v1
 #else
-inline namespace v1 {}
+#define ROBUSTA_V1 inline v1
 #endif
-}  // namespace robusta

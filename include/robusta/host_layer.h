@@ -11,7 +11,7 @@
 #include "robusta/export.h"
 #include "robusta/tensor.h"
 
-namespace robusta::v1 {
+namespace robusta::ROBUSTA_V1 {
 
 class Net;
 
@@ -60,4 +60,4 @@ ROBUSTA_API void set_host_layers(HostLayerFactory factory);
 /// What was made for this layer of a net; null for a layer of another type, and where there is none of that name.
 ROBUSTA_API std::shared_ptr<HostLayer> host_layer(const Net& net, const std::string& layer);
 
-}  // namespace robusta::v1
+}  // namespace robusta::ROBUSTA_V1

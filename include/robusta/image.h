@@ -17,7 +17,7 @@
 #include "robusta/error.h"
 #include "robusta/tensor.h"
 
-namespace robusta::v1 {
+namespace robusta::ROBUSTA_V1 {
 
 /// A picture, or the mean of many.
 struct Image {
@@ -46,4 +46,4 @@ ROBUSTA_API Image load_mean(const std::string& path);
 /// image. Throws Error{kUsage} where the shape is no {channels, height, width} of so many numbers, or empty.
 ROBUSTA_API std::vector<float> channel_means(const Image& image);
 
-}  // namespace robusta::v1
+}  // namespace robusta::ROBUSTA_V1

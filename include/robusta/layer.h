@@ -22,7 +22,7 @@
 #include "robusta/error.h"
 #include "robusta/tensor.h"
 
-namespace robusta::v1 {
+namespace robusta::ROBUSTA_V1 {
 
 /// What the prototxt says of one layer.
 ///
@@ -155,7 +155,7 @@ ROBUSTA_API void load_plugin(const std::string& path);
 /// Incremented whenever these headers change what a plugin was compiled with.
 inline constexpr int kPluginAbi = 1;
 
-}  // namespace robusta::v1
+}  // namespace robusta::ROBUSTA_V1
 
 /// Once per plugin, at namespace scope, followed by a body that registers its layers and kernels.
 #define ROBUSTA_PLUGIN()                                                            \

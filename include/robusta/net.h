@@ -25,7 +25,7 @@
 #include "robusta/error.h"
 #include "robusta/tensor.h"
 
-namespace robusta::v1 {
+namespace robusta::ROBUSTA_V1 {
 
 enum class Phase { kTrain, kTest };
 
@@ -208,4 +208,4 @@ class ROBUSTA_API Net {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace robusta::v1
+}  // namespace robusta::ROBUSTA_V1

@@ -19,7 +19,7 @@
 #include "robusta/communicator.h"
 #include "robusta/net.h"
 
-namespace robusta::v1 {
+namespace robusta::ROBUSTA_V1 {
 
 /// What a program decides beyond the solver's file.
 struct SolverOptions {
@@ -123,4 +123,4 @@ class ROBUSTA_API Solver {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace robusta::v1
+}  // namespace robusta::ROBUSTA_V1

@@ -9,7 +9,7 @@
 
 #include "robusta/export.h"
 
-namespace robusta::v1 {
+namespace robusta::ROBUSTA_V1 {
 
 enum class DType { kF32, kF64, kBF16, kF16 };
 
@@ -55,4 +55,4 @@ inline TensorView plain_view(void* data, DType dtype, Shape shape) {
   return {data, dtype, std::move(shape), std::move(strides)};
 }
 
-}  // namespace robusta::v1
+}  // namespace robusta::ROBUSTA_V1
