@@ -271,7 +271,7 @@ def get_solver(solver_file: Any, **settings: Any) -> Solver:
     """The solver that the file's type names."""
     from google.protobuf import text_format
     try:
-        with open(solver_file, encoding="utf-8") as file:
+        with open(os.fspath(solver_file), encoding="utf-8") as file:
             param = text_format.Parse(file.read(), caffe_pb2.SolverParameter(), allow_unknown_field=True)
         rule = param.type.lower()
         if param.HasField("solver_type") and not param.HasField("type"):

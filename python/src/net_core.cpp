@@ -3,6 +3,7 @@
 #include "net_core.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "robusta/error.h"
 
@@ -104,6 +105,21 @@ pybind11::object NetCore::array(const Place& place) {
   return found.array.get(now, stamp(place), found.numbers, [this] { return net().hold_memory(); });
 }
 
+/// Caffe's limits of a blob: 32 axes, and as many values as an int counts.
+void refuse_too_large(const std::string& input, const Shape& shape) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kUsage, "a shape for \"" + input + "\" with " + what);
+  };
+  if (shape.size() > 32) refuse(std::to_string(shape.size()) + " axes, above 32");
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  int64_t values = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 0) refuse("a negative extent");
+    if (extent > 0 && values > most / extent) refuse("more than " + std::to_string(most) + " values");
+    values *= extent;
+  }
+}
+
 void NetCore::reshape(const std::string& input, const Shape& shape) {
   const Guard::Use use(*guard_);
   guard_->require_no_pass();
@@ -114,9 +130,7 @@ void NetCore::reshape(const std::string& input, const Shape& shape) {
     throw Error(ErrorKind::kUsage, "blob \"" + input + "\" is no input: a pass gives it its shape",
                 "reshape inputs, then the net");
   }
-  if (std::ranges::any_of(shape, [](int64_t extent) { return extent < 0; })) {
-    throw Error(ErrorKind::kUsage, "a shape for \"" + input + "\" with a negative extent");
-  }
+  refuse_too_large(input, shape);
   pending_[input] = shape;
 }
 

@@ -25,6 +25,7 @@ SolverCore::SolverCore(const std::string& path, SolverOptions options, std::shar
     nets_.push_back(std::make_shared<NetCore>(std::shared_ptr<Net>(solver_, &solver_->test_net(index)), guard_));
   }
   solver_->before_iteration([this] { before_iteration(); });
+  note_progress();
 }
 
 SolverCore::~SolverCore() {
@@ -45,14 +46,22 @@ void SolverCore::run(const std::function<void()>& work) {
     const Guard::Pass pass(*guard_);
     work();
   } catch (...) {
+    note_progress();
     for (const auto& net : nets_) net->receive();
     throw;
   }
+  note_progress();
   for (const auto& net : nets_) net->receive();
+}
+
+void SolverCore::note_progress() {
+  iteration_ = solver_->iteration();
+  rate_ = solver_->rate();
 }
 
 /// On the thread that trains, without the interpreter's lock.
 void SolverCore::before_iteration() {
+  note_progress();
   const auto now = std::chrono::steady_clock::now();
   const bool check = now - checked_ >= kSignalsEvery;
   if (!check && on_start_.empty()) return;
@@ -117,6 +126,7 @@ void SolverCore::restore(const std::string& state) {
     const Guard::Pass pass(*guard_);
     solver_->restore(state);
   }
+  note_progress();
   for (const auto& net : nets_) net->forget_arrays();
 }
 

@@ -3,6 +3,7 @@
 /// REQUIRES, of every function: the interpreter's lock, which is given up while it trains.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -28,6 +29,9 @@ class SolverCore {
   const std::shared_ptr<NetCore>& net() const { return nets_.front(); }
   std::vector<std::shared_ptr<NetCore>> test_nets() const { return {nets_.begin() + 1, nets_.end()}; }
 
+  /// Iterations that are done, and the learning rate of the next one: also while another thread trains.
+  int iteration() const { return iteration_; }
+  double rate() const { return rate_; }
   void step(int iterations);
   /// Ctrl-C ends it with a snapshot and KeyboardInterrupt.
   void solve();
@@ -40,6 +44,7 @@ class SolverCore {
  private:
   void run(const std::function<void()>& work);
   void before_iteration();
+  void note_progress();
   void call(const std::vector<pybind11::object>& callbacks);
 
   std::shared_ptr<Ranks> ranks_;
@@ -48,6 +53,8 @@ class SolverCore {
   std::vector<std::shared_ptr<NetCore>> nets_;  ///< the train net, then the test nets
   std::vector<pybind11::object> on_start_, on_gradients_;
   std::chrono::steady_clock::time_point checked_;  ///< signals
+  std::atomic<int> iteration_;
+  std::atomic<double> rate_;
 };
 
 }  // namespace robusta::python
