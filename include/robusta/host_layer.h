@@ -18,7 +18,8 @@ class Net;
 /// The arrays of one call, of f32 on the host in C order, valid during the call.
 struct HostCall {
   std::span<const TensorView> bottoms = {};     ///< of forward
-  std::span<const TensorView> parameters = {};  ///< of forward and backward
+  /// Of forward and backward. What is written into them is the net's from then on.
+  std::span<const TensorView> parameters = {};
   std::span<const TensorView> top_gradients = {};
   std::span<const TensorView> bottom_gradients = {};     ///< to be written; null data: not wanted
   std::span<const TensorView> parameter_gradients = {};  ///< to be added to; null data: not wanted
@@ -48,6 +49,7 @@ struct HostLayerSpec {
   std::string module, layer, param_str;  ///< of python_param
   bool training = false;
   int bottoms = 0, tops = 0;
+  std::vector<int> in_place_of = {};  ///< per top: the bottom of the same name, which it takes the place of; -1: none
 };
 
 /// Throws Error.

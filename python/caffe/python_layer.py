@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import traceback
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,29 +87,78 @@ class LayerBlob:
         return f"<blob of a Python layer {self.shape}>"
 
 
+class LayerParameter(LayerBlob):
+    """A parameter: while a function of the layer runs, what the pass brings; between passes, the net's own blob.
+
+    Before there is a net it holds what setup has written.
+    """
+
+    __slots__ = ("_called", "_of_net")
+
+    def __init__(self, *extents: Any) -> None:
+        super().__init__()
+        self._called = False
+        self._of_net: Callable[[], Any] = lambda: None
+        self.reshape(*extents)
+
+    def _outside(self) -> Any:
+        """The net's blob; None while the layer is called, and where there is no net, or none any more."""
+        return None if self._called else self._of_net()
+
+    @property
+    def data(self) -> np.ndarray:
+        blob = self._outside()
+        return LayerBlob.data.fget(self) if blob is None else blob.data  # type: ignore[attr-defined]
+
+    @data.setter
+    def data(self, values: Any) -> None:
+        self.data[...] = values
+
+    @property
+    def diff(self) -> np.ndarray:
+        blob = self._outside()
+        return LayerBlob.diff.fget(self) if blob is None else blob.diff  # type: ignore[attr-defined]
+
+    @diff.setter
+    def diff(self, values: Any) -> None:
+        self.diff[...] = values
+
+
 class LayerBlobs:
     """A layer's parameters. setup adds them; afterwards they are fixed."""
 
     def __init__(self) -> None:
-        self._blobs: list[LayerBlob] = []
+        self._blobs: list[LayerParameter] = []
         self._fixed = False
 
-    def add_blob(self, *extents: Any) -> LayerBlob:
+    def add_blob(self, *extents: Any) -> LayerParameter:
         """Adds a parameter of this shape, which holds zeros until its data is written. Raises RuntimeError after setup."""
         if self._fixed:
             raise RuntimeError("parameters are added in setup()")
-        blob = LayerBlob()
-        blob.reshape(*extents)
+        blob = LayerParameter(*extents)
         self._blobs.append(blob)
         return blob
+
+    def _bind(self, net: Any, layer: str) -> None:
+        """From now on the parameters are, between passes, those of this layer of the net, which is not kept alive."""
+        known = weakref.ref(net)
+
+        def blob_of(index: int) -> Callable[[], Any]:
+            def find() -> Any:
+                alive = known()
+                return None if alive is None or alive.closed else alive.params[layer][index]
+            return find
+
+        for index, blob in enumerate(self._blobs):
+            blob._of_net = blob_of(index)
 
     def __len__(self) -> int:
         return len(self._blobs)
 
-    def __getitem__(self, index: int) -> LayerBlob:
+    def __getitem__(self, index: int) -> LayerParameter:
         return self._blobs[index]
 
-    def __iter__(self) -> Iterator[LayerBlob]:
+    def __iter__(self) -> Iterator[LayerParameter]:
         return iter(self._blobs)
 
 
@@ -149,17 +200,19 @@ class Running:
         self.layer.param_str = self.layer.param_str_ = settings["param_str"]
         self.layer.blobs = LayerBlobs()
         self.bottom = [LayerBlob() for _ in range(settings["bottoms"])]
-        self.top = [LayerBlob() for _ in range(settings["tops"])]
+        # A layer in place has one blob, a bottom and a top at once.
+        self.top = [LayerBlob() if bottom < 0 else self.bottom[bottom] for bottom in settings["in_place_of"]]
         self.is_set_up = False
 
     def reshape(self, bottoms: list[tuple[int, ...]]) -> None:
         for blob, shape in zip(self.bottom, bottoms):
             blob.reshape(shape)
-        if not self.is_set_up:
-            self.layer.setup(self.bottom, self.top)
-            self.layer.blobs._fixed = True
-            self.is_set_up = True
-        self.layer.reshape(self.bottom, self.top)
+        with self._called():
+            if not self.is_set_up:
+                self.layer.setup(self.bottom, self.top)
+                self.layer.blobs._fixed = True
+                self.is_set_up = True
+            self.layer.reshape(self.bottom, self.top)
 
     def tops(self) -> list[tuple[int, ...]]:
         for number, blob in enumerate(self.top):
@@ -169,30 +222,46 @@ class Running:
         return [blob.shape for blob in self.top]
 
     def parameters(self) -> list[np.ndarray]:
-        return [blob.data for blob in self.layer.blobs]
+        """What setup has left."""
+        with self._called():
+            return [blob.data for blob in self.layer.blobs]
 
-    def forward(self, bottoms: list[np.ndarray], parameters: list[np.ndarray]) -> list[np.ndarray]:
+    def forward(self, bottoms: list[np.ndarray],
+                parameters: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Returns the tops and the parameters, which the layer may have changed."""
         for blob, values in zip(self.bottom, bottoms):
             blob._data = values
-        self._take_parameters(parameters)
-        self.layer.forward(self.bottom, self.top)
-        return [blob.data for blob in self.top]
+        with self._called(parameters):
+            self.layer.forward(self.bottom, self.top)
+            return [blob.data for blob in self.top], [blob.data for blob in self.layer.blobs]
 
     def backward(self, slopes: list[np.ndarray], propagate_down: list[bool], parameters: list[np.ndarray],
-                 gradients: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+                 gradients: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+        """Returns the gradients of bottoms and parameters, and the parameters.
+
+        A bottom's gradient is what the layer wrote last, which may have been in forward, as losses do.
+        """
         for blob, values in zip(self.top, slopes):
             blob._diff = values
-        for blob in self.bottom:
-            blob._diff = None
-        self._take_parameters(parameters)
-        for blob, values in zip(self.layer.blobs, gradients):
-            blob._diff = values
-        self.layer.backward(self.top, propagate_down, self.bottom)
-        return [blob.diff for blob in self.bottom], [blob.diff for blob in self.layer.blobs]
+        with self._called(parameters):
+            for blob, values in zip(self.layer.blobs, gradients):
+                blob._diff = values
+            self.layer.backward(self.top, propagate_down, self.bottom)
+            return ([blob.diff for blob in self.bottom], [blob.diff for blob in self.layer.blobs],
+                    [blob.data for blob in self.layer.blobs])
 
-    def _take_parameters(self, parameters: list[np.ndarray]) -> None:
-        for blob, values in zip(self.layer.blobs, parameters):
+    @contextlib.contextmanager
+    def _called(self, parameters: list[np.ndarray] | None = None) -> Iterator[None]:
+        """A call of the layer's functions: its parameters are what the call brings."""
+        for blob in self.layer.blobs:
+            blob._called = True
+        for blob, values in zip(self.layer.blobs, parameters or []):
             blob._data = values
+        try:
+            yield
+        finally:
+            for blob in self.layer.blobs:
+                blob._called = False
 
 
 def explain(error: BaseException) -> str:

@@ -33,8 +33,12 @@ int64_t extent(const Blob& blob, size_t axis) {
 
 /// reshape(2, 3, 4) and reshape((2, 3, 4)).
 Shape shape_of(const py::args& extents) {
-  if (extents.size() == 1 && py::isinstance<py::sequence>(extents[0])) return extents[0].cast<Shape>();
-  return extents.cast<Shape>();
+  try {
+    if (extents.size() == 1 && py::isinstance<py::sequence>(extents[0])) return extents[0].cast<Shape>();
+    return extents.cast<Shape>();
+  } catch (const py::cast_error&) {
+    throw py::type_error("a shape is made of integers, each below 2 to the power of 63");
+  }
 }
 
 void reshape(const Blob& blob, const py::args& extents) {

@@ -16,7 +16,7 @@ namespace {
 using Made = std::shared_ptr<Ranks>;
 
 Made world() {
-  const py::gil_scoped_release released;
+  const Guard::Unlocked unlocked;
   return std::make_shared<Ranks>(Communicator::world());
 }
 
@@ -24,6 +24,10 @@ Made world() {
 void* memory_of(py::array& array) {
   if ((array.flags() & py::array::c_style) == 0) {
     throw Error(ErrorKind::kUsage, "the array does not lie in C order", "pass numpy.ascontiguousarray of it");
+  }
+  if (array.dtype().attr("hasobject").cast<bool>()) {
+    throw Error(ErrorKind::kUsage, "the array holds objects of Python, which mean nothing to another process",
+                "pass an array of numbers");
   }
   if (!array.writeable()) throw Error(ErrorKind::kUsage, "the array is read-only", "pass a copy of it");
   return array.mutable_data();
@@ -35,13 +39,15 @@ void collectively(Ranks& ranks, const Work& work) {
   work();
 }
 
-void broadcast(Ranks& ranks, py::array array, int root) {
+void broadcast(const Made& made, py::array array, int root) {
+  Ranks& ranks = *made;
   void* memory = memory_of(array);
   const auto bytes = static_cast<size_t>(py::int_(array.attr("nbytes")));
   collectively(ranks, [&] { ranks.communicator.broadcast(memory, bytes, root); });
 }
 
-void all_reduce(Ranks& ranks, py::array array) {
+void all_reduce(const Made& made, py::array array) {
+  Ranks& ranks = *made;
   void* memory = memory_of(array);
   const auto size = static_cast<size_t>(array.size());
   const bool single = py::isinstance<py::array_t<float>>(array);
@@ -63,10 +69,10 @@ void add_communicator(py::module_& module) {
   py::class_<Ranks, Made>(module, "Communicator", "The processes that train together; every call is made by all.")
       .def_static("world", &world, "The ranks that mpirun or srun started; one without.")
       .def_static("alone", [] { return std::make_shared<Ranks>(Communicator::alone()); })
-      .def_property_readonly("rank", [](Ranks& ranks) { return ranks.communicator.rank(); })
-      .def_property_readonly("size", [](Ranks& ranks) { return ranks.communicator.size(); })
-      .def_property_readonly("host", [](Ranks& ranks) { return ranks.communicator.host(); })
-      .def("barrier", [](Ranks& ranks) { collectively(ranks, [&] { ranks.communicator.barrier(); }); })
+      .def_property_readonly("rank", [](const Made& ranks) { return ranks->communicator.rank(); })
+      .def_property_readonly("size", [](const Made& ranks) { return ranks->communicator.size(); })
+      .def_property_readonly("host", [](const Made& ranks) { return ranks->communicator.host(); })
+      .def("barrier", [](const Made& ranks) { collectively(*ranks, [&] { ranks->communicator.barrier(); }); })
       .def("broadcast", &broadcast, py::arg("array"), py::arg("root") = 0)
       .def("allreduce", &all_reduce, py::arg("array"), "Sums over the ranks, in place.");
 }

@@ -10,7 +10,14 @@ namespace robusta::python {
 
 struct Ranks {
   explicit Ranks(Communicator made) : communicator(std::move(made)) {}
-  Guard guard;
+  /// After fork the connections are the parent's: they stay.
+  ~Ranks() {
+    if (!guard->here()) new Communicator(std::move(communicator));
+  }
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  std::shared_ptr<Guard> guard = std::make_shared<Guard>();
   Communicator communicator;
 };
 

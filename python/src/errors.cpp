@@ -22,7 +22,9 @@ py::object text(const std::string& bytes) {
 
 void add_location(const py::object& exception, const std::string& location) {
   const size_t colon = location.rfind(':');
+  constexpr size_t kMostDigits = 9;  // more are a part of a name
   const bool has_line = colon != std::string::npos && colon + 1 < location.size() &&
+                        location.size() - colon - 1 <= kMostDigits &&
                         location.find_first_not_of("0123456789", colon + 1) == std::string::npos;
   exception.attr("file") = location.empty() ? py::object(py::none()) : text(location.substr(0, has_line ? colon : location.size()));
   exception.attr("line") = has_line ? py::object(py::int_(std::stol(location.substr(colon + 1)))) : py::none();
@@ -31,7 +33,7 @@ void add_location(const py::object& exception, const std::string& location) {
 py::object filled_or_none(const std::string& value) { return value.empty() ? py::object(py::none()) : text(value); }
 
 void raise(const Error& error) {
-  const py::object origin = take_exception(error.cause());
+  const py::object origin = take_exception(error);
   if (origin && PyErr_GivenExceptionMatches(origin.ptr(), PyExc_KeyboardInterrupt)) {
     PyErr_SetObject(PyExc_KeyboardInterrupt, origin.ptr());
     return;
@@ -62,8 +64,6 @@ void add_errors(py::module_& module) {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& error) {
       raise(error);
-    } catch (const Interrupted&) {
-      PyErr_SetNone(PyExc_KeyboardInterrupt);
     }
   });
 }

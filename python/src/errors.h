@@ -9,7 +9,4 @@ namespace robusta::python {
 /// robusta::Error become one wherever a function of the module throws it.
 void add_errors(pybind11::module_& module);
 
-/// Raised where Ctrl-C ended a training.
-struct Interrupted {};
-
 }  // namespace robusta::python

@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 #include <sys/types.h>
 
+#include <memory>
 #include <thread>
 
 namespace robusta::python {
@@ -21,25 +22,56 @@ class Guard {
   /// Access to blobs and parameters, under the interpreter's lock. Throws Error{kUsage}.
   class Use {
    public:
-    explicit Use(Guard& guard);
+    explicit Use(std::shared_ptr<Guard> guard);
     ~Use();
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
    private:
-    Guard& guard_;
+    std::shared_ptr<Guard> guard_;
   };
 
-  /// The same for work that runs without the lock: it is taken again when this ends.
+  /// Gives the interpreter's lock up for as long as this lives. The interpreter waits for it before it ends
+  /// (end_passes). Throws Error{kUsage} when that has begun.
+  class Unlocked {
+   public:
+    Unlocked();
+    ~Unlocked();
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+
+   private:
+    PyThreadState* released_;
+  };
+
+  /// A pass: a Use, without the lock, in which no other pass begins.
   class Pass {
    public:
-    explicit Pass(Guard& guard);
+    explicit Pass(std::shared_ptr<Guard> guard);
     ~Pass();
 
    private:
-    Guard& guard_;
-    PyThreadState* released_;
+    std::shared_ptr<Guard> guard_;
+    Guard* outer_;
+    std::unique_ptr<Unlocked> unlocked_;
   };
+
+  /// While shapes and memory are others than they were a moment ago nobody looks, not even this thread: code of layers
+  /// that the library asks for shapes gets an exception.
+  class Blind {
+   public:
+    /// Null: nothing.
+    explicit Blind(Guard* guard);
+    ~Blind();
+    Blind(const Blind&) = delete;
+    Blind& operator=(const Blind&) = delete;
+
+   private:
+    Guard* guard_;
+  };
+
+  /// Of the pass that this thread runs; null: none.
+  static Guard* of_this_thread();
 
   /// Whether this is the process that made it: after fork it is not.
   bool here() const;
@@ -52,8 +84,15 @@ class Guard {
 
   pid_t process_;
   std::thread::id driver_;
-  int depth_ = 0;
+  int depth_ = 0, blind_ = 0;
   bool in_pass_ = false;
+};
+
+/// While a layer's own code runs in a pass: what may wait for ever, and whom end_passes does not wait for.
+class InLayersCode {
+ public:
+  InLayersCode();
+  ~InLayersCode();
 };
 
 /// From now on no pass begins, and those of other threads end: the interpreter is about to. Called with its lock held,

@@ -32,6 +32,7 @@ Phase phase_of(int phase) {
 }
 
 std::string text_of(const std::string& path) {
+  const Guard::Unlocked unlocked;  // a slow disk, or a pipe that another thread fills
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -64,15 +65,22 @@ std::vector<Blob> blobs_of(const Core& core, const LayerInfo& layer) {
 
 /// Layers of type "Python" are the objects of their classes.
 py::list layers_of(const Core& core) {
+  const Guard::Use use(core->guard());
   py::list layers;
   for (const LayerInfo& layer : core->net().layers()) {
     py::object own = layer_object(core->net(), layer.name);
-    layers.append(own.is_none() ? py::cast(LayerView{layer.name, layer.type, blobs_of(core, layer)}) : own);
+    if (own.is_none()) {
+      layers.append(LayerView{layer.name, layer.type, blobs_of(core, layer)});
+      continue;
+    }
+    if (layer.parameters > 0) own.attr("blobs").attr("_bind")(core, layer.name);
+    layers.append(own);
   }
   return layers;
 }
 
 py::list layer_names(const Core& core) {
+  const Guard::Use use(core->guard());
   py::list names;
   for (const LayerInfo& layer : core->net().layers()) names.append(layer.name);
   return names;
@@ -80,18 +88,21 @@ py::list layer_names(const Core& core) {
 
 /// Blob names by layer, bottoms or tops.
 py::dict names_by_layer(const Core& core, bool tops) {
+  const Guard::Use use(core->guard());
   py::dict names;
   for (const LayerInfo& layer : core->net().layers()) names[py::str(layer.name)] = tops ? layer.tops : layer.bottoms;
   return names;
 }
 
 py::dict blobs_by_name(const Core& core) {
+  const Guard::Use use(core->guard());
   py::dict blobs;
   for (const std::string& name : core->net().blobs()) blobs[py::str(name)] = Blob{core, {name}};
   return blobs;
 }
 
 py::dict params_by_layer(const Core& core) {
+  const Guard::Use use(core->guard());
   py::dict params;
   for (const LayerInfo& layer : core->net().layers()) {
     if (layer.parameters > 0) params[py::str(layer.name)] = blobs_of(core, layer);
@@ -100,6 +111,7 @@ py::dict params_by_layer(const Core& core) {
 }
 
 py::dict loss_weights(const Core& core) {
+  const Guard::Use use(core->guard());
   py::dict weights;
   for (const std::string& name : core->net().blobs()) weights[py::str(name)] = core->net().loss_weight(name);
   return weights;
@@ -107,6 +119,7 @@ py::dict loss_weights(const Core& core) {
 
 /// Layers by their numbers, both included, as pycaffe counts them; the ends of the net stand for a whole pass.
 LayerRange range_of(NetCore& core, int64_t start, int64_t end, bool backward) {
+  const Guard::Use use(core.guard());
   const std::vector<LayerInfo> layers = core.net().layers();
   const auto last = static_cast<int64_t>(layers.size()) - 1;
   for (const int64_t number : {start, end}) {
@@ -125,28 +138,23 @@ void save(NetCore& core, const py::object& path, bool with_gradients) {
   core.run([&] { core.net().save_weights(name, with_gradients); });
 }
 
-void clear_param_diffs(NetCore& core) {
-  const Guard::Use use(core.guard());
-  for (const ParameterInfo& param : core.net().parameters()) {
-    const std::vector<float> zeros(static_cast<size_t>(count(param.shape)));
-    core.net().write_parameter_gradient(param.layer, param.index, zeros);
-  }
-  core.receive();
-}
-
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
-std::span<const float> numbers_in(const Floats& array) { return {array.data(), static_cast<size_t>(array.size())}; }
+std::vector<float> numbers_in(const Floats& array) { return {array.data(), array.data() + array.size()}; }
 
-void set_input_arrays(NetCore& core, const Floats& data, const Floats& labels) {
-  const Guard::Use use(core.guard());
-  core.guard().require_no_pass();
-  for (const LayerInfo& layer : core.net().layers()) {
-    if (layer.type != "MemoryData") continue;
-    core.net().set_samples(layer.name, numbers_in(data), numbers_in(labels));
-    return core.net().seek(0);
-  }
-  throw Error(ErrorKind::kUsage, "set_input_arrays is for a MemoryData layer, and the net has none");
+/// A function of the net, which has to be there: a subclass may forget to call its base's __init__.
+template <typename Result, typename... Words>
+auto of_core(Result (NetCore::*function)(Words...)) {
+  return [function](const Core& core, Words... words) { return ((*core).*function)(words...); };
+}
+
+/// What the library says of the net.
+template <typename Value>
+auto asked(Value (Net::*question)() const) {
+  return [question](const Core& core) {
+    const Guard::Use use(core->guard());
+    return (core->net().*question)();
+  };
 }
 
 void add_layer_view(py::module_& module) {
@@ -174,23 +182,27 @@ void add_net(py::module_& module) {
              return make_net(file, phase, 0, std::nullopt, weights, "auto", "");
            }),
            py::arg("network_file"), py::arg("weights"), py::arg("phase"))
-      .def("_forward", [](NetCore& core, int64_t start, int64_t end) { return core.forward(range_of(core, start, end, false)); })
-      .def("_backward", [](NetCore& core, int64_t start, int64_t end) { core.backward(range_of(core, start, end, true)); })
-      .def("_forward_all", [](NetCore& core) { return core.forward({}); })
-      .def("_backward_all", [](NetCore& core) { core.backward({}); })
-      .def("reshape", [](NetCore& core) { core.apply_shapes(); }, "Has the net take the shapes that inputs were given.")
-      .def("clear_param_diffs", &clear_param_diffs)
-      .def("copy_from", &copy_from, py::arg("weights"), "Copies the arrays of layers with the same name from a file.")
-      .def("load_hdf5", &copy_from, py::arg("weights"))
-      .def("save", &save, py::arg("path"), py::arg("write_diff") = false)
-      .def("share_with", [](NetCore& core, const Core& other) { core.share_with(other); }, py::arg("other").none(false))
-      .def("_set_input_arrays", &set_input_arrays)
-      .def("close", &NetCore::close, "Gives the net's memory back; arrays of it stay what they are.")
-      .def_property_readonly("closed", &NetCore::closed)
-      .def_property_readonly("name", [](NetCore& core) { return core.net().name(); })
-      .def_property_readonly("inputs", [](NetCore& core) { return core.net().inputs(); })
-      .def_property_readonly("outputs", [](NetCore& core) { return core.net().outputs(); })
-      .def_property_readonly("position", [](NetCore& core) { return core.net().position(); })
+      .def("_forward", [](const Core& core, int64_t start, int64_t end) { return core->forward(range_of(*core, start, end, false)); })
+      .def("_backward", [](const Core& core, int64_t start, int64_t end) { core->backward(range_of(*core, start, end, true)); })
+      .def("_forward_all", [](const Core& core) { return core->forward({}); })
+      .def("_backward_all", [](const Core& core) { core->backward({}); })
+      .def("reshape", of_core(&NetCore::apply_shapes), "Has the net take the shapes that inputs were given.")
+      .def("clear_param_diffs", of_core(&NetCore::clear_parameter_gradients))
+      .def("copy_from", [](const Core& core, const py::object& path) { copy_from(*core, path); }, py::arg("weights"),
+           "Copies the arrays of layers with the same name from a file.")
+      .def("load_hdf5", [](const Core& core, const py::object& path) { copy_from(*core, path); }, py::arg("weights"))
+      .def("save", [](const Core& core, const py::object& path, bool with_gradients) { save(*core, path, with_gradients); },
+           py::arg("path"), py::arg("write_diff") = false)
+      .def("share_with", [](const Core& core, const Core& other) { core->share_with(other); }, py::arg("other").none(false))
+      .def("_set_input_arrays", [](const Core& core, const Floats& data, const Floats& labels) {
+        core->set_samples(numbers_in(data), numbers_in(labels));
+      })
+      .def("close", of_core(&NetCore::close), "Gives the net's memory back; arrays of it stay what they are.")
+      .def_property_readonly("closed", [](const Core& core) { return core->closed(); })
+      .def_property_readonly("name", asked(&Net::name))
+      .def_property_readonly("inputs", asked(&Net::inputs))
+      .def_property_readonly("outputs", asked(&Net::outputs))
+      .def_property_readonly("position", asked(&Net::position))
       .def_property_readonly("layers", &layers_of)
       .def_property_readonly("_layer_names", &layer_names)
       .def("_blobs_by_name", &blobs_by_name)

@@ -1,4 +1,4 @@
-// A net's arrays, shapes and passes.
+// A net's arrays and shapes.
 
 #include "net_core.h"
 
@@ -8,102 +8,7 @@
 #include "robusta/error.h"
 
 namespace robusta::python {
-
-NetCore::NetCore(Recipe recipe) : recipe_(std::move(recipe)), guard_(std::make_shared<Guard>()) { net(); }
-
-NetCore::NetCore(std::shared_ptr<Net> net, std::shared_ptr<Guard> guard)
-    : own_(false), guard_(std::move(guard)), net_(std::move(net)) {}
-
-NetCore::~NetCore() {
-  if (guard_->here()) return;
-  // The threads that a net ends with are those of the process before fork: it stays.
-  new std::shared_ptr<Net>(std::move(net_));
-  new std::vector<std::shared_ptr<const void>>(std::move(kept_));
-}
-
-Net& NetCore::net() {
-  if (net_) return *net_;
-  if (closed_) throw Error(ErrorKind::kUsage, "the net has been closed", "build another one");
-  NetOptions options = recipe_.options;
-  if (shares_with_) {
-    options.share_with = &shares_with_->net();
-    kept_.push_back(shares_with_->net_);
-  }
-  const pybind11::gil_scoped_release released;
-  net_ = std::make_shared<Net>(recipe_.text.empty() ? Net::from_file(recipe_.path, options)
-                                                    : Net::from_text(recipe_.text, options, recipe_.path));
-  return *net_;
-}
-
-void NetCore::close() {
-  const Guard::Use use(*guard_);
-  guard_->require_no_pass();
-  if (!own_) throw Error(ErrorKind::kUsage, "the net is a solver's and ends with it");
-  closed_ = true;
-  forget_arrays();
-  net_ = nullptr;
-}
-
-/// Zeros where a net has none: test nets of solvers.
-std::vector<float> NetCore::parameter_gradient(const std::string& layer, int index) {
-  try {
-    return net().read_parameter_gradient(layer, index);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kUsage) throw;
-    return std::vector<float>(static_cast<size_t>(count(net().parameter_shape(layer, index))));
-  }
-}
-
-Numbers NetCore::numbers_of(const Place& place) {
-  const std::string& name = place.name;
-  const int index = place.index;
-  if (index >= 0 && place.gradient) {
-    return {[=, this] { return net().parameter_gradient_view(name, index); },
-            [=, this] { return parameter_gradient(name, index); },
-            [=, this](std::span<const float> values) { net().write_parameter_gradient(name, index, values); }};
-  }
-  if (index >= 0) {
-    return {[=, this] { return net().parameter_view(name, index); },
-            [=, this] { return net().read_parameter(name, index); },
-            [=, this](std::span<const float> values) { net().write_parameter(name, index, values); }};
-  }
-  if (place.gradient) {
-    return {[=, this] { return net().gradient_view(name); }, [=, this] { return net().read_gradient(name); },
-            [=, this](std::span<const float> values) {
-              try {
-                net().write_gradient(name, values);
-              } catch (const Error& error) {  // no pass reads the gradient of such a blob, and Caffe lets scripts set it
-                if (error.kind() != ErrorKind::kUsage) throw;
-              }
-            }};
-  }
-  return {[=, this] { return net().view(name); }, [=, this] { return net().read(name); },
-          [=, this](std::span<const float> values) { net().write(name, values); }};
-}
-
-NetCore::Slot& NetCore::slot(const Place& place) {
-  const auto found = slots_.find(place);
-  if (found != slots_.end()) return found->second;
-  return slots_.emplace(place, Slot{numbers_of(place), {}}).first->second;
-}
-
-/// Parameters stay where they are when the net is planned anew.
-uint64_t NetCore::stamp(const Place& place) { return place.index >= 0 ? 1 : 2 + net().plannings(); }
-
-Shape NetCore::shape(const Place& place) {
-  const Guard::Use use(*guard_);
-  if (place.index >= 0) return net().parameter_shape(place.name, place.index);
-  const auto wanted = pending_.find(place.name);
-  return wanted != pending_.end() ? wanted->second : net().shape(place.name);
-}
-
-pybind11::object NetCore::array(const Place& place) {
-  const Guard::Use use(*guard_);
-  const Shape now = shape(place);
-  Slot& found = slot(place);
-  if (place.index < 0 && pending_.contains(place.name)) return found.array.get_unsent(now);
-  return found.array.get(now, stamp(place), found.numbers, [this] { return net().hold_memory(); });
-}
+namespace {
 
 /// Caffe's limits of a blob: 32 axes, and as many values as an int counts.
 void refuse_too_large(const std::string& input, const Shape& shape) {
@@ -120,8 +25,113 @@ void refuse_too_large(const std::string& input, const Shape& shape) {
   }
 }
 
+/// Does nothing where a blob has no gradient, which Caffe lets scripts set all the same: no pass reads it.
+template <typename Work>
+void unless_without_gradient(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+  }
+}
+
+}  // namespace
+
+NetCore::NetCore(Recipe recipe) : recipe_(std::move(recipe)), guard_(std::make_shared<Guard>()) {
+  const Guard::Use use(guard_);
+  made_ = std::make_shared<MadeNet>(MadeNet{nullptr, built(recipe_.options, nullptr)});
+}
+
+NetCore::NetCore(std::shared_ptr<Net> net, std::shared_ptr<Guard> guard)
+    : own_(false), guard_(std::move(guard)), made_(std::make_shared<MadeNet>(MadeNet{nullptr, std::move(net)})) {}
+
+NetCore::~NetCore() {
+  if (guard_->here()) return;
+  // The threads that a net ends with are those of the process before fork: it stays.
+  new std::shared_ptr<const MadeNet>(std::move(made_));
+}
+
+Net& NetCore::net() {
+  if (!made_) throw Error(ErrorKind::kUsage, "the net has been closed", "build another one");
+  return *made_->net;
+}
+
+void NetCore::close() {
+  const Guard::Use use(guard_);
+  guard_->require_no_pass();
+  if (!own_) throw Error(ErrorKind::kUsage, "the net is a solver's and ends with it");
+  closed_ = true;
+  const auto made = std::exchange(made_, nullptr);
+  const auto lender = std::exchange(shares_with_, nullptr);
+  sharers_.clear();
+  samples_ = labels_ = {};
+  forget_arrays();
+}
+
+/// Zeros where a net has none: test nets of solvers.
+std::vector<float> NetCore::parameter_gradient(const std::string& layer, int index) {
+  try {
+    return net().read_parameter_gradient(layer, index);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    return std::vector<float>(static_cast<size_t>(count(net().parameter_shape(layer, index))));
+  }
+}
+
+Numbers NetCore::numbers_of_parameter(const Place& place) {
+  const std::string& name = place.name;
+  const int index = place.index;
+  if (place.gradient) {
+    return {[=, this] { return net().parameter_gradient_view(name, index); },
+            [=, this] { return parameter_gradient(name, index); },
+            [=, this](std::span<const float> values) { net().write_parameter_gradient(name, index, values); }};
+  }
+  return {[=, this] { return net().parameter_view(name, index); },
+          [=, this] { return net().read_parameter(name, index); },
+          [=, this](std::span<const float> values) { net().write_parameter(name, index, values); }};
+}
+
+Numbers NetCore::numbers_of(const Place& place) {
+  if (place.index >= 0) return numbers_of_parameter(place);
+  const std::string& name = place.name;
+  if (place.gradient) {
+    return {[=, this] { return net().gradient_view(name); }, [=, this] { return net().read_gradient(name); },
+            [=, this](std::span<const float> values) {
+              unless_without_gradient([&] { net().write_gradient(name, values); });
+            }};
+  }
+  return {[=, this] { return net().view(name); }, [=, this] { return net().read(name); },
+          [=, this](std::span<const float> values) { net().write(name, values); }};
+}
+
+std::shared_ptr<NetCore::Slot> NetCore::slot(const Place& place) {
+  std::shared_ptr<Slot>& found = slots_[place];
+  if (!found) found = std::make_shared<Slot>(Slot{numbers_of(place), {}});
+  return found;
+}
+
+/// Parameters stay where they are when the net is planned anew.
+uint64_t NetCore::stamp(const Place& place) { return place.index >= 0 ? 1 : 2 + net().plannings(); }
+
+bool NetCore::is_pending(const Place& place) const { return place.index < 0 && pending_.contains(place.name); }
+
+Shape NetCore::shape(const Place& place) {
+  const Guard::Use use(guard_);
+  if (place.index >= 0) return net().parameter_shape(place.name, place.index);
+  return is_pending(place) ? pending_.at(place.name) : net().shape(place.name);
+}
+
+pybind11::object NetCore::array(const Place& place) {
+  const Guard::Use use(guard_);
+  const Shape now = shape(place);
+  // Kept here: making an array may run a script's code, which may have the net forget its arrays.
+  const std::shared_ptr<Slot> found = slot(place);
+  if (is_pending(place)) return found->array.get_unsent(now);
+  return found->array.get(now, stamp(place), found->numbers, [this] { return net().hold_memory(); });
+}
+
 void NetCore::reshape(const std::string& input, const Shape& shape) {
-  const Guard::Use use(*guard_);
+  const Guard::Use use(guard_);
   guard_->require_no_pass();
   const std::vector<std::string> inputs = net().inputs();
   const Shape now = this->shape({input});
@@ -131,99 +141,98 @@ void NetCore::reshape(const std::string& input, const Shape& shape) {
                 "reshape inputs, then the net");
   }
   refuse_too_large(input, shape);
-  pending_[input] = shape;
+  if (shape == net().shape(input)) {
+    pending_.erase(input);
+  } else {
+    pending_[input] = shape;
+  }
 }
 
 void NetCore::apply_shapes() {
   if (pending_.empty()) return;
-  const Guard::Use use(*guard_);
+  const Guard::Use use(guard_);
+  guard_->require_no_pass();
+  send_arrays();
   std::vector<InputShape> wanted;
-  std::map<std::string, std::vector<float>> kept;
   for (const auto& [input, shape] : pending_) wanted.push_back({input, shape});
+  std::map<std::string, std::vector<float>> kept;
   for (const std::string& input : net().inputs()) {
-    const auto found = slots_.find({input});
-    if (!pending_.contains(input)) {
-      if (found != slots_.end()) found->second.array.send(found->second.numbers);
-      kept[input] = net().read(input);
-    }
+    if (!pending_.contains(input)) kept[input] = net().read(input);
   }
   pending_.clear();
-  {
-    const Guard::Pass pass(*guard_);
+  Dropped dropped;
+  try {
+    const Guard::Pass pass(guard_);
     net().reshape(wanted);
+  } catch (...) {
+    for (const InputShape& input : wanted) slot({input.input})->array.forget(dropped);
+    throw;
   }
-  whole_pass_ = false;
+  has_run_ = whole_pass_ = false;
   for (const auto& [input, values] : kept) {
     if (count(net().shape(input)) == static_cast<int64_t>(values.size())) net().write(input, values);
   }
   for (const InputShape& input : wanted) {
-    Slot& values = slot({input.input});
-    values.array.send(values.numbers);
-    values.array.keep_for(stamp({input.input}));
-    slot({input.input, -1, true}).array.forget();
+    const std::shared_ptr<Slot> values = slot({input.input});
+    values->array.send(values->numbers);
+    values->array.keep_for(stamp({input.input}), dropped);
+    slot({input.input, -1, true})->array.forget(dropped);
   }
   receive();
 }
 
+/// All but those of inputs whose next shape the net does not have yet.
+void NetCore::send_arrays() {
+  for (const auto& [place, slot] : slots_) {
+    if (!is_pending(place)) slot->array.send(slot->numbers);
+  }
+}
+
 void NetCore::send() {
   apply_shapes();
-  for (auto& [place, slot] : slots_) slot.array.send(slot.numbers);
+  send_arrays();
 }
 
 void NetCore::receive() {
-  for (auto& [place, slot] : slots_) {
-    if (slot.array.stamp() == stamp(place)) {
-      slot.array.renew(slot.numbers);
+  Dropped dropped;
+  for (const auto& [place, slot] : slots_) {
+    if (is_pending(place)) continue;
+    if (slot->array.stamp() == stamp(place)) {
+      slot->array.renew(slot->numbers, dropped);
     } else {
-      slot.array.forget();
+      slot->array.forget(dropped);
     }
   }
 }
 
 void NetCore::forget_arrays() {
-  slots_.clear();
   pending_.clear();
+  const auto forgotten = std::exchange(slots_, {});
 }
 
-void NetCore::run(const std::function<void()>& work) {
-  const Guard::Use use(*guard_);
+void NetCore::clear_parameter_gradients() {
+  const Guard::Use use(guard_);
   guard_->require_no_pass();
-  net();
-  send();
-  try {
-    const Guard::Pass pass(*guard_);
-    work();
-  } catch (...) {
-    receive();
-    throw;
+  send_arrays();
+  for (const ParameterInfo& param : net().parameters()) {
+    const std::vector<float> zeros(static_cast<size_t>(count(param.shape)));
+    net().write_parameter_gradient(param.layer, param.index, zeros);
   }
   receive();
 }
 
-double NetCore::forward(const LayerRange& range) {
-  const bool whole = range.start.empty() && range.end.empty();
-  double loss = 0;
-  try {
-    run([&] { loss = whole ? net_->forward() : net_->forward(range); });
-  } catch (const Error& error) {
-    if (whole || !own_ || !recipe_.options.fuse || error.kind() != ErrorKind::kUnsupported) throw;
-    make_without_fusing(false);
-    run([&] { loss = net_->forward(range); });
+void NetCore::set_samples(std::vector<float> data, std::vector<float> labels) {
+  const Guard::Use use(guard_);
+  guard_->require_no_pass();
+  for (const LayerInfo& layer : net().layers()) {
+    if (layer.type != "MemoryData") continue;
+    net().set_samples(layer.name, data, labels);
+    net().seek(0);
+    samples_ = std::move(data);
+    labels_ = std::move(labels);
+    return;
   }
-  whole_pass_ = whole;
-  return loss;
-}
-
-void NetCore::backward(const LayerRange& range) {
-  const bool whole = range.start.empty() && range.end.empty();
-  try {
-    // A whole one follows a whole forward; as a part it follows whatever has run.
-    run([&] { whole && whole_pass_ ? net_->backward(true) : net_->backward(range, true); });
-  } catch (const Error& error) {
-    if (whole || !own_ || !recipe_.options.fuse || error.kind() != ErrorKind::kUnsupported) throw;
-    make_without_fusing(whole_pass_);
-    run([&] { net_->backward(range, true); });
-  }
+  throw Error(ErrorKind::kUsage, "set_input_arrays is for a MemoryData layer, and the net has none");
 }
 
 }  // namespace robusta::python

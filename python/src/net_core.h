@@ -1,6 +1,6 @@
 /// A net as scripts have it: the library's, the numpy arrays of its blobs and parameters, and who uses it.
 ///
-/// REQUIRES, of every function: the interpreter's lock. Those that compute give it up meanwhile (run).
+/// REQUIRES, of every function: the interpreter's lock. Those that compute or build give it up meanwhile.
 #pragma once
 
 #include <compare>
@@ -30,6 +30,14 @@ struct Recipe {
   NetOptions options;
 };
 
+/// A net, and that whose parameters it uses, which ends after it.
+struct MadeNet {
+  std::shared_ptr<const MadeNet> lender;
+  std::shared_ptr<Net> net;
+};
+
+struct NetContents;
+
 class NetCore : public std::enable_shared_from_this<NetCore> {
  public:
   /// A net of its own. Throws Error.
@@ -40,17 +48,22 @@ class NetCore : public std::enable_shared_from_this<NetCore> {
   NetCore& operator=(const NetCore&) = delete;
   ~NetCore();
 
-  /// Throws Error{kUsage} after close().
+  /// Throws Error{kUsage} after close(). REQUIRES: a Use of guard().
   Net& net();
-  Guard& guard() { return *guard_; }
+  const std::shared_ptr<Guard>& guard() const { return guard_; }
   void close();
   bool closed() const { return closed_; }
 
   Shape shape(const Place& place);
   pybind11::object array(const Place& place);
-  /// An input's next shape; its array has it at once, the net from the next apply_shapes() on.
+  /// An input's next shape; its array has it at once, the net from the next apply_shapes() on. Throws Error{kUsage}.
   void reshape(const std::string& input, const Shape& shape);
+  /// Where it throws the shapes are those of before.
   void apply_shapes();
+  /// Zeros the gradients of the parameters.
+  void clear_parameter_gradients();
+  /// Samples of its MemoryData layer. Throws Error{kUsage} where it has none.
+  void set_samples(std::vector<float> data, std::vector<float> labels);
 
   /// Runs work without the interpreter's lock: before it the net gets what scripts have changed, and after it scripts'
   /// arrays get what it has computed.
@@ -63,12 +76,15 @@ class NetCore : public std::enable_shared_from_this<NetCore> {
 
   /// Runs layers `start` to `end` (empty: as a whole pass does); returns the loss.
   double forward(const LayerRange& range);
+  /// A net that has not run forward in its shapes does so first, where scripts alone give it its data.
   void backward(const LayerRange& range);
 
-  /// Uses the parameters of that net from now on. Throws Error{kUnsupported} for a solver's net.
+  /// Uses the parameters of that net from now on, where layers have the same names; other layers keep theirs. Throws
+  /// Error{kUnsupported} for a solver's net.
   void share_with(const std::shared_ptr<NetCore>& other);
-  /// The parameters that others share with this one are about to go: those nets are made anew when they are used next.
-  void release_sharers();
+  /// Around work that puts other nets in the place of those whose parameters are shared: nets that share them keep what
+  /// they hold, and use the parameters of the new ones. Where work throws nothing has changed.
+  static void while_sharing(const std::vector<std::shared_ptr<NetCore>>& lenders, const std::function<void()>& work);
 
  private:
   struct Slot {
@@ -76,25 +92,31 @@ class NetCore : public std::enable_shared_from_this<NetCore> {
     Array array;
   };
 
-  Slot& slot(const Place& place);
+  std::shared_ptr<Slot> slot(const Place& place);
   Numbers numbers_of(const Place& place);
+  Numbers numbers_of_parameter(const Place& place);
   std::vector<float> parameter_gradient(const std::string& layer, int index);
   uint64_t stamp(const Place& place);
-  /// The same net by other options, with this one's parameters and, where they fit, blobs.
-  void make_anew();
+  bool is_pending(const Place& place) const;
+  void send_arrays();
+  bool has_sources();
+
+  std::shared_ptr<Net> built(const NetOptions& options, const NetContents* contents);
+  NetContents contents();
+  void become(std::shared_ptr<const MadeNet> lender, const NetContents& contents);
   void make_without_fusing(bool with_forward);
-  void copy_blobs(Net& from, Net& to);
 
   Recipe recipe_;
   bool own_ = true, closed_ = false;
+  bool has_run_ = false;     ///< forward, in these shapes
   bool whole_pass_ = false;  ///< the last forward was one
   std::shared_ptr<Guard> guard_;
-  std::vector<std::shared_ptr<const void>> kept_;  ///< that net_ needs; ends after it
-  std::shared_ptr<Net> net_;                       ///< null: closed, or to be made anew
+  std::shared_ptr<const MadeNet> made_;  ///< null: closed
   std::shared_ptr<NetCore> shares_with_;
   std::vector<std::weak_ptr<NetCore>> sharers_;
-  std::map<Place, Slot> slots_;
+  std::map<Place, std::shared_ptr<Slot>> slots_;
   std::map<std::string, Shape> pending_;
+  std::vector<float> samples_, labels_;  ///< of MemoryData
 };
 
 }  // namespace robusta::python

@@ -2,6 +2,7 @@
 
 #include "solver_core.h"
 
+#include "layer.h"
 #include "robusta/error.h"
 
 namespace py = pybind11;
@@ -16,9 +17,12 @@ constexpr auto kSignalsEvery = std::chrono::milliseconds(50);  // short for peop
 SolverCore::SolverCore(const std::string& path, SolverOptions options, std::shared_ptr<Ranks> ranks)
     : ranks_(std::move(ranks)), guard_(std::make_shared<Guard>()) {
   if (ranks_) options.communicator = &ranks_->communicator;
+  const auto of_ranks = use_of_ranks();
   {
-    const py::gil_scoped_release released;
-    solver_ = std::make_shared<Solver>(Solver::from_file(path, options));
+    const Guard::Unlocked unlocked;
+    // Whoever keeps the solver, or one of its nets, keeps its ranks.
+    solver_ = std::shared_ptr<Solver>(new Solver(Solver::from_file(path, options)),
+                                      [ranks = ranks_](Solver* made) { delete made; });
   }
   nets_.push_back(std::make_shared<NetCore>(std::shared_ptr<Net>(solver_, &solver_->net()), guard_));
   for (int index = 0; index < solver_->test_nets(); ++index) {
@@ -38,12 +42,18 @@ SolverCore::~SolverCore() {
   solver_->before_update({});
 }
 
+/// What trains calls the ranks: no other thread does meanwhile.
+std::unique_ptr<Guard::Use> SolverCore::use_of_ranks() const {
+  return ranks_ ? std::make_unique<Guard::Use>(ranks_->guard) : nullptr;
+}
+
 void SolverCore::run(const std::function<void()>& work) {
-  const Guard::Use use(*guard_);
+  const Guard::Use use(guard_);
   guard_->require_no_pass();
+  const auto of_ranks = use_of_ranks();
   for (const auto& net : nets_) net->send();
   try {
-    const Guard::Pass pass(*guard_);
+    const Guard::Pass pass(guard_);
     work();
   } catch (...) {
     note_progress();
@@ -84,11 +94,12 @@ void SolverCore::call(const std::vector<py::object>& callbacks) {
 }
 
 void SolverCore::add_callbacks(py::object on_start, py::object on_gradients) {
-  const Guard::Use use(*guard_);
+  const Guard::Use use(guard_);
   if (!on_start.is_none()) on_start_.push_back(std::move(on_start));
-  if (!on_gradients.is_none()) on_gradients_.push_back(std::move(on_gradients));
-  guard_->require_no_pass();
-  if (on_gradients_.empty()) return;
+  if (on_gradients.is_none()) return;
+  on_gradients_.push_back(std::move(on_gradients));
+  if (on_gradients_.size() > 1) return;
+  // Not before: a solver that is not asked hides updates behind other work.
   solver_->before_update([this] {
     const py::gil_scoped_acquire acquired;
     call(on_gradients_);
@@ -105,6 +116,9 @@ void SolverCore::solve() {
   } catch (const py::error_already_set& error) {
     if (error.matches(PyExc_KeyboardInterrupt)) snapshot();
     throw;
+  } catch (const Error& error) {  // of a layer's code, which may be where Ctrl-C met it
+    if (is_interrupt(error)) snapshot();
+    throw;
   }
 }
 
@@ -119,13 +133,14 @@ SnapshotFiles SolverCore::snapshot() {
 }
 
 void SolverCore::restore(const std::string& state) {
-  const Guard::Use use(*guard_);
+  const Guard::Use use(guard_);
   guard_->require_no_pass();
-  for (const auto& net : nets_) net->release_sharers();
-  {
-    const Guard::Pass pass(*guard_);
+  const auto of_ranks = use_of_ranks();
+  NetCore::while_sharing(nets_, [&] {
+    const Guard::Pass pass(guard_);
+    const Guard::Blind blind(guard_.get());
     solver_->restore(state);
-  }
+  });
   note_progress();
   for (const auto& net : nets_) net->forget_arrays();
 }

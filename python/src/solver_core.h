@@ -25,7 +25,10 @@ class SolverCore {
   ~SolverCore();
 
   Solver& solver() { return *solver_; }
-  Guard& guard() { return *guard_; }
+  const std::shared_ptr<Guard>& guard() const { return guard_; }
+  /// Those of callbacks, for Python's search for cycles.
+  std::vector<pybind11::object>& on_start() { return on_start_; }
+  std::vector<pybind11::object>& on_gradients() { return on_gradients_; }
   const std::shared_ptr<NetCore>& net() const { return nets_.front(); }
   std::vector<std::shared_ptr<NetCore>> test_nets() const { return {nets_.begin() + 1, nets_.end()}; }
 
@@ -45,6 +48,7 @@ class SolverCore {
   void run(const std::function<void()>& work);
   void before_iteration();
   void note_progress();
+  std::unique_ptr<Guard::Use> use_of_ranks() const;
   void call(const std::vector<pybind11::object>& callbacks);
 
   std::shared_ptr<Ranks> ranks_;

@@ -2,6 +2,8 @@
 
 #include "api/host/host_kernel.h"
 
+#include <cstring>
+
 #include "api/host/element_types.h"
 #include "layers/kit/booking.h"
 
@@ -35,21 +37,33 @@ HostKernel::Fetched HostKernel::fetched_parameters(const KernelRun& run) const {
   return found;
 }
 
+/// The layer's code may change its parameters: running means, centres of classes.
+void HostKernel::store_changed(const KernelRun& run, const Fetched& now, const std::vector<std::vector<float>>& before) const {
+  for (size_t i = 0; i < run.params.size(); ++i) {
+    const std::vector<float>& numbers = now.arrays[i];
+    if (std::memcmp(numbers.data(), before[i].data(), numbers.size() * sizeof(float)) == 0) continue;
+    store(run.stream, numbers, run.params[i]->tensor());
+    ++run.params[i]->version;
+  }
+}
+
 void HostKernel::forward(const KernelRun& run) {
   Fetched bottoms;
   if (!layer_.computes_early()) {
     for (const Tensor& bottom : run.bottoms) bottoms.add(fetch(run.stream, bottom), bottom.shape());
   }
   const Fetched parameters = fetched_parameters(run);
+  const std::vector<std::vector<float>> before = parameters.arrays;
   const std::vector<TensorView> tops = layer_.tops_of({.bottoms = bottoms.views, .parameters = parameters.views});
-  for (size_t i = 0; i < run.tops.size() && i < tops.size(); ++i) {
-    store(run.stream, tops[i].elements<float>(), run.tops[i]);
-  }
+  require_planned(tops, run.tops);
+  for (size_t i = 0; i < run.tops.size(); ++i) store(run.stream, tops[i].elements<float>(), run.tops[i]);
+  store_changed(run, parameters, before);
 }
 
 void HostKernel::backward(const KernelRun& run) {
   Fetched slopes, wanted, learned;
   const Fetched parameters = fetched_parameters(run);
+  const std::vector<std::vector<float>> before = parameters.arrays;
   for (const Tensor& slope : run.top_diffs) slopes.add(fetch(run.stream, slope), slope.shape());
   for (const Tensor& bottom : run.bottom_diffs) {
     bottom ? wanted.add_zeros(bottom.shape()) : wanted.add_nothing(bottom.shape());
@@ -74,6 +88,7 @@ void HostKernel::backward(const KernelRun& run) {
   for (size_t i = 0; i < run.params.size(); ++i) {
     if (learns_[i]) store(run.stream, learned.arrays[i], run.params[i]->gradient());
   }
+  store_changed(run, parameters, before);
 }
 
 namespace {

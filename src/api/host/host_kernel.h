@@ -28,6 +28,7 @@ class HostKernel : public robusta::Kernel {
  private:
   struct Fetched;
   Fetched fetched_parameters(const KernelRun& run) const;
+  void store_changed(const KernelRun& run, const Fetched& now, const std::vector<std::vector<float>>& before) const;
 
   const HostNode& layer_;
   std::vector<bool> learns_;  ///< per parameter

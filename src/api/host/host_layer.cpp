@@ -20,6 +20,18 @@ std::vector<v1::Shape> dims_of(const std::vector<robusta::Shape>& shapes) {
 
 HostLayer::~HostLayer() = default;
 
+void require_planned(std::span<const TensorView> made, std::span<const Tensor> planned) {
+  if (made.size() != planned.size()) {
+    throw Error(ErrorKind::kConfig, str("the layer has made ", made.size(), " tops of ", planned.size()));
+  }
+  for (size_t i = 0; i < made.size(); ++i) {
+    const robusta::Shape shape(made[i].shape);
+    if (shape == planned[i].shape()) continue;
+    throw Error(ErrorKind::kConfig, str("top ", i, " has become ", shape.str(), " where ", planned[i].shape().str(), " is planned"),
+                "give tops their shapes in reshape(), or, in a layer without parameters, in forward()");
+  }
+}
+
 std::vector<robusta::Shape> HasHostLayer::top_shapes() const {
   std::vector<robusta::Shape> shapes;
   for (v1::Shape& top : own_->tops()) {
@@ -49,7 +61,9 @@ std::vector<robusta::Shape> HostNode::infer_tops(const std::vector<robusta::Shap
     parameters_ = own_->parameters().size();
   }
   require_tops(param().top_size());
-  return top_shapes();
+  std::vector<robusta::Shape> tops = top_shapes();
+  planned_ = dims_of(tops);
+  return tops;
 }
 
 std::vector<ParamDecl> HostNode::params() const {
@@ -82,12 +96,12 @@ void HostNode::size_by_bottoms(std::span<const std::vector<float>> values) {
 
 std::vector<TensorView> HostNode::tops_of(const HostCall& call) const {
   if (computes_early()) return tops_;
-  const std::vector<v1::Shape> planned = own_->tops();
   own_->reshape(shapes_);
-  std::vector<TensorView> tops = own_->forward(call);
-  if (own_->tops() == planned) return tops;
-  throw Error(ErrorKind::kConfig, "forward has given a top another shape, and the layer has parameters",
-              "layers with parameters give tops their shapes in reshape()");
+  if (own_->tops() != planned_) {
+    throw Error(ErrorKind::kConfig, "the layer has parameters, and gives a top another shape in the middle of a pass",
+                "layers with parameters give tops the shapes that their bottoms' shapes say");
+  }
+  return own_->forward(call);
 }
 
 HostSource::HostSource(const caffe::LayerParameter& param, std::shared_ptr<HostLayer> own)
@@ -95,18 +109,21 @@ HostSource::HostSource(const caffe::LayerParameter& param, std::shared_ptr<HostL
 
 std::vector<robusta::Shape> HostSource::infer_tops(const std::vector<robusta::Shape>&) {
   require_tops(param().top_size());
-  return top_shapes();
+  std::vector<robusta::Shape> tops = top_shapes();
+  planned_ = dims_of(tops);
+  return tops;
 }
 
+/// The code may change its tops' shapes in a call that fails, and in between: what counts is what the net has planned.
 bool HostSource::prepare(const Pass&) {
-  const std::vector<v1::Shape> before = own_->tops();
   own_->reshape({});
   tops_ = own_->forward({});
-  return own_->tops() != before;
+  return own_->tops() != planned_;
 }
 
 void HostSource::fill(std::span<const Tensor> tops, const Pass&) {
-  for (size_t i = 0; i < tops.size() && i < tops_.size(); ++i) from_floats(tops_[i].elements<float>(), tops[i]);
+  require_planned(tops_, tops);
+  for (size_t i = 0; i < tops.size(); ++i) from_floats(tops_[i].elements<float>(), tops[i]);
 }
 
 void HostSource::set_batch(int64_t) {

@@ -18,6 +18,9 @@
 
 namespace robusta::v1 {
 
+/// Throws Error{kConfig} where the layer's code has given a top another shape than is planned, or as many tops.
+void require_planned(std::span<const TensorView> made, std::span<const Tensor> planned);
+
 /// What has code of its own behind it.
 class HasHostLayer {
  public:
@@ -53,7 +56,7 @@ class HostNode : public robusta::Layer, public HasHostLayer, public SizedByBotto
   bool computes_early() const { return parameters_ == 0 && !shapes_.empty(); }
 
  private:
-  std::vector<v1::Shape> shapes_;  ///< of bottoms
+  std::vector<v1::Shape> shapes_, planned_;  ///< of bottoms, and of tops
   bool told_ = false;              ///< shapes_ are those that the layer has been reshaped for
   size_t parameters_ = 0;
   std::vector<TensorView> tops_;  ///< of the last forward
@@ -72,6 +75,7 @@ class HostSource : public robusta::SourceLayer, public HasHostLayer {
   void set_batch(int64_t batch) override;
 
  private:
+  std::vector<v1::Shape> planned_;  ///< of tops
   std::vector<TensorView> tops_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 
@@ -70,6 +71,15 @@ HostLayerFactory require_factory(const std::string& module) {
               "build with -DROBUSTA_PYTHON=ON (python3-dev, pybind11-dev), or train from a script: docs/python.md");
 }
 
+std::vector<int> bottoms_in_place(const caffe::LayerParameter& param) {
+  std::vector<int> found;
+  for (const std::string& top : param.top()) {
+    const auto bottom = std::ranges::find(param.bottom(), top);
+    found.push_back(bottom == param.bottom().end() ? -1 : static_cast<int>(bottom - param.bottom().begin()));
+  }
+  return found;
+}
+
 /// The layer's first reshape says whether it has parameters.
 std::unique_ptr<robusta::Layer> make_python_layer(const caffe::LayerParameter& param) {
   const caffe::PythonParameter& code = param.python_param();
@@ -80,7 +90,8 @@ std::unique_ptr<robusta::Layer> make_python_layer(const caffe::LayerParameter& p
                                             .param_str = code.param_str(),
                                             .training = param.phase() == caffe::TRAIN,
                                             .bottoms = param.bottom_size(),
-                                            .tops = param.top_size()});
+                                            .tops = param.top_size(),
+                                            .in_place_of = bottoms_in_place(param)});
   if (param.bottom_size() > 0) return std::make_unique<HostNode>(param, std::move(own));
   own->reshape({});
   if (!own->parameters().empty()) return std::make_unique<HostNode>(param, std::move(own));
