@@ -9,10 +9,11 @@ the outermost pixels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Union
 
 import numpy as np
 
-Sizes = Sequence[int] | np.ndarray
+Sizes = Union[Sequence[int], np.ndarray]  # Python 3.9 computes no X | Y of types
 # A Gaussian is cut off where scipy does it, in standard deviations.
 _GAUSSIAN_REACH = 4.0
 

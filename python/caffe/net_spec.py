@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
 from ._assign import assign_proto, field_of_layer, param_name_dict
 from .proto import caffe_pb2
@@ -67,7 +67,7 @@ class Function:
         return f"<layer {self.type_name} of {len(self.inputs)} bottoms and {self.ntop} tops>"
 
 
-Output = Top | Function
+Output = Union[Top, Function]  # Python 3.9 computes no Top | Function
 
 
 def _instead(given: Any) -> str:
