@@ -215,3 +215,44 @@ def test_messages_that_do_not_fit(call, words):
 
 def test_the_schema_comes_along():
     assert caffe.io.caffe_pb2.Datum is caffe_pb2.Datum
+
+
+def test_arrays_of_data_may_be_changed():
+    """A script that fills in a Datum's array must not hit memory of the message's."""
+    stored = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
+    for array in (stored, stored.astype(np.float32)):
+        datum = caffe.io.array_to_datum(array)
+        read = caffe.io.datum_to_array(datum)
+        read[...] = 7
+        assert (read == 7).all() and np.array_equal(caffe.io.datum_to_array(datum), array)
+
+
+def test_labels_are_whole_numbers():
+    array = np.zeros((1, 1, 1))
+    for label in (3, np.int64(3), np.uint8(3), 3.0, np.float32(3)):
+        assert caffe.io.array_to_datum(array, label).label == 3
+    assert caffe.io.array_to_datum(array, True).label == 1 and not caffe.io.array_to_datum(array).HasField("label")
+    for label in (3.7, np.float32(0.5), float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="label is .*; a Datum holds a whole number"):
+            caffe.io.array_to_datum(array, label)
+
+
+def test_pictures_elsewhere_are_not_fetched():
+    for url in ("http://example.org/cat.jpg", "https://example.org/cat.jpg", "ftp://example.org/cat.jpg"):
+        with pytest.raises(ValueError, match=r"the address of a picture; fetch it first: .*urllib.request.urlopen"):
+            caffe.io.load_image(url)
+
+
+def test_axes_and_channels_counted_from_the_end():
+    image = np.random.RandomState(0).rand(4, 5, 3).astype(np.float32)
+    results = []
+    for order, swap in (((2, 0, 1), (2, 1, 0)), ((-1, 0, 1), (-1, -2, -3))):
+        transformer = caffe.io.Transformer({"data": (1, 3, 4, 5)})
+        transformer.set_transpose("data", order)
+        transformer.set_channel_swap("data", swap)
+        results.append(transformer.preprocess("data", image))
+        assert np.array_equal(transformer.deprocess("data", results[-1]), image)
+    assert np.array_equal(*results)
+    for order in ((-1, 2, 0), (3, 0, 1), (-4, 0, 1)):
+        with pytest.raises(ValueError, match="each of 0 ... 2 once"):
+            transformer.set_transpose("data", order)
