@@ -1,6 +1,7 @@
 """caffe.io: numbers of the real pycaffe (record_pycaffe.py), and errors that say what to do."""
 
 import io as standard_io
+import sys
 
 import numpy as np
 import pytest
@@ -80,11 +81,39 @@ def test_an_image_of_one_value_and_of_bytes():
     (np.zeros((3, 0, 3)), (2, 2), 1, "cannot be resized"),
     (np.zeros((3, 4, 3)), (2, 0), 1, "each at least 1"),
     (np.zeros((3, 4, 3)), (2,), 1, "give .height, width."),
-    (np.zeros((3, 4, 3)), (2, 2), 3, "interp_order is 3: give 0"),
+    (np.zeros((3, 4, 3)), (2, 2), 6, "interp_order is 6: give 0"),
+    (np.zeros((3, 4, 3)), (2, 2), -1, "interp_order is -1"),
+    (np.zeros((3, 4, 3)), (2, 2, 1), 1, r"new_dims is \(2, 2, 1\).* the image has 3 channels"),
 ])
 def test_sizes_that_are_none(image, size, order, words):
     with pytest.raises(ValueError, match=words):
         caffe.io.resize_image(image, size, order)
+
+
+def test_sizes_may_name_the_channels():
+    """skimage.transform.resize takes (height, width, channels), and some scripts give that."""
+    for channels in (1, 3):
+        image = np.random.RandomState(channels).rand(9, 8, channels)
+        assert np.array_equal(caffe.io.resize_image(image, (5, 4, channels)), caffe.io.resize_image(image, (5, 4)))
+
+
+@pytest.mark.parametrize("index", range(len(SIZES)))
+@pytest.mark.parametrize("order", (2, 3, 4, 5))
+@pytest.mark.parametrize("blurred", (True, False))
+def test_splines(index, order, blurred, real):
+    pytest.importorskip("scipy", minversion="1.6")
+    image = real[f"image_{index}"]
+    ours = caffe.io.resize_image(image, SIZES[index][1], order, anti_aliasing=blurred)
+    assert ours.dtype == np.float32
+    assert_close(ours, real[f"{'new' if blurred else 'old'}_{index}_{order}"])
+
+
+@pytest.mark.parametrize("channels", (3, 4))
+def test_splines_want_scipy(channels, monkeypatch):
+    for name in ("scipy", "scipy.ndimage"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="interp_order 3 .* scipy 1.6 .*pip install scipy"):
+        caffe.io.resize_image(np.random.RandomState(0).rand(4, 4, channels), (2, 2), 3)
 
 
 def test_ten_crops(real):
