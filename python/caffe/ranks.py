@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 
 _given: dict[str, int] = {}
-# (rank, number of ranks): the launchers that world() knows, in its order, for one may run within another (src/comm/launch.cpp).
+# (rank, number of ranks): the launchers that world() knows (src/comm/launch.cpp), in its order, for one may run within
+# another.
 _LAUNCHERS = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
               ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"), ("PMIX_RANK", "SLURM_STEP_NUM_TASKS"))
 

@@ -17,7 +17,7 @@ sys.modules["caffe"] = package
 for name in sys.argv[2:]:
     importlib.import_module("caffe." + name)
 """
-NEED_THE_EXTENSION = {"__init__", "classifier", "detector", "pycaffe"}
+NEED_THE_EXTENSION = {"__init__", "classifier", "detector", "pycaffe", "solvers"}
 
 
 class RunTimeUnions(ast.NodeVisitor):
