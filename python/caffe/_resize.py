@@ -132,8 +132,8 @@ def _checked(image: np.ndarray, new_dims: Sizes, order: int) -> tuple[int, int]:
     if len(new_dims) not in (2, 3) or any(int(size) < 1 for size in new_dims):
         raise ValueError(f"new_dims is {tuple(new_dims)}: give (height, width), each at least 1")
     if len(new_dims) == 3 and int(new_dims[2]) != image.shape[2]:
-        raise ValueError(f"new_dims is {tuple(new_dims)}, and the image has {image.shape[2]} channels, which stay: give "
-                         "(height, width)")
+        raise ValueError(f"new_dims is {tuple(new_dims)}, and the image has {image.shape[2]} channels, which stay: "
+                         "give (height, width)")
     if order not in range(6):
         raise ValueError(f"interp_order is {order}: give 0 (the nearest pixel), 1 (bilinear), or 2 to 5 for a spline "
                          "of that order")

@@ -19,8 +19,8 @@ __all__ = ["Graph", "NoGraphviz", "choose_color_by_layertype", "draw_net", "draw
 
 # Kinds of pictures that pydot has methods for, and Graphviz makes today.
 KINDS = ("bmp", "canon", "cmap", "cmapx", "cmapx_np", "dia", "dot", "fig", "gd", "gd2", "gif", "hpgl", "imap",
-         "imap_np", "ismap", "jpe", "jpeg", "jpg", "mif", "mp", "pcl", "pdf", "pic", "plain", "png", "ps", "ps2", "raw", "svg",
-         "svgz", "tif", "tiff", "vml", "vmlz", "vrml", "vtx", "wbmp", "webp", "xdot")
+         "imap_np", "ismap", "jpe", "jpeg", "jpg", "mif", "mp", "pcl", "pdf", "pic", "plain", "png", "ps", "ps2",
+         "raw", "svg", "svgz", "tif", "tiff", "vml", "vmlz", "vrml", "vtx", "wbmp", "webp", "xdot")
 # Not to be drawn, and large.
 _LEFT_OUT = ("blobs",)
 

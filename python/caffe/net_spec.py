@@ -88,7 +88,7 @@ def _instead(given: Any) -> str:
 
 
 def _no_top(type_name: str, index: int, given: Any) -> TypeError:
-    """The error has BVLC's words alone, which its own tests compare; what to do stands in a note below (Python 3.11)."""
+    """The error has BVLC's words alone, which its own tests compare; what to do is a note below (Python 3.11)."""
     error = TypeError(f"{type_name} input {index} is not a Top (type is {type(given)})")
     if hasattr(error, "add_note"):
         error.add_note(_instead(given)[len("; "):])
@@ -214,7 +214,7 @@ class NetSpec:
         del self.tops[name]
 
     def __getattribute__(self, name: str) -> Any:
-        """A top hides the method of its name: BVLC's nets may have a top `update`, for its NetSpec has no such method."""
+        """A top hides the method of its name: BVLC's nets may have a top `update`; its NetSpec has no method of it."""
         if name in _METHODS_OF_SSD:
             tops = super().__getattribute__("__dict__").get("tops", {})
             if name in tops:

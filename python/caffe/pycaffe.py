@@ -84,7 +84,8 @@ def forward(self: Net, blobs: Iterable[str] | None = None, start: str | None = N
     """Runs layers `start` to `end` (both included; by default all). Returns {blob: its array}.
 
     blobs: names of blobs to return besides the outputs, or besides the tops of `end`. kwargs: an array for every input,
-    or none at all. Raises caffe.Error, and ValueError for unknown layers (a KeyError, too) and arrays that are not the inputs'.
+    or none at all. Raises caffe.Error; ValueError for arrays that are not the inputs', and for unknown
+    layers, where it is a KeyError, too.
     """
     wanted = list(blobs or [])
     if kwargs:
@@ -154,7 +155,7 @@ def _without_padding(rows: dict[str, list[np.ndarray]], given: dict[str, Any]) -
 
 
 def _batches(self: Net, arrays: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
-    """Splits arrays into batches, of the size of the first one's blob, or of the net's first blob where the name is none.
+    """Splits arrays into batches, of the size of the first one's blob, or the net's first blob where the name is none.
 
     The last one is filled with zeros.
     """

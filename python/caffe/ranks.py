@@ -1,5 +1,5 @@
-"""How many solvers train together, and which this one is, as scripts ask: what the launcher of this process says (mpirun,
-srun), one and the first without a launcher, and what the script sets in the place of both.
+"""How many solvers train together, and which this one is, as scripts ask: what the launcher of this process says
+(mpirun, srun), one and the first without a launcher, and what the script sets in the place of both.
 
 Nothing is started here: MPI begins with caffe.Communicator.world(), whose rank and size these are.
 """
@@ -16,7 +16,7 @@ _LAUNCHERS = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PM
 
 
 def _launched() -> tuple[int, int]:
-    """(rank, number of ranks) of the launcher; where the number is not told, the rank tells the least that it can be."""
+    """(rank, number of ranks) of the launcher; where the number is not told, the rank tells the least it can be."""
     for rank_variable, size_variable in _LAUNCHERS:
         rank, size = os.environ.get(rank_variable, ""), os.environ.get(size_variable, "")
         if rank.isdecimal():

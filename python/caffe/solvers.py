@@ -40,8 +40,8 @@ class Solver(_Solver):
         changed = [field.name for field in self._param.DESCRIPTOR.fields
                    if getattr(self._param, field.name) != getattr(self._own_param, field.name)]
         raise ValueError(f"solver.param: {', '.join(changed)} is changed, and a training keeps the settings that it "
-                         "began with: write str(solver.param) to a file, make a solver of it (caffe.get_solver), and go "
-                         "on from a snapshot with restore()")
+                         "began with: write str(solver.param) to a file, make a solver of it (caffe.get_solver), and "
+                         "go on from a snapshot with restore()")
 
     def step(self, iterations: int) -> None:
         """Trains so many iterations. Raises caffe.Error, ValueError where `param` has been changed."""

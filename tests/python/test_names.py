@@ -1,4 +1,4 @@
-"""Names of BVLC's pycaffe 1.0 that scripts may use, of the module and of its classes, and what those below its own say."""
+"""Names of BVLC's pycaffe 1.0 that scripts may use, of the module and its classes, and what those below pycaffe say."""
 
 import importlib
 import pathlib

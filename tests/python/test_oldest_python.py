@@ -1,4 +1,4 @@
-"""The package can be imported by Python 3.9, the oldest that its build takes (find_package in python/CMakeLists.txt)."""
+"""The package can be imported by Python 3.9, the oldest that its build takes (python/CMakeLists.txt)."""
 
 import ast
 import pathlib
@@ -21,7 +21,7 @@ NEED_THE_EXTENSION = {"__init__", "classifier", "detector", "pycaffe", "solvers"
 
 
 class RunTimeUnions(ast.NodeVisitor):
-    """Lines with `X | Y` of types, which 3.9 cannot compute. Annotations are text (from __future__ import annotations)."""
+    """Lines with `X | Y` of types, which 3.9 cannot compute. Annotations are text (__future__)."""
 
     def __init__(self):
         self.lines = []
@@ -76,5 +76,6 @@ def test_an_interpreter_of_that_age_imports_it():
     import caffe.proto
     described = pathlib.Path(caffe.proto.__file__).parent.parent
     names = [path.stem for path in FILES if path.stem not in NEED_THE_EXTENSION]
-    done = subprocess.run([python, "-c", IMPORTING, str(described), *names], capture_output=True, text=True, check=False)
+    done = subprocess.run([python, "-c", IMPORTING, str(described), *names], capture_output=True, text=True,
+                          check=False)
     assert done.returncode == 0, done.stderr

@@ -39,7 +39,7 @@ def test_launchers(rank, size, monkeypatch):
 
 
 def test_a_launcher_within_another(monkeypatch):
-    """mpirun in a step of Slurm's: its own variables count, and a size that is not told is that of the rank at least."""
+    """mpirun in a step of Slurm's: its own variables count; a size that is not told is that of the rank at least."""
     monkeypatch.setenv("PMIX_RANK", "0")
     monkeypatch.setenv("PMI_RANK", "1")
     assert (ranks.solver_rank(), ranks.solver_count()) == (1, 2)
