@@ -116,7 +116,8 @@ def _spline_by_edges(image: np.ndarray, size: tuple[int, int], order: int, blur:
     sigmas = [max(0.0, (1 / zoom - 1) / 2) for zoom in zooms]
     smooth = ndimage.gaussian_filter(image, sigmas, mode="constant", truncate=_GAUSSIAN_REACH) if blur else image
     drawn: np.ndarray = ndimage.zoom(smooth, zooms, order=order, mode="grid-constant", grid_mode=True)
-    return np.clip(drawn, 0, image.max())
+    drawn = np.clip(drawn, 0, image.max())
+    return drawn
 
 
 def _spline_by_centres(image: np.ndarray, size: tuple[int, int], order: int) -> np.ndarray:

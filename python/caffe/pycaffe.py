@@ -203,7 +203,7 @@ def save_hdf5(self: Net, filename: Any, write_diff: bool = False) -> None:
         self.save(path, write_diff)
         return
     # The library goes by the name's end. Beside the file, so that the whole one takes its place at once.
-    with tempfile.TemporaryDirectory(prefix=os.path.basename(path), dir=os.path.dirname(path) or ".") as folder:
+    with tempfile.TemporaryDirectory(prefix="save_hdf5_", dir=os.path.dirname(path) or ".") as folder:
         aside = os.path.join(folder, "net.h5")
         self.save(aside, write_diff)
         os.replace(aside, path)

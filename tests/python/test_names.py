@@ -2,7 +2,7 @@
 
 import importlib
 import pathlib
-import time
+import types
 
 import numpy as np
 import pytest
@@ -124,22 +124,24 @@ def test_unknown_layers_are_errors_of_either_kind(net):
                     work(**{where: "nothing"})
 
 
-def test_a_stopwatch(running_caffe):
+def test_a_stopwatch(running_caffe, monkeypatch):
+    seconds = [5.0]
+    monkeypatch.setattr("caffe.timer.time", types.SimpleNamespace(perf_counter=lambda: seconds[0]))
     timer = running_caffe.Timer()
     assert timer.ms == 0
     timer.start()
-    time.sleep(0.02)
+    seconds[0] += 0.25
+    timer.start()  # it runs already
+    seconds[0] += 0.25
     timer.stop()
-    first = timer.ms
-    assert 20 <= first < 2000
-    time.sleep(0.01)
+    seconds[0] += 1
     timer.stop()
-    assert timer.ms == first
+    assert timer.ms == 500
     timer.start()
-    assert timer.ms < first  # anew; asking stops it
-    stopped = timer.ms
-    time.sleep(0.01)
-    assert timer.ms == stopped
+    seconds[0] += 0.125
+    assert timer.ms == 125  # anew
+    seconds[0] += 1
+    assert timer.ms == 125  # asking has stopped it
 
 
 def test_there_is_no_nccl(running_caffe):
