@@ -13,7 +13,9 @@ from .pycaffe import (  # isort: skip (before ._caffe: it loads numpy without wa
     RMSPropSolver,
     SGDSolver,
     Solver,
+    Timer,
     get_solver,
+    has_nccl,
 )
 from ._caffe import (
     Blob,

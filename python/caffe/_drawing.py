@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from typing import Any
 
 Message = dict[str, list[Any]]
@@ -154,22 +155,25 @@ def dot_of(net: Message, rankdir: str = "LR", phase: str = "ALL", label_edges: b
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def rendered(text: str, kind: str) -> bytes:
+def rendered(text: str, kind: str, program: str | Sequence[str] = "dot") -> bytes:
     """A drawing as a picture: the bytes of a png, svg, pdf or what else `dot` makes; "dot" is the text itself.
 
-    Raises NoGraphviz where the program is missing, ValueError where it refuses.
+    program: that of Graphviz's which lays it out, with its options where it is a list. Raises NoGraphviz where it is
+    missing, ValueError where it refuses.
     """
-    if kind in ("dot", "gv", "raw"):
+    words = [program] if isinstance(program, str) else list(program)
+    if kind == "raw" or (kind in ("dot", "gv") and words == ["dot"]):
         return text.encode()
     if not kind.isalnum():
         raise ValueError(f"{kind!r} names no kind of picture; give png, svg, pdf or dot")
-    program = shutil.which("dot")
-    if not program:
-        raise NoGraphviz("the program dot is not installed (package graphviz); a picture that ends in .dot needs none")
-    done = subprocess.run([program, f"-T{kind}"], input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          check=False)
+    found = shutil.which(words[0])
+    if not found:
+        raise NoGraphviz(f"the program {words[0]} is not installed (package graphviz); a picture that ends in .dot "
+                         "needs none")
+    done = subprocess.run([found, *words[1:], f"-T{kind}"], input=text.encode(), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
     if done.returncode != 0:
-        raise ValueError(f"dot makes no {kind}: {done.stderr.decode(errors='replace').strip()}")
+        raise ValueError(f"{words[0]} makes no {kind}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,14 @@ from ._resize import Sizes
 
 # Of red, green and blue, for what an eye takes for equally bright (ITU-R BT.709).
 _LUMINANCE = (0.2125, 0.7154, 0.0721)
+_ADDRESS = re.compile(r"(https?|ftps?)://", re.IGNORECASE)
 
 
 def _pixels(filename: Any) -> np.ndarray:
     """A picture as stored: (H, W) or (H, W, 3 or 4) of an integer type or bool."""
+    if isinstance(filename, str) and _ADDRESS.match(filename):
+        raise ValueError(f"{filename} is the address of a picture; fetch it first: "
+                         "load_image(io.BytesIO(urllib.request.urlopen(address).read()))")
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
@@ -43,7 +48,8 @@ def load_image(filename: Any, color: bool = True) -> np.ndarray:
     """A picture as an array (H, W, 3) of RGB, or with color=False (H, W, 1) of brightness: float32 in 0 ... 1.
 
     filename: a path or an open binary file. Of RGBA the colours are taken; its brightness is that before white.
-    Raises OSError where there is no file, ValueError for what is no picture, ImportError without Pillow.
+    Raises OSError where there is no file, ValueError for what is no picture or lies elsewhere (http://), ImportError
+    without Pillow.
     """
     pixels = _as_fractions(_pixels(filename))
     if pixels.ndim == 2:

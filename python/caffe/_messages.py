@@ -68,10 +68,18 @@ def blobprotovector_str_to_arraylist(string: bytes) -> list[np.ndarray]:
     return [blobproto_to_array(blob) for blob in caffe_pb2.BlobProtoVector.FromString(string).blobs]
 
 
+def _whole(label: Any) -> int:
+    """A label of any type of numbers as the integer that a Datum keeps."""
+    if not float(label).is_integer():
+        raise ValueError(f"label is {label}; a Datum holds a whole number: keep others in arrays of their own, as "
+                         "HDF5Data reads them")
+    return int(label)
+
+
 def array_to_datum(arr: np.ndarray, label: int | None = None) -> Any:
     """A Datum of an array (channels, height, width): uint8 is stored as bytes, every other type as float32.
 
-    Raises ValueError unless there are three axes.
+    Raises ValueError unless there are three axes, and for a label that is no whole number.
     """
     arr = np.asarray(arr)
     if arr.ndim != 3:
@@ -84,7 +92,7 @@ def array_to_datum(arr: np.ndarray, label: int | None = None) -> Any:
     else:
         datum.float_data.extend(arr.astype(np.float32).ravel().tolist())
     if label is not None:
-        datum.label = int(label)
+        datum.label = _whole(label)
     return datum
 
 
@@ -97,7 +105,9 @@ def datum_to_array(datum: Any) -> np.ndarray:
     if datum.encoded:
         raise ValueError("the Datum holds an encoded picture: read it by "
                          "caffe.io.load_image(io.BytesIO(datum.data)), which gives RGB in 0 ... 1")
-    numbers = np.frombuffer(datum.data, dtype=np.uint8) if datum.data else np.array(datum.float_data, dtype=np.float64)
+    # A copy: the message's own bytes cannot be changed.
+    numbers = (np.frombuffer(datum.data, dtype=np.uint8).copy() if datum.data else
+               np.array(datum.float_data, dtype=np.float64))
     if numbers.size != int(np.prod(shape, dtype=np.int64)):
         raise ValueError(f"a Datum of shape {shape} holds {numbers.size} elements; it is cut short")
     return numbers.reshape(shape)

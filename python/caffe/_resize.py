@@ -1,4 +1,5 @@
-"""Pictures of another size: numpy alone, with the numbers that Caffe's Python gets of scikit-image and scipy.
+"""Pictures of another size, with the numbers that Caffe's Python gets of scikit-image and scipy: by numpy alone but for
+splines of higher orders, which are scipy's.
 
 Along each axis an output element is a weighted sum of input elements: a change of size is two products with a matrix, of
 which most elements are zero. Images of one or three channels go the way of skimage.transform.resize(mode="constant"),
@@ -8,11 +9,13 @@ the outermost pixels.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from typing import Any, Union
 
 import numpy as np
 
-Sizes = Sequence[int] | np.ndarray
+Sizes = Union[Sequence[int], np.ndarray]  # Python 3.9 computes no X | Y of types
 # A Gaussian is cut off where scipy does it, in standard deviations.
 _GAUSSIAN_REACH = 4.0
 
@@ -90,15 +93,51 @@ def _applied(image: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.nda
     return _mixed(turned, columns).swapaxes(0, 1)
 
 
+def _ndimage(order: int) -> Any:
+    """scipy.ndimage; raises ImportError where there is none that knows pixels as areas (grid_mode)."""
+    try:
+        from scipy import ndimage
+        if "grid_mode" in inspect.signature(ndimage.zoom).parameters:
+            return ndimage
+        cause = None
+    except ImportError as error:
+        cause = error
+    raise ImportError(f"interp_order {order} is a spline, which is drawn by scipy 1.6 or newer; install it by "
+                      "`pip install scipy`, or give interp_order=1") from cause
+
+
+def _spline_by_edges(image: np.ndarray, size: tuple[int, int], order: int, blur: bool) -> np.ndarray:
+    """As skimage.transform.resize(mode="constant") has done since 0.19. What overshoots the image's values is cut off.
+
+    image: (H, W, C), its least value 0, which is also what lies beyond its edges.
+    """
+    ndimage = _ndimage(order)
+    zooms = [new / old for new, old in zip((*size, image.shape[2]), image.shape)]
+    sigmas = [max(0.0, (1 / zoom - 1) / 2) for zoom in zooms]
+    smooth = ndimage.gaussian_filter(image, sigmas, mode="constant", truncate=_GAUSSIAN_REACH) if blur else image
+    drawn: np.ndarray = ndimage.zoom(smooth, zooms, order=order, mode="grid-constant", grid_mode=True)
+    drawn = np.clip(drawn, 0, image.max())
+    return drawn
+
+
+def _spline_by_centres(image: np.ndarray, size: tuple[int, int], order: int) -> np.ndarray:
+    zooms = [new / old for new, old in zip(size, image.shape)]
+    drawn: np.ndarray = _ndimage(order).zoom(image, (*zooms, 1), order=order)
+    return drawn
+
+
 def _checked(image: np.ndarray, new_dims: Sizes, order: int) -> tuple[int, int]:
     if image.ndim != 3 or 0 in image.shape:
         raise ValueError(f"an image of shape {image.shape} cannot be resized: give an array (height, width, channels); "
                          "image[:, :, numpy.newaxis] makes one of a single plane")
-    if len(new_dims) != 2 or any(int(size) < 1 for size in new_dims):
+    if len(new_dims) not in (2, 3) or any(int(size) < 1 for size in new_dims):
         raise ValueError(f"new_dims is {tuple(new_dims)}: give (height, width), each at least 1")
-    if order not in (0, 1):
-        raise ValueError(f"interp_order is {order}: give 0 (the nearest pixel) or 1 (bilinear); for splines of higher "
-                         "orders call scipy.ndimage.zoom")
+    if len(new_dims) == 3 and int(new_dims[2]) != image.shape[2]:
+        raise ValueError(f"new_dims is {tuple(new_dims)}, and the image has {image.shape[2]} channels, which stay: "
+                         "give (height, width)")
+    if order not in range(6):
+        raise ValueError(f"interp_order is {order}: give 0 (the nearest pixel), 1 (bilinear), or 2 to 5 for a spline "
+                         "of that order")
     return int(new_dims[0]), int(new_dims[1])
 
 
@@ -106,15 +145,19 @@ def resize_image(im: np.ndarray, new_dims: Sizes, interp_order: int = 1,
                  anti_aliasing: bool = True) -> np.ndarray:
     """An image in another size.
 
-    im: (H, W, C), any real type. new_dims: (height, width). interp_order: 0 takes the nearest pixel, 1 is bilinear.
+    im: (H, W, C), any real type. new_dims: (height, width), or with the channels that `im` has. interp_order: 0 takes
+    the nearest pixel, 1 is bilinear, 2 to 5 are splines, which want scipy.
     anti_aliasing: images of one or three channels are blurred before they are made smaller, as scikit-image has done
     since 0.15; False gives what older versions gave. Others are never blurred.
-    Returns (height, width, C), float32, in the units of `im`. Raises ValueError for other shapes and orders.
+    Returns (height, width, C), float32, in the units of `im`. Raises ValueError for other shapes and orders,
+    ImportError for splines without scipy.
     """
     im = np.asarray(im)
     height, width = _checked(im, new_dims, interp_order)
     image = im.astype(np.float32 if im.dtype == np.float32 else np.float64)
     if im.shape[-1] not in (1, 3):
+        if interp_order > 1:
+            return _spline_by_centres(image, (height, width), interp_order).astype(np.float32)
         rows, columns = (_interpolation(size, _by_centres(size, new), interp_order)
                          for size, new in ((im.shape[0], height), (im.shape[1], width)))
         return np.ascontiguousarray(_applied(image, rows, columns), dtype=np.float32)
@@ -122,6 +165,8 @@ def resize_image(im: np.ndarray, new_dims: Sizes, interp_order: int = 1,
     if not high > low:
         return np.full((height, width, im.shape[-1]), low, dtype=np.float32)
     # What lies beyond the edges counts as the darkest value: Caffe scales the picture to 0 ... 1 first.
+    if interp_order > 1:
+        return (_spline_by_edges(image - low, (height, width), interp_order, anti_aliasing) + low).astype(np.float32)
     rows, columns = (_weights_by_edges(size, new, interp_order, anti_aliasing)
                      for size, new in ((im.shape[0], height), (im.shape[1], width)))
     return np.ascontiguousarray(_applied(image - low, rows, columns) + low, dtype=np.float32)

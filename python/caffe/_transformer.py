@@ -75,10 +75,11 @@ class Transformer:
     def set_transpose(self, in_: str, order: Sequence[int]) -> None:
         """Order of an image's axes in the input: (2, 0, 1) makes (C, H, W) of (H, W, C)."""
         axes = len(self._shape(in_)) - 1
-        if sorted(order) != list(range(axes)):
+        from_first = tuple(axis + axes if axis < 0 else axis for axis in order)
+        if sorted(from_first) != list(range(axes)):
             raise ValueError(f"Transpose order {tuple(order)} needs to have the same number of dimensions as the input "
                              f"{in_}: give each of 0 ... {axes - 1} once")
-        self.transpose[in_] = order
+        self.transpose[in_] = from_first
 
     def set_channel_swap(self, in_: str, order: Sequence[int]) -> None:
         """Order of the channels in the input: (2, 1, 0) makes BGR of RGB. Channels have to be the first axis then."""
@@ -89,7 +90,8 @@ class Transformer:
         if any(not -channels <= channel < channels for channel in order):
             raise ValueError(f"Channel swap {tuple(order)} names a channel that {in_} does not have; give numbers of "
                              f"0 ... {channels - 1}")
-        self.channel_swap[in_] = order
+        # As deprocess sorts them to find the way back.
+        self.channel_swap[in_] = tuple(channel % channels for channel in order)
 
     def set_raw_scale(self, in_: str, scale: float) -> None:
         """Factor before the mean is subtracted: 255 for means that were taken of images in 0 ... 255."""

@@ -41,23 +41,24 @@ class Classifier(Net):
                  mean: np.ndarray | None = None, input_scale: float | None = None,
                  raw_scale: float | None = None, channel_swap: Sequence[int] | None = None) -> None:
         """image_dims: (height, width) before crops are taken, by default the input's own. The others are settings of
-        io.Transformer. Raises ValueError where the input takes no images, or is larger than image_dims."""
+        io.Transformer. Raises ValueError where the input takes no images."""
         super().__init__(model_file, TEST, weights=pretrained_file)
         self.transformer = configured_transformer(self, mean, input_scale, raw_scale, channel_swap)
         self.crop_dims = np.array(self.blobs[self.inputs[0]].data.shape[2:])
         # Its truth is asked only where it is no array, which has none.
         given = image_dims is not None and len(image_dims) > 0
         self.image_dims = np.array(image_dims if given else self.crop_dims, dtype=int)
-        if np.any(self.image_dims < self.crop_dims):
-            raise ValueError(f"image_dims {tuple(self.image_dims)} are smaller than the input {self.inputs[0]}, "
-                             f"{tuple(self.crop_dims)}; give at least that")
 
     def predict(self, inputs: Sequence[np.ndarray], oversample: bool = True) -> np.ndarray:
         """Scores of images, (N, classes).
 
         inputs: N arrays (H, W, C), as io.load_image gives them. oversample: the mean over ten crops, which are the
-        corners, the centre and their mirror images; without, the centre alone.
+        corners, the centre and their mirror images; without, the centre alone. Raises ValueError where image_dims have
+        no room for the input's size.
         """
+        if np.any(self.image_dims < self.crop_dims):
+            raise ValueError(f"image_dims {tuple(map(int, self.image_dims))} are smaller than the input "
+                             f"{self.inputs[0]}, {tuple(map(int, self.crop_dims))}; give at least that")
         if len(inputs) == 0:
             raise ValueError("there are no images to classify; give at least one array (height, width, channels)")
         images = np.stack([io.resize_image(image, self.image_dims) for image in inputs])

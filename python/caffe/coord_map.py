@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
 from .net_spec import Function, Top
 from .net_spec import layers as L
 
-Map = tuple[int | None, Any, Any]
+Map = tuple[Optional[int], Any, Any]
 
 PASS_THROUGH_LAYERS = ["AbsVal", "BatchNorm", "Bias", "BNLL", "Clip", "Dropout", "Eltwise", "ELU", "Log", "LRN", "Exp",
                        "MVN", "Power", "ReLU", "PReLU", "Scale", "Sigmoid", "Split", "Swish", "TanH", "Threshold"]

@@ -36,7 +36,7 @@ class Detector(Net):
         """Scores of windows.
 
         images_windows: pairs of an image's file and its windows. Returns a dict for each window, in order: "window",
-        "prediction" (the scores, flat but for axes longer than 1) and "filename".
+        "prediction" (the scores, an array without axes of length 1, or of one score) and "filename".
         """
         places: list[tuple[str, Window]] = []
         rows: list[np.ndarray] = []
@@ -49,7 +49,7 @@ class Detector(Net):
         if not rows:
             return []
         scores = self.forward_all(**{name: np.stack(rows)})[self.outputs[0]]
-        return [{"window": window, "prediction": score.squeeze(), "filename": filename}
+        return [{"window": window, "prediction": np.atleast_1d(score.squeeze()), "filename": filename}
                 for (filename, window), score in zip(places, scores)]
 
     def detect_selective_search(self, image_fnames: Sequence[str]) -> list[dict[str, Any]]:

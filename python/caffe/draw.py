@@ -5,7 +5,9 @@ A net is a NetParameter, as caffe.proto.caffe_pb2 has it. pydot is not needed.
 
 from __future__ import annotations
 
+import functools
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 from . import _drawing
@@ -15,6 +17,10 @@ from .proto import caffe_pb2
 __all__ = ["Graph", "NoGraphviz", "choose_color_by_layertype", "draw_net", "draw_net_to_file", "get_edge_label",
            "get_layer_label", "get_layer_lr_mult", "get_pooling_types_dict", "get_pydot_graph"]
 
+# Kinds of pictures that pydot has methods for, and Graphviz makes today.
+KINDS = ("bmp", "canon", "cmap", "cmapx", "cmapx_np", "dia", "dot", "fig", "gd", "gd2", "gif", "hpgl", "imap",
+         "imap_np", "ismap", "jpe", "jpeg", "jpg", "mif", "mp", "pcl", "pdf", "pic", "plain", "png", "ps", "ps2",
+         "raw", "svg", "svgz", "tif", "tiff", "vml", "vmlz", "vrml", "vtx", "wbmp", "webp", "xdot")
 # Not to be drawn, and large.
 _LEFT_OUT = ("blobs",)
 
@@ -35,7 +41,11 @@ def _words(message: Any) -> dict[str, list[Any]]:
 
 
 class Graph:
-    """A drawing: `to_string()` is its text in Graphviz' language; the rest has the names that pydot gives it."""
+    """A drawing: `to_string()` is its text in Graphviz' language; the rest has the names that pydot gives it.
+
+    For every kind of KINDS there are create_KIND(prog="dot") and write_KIND(path, prog="dot"). prog: the program of
+    Graphviz's that lays the drawing out, or a list of it and its options.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -45,33 +55,28 @@ class Graph:
 
     __str__ = to_string
 
-    def create(self, prog: str = "dot", format: str = "png") -> bytes:  # pylint: disable=redefined-builtin
-        """The picture's bytes. Raises NoGraphviz without `dot`, ValueError for a kind it does not make."""
-        return _drawing.rendered(self._text, format)
+    # pylint: disable-next=redefined-builtin
+    def create(self, prog: str | Sequence[str] = "dot", format: str = "png") -> bytes:
+        """The picture's bytes. Raises NoGraphviz without the program, ValueError for a kind it does not make."""
+        return _drawing.rendered(self._text, format, prog)
 
-    def write(self, path: str, prog: str = "dot", format: str = "raw") -> bool:  # pylint: disable=redefined-builtin
+    # pylint: disable-next=redefined-builtin
+    def write(self, path: str, prog: str | Sequence[str] = "dot", format: str = "raw") -> bool:
         """Writes the picture."""
         pathlib.Path(path).write_bytes(self.create(prog, format))
         return True
 
-    def create_png(self) -> bytes:
-        return self.create(format="png")
-
-    def create_svg(self) -> bytes:
-        return self.create(format="svg")
-
-    def write_png(self, path: str) -> bool:
-        return self.write(path, format="png")
-
-    def write_svg(self, path: str) -> bool:
-        return self.write(path, format="svg")
-
     def _repr_svg_(self) -> str | None:
         """What a notebook shows, where there is Graphviz."""
         try:
-            return self.create_svg().decode()
+            return self.create(format="svg").decode()
         except NoGraphviz:
             return None
+
+
+for _kind in KINDS:
+    setattr(Graph, f"create_{_kind}", functools.partialmethod(Graph.create, format=_kind))
+    setattr(Graph, f"write_{_kind}", functools.partialmethod(Graph.write, format=_kind))
 
 
 def get_pooling_types_dict() -> dict[int, str]:

@@ -4,7 +4,8 @@
                             callbacks=[caffe.fit.EarlyStopping("accuracy", patience=3)])
 
 The bar is tqdm's where that is installed, else there is a line every few seconds. Ctrl-C writes a snapshot and ends the
-training as if it had been done; what has happened until then is in the history.
+training as if it had been done; what has happened until then is in the history. Where the snapshot cannot be written
+there is a warning, and history.stopped says why.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import dataclasses
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -227,6 +229,17 @@ class _Training:
             bar.update(steps, f"loss {self.history.loss[-1]:.4g}")
 
 
+def _written(solver: Any) -> str:
+    """Writes a snapshot; what to add where that fails, for the history is worth having all the same."""
+    try:
+        solver.snapshot()
+    except (RuntimeError, OSError) as error:
+        warnings.warn(f"the training was interrupted, and no snapshot was written: {error}", RuntimeWarning,
+                      stacklevel=3)
+        return f"; no snapshot was written: {error}"
+    return ""
+
+
 def fit(solver: Any, iterations: int | None = None, *, every: int = 1, callbacks: Iterable[Any] = (),
         test_every: int = 0, test_iterations: int = 1, progress: bool = True) -> History:
     """Trains on, and returns what happened.
@@ -246,8 +259,7 @@ def fit(solver: Any, iterations: int | None = None, *, every: int = 1, callbacks
         training.tell("on_begin")
         training.run(total, every, bar)
     except KeyboardInterrupt:
-        training.history.stopped = "interrupted"
-        solver.snapshot()
+        training.history.stopped = "interrupted" + _written(solver)
     finally:
         bar.close()
         training.tell("on_end")

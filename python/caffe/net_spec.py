@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
 from ._assign import assign_proto, field_of_layer, param_name_dict
 from .proto import caffe_pb2
@@ -37,6 +37,9 @@ class Top:
         """A NetParameter of the layers that this output needs."""
         return to_proto(self)
 
+    def _update(self, params: Mapping[str, Any]) -> None:
+        self.fn._update(params)
+
     def __repr__(self) -> str:
         return f"<top {self.n} of {self.fn.type_name}>"
 
@@ -51,7 +54,7 @@ class Function:
         """
         for index, bottom in enumerate(inputs):
             if not isinstance(bottom, Top):
-                raise TypeError(f"{type_name} input {index} is not a Top (type is {type(bottom)}){_instead(bottom)}")
+                raise _no_top(type_name, index, bottom)
         self.type_name = type_name
         self.inputs = tuple(inputs)
         self.params = dict(params)
@@ -63,11 +66,14 @@ class Function:
         """A NetParameter of this layer and those it needs."""
         return to_proto(self)
 
+    def _update(self, params: Mapping[str, Any]) -> None:
+        self.params.update(params)
+
     def __repr__(self) -> str:
         return f"<layer {self.type_name} of {len(self.inputs)} bottoms and {self.ntop} tops>"
 
 
-Output = Top | Function
+Output = Union[Top, Function]  # Python 3.9 computes no Top | Function
 
 
 def _instead(given: Any) -> str:
@@ -79,6 +85,14 @@ def _instead(given: Any) -> str:
     if isinstance(given, str):
         return f"; bottom={given!r} names a blob that is made elsewhere"
     return "; give what a layer function returned"
+
+
+def _no_top(type_name: str, index: int, given: Any) -> TypeError:
+    """The error has BVLC's words alone, which its own tests compare; what to do is a note below (Python 3.11)."""
+    error = TypeError(f"{type_name} input {index} is not a Top (type is {type(given)})")
+    if hasattr(error, "add_note"):
+        error.add_note(_instead(given)[len("; "):])
+    return error
 
 
 def _function_of(output: Output) -> Function:
@@ -163,6 +177,9 @@ def to_proto(*tops: Output) -> Any:
     return _net_of(tops, {})
 
 
+_METHODS_OF_SSD = ("keys", "vals", "update")
+
+
 class _MissingTop(AttributeError, KeyError):
     """A net has no top of a name; `hasattr` and `except KeyError` both understand it."""
 
@@ -196,6 +213,14 @@ class NetSpec:
         self.__getattr__(name)
         del self.tops[name]
 
+    def __getattribute__(self, name: str) -> Any:
+        """A top hides the method of its name: BVLC's nets may have a top `update`; its NetSpec has no method of it."""
+        if name in _METHODS_OF_SSD:
+            tops = super().__getattribute__("__dict__").get("tops", {})
+            if name in tops:
+                return tops[name]
+        return super().__getattribute__(name)
+
     __setitem__ = __setattr__
     __getitem__ = __getattr__
     __delitem__ = __delattr__
@@ -205,6 +230,18 @@ class NetSpec:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.tops]
+
+    def keys(self) -> list[str]:
+        """The names of the tops, in order (SSD)."""
+        return list(self.tops)
+
+    def vals(self) -> list[Output]:
+        """The tops, in order (SSD)."""
+        return list(self.tops.values())
+
+    def update(self, name: str, params: Mapping[str, Any]) -> None:
+        """Adds settings to the layer of a top, or gives those that it has other values (SSD)."""
+        self[name]._update(params)
 
     def to_proto(self) -> Any:
         """The NetParameter; raises as the function of this name."""
@@ -247,13 +284,15 @@ class Layers:
 
 
 class _Constants:
-    """The constants of one message."""
+    """The constants of one message, and the enumerations that have them: P.Pooling.PoolMethod.Value("MAX")."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, constant: str) -> int:
+    def __getattr__(self, constant: str) -> Any:
         message = getattr(caffe_pb2, f"{self._name}Parameter")
+        if constant in message.DESCRIPTOR.enum_types_by_name or constant in message.DESCRIPTOR.nested_types_by_name:
+            return getattr(message, constant)
         values = {value.name: value.number for kind in message.DESCRIPTOR.enum_types for value in kind.values}
         if constant not in values:
             raise AttributeError(f"{self._name}Parameter has no constant {constant}; it has "

@@ -1,8 +1,9 @@
-"""caffe.Net and the solvers: what the extension `_caffe` gives, under the names and with the habits of pycaffe."""
+"""caffe.Net: what the extension `_caffe` gives, under the names and with the habits of pycaffe."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -15,11 +16,28 @@ with warnings.catch_warnings():
     # pybind11 before 2.12 asks for numpy.core, which has another name in numpy 2.
     warnings.simplefilter("ignore", DeprecationWarning)
     from ._caffe import Blob, Communicator, Net
-    from ._caffe import Solver as _Solver
 
-from . import io
-from .proto import caffe_pb2
+from . import _by_number, io
 from .python_layer import Layer
+from .solvers import (
+    NCCL,
+    AdaDeltaSolver,
+    AdaGradSolver,
+    AdamSolver,
+    NesterovSolver,
+    RMSPropSolver,
+    SGDSolver,
+    Solver,
+    get_solver,
+    has_nccl,
+)
+from .timer import Timer
+
+
+class _UnknownLayer(KeyError, ValueError):
+    """A net has no layer of a name; pycaffe raises ValueError there."""
+
+    __str__ = ValueError.__str__
 
 
 def _kept(name: str, made: Any) -> Any:
@@ -37,12 +55,12 @@ def _reversed_names(self: Net) -> Any:
 
 
 def _number(self: Net, layer: str, otherwise: int) -> int:
-    """The place of a layer in the net; KeyError names those that are there."""
+    """The place of a layer in the net; the error names those that are there."""
     if layer is None:
         return otherwise
     found = self._layer_numbers.get(layer)
     if found is None:
-        raise KeyError(f"the net has no layer {layer!r}; it has {', '.join(self._layer_names)}")
+        raise _UnknownLayer(f"the net has no layer {layer}; it has {', '.join(self._layer_names)}")
     return found
 
 
@@ -66,7 +84,8 @@ def forward(self: Net, blobs: Iterable[str] | None = None, start: str | None = N
     """Runs layers `start` to `end` (both included; by default all). Returns {blob: its array}.
 
     blobs: names of blobs to return besides the outputs, or besides the tops of `end`. kwargs: an array for every input,
-    or none at all. Raises caffe.Error, KeyError for unknown layers, ValueError for arrays that are not the inputs'.
+    or none at all. Raises caffe.Error; ValueError for arrays that are not the inputs', and for unknown
+    layers, where it is a KeyError, too.
     """
     wanted = list(blobs or [])
     if kwargs:
@@ -136,10 +155,14 @@ def _without_padding(rows: dict[str, list[np.ndarray]], given: dict[str, Any]) -
 
 
 def _batches(self: Net, arrays: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
-    """Splits arrays into batches of the net's size; the last one is filled with zeros."""
+    """Splits arrays into batches, of the size of the first one's blob, or the net's first blob where the name is none.
+
+    The last one is filled with zeros.
+    """
     if not arrays:
         return
-    size = self.blobs[next(iter(arrays))].shape[0]
+    first = next(iter(arrays))
+    size = (self.blobs[first] if first in self.blobs else self._blobs[0]).shape[0]
     count = len(next(iter(arrays.values())))
     if any(len(values) != count for values in arrays.values()):
         raise ValueError("the arrays have different numbers of rows")
@@ -174,16 +197,16 @@ def set_input_arrays(self: Net, data: np.ndarray, labels: np.ndarray) -> None:
 
 
 def save_hdf5(self: Net, filename: Any, write_diff: bool = False) -> None:
-    """Writes the parameters to an HDF5 file, whatever its name ends with. Raises caffe.Error."""
+    """Writes the parameters to an HDF5 file, whatever its name ends with. Raises caffe.Error, OSError."""
     path = os.fsdecode(filename)
     if path.endswith(".h5"):
         self.save(path, write_diff)
         return
-    aside = path + ".h5"
-    if os.path.exists(aside):
-        raise FileExistsError(f"{aside} is there: it would be written on the way to {path}")
-    self.save(aside, write_diff)
-    os.replace(aside, path)
+    # The library goes by the name's end. Beside the file, so that the whole one takes its place at once.
+    with tempfile.TemporaryDirectory(prefix="save_hdf5_", dir=os.path.dirname(path) or ".") as folder:
+        aside = os.path.join(folder, "net.h5")
+        self.save(aside, write_diff)
+        os.replace(aside, path)
 
 
 def _summary(self: Net) -> str:
@@ -199,7 +222,7 @@ def _html(self: Net) -> str:
 # torch.from_dlpack(blob) and numpy.from_dlpack(blob) take the values without a copy where blob.data has none.
 Blob.__dlpack__ = lambda self, **settings: self.data.__dlpack__(**settings)
 Blob.__dlpack_device__ = lambda self: self.data.__dlpack_device__()
-Net.blobs = _kept("_blobs", lambda self: OrderedDict(self._blobs_by_name()))
+Net.blobs = _kept("_blobs_dict", lambda self: OrderedDict(self._blobs_by_name()))
 Net.params = _kept("_params", lambda self: OrderedDict(self._params_by_layer()))
 Net.bottom_names = _kept("_bottoms", lambda self: OrderedDict(self._names_by_layer(False)))
 Net.top_names = _kept("_tops", lambda self: OrderedDict(self._names_by_layer(True)))
@@ -207,6 +230,10 @@ Net.layer_dict = _kept("_layer_dict", lambda self: OrderedDict(zip(self._layer_n
 Net.blob_loss_weights = _kept("_weights", lambda self: OrderedDict(self._loss_weights()))
 Net._layer_numbers = _kept("_numbers", _reversed_names)
 Net._blob_names = property(lambda self: list(self.blobs))
+Net._blobs = property(lambda self: list(self.blobs.values()))
+Net._blob_loss_weights = property(lambda self: list(self.blob_loss_weights.values()))
+Net._bottom_ids, Net._top_ids = _by_number.bottom_ids, _by_number.top_ids
+Net._inputs, Net._outputs = property(_by_number.inputs), property(_by_number.outputs)
 Net.forward, Net.backward = forward, backward
 Net.forward_all, Net.forward_backward_all = forward_all, forward_backward_all
 Net.set_input_arrays, Net.save_hdf5 = set_input_arrays, save_hdf5
@@ -217,81 +244,5 @@ Net.__exit__ = lambda self, *_: self.close()
 Net.__repr__ = lambda self: "<caffe.Net closed>" if self.closed else f"<caffe.Net {self.name!r}, {len(self.blobs)} blobs>"
 
 
-class Solver(_Solver):
-    """A training as a solver's file says. communicator: caffe.Communicator, for several ranks."""
-
-    rule = ""  # of the updates; "": as the file says
-
-    def __init__(self, solver_file: Any, communicator: Communicator | None = None, kernels: str = "auto",
-                 precision: str = "") -> None:
-        """Raises caffe.Error for what is wrong with the file, its nets and their data."""
-        super().__init__(solver_file, self.rule, communicator, kernels, precision)
-
-    @property
-    def param(self) -> Any:
-        """The settings, a caffe_pb2.SolverParameter; changing it changes no training."""
-        from google.protobuf import text_format
-        return text_format.Parse(self._settings(), caffe_pb2.SolverParameter(), allow_unknown_field=True)
-
-    def fit(self, iterations: int | None = None, **settings: Any) -> Any:
-        """Trains with callbacks and a bar: caffe.fit.fit."""
-        from .fit import fit
-        return fit(self, iterations, **settings)
-
-
-class SGDSolver(Solver):
-    rule = "SGD"
-
-
-class NesterovSolver(Solver):
-    rule = "Nesterov"
-
-
-class AdaGradSolver(Solver):
-    rule = "AdaGrad"
-
-
-class RMSPropSolver(Solver):
-    rule = "RMSProp"
-
-
-class AdaDeltaSolver(Solver):
-    rule = "AdaDelta"
-
-
-class AdamSolver(Solver):
-    rule = "Adam"
-
-
-_BY_RULE = {one.rule.lower(): one for one in (SGDSolver, NesterovSolver, AdaGradSolver, RMSPropSolver, AdaDeltaSolver,
-                                             AdamSolver)}
-
-
-def get_solver(solver_file: Any, **settings: Any) -> Solver:
-    """The solver that the file's type names."""
-    from google.protobuf import text_format
-    try:
-        with open(os.fspath(solver_file), encoding="utf-8") as file:
-            param = text_format.Parse(file.read(), caffe_pb2.SolverParameter(), allow_unknown_field=True)
-        rule = param.type.lower()
-        if param.HasField("solver_type") and not param.HasField("type"):
-            rule = caffe_pb2.SolverParameter.SolverType.Name(param.solver_type).lower()
-    except (OSError, UnicodeDecodeError, text_format.ParseError):
-        rule = ""  # the library says what is wrong
-    return _BY_RULE.get(rule, Solver)(solver_file, **settings)
-
-
-class NCCL:
-    """Ranks as BVLC's scripts make them, one process per GPU: not here. Start the script by mpirun instead, and give
-    solvers communicator=caffe.Communicator.world()."""
-
-    def __init__(self, *_: Any) -> None:
-        raise NotImplementedError(str(self.__doc__))
-
-    @staticmethod
-    def new_uid() -> str:
-        raise NotImplementedError(str(NCCL.__doc__))
-
-
 __all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Communicator", "Layer", "NCCL", "Net", "NesterovSolver",
-           "RMSPropSolver", "SGDSolver", "Solver", "get_solver", "io"]
+           "RMSPropSolver", "SGDSolver", "Solver", "Timer", "get_solver", "has_nccl", "io"]

@@ -2,7 +2,8 @@
 
 A net is anything that has the names of pycaffe's: `layers` with `type`, `_layer_names` or `layer_dict`, `blobs`,
 `params`, and where there are, `bottom_names` and `top_names`. Nothing is computed. Shapes are in elements; a parameter
-that several layers share counts once, at the first of them.
+that several layers share counts once, at the one that owns it: `_own_params` has (layer, index) of all that are owned.
+Where a net has no such attribute, parameters at one address are one.
 """
 
 from __future__ import annotations
@@ -45,28 +46,35 @@ def _elements(shape: Shape) -> int:
     return count
 
 
-def _own_elements(blobs: Sequence[Any], seen: set[int]) -> int:
-    """Elements of the arrays that no layer before has; `seen` gets their addresses."""
-    count = 0
-    for blob in blobs:
+class _Owners:
+    """Tells which parameters belong to the layer that is asked about; layers come in order."""
+
+    def __init__(self, net: Any) -> None:
+        told = getattr(net, "_own_params", None)
+        self._told = None if told is None else set(told)
+        self._seen: set[int] = set()  # addresses
+
+    def is_own(self, layer: str, index: int, blob: Any) -> bool:
+        if self._told is not None:
+            return (layer, index) in self._told
         address = blob.data.__array_interface__["data"][0]
-        if address not in seen:
-            seen.add(address)
-            count += _elements(_shape(blob))
-    return count
+        is_new = address not in self._seen
+        self._seen.add(address)
+        return is_new
 
 
 def rows(net: Any) -> list[Row]:
     """The layers of a net, in order."""
     names = list(getattr(net, "_layer_names", None) or net.layer_dict)
     bottoms, tops = getattr(net, "bottom_names", {}), getattr(net, "top_names", {})
-    seen: set[int] = set()
+    owners = _Owners(net)
     made = []
     for name, layer in zip(names, net.layers):
         params = list(net.params[name]) if name in net.params else []
         gives = [(top, _shape(net.blobs[top])) for top in tops.get(name, [])]
+        own = [blob for index, blob in enumerate(params) if owners.is_own(name, index, blob)]
         made.append(Row(name, layer.type, list(bottoms.get(name, [])), gives, [_shape(blob) for blob in params],
-                        _own_elements(params, seen)))
+                        sum(_elements(_shape(blob)) for blob in own)))
     return made
 
 

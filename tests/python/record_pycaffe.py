@@ -56,7 +56,7 @@ def record_sizes(out, numbers):
 
     for index, (shape, new) in enumerate(SIZES):
         image = out[f"image_{index}"] = (numbers.rand(*shape) * 255 - 20).astype(np.float32)
-        for order in (0, 1):
+        for order in range(6):
             real.resize = resize
             out[f"new_{index}_{order}"] = real.resize_image(image, new, order)
             real.resize = functools.partial(resize, anti_aliasing=False)

@@ -47,8 +47,11 @@ def test_sizes_are_those_of_the_input_by_default(files, images):
 
 
 def test_classifiers_that_do_not_fit(files, images):
-    with pytest.raises(ValueError, match="smaller than the input data"):
-        caffe.Classifier(*files, image_dims=[10, 30])
+    small = caffe.Classifier(*files, image_dims=[10, 30])  # as with BVLC's: its transformer may be of use
+    assert small.image_dims.tolist() == [10, 30]
+    for oversample in (True, False):
+        with pytest.raises(ValueError, match=r"image_dims \(10, 30\) are smaller than the input data, \(20, 20\)"):
+            small.predict(images, oversample)
     with pytest.raises(ValueError, match="Mean channels incompatible"):
         caffe.Classifier(*files, mean=np.zeros(4))
     with pytest.raises(ValueError, match="no images to classify"):
@@ -95,3 +98,15 @@ def test_windows_that_do_not_fit(files):
         caffe.Detector(*files, context_pad=10)
     with pytest.raises(ImportError, match="give them to detect_windows"):
         net.detect_selective_search(["x.png"])
+
+
+def test_one_score_is_a_row_of_one(tmp_path):
+    """Scripts read prediction[0], also of a net with one output."""
+    from PIL import Image
+    Image.fromarray(np.full((30, 40, 3), 51, np.uint8)).save(tmp_path / "one.png")
+    (tmp_path / "net.prototxt").write_text(NET.format(20).replace("dim: 3", "dim: 1"))
+    (tmp_path / "net.caffemodel").write_bytes(WEIGHTS.SerializeToString())
+    net = caffe.Detector(str(tmp_path / "net.prototxt"), str(tmp_path / "net.caffemodel"))
+    net.crop = lambda image, window: image[:20, :20, :1]
+    found = net.detect_windows([(str(tmp_path / "one.png"), [[0, 0, 20, 20]])])
+    assert found[0]["prediction"].shape == (1,) and found[0]["prediction"][0] == pytest.approx(0.2, abs=1e-5)

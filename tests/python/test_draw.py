@@ -1,5 +1,6 @@
 """caffe.draw: labels and colours are those of the real one, and no net breaks it."""
 
+import os
 import shutil
 
 import pytest
@@ -94,6 +95,41 @@ def test_files(net, tmp_path, monkeypatch):
             draw.draw_net_to_file(net, str(tmp_path / name))
     with pytest.raises(ValueError, match="'XY' is none of TB, LR"):
         draw.draw_net(net, "XY")
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """Programs dot and neato that say what they were called with."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name in ("dot", "neato"):
+        (folder / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return folder
+
+
+def test_kinds_of_pictures_by_the_names_of_pydot(net, tmp_path, programs):
+    graph = draw.get_pydot_graph(net, "LR")
+    for kind in ("png", "svg", "pdf", "jpg", "jpeg", "gif", "ps", "plain"):
+        assert getattr(graph, f"create_{kind}")() == f"dot -T{kind}\n".encode()
+        assert getattr(graph, f"write_{kind}")(str(tmp_path / "picture")) is True
+        assert (tmp_path / "picture").read_text() == f"dot -T{kind}\n"
+    assert graph.write_raw(str(tmp_path / "picture")) and (tmp_path / "picture").read_text() == graph.to_string()
+    assert graph.create_dot() == graph.to_string().encode()
+    for name in ("write_", "create_p g", "wrote_png", "_create_png"):
+        assert not hasattr(graph, name)
+
+
+def test_the_program_is_the_one_asked_for(net, tmp_path, programs):
+    graph = draw.get_pydot_graph(net, "LR")
+    assert graph.create("neato", "png") == graph.create_png(prog="neato") == b"neato -Tpng\n"
+    assert graph.create(["neato", "-Goverlap=scale"], "png") == b"neato -Goverlap=scale -Tpng\n"
+    assert graph.create(prog=str(programs / "neato"), format="dot") == b"neato -Tdot\n"
+    graph.write(str(tmp_path / "picture"), prog="neato", format="pdf")
+    assert (tmp_path / "picture").read_text() == "neato -Tpdf\n"
+    with pytest.raises(draw.NoGraphviz, match="the program twopi is not installed"):
+        graph.create("twopi", "png")
 
 
 @pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")

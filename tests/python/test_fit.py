@@ -115,6 +115,21 @@ def test_an_interrupt_leaves_a_snapshot():
     assert history.stopped == "interrupted" and solver.asked == [1, 1, "snapshot"] and ended == [True]
 
 
+def test_an_interrupt_without_a_snapshot_keeps_the_history():
+    def interrupting(solver, history):
+        if solver.iter == 2:
+            raise KeyboardInterrupt
+
+    def full():
+        raise OSError("no space left")
+
+    solver = Solver()
+    solver.snapshot = full
+    with pytest.warns(RuntimeWarning, match="no snapshot was written: no space left"):
+        history = fit(solver, callbacks=[interrupting], progress=False)
+    assert history.stopped == "interrupted; no snapshot was written: no space left" and history.iteration == [1, 2]
+
+
 def test_callbacks_that_fail_are_heard():
     with pytest.raises(ZeroDivisionError):
         fit(Solver(), callbacks=[lambda *_: 1 / 0], progress=False)

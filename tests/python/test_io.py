@@ -1,6 +1,7 @@
 """caffe.io: numbers of the real pycaffe (record_pycaffe.py), and errors that say what to do."""
 
 import io as standard_io
+import sys
 
 import numpy as np
 import pytest
@@ -80,11 +81,39 @@ def test_an_image_of_one_value_and_of_bytes():
     (np.zeros((3, 0, 3)), (2, 2), 1, "cannot be resized"),
     (np.zeros((3, 4, 3)), (2, 0), 1, "each at least 1"),
     (np.zeros((3, 4, 3)), (2,), 1, "give .height, width."),
-    (np.zeros((3, 4, 3)), (2, 2), 3, "interp_order is 3: give 0"),
+    (np.zeros((3, 4, 3)), (2, 2), 6, "interp_order is 6: give 0"),
+    (np.zeros((3, 4, 3)), (2, 2), -1, "interp_order is -1"),
+    (np.zeros((3, 4, 3)), (2, 2, 1), 1, r"new_dims is \(2, 2, 1\).* the image has 3 channels"),
 ])
 def test_sizes_that_are_none(image, size, order, words):
     with pytest.raises(ValueError, match=words):
         caffe.io.resize_image(image, size, order)
+
+
+def test_sizes_may_name_the_channels():
+    """skimage.transform.resize takes (height, width, channels), and some scripts give that."""
+    for channels in (1, 3):
+        image = np.random.RandomState(channels).rand(9, 8, channels)
+        assert np.array_equal(caffe.io.resize_image(image, (5, 4, channels)), caffe.io.resize_image(image, (5, 4)))
+
+
+@pytest.mark.parametrize("index", range(len(SIZES)))
+@pytest.mark.parametrize("order", (2, 3, 4, 5))
+@pytest.mark.parametrize("blurred", (True, False))
+def test_splines(index, order, blurred, real):
+    pytest.importorskip("scipy", minversion="1.6")
+    image = real[f"image_{index}"]
+    ours = caffe.io.resize_image(image, SIZES[index][1], order, anti_aliasing=blurred)
+    assert ours.dtype == np.float32
+    assert_close(ours, real[f"{'new' if blurred else 'old'}_{index}_{order}"])
+
+
+@pytest.mark.parametrize("channels", (3, 4))
+def test_splines_want_scipy(channels, monkeypatch):
+    for name in ("scipy", "scipy.ndimage"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="interp_order 3 .* scipy 1.6 .*pip install scipy"):
+        caffe.io.resize_image(np.random.RandomState(0).rand(4, 4, channels), (2, 2), 3)
 
 
 def test_ten_crops(real):
@@ -215,3 +244,44 @@ def test_messages_that_do_not_fit(call, words):
 
 def test_the_schema_comes_along():
     assert caffe.io.caffe_pb2.Datum is caffe_pb2.Datum
+
+
+def test_arrays_of_data_may_be_changed():
+    """A script that fills in a Datum's array must not hit memory of the message's."""
+    stored = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
+    for array in (stored, stored.astype(np.float32)):
+        datum = caffe.io.array_to_datum(array)
+        read = caffe.io.datum_to_array(datum)
+        read[...] = 7
+        assert (read == 7).all() and np.array_equal(caffe.io.datum_to_array(datum), array)
+
+
+def test_labels_are_whole_numbers():
+    array = np.zeros((1, 1, 1))
+    for label in (3, np.int64(3), np.uint8(3), 3.0, np.float32(3)):
+        assert caffe.io.array_to_datum(array, label).label == 3
+    assert caffe.io.array_to_datum(array, True).label == 1 and not caffe.io.array_to_datum(array).HasField("label")
+    for label in (3.7, np.float32(0.5), float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="label is .*; a Datum holds a whole number"):
+            caffe.io.array_to_datum(array, label)
+
+
+def test_pictures_elsewhere_are_not_fetched():
+    for url in ("http://example.org/cat.jpg", "https://example.org/cat.jpg", "ftp://example.org/cat.jpg"):
+        with pytest.raises(ValueError, match=r"the address of a picture; fetch it first: .*urllib.request.urlopen"):
+            caffe.io.load_image(url)
+
+
+def test_axes_and_channels_counted_from_the_end():
+    image = np.random.RandomState(0).rand(4, 5, 3).astype(np.float32)
+    results = []
+    for order, swap in (((2, 0, 1), (2, 1, 0)), ((-1, 0, 1), (-1, -2, -3))):
+        transformer = caffe.io.Transformer({"data": (1, 3, 4, 5)})
+        transformer.set_transpose("data", order)
+        transformer.set_channel_swap("data", swap)
+        results.append(transformer.preprocess("data", image))
+        assert np.array_equal(transformer.deprocess("data", results[-1]), image)
+    assert np.array_equal(*results)
+    for order in ((-1, 2, 0), (3, 0, 1), (-4, 0, 1)):
+        with pytest.raises(ValueError, match="each of 0 ... 2 once"):
+            transformer.set_transpose("data", order)

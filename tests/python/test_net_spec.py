@@ -45,6 +45,35 @@ def test_items_and_attributes_are_the_same():
         del n.other
 
 
+def test_keys_vals_and_update_of_ssd():
+    n = caffe.NetSpec()
+    n.data, n.label = L.Data(batch_size=2, ntop=2)
+    n.ip = L.InnerProduct(n.data, num_output=3)
+    assert n.keys() == ["data", "label", "ip"] and n.vals() == [n.data, n.label, n.ip]
+    n.update("ip", dict(num_output=4, param=[dict(lr_mult=0)]))
+    n.update("label", dict(batch_size=5))
+    n.quiet = L.Silence(n.ip, ntop=0)
+    n.update("quiet", dict(name="hush"))
+    data, ip, quiet = n.to_proto().layer
+    assert ip.inner_product_param.num_output == 4 and ip.param[0].lr_mult == 0
+    assert data.data_param.batch_size == 5 and quiet.name == "hush"
+    n.ip._update(dict(axis=2))
+    n.ip.fn._update(dict(bias_term=False))
+    assert n.to_proto().layer[1].inner_product_param.axis == 2
+    assert not n.to_proto().layer[1].inner_product_param.bias_term
+    with pytest.raises(KeyError, match="no top absent; it has data, label, ip, quiet"):
+        n.update("absent", dict(axis=1))
+
+
+def test_tops_may_be_called_as_methods_are():
+    """BVLC's NetSpec has no such methods: its scripts may call a gate `update`."""
+    n = caffe.NetSpec()
+    n.update = L.Sigmoid(L.Input(shape=dict(dim=[1])))
+    n.keys = L.ReLU(n.update)
+    assert [layer.name for layer in n.to_proto().layer] == ["Input1", "update", "keys"]
+    assert n.keys.fn.inputs == (n["update"],) and callable(n.vals)
+
+
 def test_values_of_every_kind():
     shape = caffe_pb2.BlobShape(dim=[3, 4])
     net = L.Input(shape=[shape, dict(dim=np.array([5, 6]))]).to_proto()
@@ -67,12 +96,11 @@ def test_names_of_fields():
     names = net_spec.param_name_dict()
     assert names["InnerProduct"] == "inner_product" and names["ReLU"] == "relu" and names["HDF5Data"] == "hdf5_data"
     assert P.Pooling.MAX == 0 and P.Data.LMDB == 1 and P.Loss.NONE == caffe_pb2.LossParameter.NONE
+    assert P.Pooling.PoolMethod.Value("AVE") == 1 and P.PriorBox.CodeType.Name(2) == "CENTER_SIZE"
 
 
 @pytest.mark.parametrize("make, error, words", [
-    (lambda: L.ReLU("data"), TypeError, "ReLU input 0 is not a Top .*bottom='data'"),
-    (lambda: L.ReLU(L.Data(ntop=2)), TypeError, "unpack it"),
-    (lambda: L.ReLU(L.Silence(ntop=0)), TypeError, "no output to read"),
+    (lambda: L.ReLU(L.Data(ntop=2)), TypeError, r"ReLU input 0 is not a Top \(type is <class 'tuple'>\)"),
     (lambda: L.Convolution(L.Input(), num_outputs=3).to_proto(), AttributeError,
      "layer Convolution1: type Convolution has no setting num_outputs; is num_output meant"),
     (lambda: L.Convolution(L.Input(), weight_filler=dict(kind="xavier")).to_proto(), AttributeError,
@@ -91,6 +119,17 @@ def test_names_of_fields():
 def test_mistakes(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.mark.parametrize("bottom, words", [("data", "bottom='data'"), (L.Data(ntop=2), "unpack it"),
+                                           (L.Silence(ntop=0), "no output to read"), (3, "what a layer function")])
+def test_what_to_give_in_place_of_no_top(bottom, words):
+    """BVLC's own tests know the whole message: the way out is a note below it."""
+    with pytest.raises(TypeError) as caught:
+        L.ReLU(L.Input(), bottom)
+    assert str(caught.value) == f"ReLU input 1 is not a Top (type is {type(bottom)})"
+    if hasattr(caught.value, "add_note"):  # Python 3.11
+        assert words in caught.value.__notes__[0]
 
 
 def test_what_is_no_top_is_refused_by_name():

@@ -41,6 +41,16 @@ def test_summary(net):
         "6 layers, 16 parameters (0.1 KiB), blobs of 31 elements (0.1 KiB)"]
 
 
+def test_sharing_is_what_the_net_says_of_it(net):
+    """Where arrays are copies, as on GPUs, addresses tell nothing."""
+    net.params["right"] = [blob(4, 3)]
+    assert "right         InnerProduct     data         right 2x4    12 = 4x3" in show.summary(net).splitlines()
+    net._own_params = [("left", 0), ("left", 1)]
+    lines = show.summary(net).splitlines()
+    assert "right         InnerProduct     data         right 2x4    shared: 4x3" in lines
+    assert lines[-1].startswith("6 layers, 16 parameters")
+
+
 def test_names_may_come_from_the_dictionary(net):
     names = net._layer_names
     del net._layer_names
