@@ -117,6 +117,14 @@ py::dict loss_weights(const Core& core) {
   return weights;
 }
 
+/// Parameters that are the layer's own, and not shared with one before it.
+std::vector<std::pair<std::string, int>> own_params(const Core& core) {
+  const Guard::Use use(core->guard());
+  std::vector<std::pair<std::string, int>> places;
+  for (const ParameterInfo& param : core->net().parameters()) places.emplace_back(param.layer, param.index);
+  return places;
+}
+
 /// Layers by their numbers, both included, as pycaffe counts them; the ends of the net stand for a whole pass.
 LayerRange range_of(NetCore& core, int64_t start, int64_t end, bool backward) {
   const Guard::Use use(core.guard());
@@ -208,7 +216,8 @@ void add_net(py::module_& module) {
       .def("_blobs_by_name", &blobs_by_name)
       .def("_params_by_layer", &params_by_layer)
       .def("_names_by_layer", &names_by_layer)
-      .def("_loss_weights", &loss_weights);
+      .def("_loss_weights", &loss_weights)
+      .def_property_readonly("_own_params", &own_params);
 }
 
 }  // namespace robusta::python

@@ -29,8 +29,9 @@ READERS = {
                             "opencv-python-headless==4.10.0.84", "setuptools==75.8.0"), ("rknn-toolkit2==2.5.0",),
                    "rknn.api"),
     # No reader: what the tests of our own Python package need.
-    "pytest": Reader("3.11", ("numpy==2.4.6", "pillow==13.0.0", "protobuf==7.36.2", "pytest==9.2.0", "tqdm==4.70.1"),
-                     (), "pytest, numpy, PIL, tqdm, google.protobuf"),
+    "pytest": Reader("3.11", ("numpy==2.4.6", "pillow==13.0.0", "protobuf==7.36.2", "pytest==9.2.0", "scipy==1.17.1",
+                               "tqdm==4.70.1"),
+                     (), "pytest, numpy, PIL, scipy, tqdm, google.protobuf"),
 }
 INSTALLING = 1800  # seconds that one pip may take
 

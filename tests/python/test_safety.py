@@ -276,3 +276,53 @@ def test_callbacks_that_misbehave(files):
         except caffe.Error as error:
             print('under way' in str(error))
     """) == "mine\nTrue\n"
+
+
+def test_a_child_that_is_forked_within_a_pass_ends_at_once(files):
+    assert ends_well("""
+        solver = caffe.get_solver('solver.prototxt')
+        threading.Thread(target=solver.solve, daemon=True).start()
+        while solver.iter < 5:
+            time.sleep(0.01)
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        begin = time.time()
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), time.time() - begin < 20)
+    """) == "0 True\n"
+
+
+def test_the_interpreter_ends_while_nets_are_built(files):
+    assert ends_well("""
+        def build():
+            while True:
+                try:
+                    caffe.Net('net.prototxt', caffe.TEST)
+                except caffe.Error:
+                    return
+        for _ in range(2):
+            threading.Thread(target=build, daemon=True).start()
+        class Slow:
+            def __del__(self, sleep=time.sleep):
+                sleep(0.5)
+        slow = Slow()
+        time.sleep(0.3)
+        print('end')
+    """) == "end\n"
+
+
+def test_the_interpreter_ends_while_a_layer_waits_for_ever(files):
+    pathlib.Path("waits.py").write_text(
+        "import queue, caffe\nclass Waits(caffe.Layer):\n    def reshape(self, bottom, top):\n        top[0].reshape(1)\n"
+        "    def forward(self, bottom, top):\n        queue.Queue().get()\n")
+    pathlib.Path("waits.prototxt").write_text(
+        'layer { name: "w" type: "Python" top: "x" python_param { module: "waits" layer: "Waits" } }')
+    begin = time.time()
+    assert ends_well("""
+        sys.path.insert(0, '.')
+        net = caffe.Net('waits.prototxt', caffe.TEST)
+        threading.Thread(target=net.forward, daemon=True).start()
+        time.sleep(0.3)
+        print('end')
+    """) == "end\n"
+    assert time.time() - begin < 50
