@@ -17,7 +17,7 @@ class Net;
 
 /// The arrays of one call, of f32 on the host in C order, valid during the call.
 struct HostCall {
-  std::span<const TensorView> bottoms = {};     ///< of forward
+  std::span<const TensorView> bottoms = {};  ///< of forward
   /// Of forward and backward. What is written into them is the net's from then on.
   std::span<const TensorView> parameters = {};
   std::span<const TensorView> top_gradients = {};

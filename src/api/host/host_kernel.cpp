@@ -38,7 +38,8 @@ HostKernel::Fetched HostKernel::fetched_parameters(const KernelRun& run) const {
 }
 
 /// The layer's code may change its parameters: running means, centres of classes.
-void HostKernel::store_changed(const KernelRun& run, const Fetched& now, const std::vector<std::vector<float>>& before) const {
+void HostKernel::store_changed(const KernelRun& run, const Fetched& now,
+                               const std::vector<std::vector<float>>& before) const {
   for (size_t i = 0; i < run.params.size(); ++i) {
     const std::vector<float>& numbers = now.arrays[i];
     if (std::memcmp(numbers.data(), before[i].data(), numbers.size() * sizeof(float)) == 0) continue;

@@ -27,7 +27,8 @@ void require_planned(std::span<const TensorView> made, std::span<const Tensor> p
   for (size_t i = 0; i < made.size(); ++i) {
     const robusta::Shape shape(made[i].shape);
     if (shape == planned[i].shape()) continue;
-    throw Error(ErrorKind::kConfig, str("top ", i, " has become ", shape.str(), " where ", planned[i].shape().str(), " is planned"),
+    throw Error(ErrorKind::kConfig,
+                str("top ", i, " has become ", shape.str(), " where ", planned[i].shape().str(), " is planned"),
                 "give tops their shapes in reshape(), or, in a layer without parameters, in forward()");
   }
 }

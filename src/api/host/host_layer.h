@@ -57,7 +57,7 @@ class HostNode : public robusta::Layer, public HasHostLayer, public SizedByBotto
 
  private:
   std::vector<v1::Shape> shapes_, planned_;  ///< of bottoms, and of tops
-  bool told_ = false;              ///< shapes_ are those that the layer has been reshaped for
+  bool told_ = false;                        ///< shapes_ are those that the layer has been reshaped for
   size_t parameters_ = 0;
   std::vector<TensorView> tops_;  ///< of the last forward
   mutable std::list<std::vector<float>> initial_;
