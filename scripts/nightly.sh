@@ -197,6 +197,22 @@ part_asan() { # the tests that CI leaves out, with AddressSanitizer and Undefine
   left_out_tests asan
 }
 
+part_python_asan() { # the Python module's tests, with AddressSanitizer and UndefinedBehaviorSanitizer
+  # shellcheck disable=SC1091
+  . scripts/sanitizers.sh
+  configure build-asan -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF -DROBUSTA_PYTHON=ON \
+    -DROBUSTA_SANITIZE="${sanitizers[asan]}" -DROBUSTA_SANITIZE_WITHOUT="${checks_left_out[asan]}" \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1
+  build build-asan robusta_python caffe_python_proto
+  local runtime
+  runtime=$(gcc -print-file-name=libasan.so) # an interpreter without it loads it first
+  # Python gives much of its memory back to nobody: leaks are the business of tests/python/test_kept.py. Programs that
+  # tests start have an interpreter of their own, which a module with sanitizers does not fit into.
+  LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS ROBUSTA_BUILD_DIR=$ROOT/build-asan PYTHONMALLOC=malloc \
+    measured tests/python/run.py -q
+  result "$(tail -n 1 "$out")"
+}
+
 part_tsan() { # the tests that CI leaves out, with ThreadSanitizer
   OMP_NUM_THREADS=1 left_out_tests tsan # as in .ci/run
 }

@@ -225,3 +225,32 @@ def test_backward_before_any_forward(make, running_caffe):
         net.blobs["y"].diff[...] = 2
         net.backward()
         assert net.blobs["x"].diff.tolist() == [6] * size
+
+
+def resident():
+    """Bytes of this process in memory."""
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_nets_give_their_memory_back(running_caffe):
+    pathlib.Path("net.prototxt").write_text(
+        'layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 64 dim: 2000 } } }\n'
+        'layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 1000 } }\n')
+    one = 4 * 2000 * 1000  # bytes of the weights alone
+
+    def use():
+        net = running_caffe.Net("net.prototxt", running_caffe.TRAIN)
+        other = running_caffe.Net("net.prototxt", running_caffe.TRAIN)
+        other.share_with(net)
+        other.forward(x=np.ones((64, 2000)))
+        other.backward()
+        assert other.params["ip"][0].diff.shape == (1000, 2000)
+
+    use()
+    use()
+    gc.collect()
+    before = resident()
+    for _ in range(10):
+        use()
+    gc.collect()
+    assert resident() - before < 3 * one
