@@ -23,35 +23,38 @@
 namespace robusta {
 namespace {
 
-/// Not for options that turn out not to run at all: those take forever.
-bool runs(const std::function<void(int)>& run, int option) {
-  try {
-    run(option);
-    return true;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kUnsupported) throw;
-    return false;
-  }
-}
-
 double seconds_of(const std::function<void(int)>& run, int option) {
   const auto start = std::chrono::steady_clock::now();
   run(option);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The least of several runs: noise only ever adds.
+/// An option that runs, and the least of its times: noise only ever adds.
+struct Contender {
+  int option = 0;
+  double seconds = 0;
+};
+
+/// Every option twice, the first time of which touches memory, too; then those again, turn about, that may still be the
+/// fastest: the closer they are, the more often.
 int fastest(const std::vector<std::string>& options, const std::function<void(int)>& run) {
-  constexpr int kRounds = 4;
-  std::vector<double> best(options.size(), 1e30);
-  std::vector<int> able;
-  for (int i = 0; i < static_cast<int>(options.size()); ++i) {
-    if (runs(run, i)) able.push_back(i);  // first runs touch memory, too
+  std::vector<Contender> contenders;
+  for (int option = 0; option < static_cast<int>(options.size()); ++option) {
+    try {
+      contenders.push_back({option, seconds_of(run, option)});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+    }
   }
-  for (int round = 0; round < kRounds; ++round) {
-    for (const int i : able) best[static_cast<size_t>(i)] = std::min(best[static_cast<size_t>(i)], seconds_of(run, i));
+  const auto by_time = [](const Contender& a, const Contender& b) { return a.seconds < b.seconds; };
+  // How much slower than the fastest one that stays may be, round by round.
+  for (const double slower : {2.0, 1.5, 1.25, 1.1, 1.1, 1.05, 1.05}) {
+    if (contenders.size() < 2) break;
+    for (Contender& one : contenders) one.seconds = std::min(one.seconds, seconds_of(run, one.option));
+    const double least = std::ranges::min_element(contenders, by_time)->seconds;
+    std::erase_if(contenders, [&](const Contender& one) { return one.seconds > slower * least; });
   }
-  return static_cast<int>(std::min_element(best.begin(), best.end()) - best.begin());
+  return contenders.empty() ? 0 : std::ranges::min_element(contenders, by_time)->option;
 }
 
 /// Tells lists of options apart (FNV-1a), so that a choice is made anew when a build offers others.
@@ -103,7 +106,8 @@ void RecordingTuner::preset(const KernelChoices& choices) {
 
 int RecordingTuner::choose(const std::string& key, const std::vector<std::string>& options,
                            const std::function<void(int)>& run) {
-  const std::string cache_key = str(machine_key(), "/", key, "/", fingerprint(options));
+  const std::string machine = key.starts_with(kGpuKeys) ? "gpu" : machine_key();
+  const std::string cache_key = str(machine, "/", key, "/", fingerprint(options));
   int chosen = index_of(preset_, key, options);
   if (chosen < 0 && preset_.contains(key)) {
     LOG_WARNING << "kernel " << preset_[key] << " of the resumed run is not offered here for " << key
@@ -115,6 +119,8 @@ int RecordingTuner::choose(const std::string& key, const std::vector<std::string
     chosen = options.size() == 1 ? 0 : fastest(options, run);
     cached_[cache_key] = options[static_cast<size_t>(chosen)];
     dirty_ = true;
+    // What was timed is not lost with a run that is ended while it tunes.
+    if (std::chrono::steady_clock::now() - saved_ > std::chrono::seconds(1)) save();
   }
   used_[key] = options[static_cast<size_t>(chosen)];
   return chosen;
@@ -123,6 +129,7 @@ int RecordingTuner::choose(const std::string& key, const std::vector<std::string
 void RecordingTuner::save() {
   if (!dirty_ || file_.empty()) return;
   dirty_ = false;
+  saved_ = std::chrono::steady_clock::now();
   try {
     std::filesystem::create_directories(folder_of(file_));
     // Another process may have added its choices meanwhile; ours win where both have one.

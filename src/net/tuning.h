@@ -4,6 +4,7 @@
 /// file, from timing. All that were used can be read back and are saved with the training state.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -12,6 +13,9 @@
 namespace robusta {
 
 using KernelChoices = std::map<std::string, std::string>;
+
+/// Keys that begin so name a GPU and the version of its library; the processor beside it does not matter to them.
+constexpr const char* kGpuKeys = "cudnn";
 
 class RecordingTuner : public Tuner {
  public:
@@ -26,7 +30,7 @@ class RecordingTuner : public Tuner {
   void preset(const KernelChoices& choices);
   /// All choices made so far.
   const KernelChoices& choices() const { return used_; }
-  /// Writes new choices to the cache file now. The destructor does it too.
+  /// Writes new choices to the cache file now. The destructor does it too, and choose() about once a second.
   void save();
 
  private:
@@ -35,6 +39,7 @@ class RecordingTuner : public Tuner {
   std::string file_;
   KernelChoices preset_, cached_, used_;  ///< of a resumed state or of rank 0; of the file; asked for so far
   bool dirty_ = false;
+  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 
 /// $XDG_CACHE_HOME/robusta/kernels or ~/.cache/robusta/kernels; "" when neither variable is set.

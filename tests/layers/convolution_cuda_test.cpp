@@ -134,6 +134,22 @@ TEST_F(CudnnPlans, FollowTheRules) {
   EXPECT_LT(names(filters, {.tf32 = true, .deterministic = true}).size(), names(filters, {}).size());
 }
 
+/// An engine counts once for each choice of its settings (tiles, splits of the sum, ...), which its name tells apart.
+TEST_F(CudnnPlans, DifferInSettings) {
+  dnn::Problem problem = problem_of(convolution("num_output: 256 kernel_size: 3 pad: 1", {{64, 256, 14, 14}}), true);
+  problem.type = DType::kBF16;
+  for (const Direction direction : kDirections) {
+    std::string why_not;
+    const auto graph = make_graph(direction, problem, site_->target, why_not);
+    std::map<std::string, int> settings;
+    for (const dnn::Engine& engine : find_engines(site_->target, *graph, {}, 1000)) {
+      ++settings[engine.name.substr(0, engine.name.find("_k"))];
+    }
+    const int most = std::ranges::max_element(settings, {}, [](const auto& one) { return one.second; })->second;
+    EXPECT_GT(most, 3) << problem.key(direction);
+  }
+}
+
 TEST_F(CudnnPlans, AreFoundAgainInTheCache) {
   dnn::PlanCache cache;
   site_->cache = &cache;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "robusta/error.h"
@@ -53,6 +54,56 @@ TEST(Tuner, ObeysThePresetWhateverTheOptions) {
   RecordingTuner tuner("");
   tuner.preset({{"shape", "b"}});
   EXPECT_EQ(choose(tuner, {"a", "b", "c"}, 2, runs), 1);
+  EXPECT_EQ(runs, 0);
+}
+
+TEST(Tuner, DropsWhatIsClearlySlower) {
+  RecordingTuner tuner("");
+  std::vector<int> runs(3);
+  const int chosen = tuner.choose("shape", {"slow", "fast", "slowest"}, [&](int option) {
+    ++runs[static_cast<size_t>(option)];
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::vector{25, 5, 50}[static_cast<size_t>(option)]));
+  });
+  EXPECT_EQ(chosen, 1);
+  EXPECT_EQ(runs, (std::vector{2, 2, 2}));
+}
+
+/// Those of one speed are timed again and again.
+TEST(Tuner, TimesCloseOnesLonger) {
+  RecordingTuner tuner("");
+  std::vector<int> runs(3);
+  tuner.choose("shape", {"a", "b", "slow"}, [&](int option) {
+    ++runs[static_cast<size_t>(option)];
+    std::this_thread::sleep_for(std::chrono::milliseconds(option == 2 ? 80 : 10));
+  });
+  EXPECT_EQ(runs[2], 2);
+  EXPECT_GT(runs[0] + runs[1], 6);
+}
+
+TEST(Tuner, KeepsWhatItHasTimedBeforeItEnds) {
+  const TempDir folder;
+  RecordingTuner tuner(folder / "kernels");
+  int runs = 0;
+  choose(tuner, {"a", "b"}, 1, runs);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  tuner.choose("other", {"a", "b"}, [](int) {});
+  runs = 0;
+  RecordingTuner meanwhile(folder / "kernels");
+  EXPECT_EQ(choose(meanwhile, {"a", "b"}, 0, runs), 1);
+  EXPECT_EQ(runs, 0);
+}
+
+/// A bare name lies in the working directory.
+TEST(Tuner, TakesANameWithoutAFolder) {
+  const TempDir folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  int runs = 0;
+  choose(*std::make_unique<RecordingTuner>("kernels"), {"a", "b"}, 1, runs);
+  runs = 0;
+  RecordingTuner again("kernels");
+  EXPECT_EQ(choose(again, {"a", "b"}, 0, runs), 1);
+  std::filesystem::current_path(before);
   EXPECT_EQ(runs, 0);
 }
 

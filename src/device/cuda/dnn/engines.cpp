@@ -42,9 +42,9 @@ bool allowed(const Descriptor& engine, const MathOptions& rules) {
 
 std::string name_of(const Descriptor& config, const Descriptor& engine) {
   std::string name = str("eng", engine.get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
-  const auto names = CUDNN_ATTR_ENGINECFG_KNOB_CHOICES;
-  const int64_t count = config.count(names, CUDNN_TYPE_BACKEND_DESCRIPTOR);
-  for (const Descriptor& knob : config.get_objects(names, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, count)) {
+  // Asked how many choices there are, without room for them, cuDNN answers 0.
+  for (const Descriptor& knob : config.get_objects(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                                   CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
     const auto type = knob.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE);
     name += str("_k", static_cast<int>(type), "=", knob.get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
   }
@@ -54,10 +54,10 @@ std::string name_of(const Descriptor& config, const Descriptor& engine) {
 }  // namespace
 
 std::vector<Engine> find_engines(const Target& target, const Graph& graph, const MathOptions& rules, size_t most) {
-  constexpr size_t kMostOfTheSafe = 3;
   std::vector<Engine> found;
+  // What cuDNN falls back to is slow, and some of it is compiled when it is planned: for shapes that nothing else
+  // takes.
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    if (mode == CUDNN_HEUR_MODE_FALLBACK) most = found.size() + kMostOfTheSafe;
     for (Descriptor& config : ask_heuristics(target, graph, mode)) {
       if (found.size() == most) break;
       const Descriptor engine = config.get_object(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -66,6 +66,7 @@ std::vector<Engine> find_engines(const Target& target, const Graph& graph, const
       const bool known = std::any_of(found.begin(), found.end(), [&](const Engine& e) { return e.name == name; });
       if (!known) found.push_back({std::move(config), name});
     }
+    if (!found.empty()) break;
   }
   return found;
 }

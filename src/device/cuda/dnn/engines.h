@@ -15,9 +15,9 @@ struct Engine {
   std::string name;  ///< "eng4_k2=1_k13=0": the same for the same engine of one version of cuDNN; no blanks
 };
 
-/// At most `most` of those that the rules allow, as cuDNN's heuristics rank them, then some of those that it falls back
-/// to, which are slow and want little. Engines that round their input to 16 bits, or whose Winograd tiles are too large
-/// to be exact to four digits, are left out always. Throws what check_dnn throws.
+/// At most `most` of those that the rules allow, as cuDNN's heuristics rank them; where these have none, of those that
+/// it falls back to, which are slow and want little. Engines that round their input to 16 bits, or whose Winograd tiles
+/// are too large to be exact to four digits, are left out always. Throws what check_dnn throws.
 std::vector<Engine> find_engines(const Target& target, const Graph& graph, const MathOptions& rules, size_t most);
 
 }  // namespace robusta::dnn

@@ -77,8 +77,8 @@ void add_options(Direction direction, const Problem& problem, const Site& site, 
 
 std::vector<PlanOption> find_options(Direction direction, const Problem& problem, const Site& site,
                                      std::string& why_not) {
-  // With every further one planning takes longer, and heuristics seldom misplace the best one by more.
-  constexpr size_t kMost = 8;
+  // An engine with other settings is another option. With every further one planning takes longer.
+  constexpr size_t kMost = 16;
   std::vector<PlanOption> options;
   Problem bare = problem;
   bare.bias = bare.relu = false;
