@@ -132,8 +132,8 @@ class Report(Folder):
         self.assertEqual(len(run["series"]["train/loss"]["iter"]), 100)
         self.assertEqual(run["series"]["test/output/accuracy"]["value"], [0, 0.5])
         self.assertEqual(run["series"]["speed/communication"]["value"][3], 0.1)
-        self.assertEqual(run["slowest"], {"0": 34, "1": 33, "2": 33})
-        self.assertEqual((run["command"], run["directory"]), ("caffe train -solver 's s'", "/here"))
+        self.assertEqual(run["slowest"], [[0, 34], [1, 33], [2, 33]])
+        self.assertEqual(run["repeat"], "cd /here\ncaffe train -solver 's s'\n")
         self.assertEqual(run["confusion"]["cells"][1], [0, 1, 1])
         self.assertEqual((run["top_losses"][0]["png"], run["layers"][0]["forward_ms"]), (PNG, 1.5))
         self.assertIn(["max_iter", "100"], run["facts"])
@@ -178,6 +178,149 @@ class Report(Folder):
         losses = data["runs"][1]["series"]["train/loss"]["value"]
         self.assertTrue(any(loss > 50 for run in data["runs"] for loss in run["series"]["train/loss"]["value"]))
         self.assertGreater(len(losses), 500)
+
+    def test_a_resume_takes_the_test_of_an_abandoned_branch_away(self):
+        text = (event("start", net="toy", iter=0) + "".join(event("train", i, iter=i, loss=1, outputs={}) for i in range(60)) +
+                event("test", 50, iter=50, net=0, outputs={"accuracy": 0.9}) + event("start", 100, net="toy", iter=30) +
+                "".join(event("train", 100 + i, iter=i, loss=1, outputs={}) for i in range(30, 45)))
+        _, data = self.page(run_json=text)
+        series = data["runs"][0]["series"]
+        self.assertNotIn("test/output/accuracy", series)
+        self.assertEqual(series["train/loss"]["iter"], list(range(45)))
+
+    def test_a_training_that_failed_at_once_is_shown(self):
+        failed = event("start", net="toy", iter=0, command="caffe train") + event("error", 1, exit_code=4, message="not finite")
+        _, data = self.page(run_json=failed)
+        self.assertEqual([e["text"] for e in data["events"]], ["not finite"])
+        _, data = self.page(good_json=training(5), bad_json=failed)
+        self.assertEqual([run["name"] for run in data["runs"]], ["good.json", "bad.json"])
+        # What failed before it does not delay a training.
+        later = event("start", 4000, net="toy", iter=0) + event("train", 4001, iter=0, loss=1, outputs={})
+        _, data = self.page(again_json=failed + later)
+        self.assertEqual([run["series"]["train/loss"]["seconds"] for run in data["runs"]], [[1]])
+        self.assertEqual([e["kind"] for e in data["events"]], ["error"])
+
+    def test_a_run_without_a_log_does_not_hide_the_others(self):
+        (self.folder / "c.txt").write_text("nothing\n")
+        (self.folder / "good.json").write_text(training(5))
+        said = self.caffe("report", "good.json", "c.txt")
+        self.assertIn("c.txt holds no log of a training", said.stderr)
+        self.assertIn("1 run", said.stdout)
+
+    def test_all_commands_are_repeated_as_a_shell_takes_them(self):
+        folder = self.folder / "a b'; touch hacked; '"
+        folder.mkdir()
+        first = event("start", net="toy", iter=0, command="pwd", directory=str(folder))
+        resumed = event("start", 9, net="toy", iter=30, command="echo second", directory=str(folder))
+        loss = event("train", 9, iter=30, loss=9, lr=1, outputs={})
+        _, data = self.page(run_json=first + loss + resumed + loss)
+        done = subprocess.run(["sh", "-c", data["runs"][0]["repeat"]], cwd=self.folder, stdout=subprocess.PIPE, text=True,
+                              check=True)
+        self.assertEqual(done.stdout.splitlines(), [str(folder), "second"])
+        self.assertIn("# from iteration 30\n", data["runs"][0]["repeat"])
+        self.assertFalse((folder / "hacked").exists() or (self.folder / "hacked").exists())
+
+    def test_text_logs_that_were_resumed_are_one_run(self):
+        more = (TEXT.replace("I1122 09:15:0", "I1122 09:25:0").replace("Iteration 5", "Iteration 10")
+                .replace("Iteration 0", "Iteration 5"))
+        solving = "I1122 09:25:02.000000 4711 solver.cpp:280] Solving toy\n"
+        words = "I1122 09:25:02.000000 4711 solver.cpp:1] {} toy_iter_5.solverstate\n"
+        bvlc = more.replace(solving, solving + words.format("Restoring previous solver status from"))
+        ours = more.replace(solving, words.format("Resuming from") + solving)
+        for resumed in (bvlc, ours):
+            _, data = self.page(run_log=TEXT + resumed)
+            (run,) = data["runs"]
+            self.assertEqual(run["series"]["train/loss"]["iter"], [0, 5, 10])
+            self.assertEqual(run["series"]["train/loss"]["seconds"][1], 601.25)
+            self.assertIn(["resume", 5], [[e["kind"], e["iter"]] for e in data["events"]])
+        self.assertEqual(len(self.page(run_log=TEXT + more)[1]["runs"]), 2)
+
+    def test_losses_of_tests_are_read(self):
+        words = "I1122 09:15:02.700000 4711 solver.cpp:1] {}est loss: {}\n"
+        first = "I1122 09:15:03.000000 4711 solver.cpp:400]     Test"
+        text = TEXT.replace(first, words.format("T", 1.5) + words.format("Averaged t", 1.25) + first)
+        _, data = self.page(run_log=text)
+        self.assertEqual(data["runs"][0]["series"]["test/loss"]["value"], [1.5])
+        self.assertEqual(data["runs"][0]["series"]["averaged_test/loss"]["value"], [1.25])
+        _, data = self.page(run_json=training(5) + event("test", 9, iter=5, net=0, loss=None, outputs={}))
+        self.assertEqual(data["runs"][0]["series"]["test/loss"]["value"], [None])
+
+    def test_lines_that_a_launcher_has_marked_are_read(self):
+        for mark in ("0: ", " 3: ", "[1,0]<stderr>:", "[1,12]<stdout>: "):
+            _, data = self.page(run_log="".join(mark + line for line in TEXT.splitlines(True)))
+            self.assertEqual(data["runs"][0]["series"]["train/loss"]["value"], [1.75, 1.25], mark)
+
+    def test_what_is_warned_before_a_training_is_of_it(self):
+        warning = "W1122 09:20:00.000000 4711 x.cpp:1] of the second\n"
+        second = TEXT.replace("I1122 09:15:0", "I1122 09:25:0")
+        _, data = self.page(run_log=TEXT + warning + second)
+        self.assertEqual([(e["run"], e["kind"]) for e in data["events"]],
+                         [(0, "warning"), (0, "end"), (1, "warning"), (1, "warning"), (1, "end")])
+
+    def test_the_log_itself_is_not_written_over(self):
+        (self.folder / "run.json").write_text(training(5))
+        os.link(self.folder / "run.json", self.folder / "other_name")
+        for name in ("run.json", "other_name"):
+            self.assertIn("is one of the logs", self.caffe("report", "run.json", "-o", name, want=1).stderr)
+        self.assertEqual((self.folder / "run.json").read_text(), training(5))
+        (self.folder / "runs").mkdir()
+        (self.folder / "runs" / "a.json").write_text(training(5))
+        self.caffe("report", "runs", "-o", "runs/a.json", want=1)
+
+    def test_links_that_lead_nowhere_are_no_logs(self):
+        (self.folder / "runs").mkdir()
+        (self.folder / "runs" / "a.json").write_text(training(5))
+        (self.folder / "runs" / "loop.json").symlink_to("loop.json")
+        (self.folder / "runs" / "gone.json").symlink_to("nowhere")
+        self.assertEqual(len(self.page("runs")[1]["runs"]), 1)
+
+    def test_lines_without_an_end_take_no_memory(self):
+        with open(self.folder / "big.log", "wb") as log:
+            log.truncate(3 << 30)
+            log.seek(0, os.SEEK_END)
+            log.write(b"\n" + TEXT.encode())
+        limited = ["bash", "-c", 'ulimit -v 1500000; exec "$@"', "-", TOOLS / "caffe", "report", "big.log"]
+        done = subprocess.run(limited, cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_curves_that_matter_are_there_whatever_else_is(self):
+        many = (event("start", net="toy", iter=0) + "".join(event("train", i, iter=i, loss=1, lr=1, outputs={}) for i in range(50)) +
+                event("test", 9, iter=40, net=0, loss=3, outputs={f"prob[{k}]": 0.1 for k in range(600)}))
+        _, data = self.page(run_json=many)
+        for tag in ("train/loss", "train/lr", "test/loss", "test/output/prob[0]"):
+            self.assertIn(tag, data["runs"][0]["series"])
+        self.assertIn("further curves", data["left_out"])
+        for k in range(120):
+            (self.folder / f"run{k}.json").write_text(training(5))
+        _, data = self.page(*[f"run{k}.json" for k in range(120)])
+        for run in data["runs"]:
+            self.assertEqual({"train/loss", "train/lr"} - set(run["series"]), set())
+
+    def test_no_run_takes_the_events_of_another(self):
+        noisy = training(5) + "".join(event("snapshot_failed", i, iter=i, message="x" * 200) for i in range(3000))
+        other = noisy.replace("xxx", "yyy") + event("error", 9, iter=0, message="the important one")
+        _, data = self.page(a_json=noisy, b_json=other)
+        self.assertEqual(data["events"][-1]["text"], "the important one")
+        shares = [sum(e["run"] == run for e in data["events"]) for run in (0, 1)]
+        self.assertGreater(min(shares), 100)
+        self.assertLess(max(shares) - min(shares), 5)
+        self.assertIn("the earliest events", data["left_out"])
+
+    def test_20000_starts_stay_small(self):
+        text = "".join(event("start", k % 3600, net="<" * 50, iter=0, command="<" * 3000) +
+                       event("train", k % 3600, iter=0, loss=1, outputs={}) for k in range(20_000))
+        _, data = self.page(run_json=text)
+        self.assertEqual(data["runs"][-1]["name"], "run.json #20000")
+        self.assertIn("earlier runs", data["left_out"])
+        (self.folder / "runs").mkdir()
+        for k in range(400):
+            (self.folder / "runs" / ("<" * 200 + f"{k}.json")).write_text(training(5))
+        self.page("runs")
+
+    def test_the_pictures_of_50_samples_fit(self):
+        samples = [{"record": "x", "label": 1, "prediction": 2, "loss": 4.5, "png": "A" * 16_600}] * 50
+        _, data = self.page(run_json=training(5) + event("top_losses", samples=samples))
+        self.assertTrue(all(sample["png"] for sample in data["runs"][0]["top_losses"]))
 
     def test_whatever_comes_the_page_stays_small(self):
         rows = [[k] * 1000 for k in range(1000)]
