@@ -404,12 +404,123 @@ class Watch(Folder):
         self.assertEqual(len(self.caffe("watch", "run.log", "-nofollow").stdout.splitlines()), 2)
         self.caffe("watch", "absent", want=1)
 
-    def terminal(self, columns, rows):
+    def losses(self, values, begin=0, second=0, start=True, end=True):
+        """A short training: a display per iteration."""
+        text = event("start", second, net="toy", iter=begin, max_iter=30) if start else ""
+        text += "".join(event("train", second + i, iter=begin + i, loss=v, outputs={}) for i, v in enumerate(values))
+        return text + (event("end", second + 99, iter=30, reason="max_iter") if end else "")
+
+    def follow(self, first, then):
+        """The lines of a watch that begins with the log `first`, beside which then() does something."""
+        (self.folder / "run.json").write_text(first)
+        with subprocess.Popen([TOOLS / "caffe", "watch", "run.json"], cwd=self.folder, stdout=subprocess.PIPE,
+                              text=True) as watch:
+            time.sleep(1)
+            then(self.folder / "run.json")
+            said, _ = watch.communicate(timeout=60)
+        return [(int(line.split()[1]), float(line.split("train/loss ")[1].split()[0])) for line in said.splitlines()]
+
+    def append(self, text):
+        return lambda log: log.open("a").write(text)
+
+    def test_a_resume_is_followed(self):
+        lines = self.follow(self.losses([5] * 20, end=False), self.append(self.losses([7] * 15, begin=10, second=200)))
+        # Values may follow of the latest iteration, 19: it is no more when its line would be due.
+        self.assertEqual(lines, [(i, 5) for i in range(19)] + [(i, 7) for i in range(10, 25)])
+
+    def test_a_second_training_is_followed(self):
+        lines = self.follow(self.losses([5] * 20, end=False),
+                            self.append(self.losses([6] * 3, begin=20, start=False) + self.losses([7] * 5, second=500)))
+        self.assertEqual(lines, [(i, 5) for i in range(20)] + [(i, 6) for i in range(20, 23)] + [(i, 7) for i in range(5)])
+
+    def test_a_log_that_is_written_anew_is_followed(self):
+        anew = self.losses([7] * 5, second=3000)
+        def replace(log):
+            log.rename(log.with_suffix(".old"))
+            log.write_text(anew)
+        long_one = self.losses([7] * 60, second=3000)
+        for then, count in ((lambda log: log.write_text(anew), 5), (replace, 5), (lambda log: log.write_text(long_one), 60)):
+            lines = self.follow(self.losses([5] * 20, end=False), then)
+            self.assertEqual(lines[-count:], [(i, 7) for i in range(count)])
+            self.assertEqual(lines[:-count], [(i, 5) for i in range(20)])
+
+    def test_the_rest_of_a_rotated_log_is_read(self):
+        def rotate(log):
+            with log.open("a") as old:
+                old.write(self.losses([6] * 10, begin=10, start=False, end=False))
+            log.rename(log.with_suffix(".old"))
+            log.write_text(self.losses([7] * 5, begin=20, start=False))
+        lines = self.follow(self.losses([5] * 10, end=False), rotate)
+        self.assertEqual(lines, [(i, 5 + i // 10) for i in range(25)])
+
+    def test_a_copy_of_the_log_goes_on_where_it_was(self):
+        first, rest = self.losses([5] * 10, end=False), self.losses([6] * 10, begin=10, start=False)
+        def copy(log):
+            log.with_suffix(".part").write_text(first + rest)
+            log.with_suffix(".part").rename(log)
+        self.assertEqual(self.follow(first, copy), [(i, 5 + i // 10) for i in range(20)])
+
+    def test_a_log_for_people_ends_with_a_failure(self):
+        failed = TEXT.replace("I1122 09:15:05.500000 4711 solver.cpp:1] Optimization Done.",
+                              "F1122 09:15:05.500000 4711 a.cpp:1] Check failed: a == b")
+        (self.folder / "run.log").write_text(failed)
+        self.assertEqual(len(self.caffe("watch", "run.log").stdout.splitlines()), 2)
+
+    def test_watching_takes_little_of_a_processor(self):
+        (self.folder / "run.json").write_text(training(100_000))
+        watch, leader, _ = self.terminal(80, 24)
+        self.read_until(leader, lambda said: "\x1b[J" in said)
+        def seconds():
+            fields = pathlib.Path(f"/proc/{watch.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        before = seconds()
+        time.sleep(3)
+        self.assertLess(seconds() - before, 0.1)
+
+    def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(self):
+        (self.folder / "run.json").write_text(training(30))
+        watch, leader, follower = self.terminal(80, 24)
+        self.read_until(leader, lambda said: "\x1b[J" in said)
+        watch.send_signal(signal.SIGTSTP)
+        self.read_until(leader, lambda said: said.endswith("\x1b[?25h\x1b[?1049l"))
+        state = lambda: pathlib.Path(f"/proc/{watch.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        self.wait_until(lambda: state() == "T")
+        self.assertEqual(termios.tcgetattr(follower), self.before)
+        watch.send_signal(signal.SIGCONT)
+        self.read_until(leader, lambda said: said.startswith("\x1b[?1049h") and "\x1b[J" in said)
+        os.write(leader, b"q")
+        self.assertEqual(watch.wait(30), 0)
+        self.assertEqual(termios.tcgetattr(follower), self.before)
+
+    def test_ctrl_backslash_leaves_the_terminal_as_it_was(self):
+        (self.folder / "run.json").write_text(training(30))
+        watch, leader, follower = self.terminal(80, 24)
+        self.read_until(leader, lambda said: "\x1b[J" in said)
+        watch.send_signal(signal.SIGQUIT)
+        self.read_until(leader, lambda said: said.endswith("\x1b[?25h\x1b[?1049l"))
+        watch.wait(30)
+        self.assertEqual(termios.tcgetattr(follower), self.before)
+
+    def test_a_dumb_terminal_gets_lines(self):
+        (self.folder / "run.json").write_text(training(4))
+        watch, leader, _ = self.terminal(80, 24, TERM="dumb")
+        said = self.read_until(leader, lambda said: said.count("train/loss") == 4)
+        self.assertNotIn("\x1b", said)
+        self.assertEqual(watch.wait(30), 0)
+
+    def wait_until(self, done, patience=30):
+        until = time.monotonic() + patience
+        while not done():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+
+    def terminal(self, columns, rows, TERM="xterm"):
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(follower)
         watch = subprocess.Popen([TOOLS / "caffe", "watch", "run.json"], cwd=self.folder, stdin=follower,
-                                 stdout=follower, stderr=follower, start_new_session=True)
+                                 stdout=follower, stderr=follower, process_group=0,
+                                 env={**os.environ, "TERM": TERM})
         self.addCleanup(os.close, leader)
         self.addCleanup(os.close, follower)
         self.addCleanup(watch.kill)

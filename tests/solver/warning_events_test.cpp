@@ -26,7 +26,7 @@ std::vector<std::string> events_in(const std::string& path) {
 void warn(const std::string& text) { LOG_WARNING << text; }
 
 TEST(WarningEvents, StandBehindTheStartAndComeOnce) {
-  const TempFolder folder;
+  const TempDir folder;
   const std::string path = folder / "log.json";
   {
     JsonLog json(path);
@@ -46,7 +46,7 @@ TEST(WarningEvents, StandBehindTheStartAndComeOnce) {
 }
 
 TEST(WarningEvents, OfATrainingThatFailsComeBeforeItsError) {
-  const TempFolder folder;
+  const TempDir folder;
   const std::string path = folder / "log.json";
   JsonLog json(path);
   const WarningEvents events(json);
@@ -56,7 +56,7 @@ TEST(WarningEvents, OfATrainingThatFailsComeBeforeItsError) {
 }
 
 TEST(WarningEvents, AreFewOfOneSourceAndTheLogGetsAll) {
-  const TempFolder folder;
+  const TempDir folder;
   const std::string path = folder / "log.json";
   int lines = 0;
   const LogSink before = set_log_sink([&](const LogLine&) { ++lines; });

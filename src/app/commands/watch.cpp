@@ -128,6 +128,7 @@ class Watched {
   bool look() {
     return file_.read([&](std::string_view line) { reader_.read(line); },
                       [&] {
+                        replaced_ = std::move(reader_.runs());
                         reader_ = RunLogReader(path_);
                         ++beginnings_;
                       });
@@ -135,6 +136,8 @@ class Watched {
   /// The training that was begun last.
   const RunLog& latest() const { return reader_.runs().empty() ? none_ : reader_.runs().back(); }
   std::vector<RunLog>& runs() { return reader_.runs(); }
+  /// Those of the log that the last one took the place of.
+  std::vector<RunLog>& replaced() { return replaced_; }
   /// How often the log was written anew.
   int beginnings() const { return beginnings_; }
 
@@ -142,6 +145,7 @@ class Watched {
   FollowedFile file_;
   std::string path_;
   RunLogReader reader_;
+  std::vector<RunLog> replaced_;
   RunLog none_;  ///< what is shown of a log that tells of no training yet
   int beginnings_ = 0;
 };
@@ -169,16 +173,21 @@ void watch_on_screen(Watched& watched) {
 class PrintedLines {
  public:
   void print(Watched& watched, bool all) {
-    if (watched.beginnings() != beginnings_) begin_with(0);
+    if (watched.beginnings() != beginnings_) {
+      print_from_here(watched.replaced(), true);
+      begin_with(0);
+    }
     beginnings_ = watched.beginnings();
-    std::vector<RunLog>& runs = watched.runs();
+    print_from_here(watched.runs(), all);
+  }
+
+ private:
+  void print_from_here(std::vector<RunLog>& runs, bool all) {
     for (size_t run = run_; run < runs.size(); ++run) {
       if (run != run_) begin_with(run);
       print_run(runs[run], all || run + 1 < runs.size());
     }
   }
-
- private:
   void begin_with(size_t run) {
     run_ = run;
     seen_ = -1;
