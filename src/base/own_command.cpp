@@ -6,7 +6,6 @@
 #include <fstream>
 
 namespace robusta {
-namespace {
 
 std::string shell_word(const std::string& word) {
   const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
@@ -21,8 +20,6 @@ std::string shell_word(const std::string& word) {
   }
   return quoted + "'";
 }
-
-}  // namespace
 
 std::string own_command() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);

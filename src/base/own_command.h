@@ -8,6 +8,9 @@ namespace robusta {
 /// Its words as a shell would read them; "" where the system does not tell.
 std::string own_command();
 
+/// A word of a command as a shell would have to be given it.
+std::string shell_word(const std::string& word);
+
 /// The folder that it works in; "" where it is gone.
 std::string own_directory();
 

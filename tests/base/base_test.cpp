@@ -14,6 +14,7 @@
 #include "base/philox.h"
 #include "base/standard_streams.h"
 #include "base/temporary.h"
+#include "base/utf8.h"
 #include "support/errors.h"
 #include "support/files.h"
 
@@ -26,6 +27,21 @@ namespace fs = std::filesystem;
 ino_t inode_of(int fd) {
   struct stat status = {};
   return ::fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
+TEST(Utf8, WhatIsNoneIsReplacedByteByByte) {
+  const std::string bad = "\xef\xbf\xbd";
+  const std::string whole = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z";
+  EXPECT_EQ(as_utf8(whole), whole);
+  EXPECT_EQ(as_utf8(""), "");
+  EXPECT_EQ(as_utf8("ip\xe9"), "ip" + bad);
+  EXPECT_EQ(as_utf8("\xe9z"), bad + "z");
+  EXPECT_EQ(as_utf8("\xe2\x82"), bad + bad);                      // cut off
+  EXPECT_EQ(as_utf8("\xc0\xaf"), bad + bad);                      // overlong
+  EXPECT_EQ(as_utf8("\xe0\x80\xaf"), bad + bad + bad);            // overlong
+  EXPECT_EQ(as_utf8("\xed\xa0\x80"), bad + bad + bad);            // half a pair
+  EXPECT_EQ(as_utf8("\xf4\x90\x80\x80"), bad + bad + bad + bad);  // beyond the last character
+  EXPECT_EQ(as_utf8("\xff"), bad);
 }
 
 TEST(Limit, AVariableSetsAnotherOne) {

@@ -132,8 +132,8 @@ class Report(Folder):
         self.assertEqual(len(run["series"]["train/loss"]["iter"]), 100)
         self.assertEqual(run["series"]["test/output/accuracy"]["value"], [0, 0.5])
         self.assertEqual(run["series"]["speed/communication"]["value"][3], 0.1)
-        self.assertEqual(run["slowest"], {"0": 34, "1": 33, "2": 33})
-        self.assertEqual((run["command"], run["directory"]), ("caffe train -solver 's s'", "/here"))
+        self.assertEqual(run["slowest"], [[0, 34], [1, 33], [2, 33]])
+        self.assertEqual(run["repeat"], "cd /here\ncaffe train -solver 's s'\n")
         self.assertEqual(run["confusion"]["cells"][1], [0, 1, 1])
         self.assertEqual((run["top_losses"][0]["png"], run["layers"][0]["forward_ms"]), (PNG, 1.5))
         self.assertIn(["max_iter", "100"], run["facts"])
@@ -178,6 +178,149 @@ class Report(Folder):
         losses = data["runs"][1]["series"]["train/loss"]["value"]
         self.assertTrue(any(loss > 50 for run in data["runs"] for loss in run["series"]["train/loss"]["value"]))
         self.assertGreater(len(losses), 500)
+
+    def test_a_resume_takes_the_test_of_an_abandoned_branch_away(self):
+        text = (event("start", net="toy", iter=0) + "".join(event("train", i, iter=i, loss=1, outputs={}) for i in range(60)) +
+                event("test", 50, iter=50, net=0, outputs={"accuracy": 0.9}) + event("start", 100, net="toy", iter=30) +
+                "".join(event("train", 100 + i, iter=i, loss=1, outputs={}) for i in range(30, 45)))
+        _, data = self.page(run_json=text)
+        series = data["runs"][0]["series"]
+        self.assertNotIn("test/output/accuracy", series)
+        self.assertEqual(series["train/loss"]["iter"], list(range(45)))
+
+    def test_a_training_that_failed_at_once_is_shown(self):
+        failed = event("start", net="toy", iter=0, command="caffe train") + event("error", 1, exit_code=4, message="not finite")
+        _, data = self.page(run_json=failed)
+        self.assertEqual([e["text"] for e in data["events"]], ["not finite"])
+        _, data = self.page(good_json=training(5), bad_json=failed)
+        self.assertEqual([run["name"] for run in data["runs"]], ["good.json", "bad.json"])
+        # What failed before it does not delay a training.
+        later = event("start", 4000, net="toy", iter=0) + event("train", 4001, iter=0, loss=1, outputs={})
+        _, data = self.page(again_json=failed + later)
+        self.assertEqual([run["series"]["train/loss"]["seconds"] for run in data["runs"]], [[1]])
+        self.assertEqual([e["kind"] for e in data["events"]], ["error"])
+
+    def test_a_run_without_a_log_does_not_hide_the_others(self):
+        (self.folder / "c.txt").write_text("nothing\n")
+        (self.folder / "good.json").write_text(training(5))
+        said = self.caffe("report", "good.json", "c.txt")
+        self.assertIn("c.txt holds no log of a training", said.stderr)
+        self.assertIn("1 run", said.stdout)
+
+    def test_all_commands_are_repeated_as_a_shell_takes_them(self):
+        folder = self.folder / "a b'; touch hacked; '"
+        folder.mkdir()
+        first = event("start", net="toy", iter=0, command="pwd", directory=str(folder))
+        resumed = event("start", 9, net="toy", iter=30, command="echo second", directory=str(folder))
+        loss = event("train", 9, iter=30, loss=9, lr=1, outputs={})
+        _, data = self.page(run_json=first + loss + resumed + loss)
+        done = subprocess.run(["sh", "-c", data["runs"][0]["repeat"]], cwd=self.folder, stdout=subprocess.PIPE, text=True,
+                              check=True)
+        self.assertEqual(done.stdout.splitlines(), [str(folder), "second"])
+        self.assertIn("# from iteration 30\n", data["runs"][0]["repeat"])
+        self.assertFalse((folder / "hacked").exists() or (self.folder / "hacked").exists())
+
+    def test_text_logs_that_were_resumed_are_one_run(self):
+        more = (TEXT.replace("I1122 09:15:0", "I1122 09:25:0").replace("Iteration 5", "Iteration 10")
+                .replace("Iteration 0", "Iteration 5"))
+        solving = "I1122 09:25:02.000000 4711 solver.cpp:280] Solving toy\n"
+        words = "I1122 09:25:02.000000 4711 solver.cpp:1] {} toy_iter_5.solverstate\n"
+        bvlc = more.replace(solving, solving + words.format("Restoring previous solver status from"))
+        ours = more.replace(solving, words.format("Resuming from") + solving)
+        for resumed in (bvlc, ours):
+            _, data = self.page(run_log=TEXT + resumed)
+            (run,) = data["runs"]
+            self.assertEqual(run["series"]["train/loss"]["iter"], [0, 5, 10])
+            self.assertEqual(run["series"]["train/loss"]["seconds"][1], 601.25)
+            self.assertIn(["resume", 5], [[e["kind"], e["iter"]] for e in data["events"]])
+        self.assertEqual(len(self.page(run_log=TEXT + more)[1]["runs"]), 2)
+
+    def test_losses_of_tests_are_read(self):
+        words = "I1122 09:15:02.700000 4711 solver.cpp:1] {}est loss: {}\n"
+        first = "I1122 09:15:03.000000 4711 solver.cpp:400]     Test"
+        text = TEXT.replace(first, words.format("T", 1.5) + words.format("Averaged t", 1.25) + first)
+        _, data = self.page(run_log=text)
+        self.assertEqual(data["runs"][0]["series"]["test/loss"]["value"], [1.5])
+        self.assertEqual(data["runs"][0]["series"]["averaged_test/loss"]["value"], [1.25])
+        _, data = self.page(run_json=training(5) + event("test", 9, iter=5, net=0, loss=None, outputs={}))
+        self.assertEqual(data["runs"][0]["series"]["test/loss"]["value"], [None])
+
+    def test_lines_that_a_launcher_has_marked_are_read(self):
+        for mark in ("0: ", " 3: ", "[1,0]<stderr>:", "[1,12]<stdout>: "):
+            _, data = self.page(run_log="".join(mark + line for line in TEXT.splitlines(True)))
+            self.assertEqual(data["runs"][0]["series"]["train/loss"]["value"], [1.75, 1.25], mark)
+
+    def test_what_is_warned_before_a_training_is_of_it(self):
+        warning = "W1122 09:20:00.000000 4711 x.cpp:1] of the second\n"
+        second = TEXT.replace("I1122 09:15:0", "I1122 09:25:0")
+        _, data = self.page(run_log=TEXT + warning + second)
+        self.assertEqual([(e["run"], e["kind"]) for e in data["events"]],
+                         [(0, "warning"), (0, "end"), (1, "warning"), (1, "warning"), (1, "end")])
+
+    def test_the_log_itself_is_not_written_over(self):
+        (self.folder / "run.json").write_text(training(5))
+        os.link(self.folder / "run.json", self.folder / "other_name")
+        for name in ("run.json", "other_name"):
+            self.assertIn("is one of the logs", self.caffe("report", "run.json", "-o", name, want=1).stderr)
+        self.assertEqual((self.folder / "run.json").read_text(), training(5))
+        (self.folder / "runs").mkdir()
+        (self.folder / "runs" / "a.json").write_text(training(5))
+        self.caffe("report", "runs", "-o", "runs/a.json", want=1)
+
+    def test_links_that_lead_nowhere_are_no_logs(self):
+        (self.folder / "runs").mkdir()
+        (self.folder / "runs" / "a.json").write_text(training(5))
+        (self.folder / "runs" / "loop.json").symlink_to("loop.json")
+        (self.folder / "runs" / "gone.json").symlink_to("nowhere")
+        self.assertEqual(len(self.page("runs")[1]["runs"]), 1)
+
+    def test_lines_without_an_end_take_no_memory(self):
+        with open(self.folder / "big.log", "wb") as log:
+            log.truncate(3 << 30)
+            log.seek(0, os.SEEK_END)
+            log.write(b"\n" + TEXT.encode())
+        limited = ["bash", "-c", 'ulimit -v 1500000; exec "$@"', "-", TOOLS / "caffe", "report", "big.log"]
+        done = subprocess.run(limited, cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_curves_that_matter_are_there_whatever_else_is(self):
+        many = (event("start", net="toy", iter=0) + "".join(event("train", i, iter=i, loss=1, lr=1, outputs={}) for i in range(50)) +
+                event("test", 9, iter=40, net=0, loss=3, outputs={f"prob[{k}]": 0.1 for k in range(600)}))
+        _, data = self.page(run_json=many)
+        for tag in ("train/loss", "train/lr", "test/loss", "test/output/prob[0]"):
+            self.assertIn(tag, data["runs"][0]["series"])
+        self.assertIn("further curves", data["left_out"])
+        for k in range(120):
+            (self.folder / f"run{k}.json").write_text(training(5))
+        _, data = self.page(*[f"run{k}.json" for k in range(120)])
+        for run in data["runs"]:
+            self.assertEqual({"train/loss", "train/lr"} - set(run["series"]), set())
+
+    def test_no_run_takes_the_events_of_another(self):
+        noisy = training(5) + "".join(event("snapshot_failed", i, iter=i, message="x" * 200) for i in range(3000))
+        other = noisy.replace("xxx", "yyy") + event("error", 9, iter=0, message="the important one")
+        _, data = self.page(a_json=noisy, b_json=other)
+        self.assertEqual(data["events"][-1]["text"], "the important one")
+        shares = [sum(e["run"] == run for e in data["events"]) for run in (0, 1)]
+        self.assertGreater(min(shares), 100)
+        self.assertLess(max(shares) - min(shares), 5)
+        self.assertIn("the earliest events", data["left_out"])
+
+    def test_20000_starts_stay_small(self):
+        text = "".join(event("start", k % 3600, net="<" * 50, iter=0, command="<" * 3000) +
+                       event("train", k % 3600, iter=0, loss=1, outputs={}) for k in range(20_000))
+        _, data = self.page(run_json=text)
+        self.assertEqual(data["runs"][-1]["name"], "run.json #20000")
+        self.assertIn("earlier runs", data["left_out"])
+        (self.folder / "runs").mkdir()
+        for k in range(400):
+            (self.folder / "runs" / ("<" * 200 + f"{k}.json")).write_text(training(5))
+        self.page("runs")
+
+    def test_the_pictures_of_50_samples_fit(self):
+        samples = [{"record": "x", "label": 1, "prediction": 2, "loss": 4.5, "png": "A" * 16_600}] * 50
+        _, data = self.page(run_json=training(5) + event("top_losses", samples=samples))
+        self.assertTrue(all(sample["png"] for sample in data["runs"][0]["top_losses"]))
 
     def test_whatever_comes_the_page_stays_small(self):
         rows = [[k] * 1000 for k in range(1000)]
@@ -261,12 +404,123 @@ class Watch(Folder):
         self.assertEqual(len(self.caffe("watch", "run.log", "-nofollow").stdout.splitlines()), 2)
         self.caffe("watch", "absent", want=1)
 
-    def terminal(self, columns, rows):
+    def losses(self, values, begin=0, second=0, start=True, end=True):
+        """A short training: a display per iteration."""
+        text = event("start", second, net="toy", iter=begin, max_iter=30) if start else ""
+        text += "".join(event("train", second + i, iter=begin + i, loss=v, outputs={}) for i, v in enumerate(values))
+        return text + (event("end", second + 99, iter=30, reason="max_iter") if end else "")
+
+    def follow(self, first, then):
+        """The lines of a watch that begins with the log `first`, beside which then() does something."""
+        (self.folder / "run.json").write_text(first)
+        with subprocess.Popen([TOOLS / "caffe", "watch", "run.json"], cwd=self.folder, stdout=subprocess.PIPE,
+                              text=True) as watch:
+            time.sleep(1)
+            then(self.folder / "run.json")
+            said, _ = watch.communicate(timeout=60)
+        return [(int(line.split()[1]), float(line.split("train/loss ")[1].split()[0])) for line in said.splitlines()]
+
+    def append(self, text):
+        return lambda log: log.open("a").write(text)
+
+    def test_a_resume_is_followed(self):
+        lines = self.follow(self.losses([5] * 20, end=False), self.append(self.losses([7] * 15, begin=10, second=200)))
+        # Values may follow of the latest iteration, 19: it is no more when its line would be due.
+        self.assertEqual(lines, [(i, 5) for i in range(19)] + [(i, 7) for i in range(10, 25)])
+
+    def test_a_second_training_is_followed(self):
+        lines = self.follow(self.losses([5] * 20, end=False),
+                            self.append(self.losses([6] * 3, begin=20, start=False) + self.losses([7] * 5, second=500)))
+        self.assertEqual(lines, [(i, 5) for i in range(20)] + [(i, 6) for i in range(20, 23)] + [(i, 7) for i in range(5)])
+
+    def test_a_log_that_is_written_anew_is_followed(self):
+        anew = self.losses([7] * 5, second=3000)
+        def replace(log):
+            log.rename(log.with_suffix(".old"))
+            log.write_text(anew)
+        long_one = self.losses([7] * 60, second=3000)
+        for then, count in ((lambda log: log.write_text(anew), 5), (replace, 5), (lambda log: log.write_text(long_one), 60)):
+            lines = self.follow(self.losses([5] * 20, end=False), then)
+            self.assertEqual(lines[-count:], [(i, 7) for i in range(count)])
+            self.assertEqual(lines[:-count], [(i, 5) for i in range(20)])
+
+    def test_the_rest_of_a_rotated_log_is_read(self):
+        def rotate(log):
+            with log.open("a") as old:
+                old.write(self.losses([6] * 10, begin=10, start=False, end=False))
+            log.rename(log.with_suffix(".old"))
+            log.write_text(self.losses([7] * 5, begin=20, start=False))
+        lines = self.follow(self.losses([5] * 10, end=False), rotate)
+        self.assertEqual(lines, [(i, 5 + i // 10) for i in range(25)])
+
+    def test_a_copy_of_the_log_goes_on_where_it_was(self):
+        first, rest = self.losses([5] * 10, end=False), self.losses([6] * 10, begin=10, start=False)
+        def copy(log):
+            log.with_suffix(".part").write_text(first + rest)
+            log.with_suffix(".part").rename(log)
+        self.assertEqual(self.follow(first, copy), [(i, 5 + i // 10) for i in range(20)])
+
+    def test_a_log_for_people_ends_with_a_failure(self):
+        failed = TEXT.replace("I1122 09:15:05.500000 4711 solver.cpp:1] Optimization Done.",
+                              "F1122 09:15:05.500000 4711 a.cpp:1] Check failed: a == b")
+        (self.folder / "run.log").write_text(failed)
+        self.assertEqual(len(self.caffe("watch", "run.log").stdout.splitlines()), 2)
+
+    def test_watching_takes_little_of_a_processor(self):
+        (self.folder / "run.json").write_text(training(100_000))
+        watch, leader, _ = self.terminal(80, 24)
+        self.read_until(leader, lambda said: "\x1b[J" in said)
+        def seconds():
+            fields = pathlib.Path(f"/proc/{watch.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        before = seconds()
+        time.sleep(3)
+        self.assertLess(seconds() - before, 0.1)
+
+    def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(self):
+        (self.folder / "run.json").write_text(training(30))
+        watch, leader, follower = self.terminal(80, 24)
+        self.read_until(leader, lambda said: "\x1b[J" in said)
+        watch.send_signal(signal.SIGTSTP)
+        self.read_until(leader, lambda said: said.endswith("\x1b[?25h\x1b[?1049l"))
+        state = lambda: pathlib.Path(f"/proc/{watch.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        self.wait_until(lambda: state() == "T")
+        self.assertEqual(termios.tcgetattr(follower), self.before)
+        watch.send_signal(signal.SIGCONT)
+        self.read_until(leader, lambda said: said.startswith("\x1b[?1049h") and "\x1b[J" in said)
+        os.write(leader, b"q")
+        self.assertEqual(watch.wait(30), 0)
+        self.assertEqual(termios.tcgetattr(follower), self.before)
+
+    def test_ctrl_backslash_leaves_the_terminal_as_it_was(self):
+        (self.folder / "run.json").write_text(training(30))
+        watch, leader, follower = self.terminal(80, 24)
+        self.read_until(leader, lambda said: "\x1b[J" in said)
+        watch.send_signal(signal.SIGQUIT)
+        self.read_until(leader, lambda said: said.endswith("\x1b[?25h\x1b[?1049l"))
+        watch.wait(30)
+        self.assertEqual(termios.tcgetattr(follower), self.before)
+
+    def test_a_dumb_terminal_gets_lines(self):
+        (self.folder / "run.json").write_text(training(4))
+        watch, leader, _ = self.terminal(80, 24, TERM="dumb")
+        said = self.read_until(leader, lambda said: said.count("train/loss") == 4)
+        self.assertNotIn("\x1b", said)
+        self.assertEqual(watch.wait(30), 0)
+
+    def wait_until(self, done, patience=30):
+        until = time.monotonic() + patience
+        while not done():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+
+    def terminal(self, columns, rows, TERM="xterm"):
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(follower)
         watch = subprocess.Popen([TOOLS / "caffe", "watch", "run.json"], cwd=self.folder, stdin=follower,
-                                 stdout=follower, stderr=follower, start_new_session=True)
+                                 stdout=follower, stderr=follower, process_group=0,
+                                 env={**os.environ, "TERM": TERM})
         self.addCleanup(os.close, leader)
         self.addCleanup(os.close, follower)
         self.addCleanup(watch.kill)

@@ -166,13 +166,13 @@ void log_times(const Net& net, const Times& total, bool updates, int iterations)
 
 /// For reports (`caffe report`): the times of layers beside their memory.
 void write_layer_times(JsonLog& json, const Net& net, int iterations) {
-  std::map<std::string, LayerSummary> known;
+  std::multimap<std::string, LayerSummary> known;  // layers of one name in the order of the net, as their times are
   for (LayerSummary& layer : summarise(net).layers) known.emplace(layer.name, std::move(layer));
   std::string rows = "[";
   for (const LayerTime& time : net.diagnostics().layer_times()) {
-    const auto found = known.find(time.layer);
-    if (found == known.end()) continue;  // a Split
-    const LayerSummary& layer = found->second;
+    const auto found = known.lower_bound(time.layer);
+    if (found == known.end() || found->first != time.layer) continue;  // a Split
+    const LayerSummary layer = known.extract(found).mapped();
     const int64_t bytes = layer.top_bytes + layer.param_count * static_cast<int64_t>(sizeof(float));
     if (rows.size() > 1) rows += ", ";
     rows += JsonObject()

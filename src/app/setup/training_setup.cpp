@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/log.h"
 #include "base/nearest.h"
@@ -19,6 +20,7 @@
 #include "solver/loop/solver_checks.h"
 #include "solver/ranks/job.h"
 #include "solver/ranks/start_checks.h"
+#include "solver/reports/warning_events.h"
 #include "solver/update/schedule.h"
 
 namespace robusta {
@@ -101,6 +103,8 @@ int run_training_job(const Options& options, const TrainingJob& job,
   const Walltime walltime(parse_walltime(options.max_walltime()));
   const auto run = [&](Ranks& ranks) {
     JsonLog json(ranks.root() ? job.log_json : "");
+    std::optional<WarningEvents> warnings;
+    if (ranks.root() && !job.log_json.empty()) warnings.emplace(json);
     try {
       return body({ranks, walltime, json});
     } catch (const Error& error) {

@@ -1,4 +1,4 @@
-/// Style and script of the report's page: report.css and report.js, which the build turns into text.
+/// Style and script of the report's page: report.css, chart.js and report.js, which the build turns into text.
 #pragma once
 
 #include <string_view>

@@ -89,10 +89,12 @@ void JsonLines::read(std::string_view line) {
   const double given = number_at(event, "iter"), at = std::isnan(given) ? run.iter : given;
   if (kind == "train") {
     train(run, event, at, seconds);
+  } else if (kind == "communication") {
+    communication(run, event, at, seconds);
   } else if (kind == "test" || kind == "averaged_test") {
     const double net = number_at(event, "net");
     const std::string phase = net > 0 ? kind + '_' + text_at(event, "net") : kind;
-    add_number(run, phase + "/loss", at, seconds, number_at(event, "loss"));
+    if (event.find("loss")) run.add(phase + "/loss", at, seconds, number_at(event, "loss"));
     add_outputs_of(run, event, phase, at, seconds);
   } else if (kind == "final") {
     add_number(run, "train/loss", at, seconds, number_at(event, "loss"));
@@ -108,17 +110,21 @@ void JsonLines::read(std::string_view line) {
 void JsonLines::start(const TextTree& event, double clock) {
   const double iter = number_or_0(event, "iter");
   // What began at 0 is another training; what did not goes on with the one before.
-  const bool resumed = iter > 0 && !so_far_.runs.empty();
-  RunLog& run = resumed || so_far_.runs.empty() || so_far_.runs.back().empty() ? so_far_.now() : so_far_.begin();
+  RunLog& run = iter > 0 ? so_far_.now() : so_far_.begin();
   const double seconds = std::isnan(clock) ? 0 : so_far_.since_start(clock);
-  if (iter > 0) run.events.push_back({"resume", iter, seconds, "resumed at iteration " + text_at(event, "iter")});
+  if (iter > 0) {
+    run.go_back_to(iter);
+    run.events.push_back({"resume", iter, seconds, "resumed at iteration " + text_at(event, "iter")});
+  }
+  for (RunEvent& warning : so_far_.early) run.events.push_back({warning.kind, iter, seconds, std::move(warning.text)});
+  so_far_.early.clear();
+  run.starts.push_back({iter, text_at(event, "command"), text_at(event, "directory")});
   run.facts.clear();
+  run.begun = true;
   run.ended = false;
   run.max_iter = number_or_0(event, "max_iter");
   for (const TextTree& member : event.children) {
     const std::string& name = member.name;
-    if (name == "command") run.command = member.text;
-    if (name == "directory") run.directory = member.text;
     if (name == "solver") run.solver = member.text;
     const bool long_text = name == "command" || name == "directory" || name == "solver" || name == "event";
     if (!long_text && member.children.empty()) run.facts.emplace_back(name, member.text);
@@ -139,6 +145,20 @@ void JsonLines::train(RunLog& run, const TextTree& event, double at, double seco
   if (slowest >= 0 && slowest < 1e6) ++run.slowest[static_cast<int>(slowest)];
 }
 
+/// Milliseconds of an iteration that the reductions along each dimension of ranks took, and by what share the slowest
+/// rank computed longer than the middle one.
+void JsonLines::communication(RunLog& run, const TextTree& event, double at, double seconds) {
+  add_number(run, "communication/slowest_rank", at, seconds, number_at(event, "slowest_rank"));
+  add_number(run, "communication/slowest_lag", at, seconds, number_at(event, "slowest_lag"));
+  const double iterations = number_at(event, "iterations");
+  const TextTree* dimensions = event.find("dimensions");
+  if (!dimensions || !(iterations > 0)) return;
+  for (const TextTree& dimension : dimensions->children) {
+    const double milliseconds = 1e3 * number_at(dimension, "seconds") / iterations;
+    add_number(run, "communication/" + dimension.name + "_ms", at, seconds, milliseconds);
+  }
+}
+
 /// What `caffe test -confusion -top_losses` found.
 void JsonLines::scored(RunLog& run, const TextTree& event) {
   if (const TextTree* rows = event.find("matrix")) {
@@ -157,7 +177,7 @@ void JsonLines::scored(RunLog& run, const TextTree& event) {
                                 .png = text_at(sample, "png"),
                                 .label = text_at(sample, "label"),
                                 .prediction = text_at(sample, "prediction"),
-                                .loss = number_or_0(sample, "loss")});
+                                .loss = number_at(sample, "loss")});
     }
   }
 }
@@ -169,8 +189,10 @@ void JsonLines::note(RunLog& run, const TextTree& event, const std::string& kind
     run.ended = true;
     text = text_at(event, "reason");
   }
-  if (kind == "error") run.ended = true;
-  if (kind != "communication" && kind != "lms") run.events.push_back({kind, at, seconds, text});
+  if (kind == "error") run.begun = run.ended = true;
+  // A training that fails in its set-up warns before it: behind the end of another one, that is another's.
+  auto& events = kind == "warning" && run.ended ? so_far_.early : run.events;
+  if (kind != "lms") events.push_back({kind, at, seconds, text});
 }
 
 }  // namespace robusta

@@ -3,6 +3,7 @@
 /// Series are called as TensorBoard's tags are (-tensorboard): "train/loss", "test/output/accuracy".
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,12 @@ namespace robusta {
 struct RunSeries {
   std::vector<double> iter, value;
   std::vector<double> seconds;  ///< since the run began
+};
+
+/// The command that began a training, or went on with it.
+struct RunStart {
+  double iter = 0;
+  std::string command, directory;  ///< "": not known
 };
 
 struct RunEvent {
@@ -38,7 +45,7 @@ struct RunConfusion {
 struct RunTopLoss {
   std::string record, png;  ///< png: base64; "": none
   std::string label, prediction;
-  double loss = 0;
+  double loss = 0;  ///< NaN: it is not finite
 };
 
 struct RunLog {
@@ -46,16 +53,29 @@ struct RunLog {
   std::map<std::string, RunSeries> series;
   std::vector<RunEvent> events;
   std::vector<std::pair<std::string, std::string>> facts;  ///< settings in short
-  std::string command, directory, solver;                  ///< how to repeat it; "": not known
+  std::vector<RunStart> starts;                            ///< how to repeat it
+  std::string solver;                                      ///< its text; "": not known
   std::map<int, int> slowest;                              ///< how often a rank was the slowest one
   std::vector<RunLayer> layers;
   std::optional<RunConfusion> confusion;
   std::vector<RunTopLoss> top_losses;
   double iter = 0, max_iter = 0;  ///< of the last line; 0: not known
+  bool begun = false;             ///< the log tells of its start, or of an error that ended it
   bool ended = false;
+  std::optional<double> clock;  ///< seconds of the log's clock at which it began
+  /// The least iteration to which the training has gone back since somebody set this; infinity: to none.
+  double went_back_to = std::numeric_limits<double>::infinity();
 
-  bool empty() const { return series.empty() && layers.empty() && !confusion && top_losses.empty(); }
+  bool has_results() const { return !series.empty() || !layers.empty() || confusion || !top_losses.empty(); }
+  /// Nothing tells of a training.
+  bool empty() const { return !begun && !has_results(); }
   void add(const std::string& tag, double at, double seconds, double value);
+  /// It resumes at iteration `at`: values of that and of later ones are those of a branch that was given up.
+  void go_back_to(double at);
 };
+
+/// Names of the series, what a person looks at first in front: losses, scores of tests, the rate; then what there are
+/// many of, single values of large blobs; speeds before these.
+std::vector<std::string> tags_by_importance(const RunLog& run);
 
 }  // namespace robusta

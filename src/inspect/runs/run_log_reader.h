@@ -11,6 +11,7 @@
 
 #include "inspect/runs/run_log.h"
 #include "inspect/runs/runs_so_far.h"
+#include "robusta/error.h"
 
 namespace robusta {
 
@@ -28,7 +29,16 @@ class RunLogReader {
   RunsSoFar so_far_;
 };
 
-/// Reads all of a log: a file, or each file of a folder that is one. Throws Error{kUsage} where there is none.
+/// The files of a folder that may be logs, by name; of a file the file itself.
+std::vector<std::string> log_files_of(const std::string& path);
+
+/// A log that tells of no training.
+struct NoRuns : Error {
+  using Error::Error;
+};
+
+/// Reads all of a log: a file, or each file of a folder that is one. Throws NoRuns where none tells of a training, and
+/// Error{kUsage} where a file cannot be read.
 std::vector<RunLog> read_runs(const std::string& path);
 
 }  // namespace robusta

@@ -1,7 +1,8 @@
 // The words are those of Caffe's own logs, and of Intel's and NVIDIA's, as scripts/robusta_files/caffe_log.py reads
 // them; what Robusta adds to them (Speed) is read where it is there.
 
-#include <charconv>
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -45,27 +46,66 @@ double number_behind(std::string_view text, std::string_view words) {
   return end == rest.c_str() ? NAN : value;
 }
 
+/// Takes what launchers write in front of the lines of each rank away: "0: " of srun -l, "[1,0]<stderr>:" of mpirun
+/// --tag-output.
+void take_rank(std::string_view& line) {
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const std::string_view rest = line.substr(begin, 100);
+  if (rest.empty() || (rest[0] != '[' && !std::isdigit(static_cast<unsigned char>(rest[0])))) return;
+  const size_t end = rest[0] == '[' ? rest.find(">:") : rest.find_first_not_of("0123456789");
+  if (end == std::string_view::npos || (rest[0] != '[' && rest[end] != ':')) return;
+  line.remove_prefix(begin + end + (rest[0] == '[' ? 2 : 1));
+  if (line.starts_with(' ')) line.remove_prefix(1);
+}
+
 bool has_words(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
 
 }  // namespace
 
 void TextLines::read(std::string_view line) {
   char severity = 'I';
+  take_rank(line);
   const double clock = take_prefix(line, severity);
   if (std::isnan(clock)) return;
-  if (has_words(line, "Solving ")) {
-    if (!so_far_.runs.empty() && !so_far_.runs.back().empty()) so_far_.begin();
-    so_far_.now().facts.emplace_back("net", std::string(line.substr(line.find("Solving ") + 8)));
-    so_far_.first_line.clear();
-  }
+  if (has_words(line, "Solving ")) solving(line);
+  if (line.starts_with("Resuming from ") || line.starts_with("Restoring previous solver status")) resuming(line);
   RunLog& run = so_far_.now();
   double seconds = so_far_.since_start(clock);
   if (seconds < -180 * kDay) seconds += 366 * kDay;  // New Year's Eve in a log without years
   if (severity != 'I' && !has_words(line, "[Backward]")) {
-    run.events.push_back({severity == 'W' ? "warning" : "error", run.iter, seconds, std::string(line)});
+    // Behind the end of a training they are of the next one.
+    auto& events = run.ended ? so_far_.early : run.events;
+    events.push_back({severity == 'W' ? "warning" : "error", run.iter, seconds, std::string(line)});
+    if (severity == 'F') run.begun = run.ended = true;
     return;
   }
   words(run, line, seconds);
+}
+
+/// Caffe says that it resumes before "Solving", or right behind it.
+void TextLines::solving(std::string_view text) {
+  RunLog& run = so_far_.resuming ? so_far_.now() : so_far_.begin();
+  const bool told =
+      std::any_of(run.facts.begin(), run.facts.end(), [](const auto& fact) { return fact.first == "net"; });
+  if (!told) run.facts.emplace_back("net", std::string(text.substr(text.find("Solving ") + 8)));
+  for (RunEvent& event : so_far_.early) {
+    run.events.push_back({event.kind, run.iter, 0, std::move(event.text)});
+  }
+  so_far_.early.clear();
+  so_far_.first_line.clear();
+  run.begun = true;
+  run.ended = false;
+}
+
+void TextLines::resuming(std::string_view text) {
+  std::vector<RunLog>& runs = so_far_.runs;
+  const bool just_begun = runs.size() > 1 && !runs.back().has_results();
+  if (just_begun) {
+    runs[runs.size() - 2].ended = false;
+    runs.pop_back();
+  }
+  so_far_.resuming = true;
+  so_far_.resumed_from = std::string(text);
 }
 
 void TextLines::words(RunLog& run, std::string_view text, double seconds) {
@@ -73,6 +113,9 @@ void TextLines::words(RunLog& run, std::string_view text, double seconds) {
   if (has_words(text, "    Speed: ")) return speed(run, text, seconds);
   if (has_words(text, "\tforward: ") || has_words(text, "\tbackward: ")) return layer(run, text);
   if (text.starts_with("Iteration ")) return iteration(run, text, seconds);
+  if (text.starts_with("Test loss: ") || text.starts_with("Averaged test loss: ")) {
+    return run.add(test_phase(text) + "/loss", run.iter, seconds, number_behind(text, "loss: "));
+  }
   if (text.starts_with("Snapshotting to ") && !has_words(text, "solver state")) {
     run.events.push_back({"snapshot", run.iter, seconds, std::string(text)});
   }
@@ -85,6 +128,10 @@ void TextLines::words(RunLog& run, std::string_view text, double seconds) {
 void TextLines::iteration(RunLog& run, std::string_view text, double seconds) {
   const double at = number_behind(text, "Iteration ");
   if (std::isnan(at)) return;
+  if (std::exchange(so_far_.resuming, false) && at > 0) {
+    run.go_back_to(at);
+    run.events.push_back({"resume", at, seconds, so_far_.resumed_from});
+  }
   run.iter = at;
   const double net = number_behind(text, "net (#");
   if (net >= 0 && net < 1e6) so_far_.test_net = static_cast<int>(net);
@@ -105,15 +152,19 @@ void TextLines::speed(RunLog& run, std::string_view text, double seconds) {
   if (rank >= 0 && rank < 1e6) ++run.slowest[static_cast<int>(rank)];
 }
 
+std::string TextLines::test_phase(std::string_view text) const {
+  const std::string phase = has_words(text, "Averaged") ? "averaged_test" : "test";
+  return so_far_.test_net > 0 ? phase + '_' + std::to_string(so_far_.test_net) : phase;
+}
+
 /// A blob of several numbers has a line for each.
 void TextLines::output(RunLog& run, std::string_view text, double seconds) {
   const size_t mark = text.find(" net output #"), colon = text.find(": ", mark), equal = text.find(" = ", mark);
   if (colon == std::string_view::npos || equal == std::string_view::npos || equal < colon) return;
   const auto number = static_cast<int>(number_behind(text, " net output #"));
-  std::string phase = has_words(text.substr(0, mark), "Train") ? "train" : "test";
-  if (has_words(text.substr(0, mark), "Averaged")) phase = "averaged_test";
-  if (phase != "train" && so_far_.test_net > 0) phase += str('_', so_far_.test_net);
-  std::string tag = phase + "/output/" + std::string(text.substr(colon + 2, equal - colon - 2));
+  const bool training = has_words(text.substr(0, mark), "Train");
+  std::string tag = (training ? "train" : test_phase(text.substr(0, mark))) + "/output/" +
+                    std::string(text.substr(colon + 2, equal - colon - 2));
   const int first = so_far_.first_line.emplace(tag, number).first->second;
   if (number > first) tag += str('[', number - first, ']');
   run.add(tag, run.iter, seconds, number_behind(text.substr(equal), " = "));

@@ -92,24 +92,6 @@ std::vector<DotRange> ranges_of(const RunSeries& series, int width) {
   return ranges;
 }
 
-/// What a person looks at first: losses, scores of tests, then the rest by name; speeds last.
-int importance(const std::string& tag) {
-  if (tag == "train/loss") return 0;
-  if (tag.starts_with("test")) return 1;
-  if (tag == "train/lr") return 2;
-  if (tag == "speed/images_per_second") return 3;
-  if (tag.starts_with("averaged_test")) return 4;
-  return tag.starts_with("train/") ? 5 : 6;
-}
-
-std::vector<std::string> tags_by_importance(const RunLog& run) {
-  std::vector<std::string> tags;
-  for (const auto& [tag, series] : run.series) tags.push_back(tag);
-  std::stable_sort(tags.begin(), tags.end(),
-                   [](const auto& a, const auto& b) { return importance(a) < importance(b); });
-  return tags;
-}
-
 std::string headline(const RunLog& run) {
   std::string text = str(run.name, ": iteration ", short_number(run.iter));
   if (run.max_iter > 0) text += str(" of ", short_number(run.max_iter));

@@ -2,6 +2,7 @@
 //
 // A line is an object whose first members are "event" and "time" (UTC, ISO 8601). Numbers have 9 digits, which tell any
 // two floats apart; what JSON has no number for is null.
+// Text is UTF-8, as RFC 8259 wants it: a byte of a name that is none becomes U+FFFD.
 #include "solver/reports/json_log.h"
 
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/output_place.h"
+#include "base/utf8.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -21,7 +23,7 @@ namespace {
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : as_utf8(text)) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -84,6 +86,26 @@ JsonLog::~JsonLog() {
 }
 
 void JsonLog::write(std::string_view event, const JsonObject& members) {
+  const std::lock_guard lock(mutex_);
+  if (event == "error") write_early();
+  write_line(event, members);
+  write_early();
+}
+
+void JsonLog::warn(std::string_view message, std::string_view source) {
+  const std::lock_guard lock(mutex_);
+  const JsonObject members = JsonObject().add("message", message).add("source", source);
+  if (begun_) return write_line("warning", members);
+  if (fd_ >= 0) early_.push_back(members);
+}
+
+void JsonLog::write_early() {
+  begun_ = true;
+  for (const JsonObject& members : early_) write_line("warning", members);
+  early_.clear();
+}
+
+void JsonLog::write_line(std::string_view event, const JsonObject& members) {
   if (fd_ < 0) return;
   JsonObject head;
   head.add("event", event).add("time", utc_now());
@@ -104,6 +126,7 @@ void JsonLog::write(std::string_view event, const JsonObject& members) {
 }
 
 void JsonLog::require_whole() const {
+  const std::lock_guard lock(mutex_);
   if (!failed_) return;
   throw Error(ErrorKind::kOutput, "the work is done, but events could not be written to " + path_,
               "see the log; free some space or write elsewhere");
