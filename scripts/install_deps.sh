@@ -21,7 +21,7 @@ for option in "$@"; do
   case $option in
     --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev python3-venv
                         python3-dev pybind11-dev) ;;
-    --ci) packages+=(clang clang-format-14) ;;
+    --ci) packages+=(clang clang-format-14 chromium) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac
 done

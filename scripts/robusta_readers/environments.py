@@ -32,6 +32,8 @@ READERS = {
     "pytest": Reader("3.11", ("numpy==2.4.6", "pillow==13.0.0", "protobuf==7.36.2", "pytest==9.2.0", "scipy==1.17.1",
                                "tqdm==4.70.1"),
                      (), "pytest, numpy, PIL, scipy, tqdm, google.protobuf"),
+    "tensorboard": Reader("3.11", ("tensorboard==2.21.0", "numpy==2.4.6", "setuptools==80.9.0"), (),
+                          "tensorboard.backend.event_processing.event_accumulator"),
 }
 INSTALLING = 1800  # seconds that one pip may take
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """caffe train -tensorboard, read by PyPI's tensorboard: its numbers are those of -log_json.
 
-Wants a Python with tensorboard: the one that runs this, or ROBUSTA_TENSORBOARD_PYTHON. Without: skipped, 77.
+Wants a Python with tensorboard: the one that runs this, ROBUSTA_TENSORBOARD_PYTHON, or the environment `tensorboard` of
+scripts/robusta_readers/environments.py, made of PyPI when it is first asked for. Without: skipped, 77.
 """
 
 import json
@@ -20,11 +21,16 @@ try:
     from tensorboard.compat.proto import graph_pb2
     from tensorboard.plugins.hparams import plugin_data_pb2
 except ImportError as missing:
-    other = os.environ.get("ROBUSTA_TENSORBOARD_PYTHON", "")
-    if other and not os.environ.get("ROBUSTA_TENSORBOARD_INNER"):
-        os.execve(other, [other, *sys.argv], {**os.environ, "ROBUSTA_TENSORBOARD_INNER": "1"})
-    print(f"SKIPPED: {missing}; ROBUSTA_TENSORBOARD_PYTHON names a Python with tensorboard")
-    sys.exit(77)
+    if os.environ.get("ROBUSTA_TENSORBOARD_INNER"):
+        raise
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+    from robusta_readers import environments
+    try:
+        other = os.environ.get("ROBUSTA_TENSORBOARD_PYTHON") or environments.environment("tensorboard")[0]
+    except environments.Unavailable as why:
+        print(f"SKIPPED: {missing}; {why}")
+        sys.exit(77)
+    os.execve(other, [other, *sys.argv], {**os.environ, "ROBUSTA_TENSORBOARD_INNER": "1"})
 
 NET = """name: "to/y"
 layer { name: "data" type: "DummyData" top: "data" top: "label"
