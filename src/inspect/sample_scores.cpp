@@ -129,6 +129,7 @@ void SampleScores::find_pictures(const Graph& graph) {
     const Node& node = graph.nodes[id];
     if (!node.source || source_) continue;
     source_ = id;
+    records_ = static_cast<uint64_t>(node.source->records());
     const BlobVersion& data = graph.versions[node.tops[0]];
     if (is_picture(data.shape)) pictures_ = data.name;
   }
@@ -143,7 +144,11 @@ ScoredSample SampleScores::score(const std::vector<float>& scores, const std::ve
     if (label < 0 || label >= classes_) throw_bad_label(label, static_cast<uint64_t>(sample), classes_);
     const float* x = scores.data() + sample * classes_ * inner_ + at;
     int best = 0;
-    for (int c = 1; c < classes_; ++c) best = x[c * inner_] > x[best * inner_] ? c : best;
+    bool numbers = true;
+    for (int c = 0; c < classes_; ++c) {
+      best = x[c * inner_] > x[best * inner_] ? c : best;
+      numbers = numbers && !std::isnan(x[c * inner_]);
+    }
     double loss = 0;
     if (probabilities_) {
       loss = -std::log(std::max<double>(x[label * inner_], 1e-38));  // as SoftmaxWithLoss bounds it
@@ -152,11 +157,15 @@ ScoredSample SampleScores::score(const std::vector<float>& scores, const std::ve
       for (int c = 0; c < classes_; ++c) sum += std::exp(double{x[c * inner_]} - x[best * inner_]);
       loss = std::log(sum) - (double{x[label * inner_]} - x[best * inner_]);
     }
-    counts_[static_cast<size_t>(label * classes_ + best)] += 1;
-    result.loss += std::isnan(loss) ? HUGE_VAL : loss;
+    if (numbers) {
+      counts_[static_cast<size_t>(label * classes_ + best)] += 1;
+    } else {
+      left_out_[kUndecided] += 1;
+    }
+    result.loss += !numbers || std::isnan(loss) ? HUGE_VAL : loss;
     if (counted++ == 0) {
       result.label = label;
-      result.prediction = best;
+      result.prediction = numbers ? best : -1;
     }
   }
   result.loss = counted > 0 ? result.loss / static_cast<double>(counted) : -1;
@@ -171,8 +180,13 @@ void SampleScores::add(Net& net, const Pass& pass) {
   }
   std::vector<ScoredSample> samples;
   for (int64_t i = 0; i < samples_; ++i) {
+    const uint64_t position = pass.first_sample + static_cast<uint64_t>(i);
+    if (records_ > 0 && position >= records_) {
+      left_out_[kRepeated] += 1;
+      continue;
+    }
     ScoredSample sample = score(scores, labels, i);
-    sample.position = pass.first_sample + static_cast<uint64_t>(i);
+    sample.position = position;
     const bool kept = sample.loss >= 0 && (top_.size() < most_ || (most_ > 0 && comes_first(sample, top_.back())));
     if (!kept) continue;
     if (source_) sample.record = net.graph().nodes[source_].source->sample_key(sample.position);
@@ -199,6 +213,7 @@ void SampleScores::keep(std::vector<ScoredSample> samples) {
 void SampleScores::gather(Ranks& ranks) {
   if (ranks.alone()) return;
   ranks.sum(counts_);
+  ranks.sum(left_out_);
   std::vector<ScoredSample> all;
   for (const std::string& text : exchange_texts(ranks, samples_as_json(top_))) {
     std::vector<ScoredSample> theirs = samples_from_json(text);

@@ -3,8 +3,8 @@
 ///
 /// Scores and labels are those of the net's first layer that compares them, a loss before an accuracy. A sample's loss
 /// is -log of the probability of its label, the mean over its positions where it has several (pixels); scores that do
-/// not come from a Softmax layer are made probabilities first. Over ranks the result is that of one rank with all
-/// batches.
+/// not come from a Softmax layer are made probabilities first. A record counts once, however often it comes. Over ranks
+/// the result is that of one rank with all batches.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace robusta {
 
 struct ScoredSample {
   double loss = 0;
-  uint64_t position = 0;  ///< in the test, from 0
-  std::string record;     ///< "00000012_cat.jpg in train_lmdb"; "": the source does not tell
-  int label = 0, prediction = 0;
-  std::string png;  ///< base64 of a small picture of what the net was given; "": it is none
+  uint64_t position = 0;          ///< in the test, from 0
+  std::string record;             ///< "00000012_cat.jpg in train_lmdb"; "": the source does not tell
+  int label = 0, prediction = 0;  ///< prediction -1: the scores are not numbers
+  std::string png;                ///< base64 of a small picture of what the net was given; "": it is none
 };
 
 class SampleScores {
@@ -46,6 +46,10 @@ class SampleScores {
   /// The greatest loss first.
   const std::vector<ScoredSample>& top() const { return top_; }
   const std::string& scores() const { return scores_; }
+  /// Samples of records that had come before, which are left out: a test of more samples than there are records.
+  int64_t repeated() const { return static_cast<int64_t>(left_out_[kRepeated]); }
+  /// Labels whose scores are not numbers, which the matrix leaves out.
+  int64_t undecided() const { return static_cast<int64_t>(left_out_[kUndecided]); }
 
  private:
   void find_pictures(const Graph& graph);
@@ -58,12 +62,17 @@ class SampleScores {
   std::optional<int> ignored_;
   NodeId source_{};
   size_t most_;
+  uint64_t records_ = 0;  ///< of the source; 0: it has no end
   std::vector<double> counts_;
+  enum LeftOut { kRepeated, kUndecided, kReasons };
+  std::vector<double> left_out_ = std::vector<double>(kReasons);  ///< how many, by the reason
   std::vector<ScoredSample> top_;
 };
 
 /// A table of the matrix, or for many classes of the pairs that are confused most, and the recall of each class.
 void print_confusion(std::ostream& out, const SampleScores& scores);
+/// A line where samples came more than once.
+void print_left_out(std::ostream& out, const SampleScores& scores);
 void print_top_losses(std::ostream& out, const SampleScores& scores);
 /// The same as events.
 void write_confusion(JsonLog& json, const SampleScores& scores);

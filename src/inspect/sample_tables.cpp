@@ -48,6 +48,13 @@ void print_pairs(std::ostream& out, const SampleScores& scores) {
 
 }  // namespace
 
+void print_left_out(std::ostream& out, const SampleScores& scores) {
+  if (scores.repeated() == 0) return;
+  out << scores.repeated()
+      << " samples are of records that had come before, and are left out: the test has more samples"
+      << " than the source has records" << std::endl;
+}
+
 void print_confusion(std::ostream& out, const SampleScores& scores) {
   double all = 0, right = 0;
   const auto classes = static_cast<size_t>(scores.classes());
@@ -57,6 +64,7 @@ void print_confusion(std::ostream& out, const SampleScores& scores) {
   }
   out << "Confusion of " << scores.scores() << ": " << static_cast<int64_t>(all) << " labels, "
       << (all > 0 ? 100 * right / all : 0) << " % right (rows: labels, columns: predictions)\n";
+  if (scores.undecided() > 0) out << scores.undecided() << " labels are left out: their scores are not numbers\n";
   scores.classes() <= kWholeMatrix ? print_matrix(out, scores) : print_pairs(out, scores);
   out << std::flush;
 }

@@ -64,11 +64,11 @@ class Confusion(unittest.TestCase):
         self.assertEqual(done.returncode, want, done.stderr)
         return done
 
-    def score(self, *words, **more):
+    def score(self, *words, batches=SAMPLES // BATCH, **more):
         """The log, the tables, the events by kind."""
         (self.folder / "test.json").unlink(missing_ok=True)
         done = self.caffe("test", "-model", "net.prototxt", "-weights", "colors_iter_12.caffemodel", "-iterations",
-                          str(SAMPLES // BATCH), "-log_json", "test.json", *words, **more)
+                          str(batches), "-log_json", "test.json", *words, **more)
         path = self.folder / "test.json"
         events = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return done.stderr, done.stdout, {event["event"]: event for event in events}
@@ -121,6 +121,29 @@ class Confusion(unittest.TestCase):
         for a, b in zip(one["top_losses"]["samples"], two["top_losses"]["samples"]):
             self.assertEqual((a["sample"], a["record"], a["png"]), (b["sample"], b["record"], b["png"]))
             self.assertAlmostEqual(a["loss"], b["loss"], places=5)
+
+    def test_a_record_counts_once(self):
+        _, _, once = self.score("-confusion", "-top_losses", "100")
+        launchers = [[], ["mpirun", "-n", "4"]] if shutil.which("mpirun") else [[]]
+        for launcher in launchers:
+            _, tables, more = self.score("-confusion", "-top_losses", "100", batches=9, launcher=launcher)
+            self.assertEqual(more["confusion"]["matrix"], once["confusion"]["matrix"])
+            self.assertEqual(len(more["top_losses"]["samples"]), SAMPLES)
+            self.assertIn("12 samples are of records that had come before", tables)
+        (self.folder / "list.txt").write_text("".join(f"{i}.bmp {self.labels[i]}\n" for i in range(10)))
+        _, tables, events = self.score("-confusion", "-top_losses", "100", batches=3)
+        self.assertEqual(sum(map(sum, events["confusion"]["matrix"])), 10)
+        self.assertEqual(len({s["record"] for s in events["top_losses"]["samples"]}), 10)
+        self.assertNotIn("that had come before", self.score("-confusion", batches=2)[1])
+
+    def test_scores_that_are_no_numbers_are_no_class(self):
+        log = 'layer { name: "log" type: "Log" bottom: "ip" top: "n" log_param { shift: -1e6 } }\n'
+        self.net(log + LOSS.replace('bottom: "ip"', 'bottom: "n"'))
+        _, tables, events = self.score("-confusion", "-top_losses", "100")
+        self.assertEqual(sum(map(sum, events["confusion"]["matrix"])), 0)
+        self.assertIn(f"{SAMPLES} labels are left out: their scores are not numbers", tables)
+        for sample in events["top_losses"]["samples"]:
+            self.assertEqual((sample["loss"], sample["prediction"]), (None, -1))
 
     def test_the_scores_stay_what_they_are(self):
         plain, _, _ = self.score()

@@ -5,8 +5,10 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 TOOLS = pathlib.Path(os.environ.get("ROBUSTA_TOOLS_DIR", "build/tools")).resolve()
@@ -72,9 +74,41 @@ class FindRate(unittest.TestCase):
                                                               "param { lr_mult: 0 }").replace("gaussian", "constant"))
         self.assertIn("No suggestion", self.find("-iterations", "20").stdout)
 
+    def test_a_signal_ends_it_with_what_was_found(self):
+        (self.folder / "net.prototxt").write_text(NET.replace("dim: 64 dim: 20", "dim: 20000 dim: 20")
+                                                  .replace("dim: 64 dim: 1 ", "dim: 20000 dim: 1 "))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            (self.folder / "rates.json").unlink(missing_ok=True)
+            before = sorted(path.name for path in self.folder.iterdir())
+            words = ["-from", "1e-7", "-to", "1e-3", "-iterations", "100000", "-json", "rates.json", "-csv", "rates.csv"]
+            with subprocess.Popen([TOOLS / "caffe", "find_lr", "-solver", "solver.prototxt", *words], cwd=self.folder,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "XDG_CACHE_HOME": "/tmp/find_lr_cache"}) as finding:
+                for line in finding.stderr:  # until the set-up is through
+                    if "Solver scaffolding done" in line:
+                        break
+                time.sleep(2)
+                finding.send_signal(number)
+                said, log = finding.communicate(timeout=120)
+            self.assertEqual(finding.returncode, 0, log)
+            self.assertIn("then it was stopped", said)
+            found = json.loads((self.folder / "rates.json").read_text())
+            self.assertGreater(len(found["iterations"]), 0)
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
+                             sorted({*before, "rates.json", "rates.csv"}))
+
+    def test_a_wall_time_that_is_over_leaves_nothing_to_say(self):
+        said = self.find("-iterations", "100000", "-from", "1e-7", "-to", "1e-3", "-max_walltime", "1").stdout
+        self.assertIn("then it was stopped", said)
+
+    def test_rates_that_are_too_great_at_once_want_smaller_ones(self):
+        said = self.find("-from", "1000", "-to", "10000", "-iterations", "20").stdout
+        self.assertIn("Try a smaller -from", said)
+        self.assertIn("then it diverged", said)
+
     def test_what_makes_no_range_is_refused(self):
         for words in (["-from", "1", "-to", "0.1"], ["-from", "0"], ["-iterations", "2"], ["-snapshot", "auto"],
-                      ["-from", "nan"], ["-to", "inf"]):
+                      ["-from", "nan"], ["-to", "inf"], ["-from", "1e-46"], ["-to", "1e39"]):
             self.assertTrue(self.find(*words, want=1).stderr.count("error"), words)
         self.find("-csv", "no_folder/x", want=7)
 

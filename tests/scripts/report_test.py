@@ -133,7 +133,8 @@ class Report(Folder):
         self.assertEqual(run["series"]["test/output/accuracy"]["value"], [0, 0.5])
         self.assertEqual(run["series"]["speed/communication"]["value"][3], 0.1)
         self.assertEqual(run["slowest"], [[0, 34], [1, 33], [2, 33]])
-        self.assertEqual(run["repeat"], "cd /here\ncaffe train -solver 's s'\n")
+        self.assertEqual(run["repeat"], "cd /here\n# on 4 ranks; how they were started is not known\n"
+                                        "caffe train -solver 's s'\n")
         self.assertEqual(run["confusion"]["cells"][1], [0, 1, 1])
         self.assertEqual((run["top_losses"][0]["png"], run["layers"][0]["forward_ms"]), (PNG, 1.5))
         self.assertIn(["max_iter", "100"], run["facts"])

@@ -58,7 +58,7 @@ class Events(unittest.TestCase):
 
     def train(self, *flags, launcher=(), want=0):
         done = subprocess.run([*launcher, TOOLS / "caffe", "train", "-solver", "solver.prototxt", *flags],
-                              cwd=self.folder, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+                              cwd=self.folder, stderr=subprocess.PIPE, text=True, errors="replace", timeout=300, check=False)
         self.assertEqual(done.returncode, want, done.stderr)
         return done.stderr
 
@@ -114,6 +114,28 @@ class Events(unittest.TestCase):
                          {0: 0.125, 2: 0.125, 4: 0.0625, 6: 0.0625, 8: 0.03125})
         self.assertIn("test/output/prob[11]", events.Tags()["scalars"])
         self.assertEqual(events.Tags()["histograms"], [])
+
+    def test_names_that_are_no_utf8_are_readable(self):
+        net = NET.encode().replace(b'"ip1"', b'"ip\xe9"').replace(b'top: "loss"', b'top: "lo\xe9ss"')
+        (self.folder / "net.prototxt").write_bytes(net)
+        (self.folder / "solver.prototxt").write_bytes((SOLVER % "").encode().replace(b'"toy"', b'"t\xe9y"'))
+        self.train("-tensorboard", "board", "-tensorboard_histograms", "3", "-log_json", "log.json")
+        events = self.read(self.runs()[0])
+        self.assertIn("train/output/lo\ufffdss", events.Tags()["scalars"])
+        self.assertIn("weights/ip\ufffd/0", events.Tags()["histograms"])
+        graph = graph_pb2.GraphDef.FromString(events.Graph().SerializeToString())
+        self.assertIn("ip\ufffd", [node.name for node in graph.node])
+        plugin = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+        info = plugin_data_pb2.HParamsPluginData.FromString(plugin).session_start_info
+        self.assertEqual(info.hparams["snapshot_prefix"].string_value, "t\ufffdy")
+        self.compare(events, "update_ratio/")
+
+    def test_a_training_that_fails_has_ended(self):
+        (self.folder / "solver.prototxt").write_text((SOLVER % "").replace("0.125", "1e30"))
+        self.train("-tensorboard", "board", want=6)
+        metadata = self.read(self.runs()[0]).summary_metadata["_hparams_/session_end_info"]
+        info = plugin_data_pb2.HParamsPluginData.FromString(metadata.plugin_data.content).session_end_info
+        self.assertEqual(info.status, 2)  # STATUS_FAILURE
 
     def test_the_graph_is_the_net(self):
         self.train("-tensorboard", "board")

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
+#include <optional>
 
 #include "app/commands/commands.h"
 #include "app/setup/training_setup.h"
@@ -20,10 +22,12 @@ constexpr int kUsualTests = 100;  // iterations
 int tests_wanted(const Options& options) { return options.iterations.given() ? options.iterations() : kUsualTests; }
 
 void check_find_lr_flags(const Options& options) {
-  const bool in_order = options.from() > 0 && options.to() > options.from() && std::isfinite(options.to());
+  // base_lr is a float: rates that it does not hold would be 0, or infinite.
+  constexpr double kLeastRate = std::numeric_limits<float>::min(), kMostRate = std::numeric_limits<float>::max();
+  const bool in_order = options.from() >= kLeastRate && options.to() > options.from() && options.to() <= kMostRate;
   if (!in_order) {
     throw Error(ErrorKind::kUsage, str("-from ", options.from(), " -to ", options.to(), " is no range of rates"),
-                "give 0 < from < to");
+                str("give ", kLeastRate, " <= from < to <= ", kMostRate));
   }
   constexpr int kLeast = 8;
   if (tests_wanted(options) < kLeast) {
@@ -63,31 +67,53 @@ void make_range_test(caffe::SolverParameter& p, const Options& options) {
   p.clear_test_and_snapshot_last_epochs();
 }
 
-/// Until all rates are through, or the loss has left the range of numbers that say something.
-std::vector<RateLoss> run_range_test(Solver& solver, int tests) {
-  std::vector<RateLoss> results;
+enum class Ending { kAllRates, kDiverged, kStopped };
+
+struct RangeTest {
+  std::vector<RateLoss> rates;
+  Ending ending = Ending::kAllRates;
+};
+
+/// Until all rates are through, the loss has left the range of numbers that say something, or a signal or the wall time
+/// stops it.
+RangeTest run_range_test(Solver& solver, int tests) {
+  RangeTest test;
   bool going_on = true;
-  solver.on_iteration = [&](int, double loss, double rate) { going_on = add_rate(results, rate, loss); };
+  solver.on_iteration = [&](int, double loss, double rate) { going_on = add_rate(test.rates, rate, loss); };
   try {
-    for (int i = 0; i < tests && going_on; ++i) solver.step(1);
+    for (int i = 0; i < tests && going_on; ++i) {
+      solver.step(1);
+      if (solver.state().iter > i) continue;
+      test.ending = Ending::kStopped;
+      break;
+    }
   } catch (const Error& error) {
     // That the loss is not finite any more is what great rates lead to.
-    if (error.kind() != ErrorKind::kNumeric || results.empty()) throw;
+    if (error.kind() != ErrorKind::kNumeric || test.rates.empty()) throw;
+    going_on = false;
   }
+  if (!going_on) test.ending = Ending::kDiverged;
   solver.on_iteration = nullptr;
-  return results;
+  return test;
 }
 
 void write_text_to(const std::string& path, const std::string& text) {
   if (!path.empty()) write_file_atomically(path, [&](int fd) { write_all(fd, text.data(), text.size()); });
 }
 
-void print_advice(const std::vector<RateLoss>& test, const std::optional<RateAdvice>& advice, const Options& options) {
-  std::cout << test.size() << " of " << tests_wanted(options) << " rates from " << test.front().rate << " to "
-            << test.back().rate
-            << (test.size() < static_cast<size_t>(tests_wanted(options)) ? ", then it diverged" : "") << "\n";
+void print_advice(const RangeTest& test, const std::optional<RateAdvice>& advice, const Options& options) {
+  std::cout << test.rates.size() << " of " << tests_wanted(options) << " rates";
+  if (!test.rates.empty()) std::cout << " from " << test.rates.front().rate << " to " << test.rates.back().rate;
+  if (test.ending == Ending::kDiverged) std::cout << ", then it diverged";
+  if (test.ending == Ending::kStopped) std::cout << ", then it was stopped";
+  std::cout << "\n";
   if (!advice) {
-    std::cout << "No suggestion: the loss never fell. Try a wider range, more iterations, or look at the data."
+    std::cout << "No suggestion: "
+              << (test.ending == Ending::kDiverged ? "the loss rose from the first rates on. Try a smaller -from."
+                  : test.ending == Ending::kStopped
+                      ? "there are too few rates, or the loss has not fallen yet."
+                      : "the loss never fell. Try a wider range, more iterations, or look "
+                        "at the data.")
               << std::endl;
     return;
   }
@@ -97,21 +123,30 @@ void print_advice(const std::vector<RateLoss>& test, const std::optional<RateAdv
   std::cout << "Suggested base_lr:          " << advice->steepest << std::endl;
 }
 
+/// Nothing is snapshot here.
+Request stop_or_nothing(Request request) { return request == Request::kStop ? Request::kStop : Request::kNone; }
+
 int find_lr(const Options& options, const TrainingRun& run) {
   run.ranks.together([&] { check_find_lr_flags(options); });
   TrainingSetup setup(options, run, "find_lr");
+  std::optional<SignalWatch> signals;  // of several learners in this process one looks for them
+  if (run.ranks.root() || !run.ranks.in_threads()) {
+    signals.emplace(stop_or_nothing(setup.sigint()), stop_or_nothing(setup.sighup()));
+    setup.solver_options().poll = [&] { return signals->poll(); };
+  }
   setup.read_definition();
   make_range_test(setup.first_solver().param, options);
   setup.open_device();
   setup.solver_options().timeline = {};
   setup.solver_options().tensorboard = {};
   const std::unique_ptr<Solver> solver = setup.build_solver(0);
-  const std::vector<RateLoss> results = run_range_test(*solver, tests_wanted(options));
+  if (signals) signals->training_begins();
+  const RangeTest test = run_range_test(*solver, tests_wanted(options));
   run.ranks.root_only([&] {
-    const std::optional<RateAdvice> advice = advice_of(results);
-    print_advice(results, advice, options);
-    write_text_to(options.csv(), rates_as_csv(results));
-    write_text_to(options.json(), rates_as_json(results, advice));
+    const std::optional<RateAdvice> advice = advice_of(test.rates);
+    print_advice(test, advice, options);
+    write_text_to(options.csv(), rates_as_csv(test.rates));
+    write_text_to(options.json(), rates_as_json(test.rates, advice));
   });
   return 0;
 }

@@ -164,6 +164,7 @@ void score_samples(const Options& options, Ranks& ranks, Net& net, int iteration
   if (!samples) return;
   samples->gather(ranks);
   ranks.root_only([&] {
+    print_left_out(std::cout, *samples);
     if (options.confusion()) {
       print_confusion(std::cout, *samples);
       write_confusion(json, *samples);

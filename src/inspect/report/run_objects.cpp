@@ -162,7 +162,10 @@ std::string repetition_of(const RunLog& run) {
     if (start.command.empty()) continue;
     if (run.starts.size() > 1) text += str("# from iteration ", static_cast<int64_t>(start.iter), "\n");
     if (!start.directory.empty()) text += "cd " + shell_word(start.directory) + '\n';
-    text += start.command + '\n';
+    if (start.ranks > 1 && start.launcher.empty()) {
+      text += str("# on ", static_cast<int64_t>(start.ranks), " ranks; how they were started is not known\n");
+    }
+    text += (start.launcher.empty() ? start.command : start.launcher) + '\n';
   }
   return text;
 }

@@ -118,7 +118,8 @@ void JsonLines::start(const TextTree& event, double clock) {
   }
   for (RunEvent& warning : so_far_.early) run.events.push_back({warning.kind, iter, seconds, std::move(warning.text)});
   so_far_.early.clear();
-  run.starts.push_back({iter, text_at(event, "command"), text_at(event, "directory")});
+  run.starts.push_back({iter, text_at(event, "command"), text_at(event, "directory"), text_at(event, "launcher"),
+                        number_or_0(event, "ranks")});
   run.facts.clear();
   run.begun = true;
   run.ended = false;
@@ -126,7 +127,8 @@ void JsonLines::start(const TextTree& event, double clock) {
   for (const TextTree& member : event.children) {
     const std::string& name = member.name;
     if (name == "solver") run.solver = member.text;
-    const bool long_text = name == "command" || name == "directory" || name == "solver" || name == "event";
+    const bool long_text =
+        name == "command" || name == "directory" || name == "launcher" || name == "solver" || name == "event";
     if (!long_text && member.children.empty()) run.facts.emplace_back(name, member.text);
   }
 }

@@ -22,6 +22,8 @@ struct RunSeries {
 struct RunStart {
   double iter = 0;
   std::string command, directory;  ///< "": not known
+  std::string launcher = {};       ///< the command of mpirun or the like; "": there was none, or it is not known
+  double ranks = 1;
 };
 
 struct RunEvent {

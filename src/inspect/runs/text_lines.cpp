@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "base/str.h"
 #include "inspect/runs/line_kinds.h"
 
 namespace robusta {
@@ -56,6 +55,15 @@ void take_rank(std::string_view& line) {
   if (end == std::string_view::npos || (rest[0] != '[' && rest[end] != ':')) return;
   line.remove_prefix(begin + end + (rest[0] == '[' ? 2 : 1));
   if (line.starts_with(' ')) line.remove_prefix(1);
+}
+
+/// Only the second line of a blob tells that it has several values: the first one was taken for its only one.
+void make_first_of_several(RunLog& run, const std::string& tag) {
+  const auto found = run.series.find(tag);
+  if (found == run.series.end()) return;
+  const RunSeries only = std::move(found->second);
+  run.series.erase(found);
+  for (size_t i = 0; i < only.iter.size(); ++i) run.add(tag + "[0]", only.iter[i], only.seconds[i], only.value[i]);
 }
 
 bool has_words(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
@@ -166,7 +174,9 @@ void TextLines::output(RunLog& run, std::string_view text, double seconds) {
   std::string tag = (training ? "train" : test_phase(text.substr(0, mark))) + "/output/" +
                     std::string(text.substr(colon + 2, equal - colon - 2));
   const int first = so_far_.first_line.emplace(tag, number).first->second;
-  if (number > first) tag += str('[', number - first, ']');
+  if (number > first) make_first_of_several(run, tag);
+  const bool several = number > first || run.series.contains(tag + "[0]");
+  if (several) tag += '[' + std::to_string(number - first) + ']';
   run.add(tag, run.iter, seconds, number_behind(text.substr(equal), " = "));
 }
 

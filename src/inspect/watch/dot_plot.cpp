@@ -162,13 +162,14 @@ std::vector<std::string> run_screen(const RunLog& run, PlotSize screen) {
 std::vector<std::string> new_lines(const RunLog& run, bool all, double& seen) {
   std::map<double, std::string> by_iteration;
   for (const auto& [tag, series] : run.series) {
+    const std::string name = "  " + harmless(tag) + ' ';
     for (size_t i = series.iter.size(); i-- > 0 && series.iter[i] > seen;) {
       if (!all && !run.ended && series.iter[i] >= run.iter) continue;
-      by_iteration[series.iter[i]] += str("  ", harmless(tag), " ", short_number(series.value[i]));
+      by_iteration[series.iter[i]].append(name).append(short_number(series.value[i]));
     }
   }
   std::vector<std::string> lines;
-  for (const auto& [iter, text] : by_iteration) lines.push_back(str("iteration ", short_number(iter), text));
+  for (const auto& [iter, text] : by_iteration) lines.push_back("iteration " + short_number(iter) + text);
   if (!by_iteration.empty()) seen = by_iteration.rbegin()->first;
   return lines;
 }

@@ -91,8 +91,9 @@ void TrainingLog::start(const Start& s) {
   LOG_INFO << s.parameters << " learnable parameters, random_seed " << s.seed;
   LOG_INFO << "Solving " << s.net;
   LOG_INFO << "Learning Rate Policy: " << s.policy;
-  event("start", JsonObject()
-                     .add("version", kVersion)
+  JsonObject start;
+  if (const std::string launcher = launcher_command(); !launcher.empty()) start.add("launcher", launcher);
+  event("start", start.add("version", kVersion)
                      .add("net", s.net)
                      .add("type", s.solver_type)
                      .add("lr_policy", s.policy)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 namespace robusta {
 namespace {
@@ -14,7 +15,7 @@ std::vector<std::string> node_names(const Graph& graph) {
   std::vector<std::string> names;
   std::set<std::string> taken;
   for (const Node& node : graph.nodes) {
-    std::string name = node.layer->name().empty() ? node.layer->type() : node.layer->name();
+    std::string name = as_utf8(node.layer->name().empty() ? node.layer->type() : node.layer->name());
     for (char& c : name) {
       if (c == ':' || c == '^') c = '_';
     }
@@ -52,7 +53,7 @@ tensorboard::GraphDef graph_def(const Graph& graph) {
     if (is_split(node)) continue;
     tensorboard::NodeDef& added = *out.add_node();
     added.set_name(names[id.index()]);
-    added.set_op(node.layer->type());
+    added.set_op(as_utf8(node.layer->type()));
     for (const VersionId bottom : node.bottoms) {
       const BlobVersion& origin = origin_of(graph, bottom);
       const std::string& from = names[origin.producer.index()];

@@ -1,5 +1,6 @@
 // Scalars and histograms in the older of TensorBoard's two forms, which every version of it reads and which needs no
-// tensors; hyper-parameters as its plugin "hparams" has them (plugins/hparams/summary.py).
+// tensors; hyper-parameters as its plugin "hparams" has them (plugins/hparams/summary.py). What reads these messages
+// refuses text that is no UTF-8, and with it the whole file.
 
 #include "solver/reports/tensorboard/summaries.h"
 
@@ -7,6 +8,8 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+
+#include "base/utf8.h"
 
 namespace robusta {
 namespace {
@@ -48,7 +51,7 @@ bool read_setting(const google::protobuf::Message& message, const FieldDescripto
     case FieldDescriptor::CPPTYPE_BOOL:
       return value.set_bool_value(fields.GetBool(message, &field)), true;
     case FieldDescriptor::CPPTYPE_STRING:
-      return value.set_string_value(fields.GetString(message, &field)), true;
+      return value.set_string_value(as_utf8(fields.GetString(message, &field))), true;
     case FieldDescriptor::CPPTYPE_ENUM:
       return value.set_string_value(fields.GetEnum(message, &field)->name()), true;
     case FieldDescriptor::CPPTYPE_MESSAGE:
@@ -61,7 +64,7 @@ bool read_setting(const google::protobuf::Message& message, const FieldDescripto
 
 void add_scalar(tensorboard::Summary& summary, const std::string& tag, double value) {
   tensorboard::Summary::Value* added = summary.add_value();
-  added->set_tag(tag);
+  added->set_tag(as_utf8(tag));
   added->set_simple_value(static_cast<float>(value));
 }
 
@@ -86,7 +89,7 @@ void add_histogram(tensorboard::Summary& summary, const std::string& tag, std::s
     ++buckets[std::min(at, kBuckets - 1)];
   }
   tensorboard::Summary::Value* added = summary.add_value();
-  added->set_tag(tag);
+  added->set_tag(as_utf8(tag));
   tensorboard::HistogramProto& histogram = *added->mutable_histo();
   histogram.set_min(least);
   histogram.set_max(most);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "robusta/error.h"
 #include "solver/reports/tensorboard/event_file.h"
 #include "solver/reports/tensorboard/graph_def.h"
 #include "solver/reports/tensorboard/summaries.h"
@@ -55,9 +56,15 @@ TensorBoard::TensorBoard(const TensorBoardOptions& options, const SolverDef& def
   LOG_INFO << "Events for TensorBoard go to " << file_->run();
 }
 
-TensorBoard::~TensorBoard() = default;
+TensorBoard::~TensorBoard() {
+  try {
+    if (is_going_on_) end(latest_, "error");
+  } catch (const Error&) {  // of writing: the training has failed for a reason of its own
+  }
+}
 
 void TensorBoard::start(const TrainingLog::Start& s) {
+  is_going_on_ = true;
   tensorboard::Summary summary;
   const std::pair<std::string, double> more[] = {{"batch", s.batch}, {"ranks", s.ranks}, {"seed", s.seed}};
   add_hparams(summary, settings_, more);
@@ -96,6 +103,7 @@ void TensorBoard::final_loss(int iter, double loss) {
 }
 
 void TensorBoard::end(int iter, const std::string& reason) {
+  is_going_on_ = false;
   tensorboard::Summary summary;
   add_session_end(summary, reason == "max_iter");
   write(iter, summary);
@@ -130,6 +138,7 @@ void TensorBoard::after_updates(int iter) {
 }
 
 void TensorBoard::write(int step, const tensorboard::Summary& summary) {
+  latest_ = step;
   tensorboard::Event event;
   *event.mutable_summary() = summary;
   file_->write(step, event);

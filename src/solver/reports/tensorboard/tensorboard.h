@@ -30,6 +30,7 @@ class TensorBoard : public TrainingListener {
  public:
   /// Makes the folder of this run in options.folder. Keeps the net by reference. Throws Error{kOutput}.
   TensorBoard(const TensorBoardOptions& options, const SolverDef& def, Net& net);
+  /// A training that has not ended has failed.
   ~TensorBoard() override;
 
   void start(const TrainingLog::Start& start) override;
@@ -50,6 +51,8 @@ class TensorBoard : public TrainingListener {
   const caffe::SolverParameter settings_;
   Net& net_;
   std::unique_ptr<EventFile> file_;
+  bool is_going_on_ = false;                ///< it has started, and not ended
+  int latest_ = 0;                          ///< iteration
   std::vector<std::vector<float>> before_;  ///< weights, while updates are made
 };
 
