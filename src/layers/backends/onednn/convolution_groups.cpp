@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/convolution_primitive.h"
+#include "layers/backends/onednn/generation.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
 
@@ -49,7 +50,7 @@ ConvolutionProblem one_group(const ConvolutionProblem& problem) {
   one.geometry.num_output /= group;
   one.geometry.group = 1;
   auto narrow = [&](const Desc& desc, int64_t channels) {
-    Dims dims = desc.dims();
+    Dims dims = dims_of(desc);
     dims[1] = channels;
     return blocked_desc(dims, channel_block(layout_of(desc)));
   };
@@ -117,7 +118,7 @@ void add_group_passes(Direction direction, const ConvolutionProblem& problem, Co
   const ConvolutionGeometry& geometry = problem.geometry;
   for (const Desc* desc : {&problem.src, &problem.dst}) {
     const int block = channel_block(layout_of(*desc));
-    if (block < 8 || desc->dims()[1] / geometry.group % block != 0) return;
+    if (block < 8 || dims_of(*desc)[1] / geometry.group % block != 0) return;
   }
   // Packed weights that are kept need a pass for each group.
   ConvolutionPasses each;

@@ -7,42 +7,44 @@
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/aligned_memory.h"
+#include "layers/backends/onednn/generation.h"
 #include "layers/backends/onednn/primitive.h"
 
 namespace robusta::onednn {
 namespace {
 
-/// The geometry in oneDNN's terms.
-struct Windows {
-  Dims strides, dilates, pads, pads_behind;
-  explicit Windows(const ConvolutionGeometry& geometry) {
-    for (const WindowAxis& axis : geometry.axes) {
-      strides.push_back(axis.stride);
-      // oneDNN counts the pixels between two taps, Caffe the distance.
-      dilates.push_back(axis.dilation - 1);
-      pads.push_back(axis.pad);
-      pads_behind.push_back(axis.pad_behind());
-    }
+/// The problem in oneDNN's terms; the format of the weights is left to it.
+ConvolutionRequest request_of(const ConvolutionProblem& p, dnnl::algorithm algorithm) {
+  const Desc bias = p.bias ? plain_desc(Dims{p.geometry.num_output}) : Desc();
+  ConvolutionRequest request{algorithm, p.src, any_desc(p.weight_dims()), bias, p.dst, {}, {}, {}, {}, scratch_attr()};
+  for (const WindowAxis& axis : p.geometry.axes) {
+    request.strides.push_back(axis.stride);
+    // oneDNN counts the pixels between two taps, Caffe the distance.
+    request.dilates.push_back(axis.dilation - 1);
+    request.pads.push_back(axis.pad);
+    request.pads_behind.push_back(axis.pad_behind());
   }
-};
+  return request;
+}
 
+/// `relu`: with the problem's ReLU, if it has one.
 dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionProblem& p, dnnl::algorithm algorithm,
-                                                       const dnnl::primitive_attr& attr) {
-  const Windows w(p.geometry);
-  const auto kind = p.inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
-  const Desc weights = any_desc(p.weight_dims());
-  if (!p.bias) {
-    return {{kind, algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads_behind}, attr, engine()};
+                                                       bool relu) {
+  ConvolutionRequest request = request_of(p, algorithm);
+  if (relu && p.relu) {
+    dnnl::post_ops after;
+    append_relu(after, p.slope);
+    request.attr.set_post_ops(after);
   }
-  const Desc bias = plain_desc(Dims{p.geometry.num_output});
-  return {{kind, algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads, w.pads_behind}, attr, engine()};
+  return forward_primitive(request,
+                           p.inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training);
 }
 
 /// Backward descriptors want the forward one that they belong to.
 dnnl::convolution_forward::primitive_desc hint(const ConvolutionProblem& p) {
   ConvolutionProblem training = p;
   training.inference = false;
-  return forward_desc(training, dnnl::algorithm::convolution_direct, scratch_attr());
+  return forward_desc(training, dnnl::algorithm::convolution_direct, false);
 }
 
 /// Weights as a primitive wants them.
@@ -224,40 +226,17 @@ bool gathers_too_much(const ConvolutionProblem& problem, const std::string& impl
   return implementation == "jit_1x1:avx2" && g.channels / g.group < kVector && !is_pointwise(g.axes);
 }
 
-dnnl::primitive_attr forward_attr(const ConvolutionProblem& problem) {
-  dnnl::primitive_attr attr = scratch_attr();
-  if (!problem.relu) return attr;
-  dnnl::post_ops after;
-  after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, problem.slope, 0.0f);
-  attr.set_post_ops(after);
-  return attr;
-}
-
 }  // namespace
 
 void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl::algorithm algorithm,
                           ConvolutionPasses& passes) {
-  const Windows w(p.geometry);
-  const Desc weights = any_desc(p.weight_dims());
   try {
     if (direction == Direction::kForward) {
-      add_pass<ForwardPass>(p, forward_desc(p, algorithm, forward_attr(p)), passes);
-      return;
-    }
-    const auto forward = hint(p);
-    if (direction == Direction::kBackwardData) {
-      const dnnl::convolution_backward_data::primitive_desc chosen(
-          {algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads_behind}, scratch_attr(), engine(),
-          forward);
-      add_pass<BackwardDataPass>(p, chosen, passes);
+      add_pass<ForwardPass>(p, forward_desc(p, algorithm, true), passes);
+    } else if (direction == Direction::kBackwardData) {
+      add_pass<BackwardDataPass>(p, backward_data_primitive(request_of(p, algorithm), hint(p)), passes);
     } else {
-      using BackwardWeights = dnnl::convolution_backward_weights;
-      const Desc bias = plain_desc(Dims{p.geometry.num_output});
-      const BackwardWeights::desc desc =
-          p.bias ? BackwardWeights::desc(algorithm, p.src, weights, bias, p.dst, w.strides, w.dilates, w.pads,
-                                         w.pads_behind)
-                 : BackwardWeights::desc(algorithm, p.src, weights, p.dst, w.strides, w.dilates, w.pads, w.pads_behind);
-      BackwardWeights::primitive_desc chosen(desc, scratch_attr(), engine(), forward);
+      auto chosen = backward_weights_primitive(request_of(p, algorithm), hint(p));
       while (gathers_too_much(p, chosen.impl_info_str())) {
         if (!chosen.next_impl()) return;
       }
@@ -275,7 +254,7 @@ bool choose_formats(ConvolutionProblem& problem) {
   ConvolutionProblem training = problem;
   training.inference = false;
   try {
-    const auto chosen = forward_desc(training, dnnl::algorithm::convolution_direct, forward_attr(problem));
+    const auto chosen = forward_desc(training, dnnl::algorithm::convolution_direct, true);
     if (is_slow(chosen.impl_info_str())) return false;
     problem.src = chosen.src_desc();
     problem.dst = chosen.dst_desc();

@@ -6,63 +6,62 @@
 #include <cassert>
 #include <numeric>
 
+#include "layers/backends/onednn/generation.h"
 #include "layers/backends/onednn/primitive.h"
 
 namespace robusta::onednn {
 namespace {
 
 /// The axes from the slowest to the fastest, as the outer strides order them.
-std::vector<int> axes_by_stride(const dnnl_memory_desc_t& desc) {
-  std::vector<int> axes(static_cast<size_t>(desc.ndims));
-  std::iota(axes.begin(), axes.end(), 0);
-  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) {
-    return desc.format_desc.blocking.strides[a] > desc.format_desc.blocking.strides[b];
-  });
+std::vector<size_t> axes_by_stride(const Blocking& blocking) {
+  std::vector<size_t> axes(blocking.dims.size());
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](size_t a, size_t b) { return blocking.strides[a] > blocking.strides[b]; });
   return axes;
 }
 
 /// oneDNN's own way to write a format: "aBcd16b" has axis b cut into blocks of 16 that lie innermost.
-std::string format_name(const dnnl_memory_desc_t& desc) {
-  const dnnl_blocking_desc_t& blocking = desc.format_desc.blocking;
+std::string format_name(const Blocking& blocking) {
   std::string name;
-  for (int axis : axes_by_stride(desc)) {
+  for (const size_t axis : axes_by_stride(blocking)) {
     bool blocked = false;
-    for (int i = 0; i < blocking.inner_nblks; ++i) blocked |= blocking.inner_idxs[i] == axis;
+    for (const Blocking::Block& block : blocking.blocks) blocked |= block.axis == axis;
     name += static_cast<char>((blocked ? 'A' : 'a') + axis);
   }
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    name += std::to_string(blocking.inner_blks[i]) + static_cast<char>('a' + blocking.inner_idxs[i]);
+  for (const Blocking::Block& block : blocking.blocks) {
+    name += std::to_string(block.size) + static_cast<char>('a' + block.axis);
   }
   return name;
 }
 
-bool is_padded(const dnnl_memory_desc_t& desc) {
-  return !std::equal(desc.dims, desc.dims + desc.ndims, desc.padded_dims);
-}
+bool is_padded(const Blocking& blocking) { return blocking.dims != blocking.padded_dims; }
 
 /// True when the elements lie in C order. Axes of extent 1 may have any stride; a block that holds the whole of its
 /// axis, with nothing but single elements behind it, is no reordering either.
-bool is_dense_c_order(const dnnl_memory_desc_t& desc) {
-  if (is_padded(desc) || desc.offset0 != 0) return false;
-  const dnnl_blocking_desc_t& blocking = desc.format_desc.blocking;
-  int64_t stride = 1, block = 1;
-  int blocked = -1;
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    if (blocked >= 0 && blocking.inner_idxs[i] != blocked) return false;
-    blocked = static_cast<int>(blocking.inner_idxs[i]);
-    block *= blocking.inner_blks[i];
+bool is_dense_c_order(const Blocking& blocking) {
+  if (is_padded(blocking) || blocking.offset != 0) return false;
+  const Dims &dims = blocking.dims, &strides = blocking.strides;
+  const std::vector<Blocking::Block>& blocks = blocking.blocks;
+  int64_t stride = 1, inner = 1;
+  for (const Blocking::Block& block : blocks) {
+    if (block.axis != blocks[0].axis) return false;
+    inner *= block.size;
   }
-  for (int axis = desc.ndims - 1; axis >= 0; --axis) {
-    if (axis == blocked) {
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    if (!blocks.empty() && axis == blocks[0].axis) {
       if (stride != 1) return false;
-      if (desc.dims[axis] != block && blocking.strides[axis] != block) return false;
-    } else if (desc.dims[axis] != 1 && blocking.strides[axis] != stride) {
+      if (dims[axis] != inner && strides[axis] != inner) return false;
+    } else if (dims[axis] != 1 && strides[axis] != stride) {
       return false;
     }
-    stride *= desc.dims[axis];
+    stride *= dims[axis];
   }
   return true;
 }
+
+/// Batch, channels, and one to three spatial axes.
+bool has_image_axes(const Desc& desc) { return axes_of(desc) >= 3 && axes_of(desc) <= 5; }
 
 class ReorderStep : public Reorder {
  public:
@@ -81,8 +80,8 @@ class OnednnLayout : public StoredLayout {
   explicit OnednnLayout(const Desc& desc) : desc_(desc) {}
 
   int64_t elements() const override { return static_cast<int64_t>(desc_.get_size() / sizeof(float)); }
-  std::string name() const override { return format_name(desc_.data); }
-  bool padded() const override { return is_padded(desc_.data); }
+  std::string name() const override { return format_name(blocking_of(desc_)); }
+  bool padded() const override { return is_padded(blocking_of(desc_)); }
   bool same_as(const StoredLayout& other) const override {
     const auto* same = dynamic_cast<const OnednnLayout*>(&other);
     return same && same->desc_ == desc_;
@@ -107,25 +106,24 @@ Desc desc_of(const TensorDesc& tensor) {
 }
 
 Layout layout_of(const Desc& desc) {
-  assert(desc.data.format_kind == dnnl_blocked);
-  if (is_dense_c_order(desc.data)) return nullptr;
+  if (is_dense_c_order(blocking_of(desc))) return nullptr;
   return std::make_shared<OnednnLayout>(desc);
 }
 
 int channel_block(const Layout& layout) {
   if (!layout) return 1;
   const auto* known = dynamic_cast<const OnednnLayout*>(layout.get());
-  if (!known || known->desc().data.ndims < 3 || known->desc().data.ndims > 5) return 0;
+  if (!known || !has_image_axes(known->desc())) return 0;
   for (int block : {16, 8}) {
-    if (known->desc() == blocked_desc(known->desc().dims(), block)) return block;
+    if (known->desc() == blocked_desc(dims_of(known->desc()), block)) return block;
   }
   return 0;
 }
 
 bool has_channels_last(const Layout& layout) {
   const auto* known = dynamic_cast<const OnednnLayout*>(layout.get());
-  if (!known || known->desc().data.ndims < 3 || known->desc().data.ndims > 5) return false;
-  return known->desc() == channels_last_desc(known->desc().dims());
+  if (!known || !has_image_axes(known->desc())) return false;
+  return known->desc() == channels_last_desc(dims_of(known->desc()));
 }
 
 }  // namespace robusta::onednn

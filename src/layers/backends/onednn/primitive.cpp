@@ -4,15 +4,18 @@
 
 #include <cassert>
 
+#include "layers/backends/onednn/generation.h"
+
 namespace robusta::onednn {
 namespace {
 
-/// What a primitive asks for, in bytes. oneDNN 2.6 leaves the description as it finds it in memory where the number of
+/// What a primitive asks for, in bytes. oneDNN 2 leaves the description as it finds it in memory where the number of
 /// bytes is none that it can say, which is so for tensors beyond 2^31 channels: that is a primitive which cannot run.
 size_t bytes_asked_for(const Desc& scratchpad) {
-  const dnnl_memory_desc_t& desc = scratchpad.data;
-  const bool none = desc.ndims == 0;
-  const bool array_of_bytes = desc.ndims == 1 && desc.dims[0] > 0 && desc.data_type == dnnl_u8;
+  const int axes = axes_of(scratchpad);
+  const bool none = axes == 0;
+  const bool array_of_bytes =
+      axes == 1 && dims_of(scratchpad)[0] > 0 && type_of(scratchpad) == dnnl::memory::data_type::u8;
   if (!none && !array_of_bytes) throw dnnl::error(dnnl_unimplemented, "oneDNN cannot say how much memory it needs");
   return scratchpad.get_size();
 }
@@ -30,7 +33,7 @@ Step::Step(const dnnl::primitive& primitive, const std::vector<Arg>& args, const
 }
 
 void Step::point(dnnl::memory& memory, const void* data) {
-  // Setting a handle makes oneDNN write zeros into the padding, which is there already: once per address is enough.
+  // Most tensors stay where they were in the run before.
   if (memory.get_data_handle() != data) memory.set_data_handle(const_cast<void*>(data));
 }
 
