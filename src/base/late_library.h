@@ -1,8 +1,8 @@
 /// A shared library that is loaded when it is first needed, and its symbols by name.
 ///
-/// What brings many libraries with it, or is not on every machine, is no part of the program's start. A folder that uses
-/// such a library declares each name once more within `namespace robusta` as a LateFunction, which hides the one that the
-/// library's header declares in the global namespace: code then calls the library as its documentation says.
+/// What brings many libraries with it, or is not on every machine, is no part of the program's start. A folder that
+/// uses such a library declares each name once more within `namespace robusta` as a LateFunction, which hides the one
+/// that the library's header declares in the global namespace: code then calls the library as its documentation says.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@
 namespace robusta {
 
 struct LateLibraryNeed {
-  ErrorKind kind;            ///< of the error where there is none
-  std::string user;          ///< what needs it: "HDF5 files need"
-  std::string fix;           ///< how to get it
-  const char* probe;         ///< a function of it
-  bool for_others = false;   ///< libraries that it loads itself use its symbols, too (RTLD_GLOBAL)
+  ErrorKind kind;           ///< of the error where there is none
+  std::string user;         ///< what needs it: "HDF5 files need"
+  std::string fix;          ///< how to get it
+  const char* probe;        ///< a function of it
+  bool for_others = false;  ///< libraries that it loads itself use its symbols, too (RTLD_GLOBAL)
 };
 
 /// It stays loaded: its own clean-up runs when the process ends.
@@ -69,8 +69,8 @@ class LateFunction<kFind, Result(Arguments...)> {
 
 }  // namespace robusta
 
-/// ROBUSTA_LATE_FUNCTION(find_in_hdf5, H5open): the function within `namespace robusta`. Where the header makes a name a
-/// macro, the macro's text is what is looked for.
+/// ROBUSTA_LATE_FUNCTION(find_in_hdf5, H5open): the function within `namespace robusta`. Where the header makes a name
+/// a macro, the macro's text is what is looked for.
 #define ROBUSTA_TEXT_OF(name) #name
 #define ROBUSTA_LATE_FUNCTION(find, name) \
   inline constinit const LateFunction<find, decltype(::name)> name { ROBUSTA_TEXT_OF(name) }

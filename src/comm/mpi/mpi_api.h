@@ -1,7 +1,8 @@
 /// MPI's C interface, found by name when there are ranks.
 ///
-/// Debian's libmpi brings twenty libraries with it, which a program that runs alone needs not load, and machines without
-/// MPI need not have. The names below are those of this file's namespace; base/late_library.h says how that works.
+/// Debian's libmpi brings twenty libraries with it, which a program that runs alone needs not load, and machines
+/// without MPI need not have. The names below are those of this file's namespace; base/late_library.h says how that
+/// works.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1
@@ -25,10 +26,10 @@ bool mpi_is_loaded();
 // Open MPI's constants are addresses of its variables; those of MPICH are numbers.
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, variable)              \
-  ([] {                                                     \
-    static void* const address = find_in_mpi(#variable);    \
-    return static_cast<type>(address);                      \
+#define OMPI_PREDEFINED_GLOBAL(type, variable)           \
+  ([] {                                                  \
+    static void* const address = find_in_mpi(#variable); \
+    return static_cast<type>(address);                   \
   }())
 #endif
 
