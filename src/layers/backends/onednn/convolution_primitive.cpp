@@ -217,9 +217,9 @@ void add_pass(const ConvolutionProblem& problem, const PrimitiveDesc& chosen, Co
   if (!is_slow(chosen.impl_info_str())) passes.push_back(std::make_unique<Pass>(problem, chosen));
 }
 
-/// Of fewer channels than a vector has, beside one another in memory, oneDNN 2.6's kernel for AVX2 copies whole vectors
+/// Of fewer channels than a vector has, beside one another in memory, oneDNN's kernel for AVX2 copies whole vectors
 /// when it gathers the inputs that the stride leaves: gradients come out wrong, and it writes beyond its scratch
-/// memory.
+/// memory. So it does in 2.6 and 3.2, and in 3.7 it has the same code.
 bool gathers_too_much(const ConvolutionProblem& problem, const std::string& implementation) {
   constexpr int64_t kVector = 8;  // floats of AVX2
   const ConvolutionGeometry& g = problem.geometry;
@@ -236,7 +236,8 @@ void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl
     } else if (direction == Direction::kBackwardData) {
       add_pass<BackwardDataPass>(p, backward_data_primitive(request_of(p, algorithm), hint(p)), passes);
     } else {
-      auto chosen = backward_weights_primitive(request_of(p, algorithm), hint(p));
+      const auto forward = hint(p);  // next_impl() reads it again
+      auto chosen = backward_weights_primitive(request_of(p, algorithm), forward);
       while (gathers_too_much(p, chosen.impl_info_str())) {
         if (!chosen.next_impl()) return;
       }

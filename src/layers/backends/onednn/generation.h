@@ -1,8 +1,8 @@
 /// oneDNN 2 and oneDNN 3 in the same words: what their interfaces say differently is said here, once.
 ///
 /// Debian 12 has oneDNN 2.6, Debian 13 has 3.7. Version 3 made memory descriptors opaque, and gave up descriptors of
-/// operations: all that an operation is told goes to its primitive descriptor. Which of them this is compiled for is
-/// settled by the headers; one that is not named here serves both.
+/// operations: all that an operation is told goes to its primitive descriptor. The headers that this is compiled with
+/// settle which of them it is. What is not named here is the same in both.
 #pragma once
 
 #include <vector>
@@ -40,7 +40,8 @@ struct ConvolutionRequest {
   dnnl::primitive_attr attr;
 };
 
-/// They throw dnnl::error where oneDNN does not do this. `hint`: the forward pass that a backward one belongs to.
+/// They throw dnnl::error where oneDNN does not do this. `hint`: the forward pass that a backward one belongs to; it
+/// has to live as long as next_impl() is called, which reads it again.
 dnnl::convolution_forward::primitive_desc forward_primitive(const ConvolutionRequest& request, dnnl::prop_kind kind);
 dnnl::convolution_backward_data::primitive_desc backward_data_primitive(
     const ConvolutionRequest& request, const dnnl::convolution_forward::primitive_desc& hint);
