@@ -3,7 +3,7 @@
 #
 #   packaging/wheel/inputs.sh FOLDER PYTHON
 #
-#   FOLDER   gets glibc/ (stubs of glibc 2.28), lib/ and include/ (oneDNN, libgomp, protobuf), licenses/
+#   FOLDER   gets glibc/ (stubs of glibc 2.28), onednn/, lib/ (libgomp, protobuf), licenses/
 #   PYTHON   an interpreter with the packages of packaging/wheel/tools.txt
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +18,7 @@ if [ -f "$sums" ] && sha256sum --status -c "$sums"; then
   echo "the inputs in $1 are there"
   exit 0
 fi
-rm -rf "$folder" && mkdir -p "$folder"/{packages,glibc,lib,include,licenses}
+rm -rf "$folder" && mkdir -p "$folder"/{packages,glibc,lib,licenses}
 cd "$folder"
 
 # pykdtree's package is one for Python 3.11, whatever Python asks.
@@ -28,7 +28,7 @@ cd "$folder"
 unpack() { # PACKAGE: its wheel, into unpacked/PACKAGE
   "$python" -m zipfile -e packages/"$1"-[0-9]*.whl "unpacked/$1"
 }
-for package in ziglang onednn_cpu_gomp onednn_devel_cpu_gomp pykdtree; do unpack "$package"; done
+for package in ziglang pykdtree; do unpack "$package"; done
 
 # The stubs come as libc.so.6 and so on; -lc finds libc.so. What glibc links into each program or library statically
 # (atexit) is Debian's.
@@ -41,11 +41,10 @@ for name in pthread.so.0 dl.so.2 rt.so.1 m.so.6; do ln -s "lib$name" "glibc/lib$
 nonshared=$(gcc -print-file-name=libc_nonshared.a)
 echo "GROUP ( $folder/glibc/libc.so.6 $nonshared AS_NEEDED ( $folder/glibc/libld.so.2 ) )" > glibc/libc.so
 
-cp unpacked/onednn_cpu_gomp/*.data/data/lib/libdnnl.so.3 unpacked/pykdtree/pykdtree.libs/libgomp-*.so.1* lib
-cp -r unpacked/onednn_devel_cpu_gomp/*.data/data/include/. include
-mv lib/libgomp-*.so.1* lib/libgomp.so.1
+"$ROOT/scripts/get_onednn.sh" "$folder/onednn"
+cp unpacked/pykdtree/pykdtree.libs/libgomp-*.so.1* lib/libgomp.so.1
 "$patchelf" --set-soname libgomp.so.1 lib/libgomp.so.1
-for name in dnnl.so.3 gomp.so.1; do ln -s "lib$name" "lib/lib${name%.so.*}.so"; done
+ln -s libgomp.so.1 lib/libgomp.so
 
 # Debian's libprotobuf.a is code for programs alone: it reaches variables of a thread where those of a program lie, and
 # a process has next to no room there for libraries that it loads later. So it is compiled again, for libraries.
@@ -72,9 +71,9 @@ for package in openblas:libopenblas-openmp-dev protobuf:libprotobuf-dev lmdb:lib
   gflags:libgflags-dev; do
   cp -L "/usr/share/doc/${package#*:}/copyright" "licenses/${package%%:*}.txt"
 done
-cp unpacked/onednn_cpu_gomp/*.data/data/share/doc/onednn/LICENSE licenses/oneDNN.txt
-cp unpacked/onednn_cpu_gomp/*.data/data/share/doc/onednn/THIRD-PARTY-PROGRAMS licenses/oneDNN-third-party.txt
+cp onednn/share/doc/onednn/LICENSE licenses/oneDNN.txt
+cp onednn/share/doc/onednn/THIRD-PARTY-PROGRAMS licenses/oneDNN-third-party.txt
 cp "$ROOT/LICENSE" licenses/robusta.txt
 rm -rf unpacked zig nothing.* sources packages
 # Made anew when one of these changes.
-sha256sum "$here/inputs.txt" "$here/inputs.sh" "$ROOT/LICENSE" /usr/share/doc/libprotobuf-dev/copyright > "$sums"
+sha256sum "$here/inputs.txt" "$here/inputs.sh" "$ROOT/scripts/get_onednn.sh" "$ROOT/LICENSE" /usr/share/doc/libprotobuf-dev/copyright > "$sums"

@@ -12,6 +12,13 @@ std::mutex& library_mutex() {
   return mutex;
 }
 
+/// Debian alone has the name of its serial build: others have libhdf5.so.103 for libhdf5_serial.so.103.
+std::string name_elsewhere(std::string name) {
+  const std::string serial = "_serial";
+  if (const size_t at = name.find(serial); at != std::string::npos) name.erase(at, serial.size());
+  return name;
+}
+
 /// H5Ewalk2 goes from the cause upwards; the first entry is enough.
 herr_t take_description(unsigned, const H5E_error2_t* error, void* text) {
   auto& reason = *static_cast<std::string*>(text);
@@ -23,7 +30,7 @@ herr_t take_description(unsigned, const H5E_error2_t* error, void* text) {
 
 // Of the version whose header this was compiled with.
 void* find_in_hdf5(const char* symbol) {
-  static const LateLibrary library(std::array{std::string(ROBUSTA_HDF5_SONAME)},
+  static const LateLibrary library(std::array{std::string(ROBUSTA_HDF5_SONAME), name_elsewhere(ROBUSTA_HDF5_SONAME)},
                                    {.kind = ErrorKind::kUnsupported,
                                     .user = "HDF5 files need",
                                     .fix = "install it (Debian: libhdf5-103-1), or name its folder in LD_LIBRARY_PATH",
