@@ -124,6 +124,14 @@ part_deb() { # the Debian package in a fresh Debian, with what it depends on
   result "$(tail -n 1 "$out")"
 }
 
+part_wheel() { # wheels for two Pythons train LeNet, in environments and in a bare Debian
+  local status=0
+  measured scripts/check_wheel.sh || status=$?
+  [ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
+  result "$(tail -n 1 "$out")"
+  return $status
+}
+
 part_zoo() { # nets of the zoo learn a few samples by heart, and published nets whole
   local status=0 small
   measured scripts/learn_zoo.py --caffe "$caffe" || status=$?

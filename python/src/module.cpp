@@ -11,6 +11,9 @@
 #include "robusta/version.h"
 #include "settings.h"
 #include "solver.h"
+#ifdef ROBUSTA_PROGRAM  // in a wheel
+#include "program.h"
+#endif
 
 PYBIND11_MODULE(_caffe, module) {
   using namespace robusta::python;
@@ -23,6 +26,9 @@ PYBIND11_MODULE(_caffe, module) {
   add_net(module);
   add_solver(module);
   add_layers(module);
+#ifdef ROBUSTA_PROGRAM
+  add_program(module);
+#endif
   // Nets end before the interpreter does: passes of other threads need its lock when they are through.
   pybind11::module_::import("atexit").attr("register")(pybind11::cpp_function(&end_passes));
 }

@@ -3,18 +3,10 @@
 # ROBUSTA_CHROOT=yes that root is a fresh Debian (by debootstrap, from the network), in which apt installs what the
 # package depends on.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fresh_root.sh"
 needs cpack dpkg dpkg-deb dpkg-shlibdeps
 [ "$(id -u)" -eq 0 ] || skip "dpkg --root needs root"
 if grep -q '^ROBUSTA_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then skip "the build has sanitizers"; fi
-
-# mirror_of SUITE: from where this machine gets it.
-mirror_of() {
-  local found
-  # shellcheck disable=SC2016  # apt-get replaces these
-  found=$(apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
-    awk -v suite="$1" '$1 == suite && $2 == "main" && !seen++ { print $3 }') || true
-  echo "${found:-http://deb.debian.org/debian}"
-}
 
 suite=''
 if [ "${ROBUSTA_CHROOT:-}" = yes ]; then
@@ -22,7 +14,6 @@ if [ "${ROBUSTA_CHROOT:-}" = yes ]; then
   # The Debian of this machine: a package depends on the libraries that it was linked to.
   suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_CODENAME:-}") || true
   [ -n "$suite" ] || skip "this machine is no Debian with a name"
-  alone=(unshare --mount --propagation private --pid --fork --kill-child)
   "${alone[@]}" true || skip "this machine lets nobody make namespaces"
 fi
 

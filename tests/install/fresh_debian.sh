@@ -7,22 +7,9 @@
 # are nobody else's, and end with this script however it ends.
 set -euo pipefail
 root=$1 package=$2 suite=$3 mirror=$4
-[ "$$" -eq 1 ] || { echo "run this by deb_test.sh: it wants a namespace of its own" >&2 && exit 1; }
-export DEBIAN_FRONTEND=noninteractive LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-unset TMPDIR # a folder that the fresh system need not have
+. "$(dirname "$0")/fresh_root.sh"
 in_root() { chroot "$root" "$@"; }
-
-# Without certificates apt could not go on from an https mirror.
-include=()
-[[ $mirror != https:* ]] || include=(--include=ca-certificates)
-debootstrap --variant=minbase "${include[@]}" "$suite" "$root" "$mirror" > "$root.log" 2>&1 || {
-  tail -n 20 "$root.log" "$root/debootstrap/debootstrap.log" >&2
-  exit 1
-}
-# Nothing that is installed starts a service.
-printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d"
-chmod +x "$root/usr/sbin/policy-rc.d"
-mount -t proc proc "$root/proc"
+fresh_root "$root" "$suite" "$mirror"
 
 apt=(apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0)
 cp "$package" "$root/tmp/robusta.deb"

@@ -19,4 +19,7 @@ int device_query_command(const Options& options);
 /// Does what the command line says: sets up the log, picks the action.
 int run_caffe(int argc, char** argv);
 
+/// The same as a whole program: says what an error is and returns its exit code.
+int caffe_main(int argc, char** argv);
+
 }  // namespace robusta

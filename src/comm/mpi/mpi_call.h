@@ -1,11 +1,9 @@
-/// The MPI library, its C interface alone, and its errors as ours.
+/// What all uses of MPI share: its errors as ours, the size of its messages, and what ends with it.
 #pragma once
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
-
 #include <cstddef>
+
+#include "comm/mpi/mpi_api.h"
 
 namespace robusta {
 

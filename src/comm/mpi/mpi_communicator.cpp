@@ -9,10 +9,6 @@
 #include <cstring>
 #include <optional>
 
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
-
 #include "base/str.h"
 #include "comm/host_name.h"
 #include "comm/mpi/mpi_memory.h"
@@ -96,11 +92,10 @@ void MpiCommunicator::all_reduce(void* data, int64_t count, DType type) {
 }
 
 bool MpiCommunicator::sums_memory_of(std::string_view kernel_kind) const {
-#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
-  return kernel_kind != "cuda" || MPIX_Query_cuda_support() == 1;
-#else
-  return Communicator::sums_memory_of(kernel_kind);
-#endif
+  if (Communicator::sums_memory_of(kernel_kind)) return true;
+  // An extension of Open MPI and MPICH (mpi-ext.h), which not every build has.
+  static const auto query = reinterpret_cast<int (*)()>(look_for_in_mpi("MPIX_Query_cuda_support"));
+  return query && query() == 1;
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int colour, int key) {

@@ -51,7 +51,7 @@ std::unique_ptr<Communicator> join() {
 
 /// In the order in which they were made, which is the same on all ranks that share one.
 void leave() {
-  if (!is_running()) return;
+  if (!mpi_is_loaded() || !is_running()) return;
   for (MPI_Win& window : remains().windows) MPI_Win_free(&window);
   for (MPI_Comm& comm : remains().comms) MPI_Comm_free(&comm);
   remains().windows.clear(), remains().comms.clear();
@@ -59,7 +59,7 @@ void leave() {
 }
 
 void abandon(int exit_code) {
-  if (is_running()) MPI_Abort(MPI_COMM_WORLD, exit_code);
+  if (mpi_is_loaded() && is_running()) MPI_Abort(MPI_COMM_WORLD, exit_code);
 }
 
 constexpr WorldBackend kMpi{join, leave, abandon};

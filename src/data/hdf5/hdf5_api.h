@@ -2,47 +2,17 @@
 ///
 /// Debian's libhdf5 brings thirty libraries with it (curl, TLS, Kerberos: it can read from object stores), which would
 /// take longer to load than all others together, at every start of every command. So it is loaded with the first HDF5
-/// file. Each name below hides the one that <hdf5.h> declares in the global namespace: within `namespace robusta` code
-/// calls libhdf5 as its documentation says. Where <hdf5.h> makes a name a macro, the macro's text is what is looked up.
+/// file (base/late_library.h says how its names are used).
 #pragma once
 
 #include <hdf5.h>
 
-#include <atomic>
+#include "base/late_library.h"
 
 namespace robusta {
 
 /// Address of a symbol of libhdf5. Throws Error{kUnsupported} where the library or the symbol is not on this machine.
 void* find_in_hdf5(const char* symbol);
-
-/// A symbol that is looked for once.
-class LateSymbol {
- public:
-  constexpr explicit LateSymbol(const char* name) : name_(name) {}
-  void* address() const {
-    void* found = address_.load(std::memory_order_acquire);
-    if (!found) address_.store(found = find_in_hdf5(name_), std::memory_order_release);
-    return found;
-  }
-
- private:
-  const char* name_;
-  mutable std::atomic<void*> address_ = nullptr;
-};
-
-template <typename F>
-class LateFunction;
-template <typename Result, typename... Arguments>
-class LateFunction<Result(Arguments...)> {
- public:
-  using Pointer = Result (*)(Arguments...);
-  constexpr explicit LateFunction(const char* name) : symbol_(name) {}
-  operator Pointer() const { return reinterpret_cast<Pointer>(symbol_.address()); }
-  Result operator()(Arguments... arguments) const { return Pointer(*this)(arguments...); }
-
- private:
-  LateSymbol symbol_;
-};
 
 /// The id of a type or of a class of properties, which H5open() sets.
 class LateId {
@@ -51,12 +21,10 @@ class LateId {
   operator hid_t() const { return *static_cast<const hid_t*>(symbol_.address()); }
 
  private:
-  LateSymbol symbol_;
+  LateSymbol<find_in_hdf5> symbol_;
 };
 
-#define ROBUSTA_TEXT_OF(name) #name
-#define ROBUSTA_HDF5_FUNCTION(name) \
-  inline constinit const LateFunction<decltype(::name)> name { ROBUSTA_TEXT_OF(name) }
+#define ROBUSTA_HDF5_FUNCTION(name) ROBUSTA_LATE_FUNCTION(find_in_hdf5, name)
 #define ROBUSTA_HDF5_ID(name) \
   inline constinit const LateId name { ROBUSTA_TEXT_OF(name) }
 
@@ -139,6 +107,5 @@ inline herr_t H5check_version(unsigned, unsigned, unsigned) { return 0; }
 
 #undef ROBUSTA_HDF5_ID
 #undef ROBUSTA_HDF5_FUNCTION
-#undef ROBUSTA_TEXT_OF
 
 }  // namespace robusta

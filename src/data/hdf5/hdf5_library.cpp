@@ -2,9 +2,7 @@
 
 #include "data/hdf5/hdf5_library.h"
 
-#include <dlfcn.h>
-
-#include "base/str.h"
+#include <array>
 
 namespace robusta {
 namespace {
@@ -14,19 +12,11 @@ std::mutex& library_mutex() {
   return mutex;
 }
 
-/// Of the version whose header this was compiled with. It stays loaded: its own clean-up runs when the process ends.
-void* load_library() {
-  void* const library = dlopen(ROBUSTA_HDF5_SONAME, RTLD_NOW | RTLD_LOCAL);
-  if (library) return library;
-  throw Error(ErrorKind::kUnsupported,
-              str("HDF5 files need ", ROBUSTA_HDF5_SONAME, ", which cannot be loaded: ", dlerror()),
-              "install it (Debian: libhdf5-103-1), or name its folder in LD_LIBRARY_PATH");
-}
-
-/// Where to look for symbols. A program that is linked with the same library has copies of its variables (System V ABI,
-/// "copy relocations"), and the library uses these.
-void* scope_of(void* library) {
-  return dlsym(RTLD_DEFAULT, "H5open") == dlsym(library, "H5open") ? RTLD_DEFAULT : library;
+/// Debian alone has the name of its serial build: others have libhdf5.so.103 for libhdf5_serial.so.103.
+std::string name_elsewhere(std::string name) {
+  const std::string serial = "_serial";
+  if (const size_t at = name.find(serial); at != std::string::npos) name.erase(at, serial.size());
+  return name;
 }
 
 /// H5Ewalk2 goes from the cause upwards; the first entry is enough.
@@ -38,11 +28,14 @@ herr_t take_description(unsigned, const H5E_error2_t* error, void* text) {
 
 }  // namespace
 
+// Of the version whose header this was compiled with.
 void* find_in_hdf5(const char* symbol) {
-  static void* const scope = scope_of(load_library());
-  if (void* const address = dlsym(scope, symbol)) return address;
-  throw Error(ErrorKind::kUnsupported, str(ROBUSTA_HDF5_SONAME, " lacks ", symbol),
-              "install the library as Debian has it");
+  static const LateLibrary library(std::array{std::string(ROBUSTA_HDF5_SONAME), name_elsewhere(ROBUSTA_HDF5_SONAME)},
+                                   {.kind = ErrorKind::kUnsupported,
+                                    .user = "HDF5 files need",
+                                    .fix = "install it (Debian: libhdf5-103-1), or name its folder in LD_LIBRARY_PATH",
+                                    .probe = "H5open"});
+  return library.find(symbol);
 }
 
 Hdf5Scope::Hdf5Scope() : lock_(library_mutex()) {

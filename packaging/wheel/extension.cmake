@@ -1,0 +1,22 @@
+# The extension of a wheel holds the library itself, and asks of the machine nothing that glibc 2.28 has not.
+set(here ${PROJECT_SOURCE_DIR}/packaging/wheel)
+target_sources(robusta_python PRIVATE ${here}/glibc_2_28.c)
+target_link_libraries(robusta_python PRIVATE robusta_engine)
+# The program `caffe`, as a function that a script calls.
+target_sources(robusta_python PRIVATE ${here}/program.cpp ${here}/no_unwind.c $<TARGET_OBJECTS:robusta_app>)
+target_include_directories(robusta_python PRIVATE ${here})
+target_compile_definitions(robusta_python PRIVATE ROBUSTA_PROGRAM)
+find_library(ROBUSTA_GLOG_ARCHIVE libglog.a REQUIRED)
+find_library(ROBUSTA_GFLAGS_ARCHIVE libgflags.a REQUIRED)
+target_link_libraries(robusta_python PRIVATE ${ROBUSTA_GLOG_ARCHIVE} ${ROBUSTA_GFLAGS_ARCHIVE})
+install(DIRECTORY ${here}/robusta_caffe DESTINATION ${ROBUSTA_PYTHON_DIR} COMPONENT python)
+# What -lc and its like find. g++'s own libstdc++ goes into the extension: it is newer than that of most systems.
+target_link_directories(robusta_python BEFORE PRIVATE ${ROBUSTA_WHEEL}/glibc ${ROBUSTA_WHEEL}/lib)
+target_link_libraries(robusta_python PRIVATE pthread dl rt m)
+set(exports ${here}/exports.map)
+target_link_options(robusta_python PRIVATE -static-libstdc++ LINKER:--version-script=${exports} LINKER:--as-needed
+                                           LINKER:--gc-sections)
+set_target_properties(robusta_python PROPERTIES LINK_DEPENDS ${exports} INSTALL_RPATH "")
+if(SKBUILD)  # scikit-build-core: where the wheel's metadata is made
+  install(DIRECTORY ${ROBUSTA_WHEEL}/licenses DESTINATION ${SKBUILD_METADATA_DIR} COMPONENT python)
+endif()
