@@ -44,7 +44,7 @@ class ForeignModules(unittest.TestCase):
         done = self.run_it(TOOLS / "caffe", "export", "-model", "net.prototxt", "-onnx", "net.onnx")
         self.assertIn("checked", done.stdout, done.stderr)
         self.assert_nothing_executed(done)
-        done = self.run_it(TOOLS / "caffe", "import", "-onnx", "net.onnx", "-output", "again")
+        done = self.run_it(TOOLS / "caffe", "import", "net.onnx", "-output", "again")
         self.assertIn("checked", done.stdout, done.stderr)
         self.assert_nothing_executed(done)
 
