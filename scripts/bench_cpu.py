@@ -185,8 +185,9 @@ def torch_step(options, name, net, steps, memory_format, environment):
 
 def torch_version(python):
     """PyTorch's version, or None where it cannot be imported."""
-    done = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True,
-                          check=False)
+    # Not from the working folder, where Python looks first.
+    code = "import sys; sys.path[:] = [folder for folder in sys.path if folder]; import torch; print(torch.__version__)"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else None
 
 

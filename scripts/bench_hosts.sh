@@ -35,7 +35,7 @@ END
 
 # random_input NET BATCH: the net with constant input in place of its data, so that no rank waits for a disk.
 random_input() {
-  python3 - "$@" << 'PY'
+  python3 -I - "$@" << 'PY'
 import re, sys
 text, batch = open(sys.argv[1]).read(), int(sys.argv[2])
 blocks = re.split(r"(?m)^(?=layer \{)", text)

@@ -19,7 +19,7 @@ build "$folder" "${headers[@]}"
 
 # commands: those of the sources, one a line, without what only code needs.
 commands() {
-  python3 - "$folder/compile_commands.json" << 'END'
+  python3 -I - "$folder/compile_commands.json" << 'END'
 import json, shlex, sys
 
 for entry in json.load(open(sys.argv[1])):

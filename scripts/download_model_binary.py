@@ -17,6 +17,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from robusta_files.inputs import open_input
+
 NEEDED = ("caffemodel", "caffemodel_url", "sha1")
 BLOCK = 1 << 20
 SECONDS = 60  # that a server may be silent
@@ -46,8 +48,8 @@ def require_url(url):
 def read_card(folder):
     """The entries of readme.md that are needed, checked."""
     path = os.path.join(folder, "readme.md")
-    with open(path, encoding="utf-8", errors="replace") as card:
-        lines = card.read(1 << 20).splitlines()
+    with open_input(path) as card:
+        lines = card.read(1 << 20).decode("utf-8", "replace").splitlines()
     if not lines or lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
         raise CardError(f"{path} does not begin with a block between lines of ---")
     entries = {}

@@ -10,6 +10,7 @@ Debian has in the package graphviz.
 import argparse
 import sys
 
+from robusta_files.inputs import read_text
 from robusta_files.net_drawing import drawing
 from robusta_files.text_proto import parse
 
@@ -25,8 +26,8 @@ def main():
     parser.add_argument("--display_lrm", action="store_true", help="factors of the learning rate stand in the boxes")
     args = parser.parse_args()
     try:
-        with open(args.input_net_proto_file, encoding="utf-8", errors="replace") as file:
-            text = drawing.dot_of(parse(file.read()), args.rankdir, args.phase, with_rates=args.display_lrm)
+        text = drawing.dot_of(parse(read_text(args.input_net_proto_file, "replace")), args.rankdir, args.phase,
+                              with_rates=args.display_lrm)
     except (OSError, ValueError) as error:
         sys.exit(f"draw_net.py: {args.input_net_proto_file}: {error}")
     try:

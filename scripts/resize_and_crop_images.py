@@ -13,6 +13,8 @@ import concurrent.futures
 import os
 import sys
 
+from robusta_files.inputs import read_text
+
 try:
     from PIL import Image
 except ImportError:
@@ -71,8 +73,7 @@ def main():
         print("resize_and_crop_images.py: Pillow is not installed (package python3-pil); convert_imageset -resize_width "
               "and -resize_height need nothing else", file=sys.stderr)
         sys.exit(NO_LIBRARY)
-    with open(args.input_file_list, encoding="utf-8", errors="surrogateescape") as file:
-        names = [path_in(line.rstrip("\r\n")) for line in file if line.strip()]
+    names = [path_in(line) for line in read_text(args.input_file_list).split("\n") if line.strip()]
     with concurrent.futures.ThreadPoolExecutor(max(1, args.workers or 1)) as pool:
         failures = [failure for failure in pool.map(lambda name: convert(name, args), names) if failure]
     for failure in failures:

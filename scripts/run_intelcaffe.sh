@@ -81,8 +81,12 @@ one_of() {
 number() {
   [[ ${opt[$1]} =~ ^[0-9]{1,9}$ && ${opt[$1]} -ge $2 ]] || fail "--$1 wants a whole number from $2 on, not '${opt[$1]}'"
 }
-# there NAME: the file named by the option exists, if it was given.
-there() { [ -z "${opt[$1]}" ] || [ -e "${opt[$1]}" ] || fail "--$1 ${opt[$1]}: there is no such file"; }
+# there NAME: the file named by the option exists, if it was given, and is none that nobody may ever write.
+there() {
+  local file=${opt[$1]}
+  [ -z "$file" ] || [ -e "$file" ] || fail "--$1 $file: there is no such file"
+  [ -z "$file" ] || [ -f "$file" ] || fail "--$1 $file: this is no regular file"
+}
 
 check_options() {
   one_of mode train time inf_time none
@@ -150,6 +154,7 @@ host_names() {
   local line name count=0 names=() pattern='^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$'
   while IFS= read -r line || [ -n "$line" ]; do
     count=$((count + 1))
+    [ "$count" -gt 1 ] || line=${line#$'\xef\xbb\xbf'} # UTF-8's byte order mark, which some editors write
     read -r name _ <<< "${line%%#*}"
     name=${name%%:*}
     name=${name%$'\r'}
@@ -183,6 +188,7 @@ check_data() {
   for net in "${nets[@]}"; do
     [ -e "$net" ] ||
       fail "${opt[solver]} names the net $net, which is not there; paths are relative to where you call from ($PWD)"
+    [ -f "$net" ] || fail "${opt[solver]} names the net $net, which is no regular file"
     while read -r source; do
       [[ $source == *%* ]] || [ -e "$source" ] ||
         fail "$net reads $source, which is not there; make it (convert_imageset IMAGES/ LIST DB), or correct the net"

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "address_space.h"
 #include "app/setup/devices.h"
 #include "base/log.h"
 #include "inspect/features.h"

@@ -5,7 +5,10 @@ versions of glog write it, `I20261122 09:15:02.123456 ...`. Lines of another for
 """
 
 import datetime
+import io
 import re
+
+from .inputs import open_input
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)"
 PREFIX = re.compile(r"[IWEF](\d{4}(?=\d{4} ))?(\d{2})(\d{2}) (\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?\s")
@@ -22,7 +25,7 @@ class LogError(Exception):
 
 def lines_of(path):
     """The lines of a file, however long it is; bytes that are no text become marks."""
-    with open(path, encoding="utf-8", errors="replace") as log:
+    with io.TextIOWrapper(open_input(path), encoding="utf-8", errors="replace") as log:
         while line := log.readline(MOST_LINE):
             yield line.rstrip("\n")
 

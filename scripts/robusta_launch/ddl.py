@@ -3,14 +3,13 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
 from . import ddl_args, ddl_plan, job, remote
 from .errors import Code, LaunchError
-from .last_words import LastWords
+from .supervisor import Supervisor, read_end
 from .topology import show
 from .true_mpirun import find_launcher
 
@@ -42,33 +41,16 @@ Hosts come from -H, -hostfile, or the PBS, Slurm or LSF job; else it is this hos
 SIGUSR1, SIGTERM and a first Ctrl-C ask the ranks to take a snapshot and stop. The exit code is the program's own
 (docs/errors.md) wherever the ranks ended themselves, whatever mpirun returns.
 """
-CODES = frozenset(list(range(1, 10)) + [70, 130])
 # Open MPI may need four times KILL_AFTER to end after a rank that failed; beyond that it hangs.
 LINGER = 4 * ddl_plan.KILL_AFTER + 2
-TICK = 0.2
 
 
-def read_end(path):
-    """(exit code, why) from the file `code rank why` that the first rank to fail leaves, or (None, "")."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            words = file.read(4096).split("\n", 1)[0].split(" ", 2)
-    except OSError:
-        return None, ""
-    if not words[0].isdigit() or int(words[0]) not in CODES:
-        return None, ""
-    return int(words[0]), f"rank {words[1]}: {words[2]}" if len(words) == 3 else "unknown"
-
-
-class Supervisor:
-    """Runs mpirun: hands on requests to stop, and ends it where it outlives its ranks."""
+class Stopper(Supervisor):
+    """Hands on requests to stop: the ranks are asked for a snapshot, and have `grace` seconds."""
 
     def __init__(self, words, env, grace, exit_file):
-        self.grace, self.exit_file = grace, exit_file
-        self.asked, self.deadline, self.ended_by_us = 0, None, False
-        self.child = None
-        job.start(words, self.handle, env=env, stderr=subprocess.PIPE, bufsize=0)
-        self.last_words = LastWords(self.child.stderr)
+        self.grace, self.asked, self.deadline = grace, 0, None
+        super().__init__("ddlrun", words, exit_file, LINGER, env)
 
     def handle(self, child):
         self.child = child
@@ -80,41 +62,16 @@ class Supervisor:
         """The ranks are told by SIGUSR1, which mpirun forwards; SIGTERM would make it kill them in seconds."""
         name = signal.Signals(number).name
         if number == signal.SIGUSR1 or not self.asked:
-            print(f"ddlrun: {name}: the ranks are asked to take a snapshot and stop", file=sys.stderr, flush=True)
+            self.tell(f"{name}: the ranks are asked to take a snapshot and stop")
             job.send(self.child, signal.SIGUSR1)
         if number == signal.SIGUSR1:
             return
         self.asked += 1
         self.deadline = time.monotonic() + (self.grace if self.asked == 1 else 0)
 
-    def end(self, why, gently):
-        """Ends mpirun, and what it started on this host; its daemons on others end when they lose it."""
-        print(f"ddlrun: {why}: ending mpirun", file=sys.stderr, flush=True)
-        self.ended_by_us = True
-        if gently:
-            job.send(self.child, signal.SIGTERM)
-            until = time.monotonic() + LINGER
-            while self.child.poll() is None and time.monotonic() < until:
-                time.sleep(TICK)
-        if self.child.poll() is None:
-            family = job.descendants(self.child.pid)
-            job.send(self.child, signal.SIGKILL)
-            job.kill(family)
-            self.child.wait()
-
-    def wait(self):
-        """mpirun's exit code. It hangs when a host is cut off while it ends the job, so it is not waited for long."""
-        left = None
-        while self.child.poll() is None:
-            time.sleep(TICK)
-            now = time.monotonic()
-            if left is None and read_end(self.exit_file)[0] is not None:
-                left = now
-            if self.deadline is not None and now >= self.deadline:
-                self.end(f"no end {self.grace} s after the request to stop" if self.asked == 1 else "asked again", True)
-            elif left is not None and now >= left + LINGER:
-                self.end(f"the ranks ended {LINGER} s ago", False)
-        return job.exit_code(self.child.wait())
+    def look(self, now):
+        if self.deadline is not None and now >= self.deadline and self.child.poll() is None:
+            self.end(f"no end {self.grace} s after the request to stop" if self.asked == 1 else "asked again", True)
 
 
 class Run:
@@ -201,22 +158,15 @@ class Run:
         return self.supervise(words)
 
     def supervise(self, words):
-        supervisor = Supervisor(words, self.env, self.options.grace, self.exit_file)
+        supervisor = Stopper(words, self.env, self.options.grace, self.exit_file)
         status = supervisor.wait()
-        supervisor.last_words.finish()
-        code, why = read_end(self.exit_file)
-        self.say(f"mpirun returned {status}, the ranks left {code}")
-        known_better = supervisor.last_words.verdict(code) if status else None
-        if known_better:
-            self.say(f"the job ended with exit code {known_better[0]}, by {known_better[1]}; go on from the last "
-                     "snapshot with -snapshot auto", always=True)
-            return known_better[0]
-        if code is not None:
+        code, why = supervisor.verdict(status)
+        self.say(f"mpirun returned {status}, the ranks left {read_end(self.exit_file)[0]}")
+        if why:
             self.say(f"the job ended with exit code {code}, by {why}", always=True)
-            return code
-        if status and supervisor.asked and supervisor.ended_by_us:
+        elif status and supervisor.asked and supervisor.ended_by_us:
             self.warn("the ranks did not stop by themselves; the newest snapshot is the last periodic one")
-        return status
+        return code
 
     def close(self, code):
         if self.log:

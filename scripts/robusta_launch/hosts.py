@@ -8,6 +8,8 @@ import collections
 import os
 import re
 
+from robusta_files.inputs import read_text
+
 from .errors import Code, LaunchError
 from .words import MOST, number
 
@@ -87,8 +89,7 @@ def parse_list(text, where="host list"):
 def parse_file(path):
     """Hosts of a file with one host per line: "h", "h:4" (MPICH, Intel) or "h slots=4" (Open MPI)."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
+        lines = read_text(path).split("\n")
     except OSError as error:
         raise LaunchError(f"host file {path}: {error.strerror}", "write one host name per line", Code.CONFIG) from None
     entries = []

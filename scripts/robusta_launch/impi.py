@@ -9,6 +9,7 @@ import tempfile
 from . import hosts, impi_env, job as runner
 from .errors import Code, LaunchError
 from .impi_options import parse
+from .supervisor import Supervisor, read_end
 from .true_mpirun import find_launcher, forwarded, safety_options
 
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank_start.py")
@@ -28,6 +29,8 @@ LONGEST_HOST_LIST = 300
 # Seconds of silence after which the ranks give a host up (the default of -timeout), and those that ranks have after
 # SIGTERM, for a snapshot say.
 TIMEOUT, KILL_AFTER = 60, 5
+# Seconds that Open MPI may need to end after a rank that failed.
+LINGER = 4 * KILL_AFTER + 2
 
 
 class Plan:
@@ -242,6 +245,29 @@ def translate(arguments, launcher, env):
     return plan
 
 
+def supervise(plan, env):
+    """Runs the line, with a file for the ranks' code: the user's own, unless an earlier job has left its code there, which
+    no rank overwrites."""
+    with tempfile.TemporaryDirectory(prefix="robusta-mpirun.") as folder:
+        exit_file = env.get("ROBUSTA_EXIT_FILE", "")
+        if not exit_file or os.path.exists(exit_file):
+            exit_file = os.path.join(folder, "exit_code")
+        words = [word for at, word in enumerate(plan.words) if "ROBUSTA_EXIT_FILE" not in plan.words[at:at + 2]]
+        given = [word for word in words if word.startswith("ROBUSTA_EXIT_FILE=")]
+        if given:
+            exit_file = given[-1].partition("=")[2]
+        else:
+            words[1:1] = ["-x", f"ROBUSTA_EXIT_FILE={exit_file}"]
+        supervisor = Supervisor("mpirun", words, exit_file, LINGER, prefixed=plan.prefixed)
+        status = supervisor.wait()
+        code, why = supervisor.verdict(status)
+        if read_end(exit_file)[0] is None and not supervisor.last_words.lost_host:
+            code = status  # the ranks may be of any program, and have said nothing
+        if why:
+            print(f"mpirun: the job ended with exit code {code}, by {why}", file=sys.stderr)
+        return code
+
+
 def main(arguments):
     env = os.environ
     if not arguments or arguments[0] in ("-h", "-help", "--help"):
@@ -259,9 +285,9 @@ def main(arguments):
         runner.announce(plan.words)
         if show:
             return Code.OK
-        if not plan.prefixed and not plan.files:
+        if launcher.kind != "openmpi":
             os.execv(launcher.path, plan.words)
-        return runner.run(plan.words, plan.prefixed)
+        return supervise(plan, env)
     finally:
         for path in plan.files:
             os.unlink(path)

@@ -8,6 +8,8 @@ import os
 import re
 import shlex
 
+from robusta_files.inputs import read_text
+
 from .errors import Code, LaunchError
 from .rankfile import check_entries, parse_rankfile
 from .words import check_interface, check_variable
@@ -206,8 +208,7 @@ class Parser:
     def read_configuration(self, path):
         """-configfile: a line per segment, as on a command line; # begins a comment."""
         try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
+            text = read_text(path)
         except OSError as error:
             raise LaunchError(f"-configfile {path}: {error.strerror}", "", Code.CONFIG) from None
         for count, line in enumerate(text.replace("\\\n", " ").split("\n"), 1):

@@ -55,6 +55,10 @@ def send(child, number):
         child.send_signal(number)
 
 
+def send_end(child):
+    send(child, signal.SIGTERM)
+
+
 def descendants(pid):
     """{process id: start time} of all processes below `pid`."""
     below, parents = {}, {}
@@ -128,8 +132,8 @@ class Output:
         return bool(self.prefixer.lines or self.prefixer.rest)
 
 
-def relay(child):
-    """Copies the output of `child`, with prefixes, until it ends."""
+def relay(child, hear):
+    """Copies the output of `child`, with prefixes, until it ends; `hear` is told what comes on stderr."""
     waiting = selectors.DefaultSelector()
     outputs = [Output(child.stdout, 1), Output(child.stderr, 2)]
     for output in outputs:
@@ -142,6 +146,8 @@ def relay(child):
             data = os.read(key.fd, 65536)
             if not data:
                 waiting.unregister(key.fileobj)
+            if key.fileobj is child.stderr:
+                hear(data)
             if not output.write(output.prefixer.feed(data) if data else output.prefixer.flush()):
                 send(child, signal.SIGTERM)
             output.last = (output.last or time.monotonic()) if output.waits() else None
@@ -149,12 +155,3 @@ def relay(child):
             if output.last is not None and time.monotonic() - output.last >= PATIENCE:
                 output.write(output.prefixer.flush())
                 output.last = None
-
-
-def run(words, prefixed):
-    """Runs mpirun and returns its exit code. prefixed: lines come out as `[r] line`."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0} if prefixed else {}
-    child = start(words, forward_signals, **pipes)
-    if prefixed:
-        relay(child)
-    return exit_code(child.wait())

@@ -19,25 +19,27 @@ KILLED = re.compile(r"noticed that process rank (\d+) with PID (\d+) on node (\S
 
 
 class LastWords:
-    """Copies `source`, a pipe, to the descriptor `target` in a thread of its own."""
+    """Copies `source`, a pipe, to the descriptor `target` in a thread of its own; without one somebody else copies, and
+    tells what passes."""
 
-    def __init__(self, source, target=2):
+    def __init__(self, source=None, target=2):
         self.source, self.target, self.text = source, target, ""
         self.lost_host, self.killed = None, None
-        self.thread = threading.Thread(target=self.copy, daemon=True)
-        self.thread.start()
+        self.thread = threading.Thread(target=self.copy, daemon=True) if source else None
+        if self.thread:
+            self.thread.start()
 
     def copy(self):
         while data := os.read(self.source.fileno(), 65536):
-            self.look(data.decode(errors="replace"))
+            self.hear(data)
             try:
                 while data:
                     data = data[os.write(self.target, data):]
             except OSError:
                 continue  # nobody reads ours; mpirun has to be read all the same
 
-    def look(self, text):
-        self.text += text
+    def hear(self, data):
+        self.text += data.decode(errors="replace")
         found = LOST_HOST.search(self.text)
         if found and self.lost_host is None:
             self.lost_host = found[1]
@@ -48,7 +50,8 @@ class LastWords:
 
     def finish(self):
         """Waits for what is still on its way; what mpirun left behind may hold the pipe open for ever."""
-        self.thread.join(1)
+        if self.thread:
+            self.thread.join(1)
 
     def verdict(self, code):
         """(exit code, why) by mpirun's words, given the code that the ranks left or None; None where it has none."""

@@ -6,8 +6,9 @@
 import collections
 import dataclasses
 import datetime
-import pathlib
 import re
+
+from robusta_files.inputs import open_input
 
 from .errors import Code, LaunchError
 from .topology import AXES, host_coords, host_count, rank_of, show
@@ -146,7 +147,8 @@ def parse_lines(path, lines):
 def parse_rankfile(path):
     """Reads a rank file. Throws only when it cannot be read; its faults are left to lint.py."""
     try:
-        data = pathlib.Path(path).read_bytes()
+        with open_input(path) as file:
+            data = file.read()
     except OSError as error:
         raise LaunchError(f"{path}: {error.strerror}", "scripts/rank_gen.py writes a rank file", Code.CONFIG) from None
     return parse_lines(path, data.decode("utf-8", "surrogateescape").split("\n"))

@@ -36,6 +36,9 @@ READERS = {
                           "tensorboard.backend.event_processing.event_accumulator"),
 }
 INSTALLING = 1800  # seconds that one pip may take
+# Python looks for modules in the working folder first, whose files may be a stranger's. Its -P is newer than 3.9, and its -I
+# passes over PYTHONPATH.
+NOT_HERE = "import sys; sys.path[:] = [folder for folder in sys.path if folder]; "
 
 
 class Unavailable(Exception):
@@ -55,7 +58,7 @@ def interpreter(version):
         # pyenv puts scripts of this name into the PATH also for versions that are not chosen: these fail.
         if path is None:
             continue
-        done = subprocess.run([path, "-c", "import venv, ensurepip"], capture_output=True, check=False)
+        done = subprocess.run([path, "-I", "-c", "import venv, ensurepip"], capture_output=True, check=False)
         if done.returncode == 0:
             return path
     raise Unavailable(f"there is no Python {version}")
@@ -83,7 +86,7 @@ def settings(name):
 
 def importable(name):
     python = folder() / name / "bin/python"
-    words = [python, "-c", f"import {READERS[name].module}"]
+    words = [python, "-c", NOT_HERE + f"import {READERS[name].module}"]
     return subprocess.run(words, capture_output=True, check=False, env={**os.environ, **settings(name)}).returncode == 0
 
 
@@ -99,14 +102,14 @@ def environment(name, make=True):
     reader, place = READERS[name], folder() / name
     if not installed(name):
         if not make:
-            if subprocess.run([sys.executable, "-c", f"import {reader.module}"], capture_output=True,
-                              check=False).returncode == 0:
+            words = [sys.executable, "-c", NOT_HERE + f"import {reader.module}"]
+            if subprocess.run(words, capture_output=True, check=False).returncode == 0:
                 return pathlib.Path(sys.executable), {}
             raise Unavailable(f"{name} is not installed")
         shutil.rmtree(place, ignore_errors=True)
         place.parent.mkdir(parents=True, exist_ok=True)
-        run(interpreter(reader.python), "-m", "venv", place, fix="no environment")
-        pip = (place / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check")
+        run(interpreter(reader.python), "-I", "-m", "venv", place, fix="no environment")
+        pip = (place / "bin/python", "-I", "-m", "pip", "install", "-q", "--disable-pip-version-check")
         if reader.bare:
             run(*pip, "--no-deps", *reader.bare, fix=f"{name} does not install")
         run(*pip, *reader.packages, fix=f"{name} does not install")

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -19,7 +19,7 @@ constexpr size_t kMostOpen = 64;  // files; a process may have about 1000
 Hdf5Reader::Hdf5Reader(const std::string& list, std::vector<std::string> datasets)
     : list_(list), datasets_(std::move(datasets)) {
   hdf5_access();  // without HDF5 the list is of no use
-  std::istringstream names(read_input_file(list, ErrorKind::kData));
+  std::istringstream names(read_input_text(list, ErrorKind::kData));
   for (std::string file; names >> file;) look_at(file);
   if (files_.empty()) throw Error(ErrorKind::kData, "the list names no HDF5 file", "write one name per line").at(list);
   if (size() == 0) throw Error(ErrorKind::kData, "the files of the list hold no samples").at(list);

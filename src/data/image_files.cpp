@@ -12,6 +12,7 @@
 
 #include "base/excerpt.h"
 #include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -63,7 +64,7 @@ void read_image_file(const std::string& path, std::string& bytes) {
 }
 
 std::vector<ListedImage> read_labelled_images(const std::string& list) {
-  const std::string text = read_input_file(list, ErrorKind::kData);
+  const std::string text = read_input_text(list, ErrorKind::kData);
   std::vector<ListedImage> images;
   std::string_view rest = text;
   for (int64_t line = 1; !rest.empty(); ++line) {

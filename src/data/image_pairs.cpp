@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/str.h"
 #include "data/image_files.h"
 #include "robusta/error.h"
@@ -45,7 +45,7 @@ ListedPair pair_of(const std::vector<std::string>& words, PixelLabels labels, co
 }  // namespace
 
 std::vector<ListedPair> read_listed_pairs(const std::string& list, PixelLabels labels) {
-  std::istringstream text(read_input_file(list, ErrorKind::kData));
+  std::istringstream text(read_input_text(list, ErrorKind::kData));
   std::vector<ListedPair> pairs;
   std::string item;
   for (int64_t line = 1; std::getline(text, item); ++line) {

@@ -6,14 +6,14 @@
 #include <cmath>
 
 #include "base/excerpt.h"
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
 namespace robusta {
 
 WindowWords::WindowWords(const std::string& file, std::string fix)
-    : file_(file), fix_(std::move(fix)), text_(read_input_file(file, ErrorKind::kData)) {}
+    : file_(file), fix_(std::move(fix)), text_(read_input_text(file, ErrorKind::kData)) {}
 
 bool WindowWords::next() {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };

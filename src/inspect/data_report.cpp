@@ -17,6 +17,7 @@
 #include "base/excerpt.h"
 #include "base/hash.h"
 #include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/str.h"
@@ -298,7 +299,7 @@ bool print_list(std::ostream& out, const std::string& path, const std::string& b
     return RecordReport(std::make_shared<ImageFilesReader>(path, options.root), RecordForm::kImageFile, options)
         .print(out);
   }
-  std::istringstream files(read_input_file(path, ErrorKind::kData));
+  std::istringstream files(read_input_text(path, ErrorKind::kData));
   bool whole = true;
   for (std::string file; files >> file;) whole = print_hdf5_file(out, file) && whole;
   return whole;

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
+#include <utility>
 
 #include <google/protobuf/io/tokenizer.h>
 
 #include "base/descriptor.h"
+#include "base/input_text.h"
+#include "base/str.h"
 #include "robusta/error.h"
 #include "schema/text_error.h"
 
@@ -33,35 +35,45 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string said_;
 };
 
-/// That of UTF-8, with which some editors begin every file; protobuf takes it for a character that is out of place.
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 [[noreturn]] void refuse(const std::string& path, const std::string& cause, const std::string& fix) {
   throw Error(ErrorKind::kConfig, cause, fix).at(path);
 }
 
-/// Also a pipe, as shells make of <(...); of one that nobody writes nobody waits for the writer.
-Descriptor open_text(const std::string& path) {
+struct TextSource {
+  Descriptor descriptor;
+  bool is_pipe;
+};
+
+/// Also a pipe, as shells make of <(...).
+TextSource open_text(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status = {};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) {
     refuse(path, std::string("cannot read: ") + std::strerror(errno), "check the path");
   }
   if (S_ISDIR(status.st_mode)) refuse(path, "this is a folder", "name a prototxt file");
-  if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) return file;
+  if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) return {std::move(file), S_ISFIFO(status.st_mode)};
   refuse(path, "this is neither a file nor a pipe", "name a prototxt file");
 }
 
-void await_more(int fd, const std::string& path) {
-  constexpr int kSeconds = 10;
-  pollfd waiting{fd, POLLIN, 0};
-  if (::poll(&waiting, 1, kSeconds * 1000) == 0) {
-    refuse(path, "the pipe has brought nothing for 10 s", "start what writes it first, or name a file");
+/// Until there is something to read, or the last writer has gone. Of a pipe that nobody has opened for writing since it
+/// was opened here, read() says that it is at its end; poll() waits.
+void await_more(int fd, const std::string& path, std::chrono::seconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (int ready = -1; ready < 0;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    pollfd waiting{fd, POLLIN, 0};
+    ready = ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
+    if (ready < 0 && errno != EINTR) refuse(path, "cannot read to the end", "check the disk");
+    if (ready == 0) {
+      refuse(path, str("the pipe has brought nothing for ", patience.count(), " s"),
+             "start what writes it first, or name a file");
+    }
   }
 }
 
 /// Appends what there is, until `text` has `most` bytes.
-void read_up_to(size_t most, int fd, const std::string& path, std::string& text) {
+void read_up_to(size_t most, int fd, const std::string& path, std::chrono::seconds patience, std::string& text) {
   while (text.size() < most) {
     char block[1 << 14];
     const ssize_t count = ::read(fd, block, std::min(sizeof block, most - text.size()));
@@ -69,7 +81,7 @@ void read_up_to(size_t most, int fd, const std::string& path, std::string& text)
     if (count > 0) {
       text.append(block, static_cast<size_t>(count));
     } else if (errno == EAGAIN) {
-      await_more(fd, path);
+      await_more(fd, path, patience);
     } else if (errno != EINTR) {
       refuse(path, "cannot read to the end", "check the disk");
     }
@@ -78,18 +90,20 @@ void read_up_to(size_t most, int fd, const std::string& path, std::string& text)
 
 }  // namespace
 
-std::string load_text(const std::string& path) {
-  const Descriptor file = open_text(path);
+std::string load_text(const std::string& path, std::chrono::seconds patience) {
+  const TextSource source = open_text(path);
+  const int fd = source.descriptor.get();
+  if (source.is_pipe) await_more(fd, path, patience);
   // A weights file given by mistake may have gigabytes: its first bytes tell.
   constexpr size_t kBeginning = 4096, kMost = size_t{1} << 30;
   std::string text;
-  read_up_to(kBeginning, file.get(), path, text);
+  read_up_to(kBeginning, fd, path, patience, text);
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     refuse(path, "this is text in UTF-16", "save it as UTF-8, or as plain ASCII");
   if (text.find('\0') != std::string::npos) refuse(path, "this is a binary file", "a text file (prototxt) is wanted");
-  read_up_to(kMost, file.get(), path, text);
+  read_up_to(kMost, fd, path, patience, text);
   if (text.size() == kMost) refuse(path, "there is more than a GiB of text", "name a prototxt file");
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  drop_byte_order_mark(text);
   return text;
 }
 

@@ -1,14 +1,16 @@
 /// Text files in the form of protobuf messages.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include <google/protobuf/text_format.h>
 
 namespace robusta {
 
-/// The whole text of `path`. Throws Error{kConfig} at the path: absent, a folder, unreadable, binary.
-std::string load_text(const std::string& path);
+/// The whole text of `path`, a file or a pipe. Throws Error{kConfig} at the path: absent, a folder, unreadable, binary,
+/// a pipe that brings nothing within `patience`.
+std::string load_text(const std::string& path, std::chrono::seconds patience = std::chrono::seconds(10));
 
 /// Parses `text` into `message` and `tree`. Throws Error{kConfig} (text_error.h); `name` stands for the file.
 void parse_text(const std::string& text, const std::string& name, google::protobuf::Message* message,

@@ -53,6 +53,21 @@ TEST(Flags, LmsStandsByItselfOrHasASize) {
   EXPECT_EQ(lms({"-lms=5", "train"}), "5/1");
 }
 
+TEST(Flags, RefuseNumbersThatNoActionCanUse) {
+  const auto said = [](const std::string& word) {
+    Options options;
+    read(options, {word});
+    const Error error = error_of([&] { refuse_wrong_numbers(options); });
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    return std::string(error.what());
+  };
+  EXPECT_EQ(said("-data_threads=-3"), "-data_threads -3; give 0 to 4096");
+  EXPECT_EQ(said("-data_threads=2147483647"), "-data_threads 2147483647; give 0 to 4096");
+  EXPECT_EQ(said("-iterations=-4"), "-iterations -4; give 1 or more");
+  EXPECT_EQ(said("-iterations=0"), "-iterations 0; give 1 or more");
+  refuse_wrong_numbers(Options{});
+}
+
 TEST(Flags, RefuseWhatTheyCannotRead) {
   EXPECT_EQ(refusal({"-solvr=x"}), "unknown flag -solvr (did you mean -solver?); caffe --help lists all flags");
   EXPECT_EQ(refusal({"-iterations"}), "-iterations needs a value; give it as -iterations VALUE");

@@ -40,6 +40,20 @@ TEST(Tuner, RemembersInItsFile) {
   EXPECT_EQ(runs, 0);
 }
 
+TEST(Tuner, ABareNameIsAFileOfTheWorkingFolder) {
+  const TempDir folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder / "");
+  int runs = 0;
+  EXPECT_EQ(choose(*std::make_unique<RecordingTuner>("kernels"), {"a", "b"}, 1, runs), 1);
+  runs = 0;
+  RecordingTuner again("kernels");
+  EXPECT_EQ(choose(again, {"a", "b"}, 0, runs), 1);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(runs, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "kernels"));
+}
+
 TEST(Tuner, TimesAnewWhenThereAreOtherOptions) {
   const TempDir folder;
   const std::string file = folder / "kernels";

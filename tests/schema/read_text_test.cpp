@@ -4,6 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
+#include "schema/text_file.h"
 #include "support/errors.h"
 #include "support/files.h"
 
@@ -138,14 +142,21 @@ TEST(ReadText, RefusesWhatIsNoTextFile) {
   EXPECT_TRUE(contains(what(dir / "empty"), "the net has no layers"));
 }
 
-/// A pipe in the place of a file: one that nobody writes is not waited for, one that a shell made is read.
+/// A pipe in the place of a file: one that nobody writes is waited for a while, one that a shell made is read.
 TEST(ReadText, OfPipes) {
   const test::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
-  EXPECT_TRUE(contains(error_of([&] { read_net(dir / "pipe"); }).what(), "the net has no layers"));
+  EXPECT_TRUE(contains(error_of([&] { load_text(dir / "pipe", std::chrono::seconds(1)); }).what(),
+                       "the pipe has brought nothing for 1 s; start what writes it first"));
+  const std::string text = "name: 'piped'\nlayer { name: 'a' type: 'DummyData' top: 'a' }\n";
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    test::write_file(dir / "pipe", text);
+  });
+  EXPECT_EQ(read_net(dir / "pipe").param.name(), "piped");
+  late.join();
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const std::string text = "name: 'piped'\nlayer { name: 'a' type: 'DummyData' top: 'a' }\n";
   ASSERT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
   close(ends[1]);
   EXPECT_EQ(read_net("/dev/fd/" + std::to_string(ends[0])).param.name(), "piped");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """LeNet under `ulimit -v` from far too little to enough, alone and as one rank of two: it trains, or ends with the code of
-memory and a report; no library crashes for want of memory on the way."""
+memory and a report; no library crashes for want of memory on the way. Nor does any other program crash or wait for ever."""
 
 import os
 import pathlib
@@ -54,6 +54,20 @@ class AddressSpace(unittest.TestCase):
                 self.assertIn("caffe: error: ", said)
         self.assertEqual(codes[-1], 0)
         self.assertNotEqual(codes[0], 0)
+
+    def test_all_programs(self):
+        for program in sorted(TOOLS.iterdir()):
+            if program.is_dir() or not os.access(program, os.X_OK):
+                continue
+            for mebibytes in (*range(40, 400, 60), 4000):
+                words = ["bash", "limited.sh", str(mebibytes << 10), program, "--version"]
+                done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+                said = f"{program.name}, {mebibytes} MiB: {done.returncode} {done.stderr[-2000:]}"
+                self.assertIn(done.returncode, (0, 1, MEMORY, NOT_LOADED), said)
+                if mebibytes == 4000:
+                    self.assertIn(done.returncode, (0, 1), said)  # make_digits has no --version
+                if done.returncode == MEMORY:
+                    self.assertIn(f"{program.name}: ", done.stderr)
 
     def test_one_rank_of_two(self):
         if not shutil.which("mpirun"):

@@ -237,7 +237,33 @@ class Running(Case):
     def test_exit_codes(self):
         for options in ((), ("-l",)):
             self.assertEqual(self.finish(self.start(*options, "-n", "1", "sh", "-c", "exit 6"))[0], 6)
-            self.assertEqual(self.finish(self.start(*options, "-n", "1", "sh", "-c", "kill -9 $$"))[0], 137)
+            code, _, err = self.finish(self.start(*options, "-n", "1", "sh", "-c", "kill -9 $$"))
+            self.assertEqual(code, 137)
+            self.assertIn("by the death of rank 0", err)
+
+    def test_what_the_ranks_leave_is_the_code(self):
+        for options in ((), ("-l",)):
+            code, _, err = self.finish(self.start(*options, "-n", "1", "sh", "-c",
+                                                  "echo 6 0 the loss is not finite > $ROBUSTA_EXIT_FILE; exit 1"))
+            self.assertEqual(code, 6)
+            self.assertIn("mpirun: the job ended with exit code 6, by rank 0: the loss is not finite\n", err)
+        own = self.put("own_exit_file", "8 0 of an earlier job\n")
+        self.ENV = {**self.ENV, "ROBUSTA_EXIT_FILE": own}
+        self.assertEqual(self.finish(self.start("-n", "1", "true"))[0], 0)
+        os.unlink(own)
+        self.assertEqual(self.finish(self.start("-n", "1", "sh", "-c", "echo 3 0 x > $ROBUSTA_EXIT_FILE; exit 1"))[0], 3)
+        self.assertTrue(os.path.exists(own))
+
+    def test_a_host_that_mpirun_lost_is_named(self):
+        self.put("mpirun", f"#!/bin/sh\n[ \"$1\" = --version ] && echo '{VERSIONS['openmpi']}' && exit\n"
+                 "printf 'ORTE has lost communication with a remote daemon.\\n\\n  HNP daemon   : [[9,0],0] on node h1\\n"
+                 "  Remote daemon: [[9,0],1] on node h2\\n\\nThis is usually due to' >&2; exit 205\n", 0o755)
+        self.ENV = {**self.ENV, "PATH": f"{self.folder}:{self.ENV['PATH']}"}
+        for options in ((), ("-l",)):
+            code, _, err = self.finish(self.start(*options, "-hosts", "h1,h2", "true"))
+            self.assertEqual(code, 8, err)
+            self.assertIn("by its launcher, which lost host h2", err)
+            self.assertIn("This is usually due to", err)
 
     def test_signals_reach_the_ranks(self):
         for options in ((), ("-l",)):

@@ -94,6 +94,7 @@ int run_caffe(int argc, char** argv) {
   }
   const Action& action = find_action(line.words[0]);
   refuse_absent_parts(options);
+  refuse_wrong_numbers(options);
   set_dialect(dialect_named(options.dialect()));
   std::jthread compiling;
   if (action.passes && options.gpu().empty()) compiling = warm_up_gemm();

@@ -27,7 +27,6 @@ namespace {
 void check_flags(const Options& options) {
   require_flag("test", "model", options.model());
   require_flag("test", "weights", options.weights());
-  if (options.iterations() <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
   require_ap_version(options.ap_version(), "-ap_version", ErrorKind::kUsage);
   constexpr int kMost = 10'000;
   if (options.top_losses() < 0 || options.top_losses() > kMost) {

@@ -190,7 +190,6 @@ void write_layer_times(JsonLog& json, const Net& net, int iterations) {
 
 int time_command(const Options& options) {
   warn_of_others();
-  if (options.iterations() <= 0) throw Error(ErrorKind::kUsage, "-iterations must be at least 1");
   JsonLog json(options.log_json());
   Ranks alone(DdlOptions{});
   const NetSetup setup = set_up_nets(options, alone, DeviceChoice(options).open(alone));

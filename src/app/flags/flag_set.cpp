@@ -6,7 +6,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "robusta/error.h"
@@ -16,7 +16,7 @@ namespace {
 
 std::string text_of(const std::string& path) {
   try {
-    return read_input_file(path, ErrorKind::kUsage);
+    return read_input_text(path, ErrorKind::kUsage);
   } catch (const Error& error) {
     throw Error(ErrorKind::kUsage, str("cannot read -flagfile ", path, ": ", error.cause()),
                 "give a file with one -name=value per line");

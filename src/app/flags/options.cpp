@@ -2,6 +2,8 @@
 
 #include "app/flags/options.h"
 
+#include <limits>
+
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -23,6 +25,16 @@ void refuse_absent_parts(const Options& options) {
       LOG_INFO << '-' << flag->name() << " is accepted and changes nothing here";
     }
   }
+}
+
+void refuse_wrong_numbers(const Options& options) {
+  const auto refuse_beyond = [](const Flag<int32_t>& flag, int32_t least, int32_t most, const std::string& fix) {
+    if (flag() >= least && flag() <= most) return;
+    throw Error(ErrorKind::kUsage, str('-', flag.name(), ' ', flag()), fix);
+  };
+  constexpr int32_t kMostThreads = 4096;  // more than any machine has processors
+  refuse_beyond(options.data_threads, 0, kMostThreads, str("give 0 to ", kMostThreads));
+  refuse_beyond(options.iterations, 1, std::numeric_limits<int32_t>::max(), "give 1 or more");
 }
 
 std::vector<std::pair<std::string, std::string>> flags_of_the_job(const Options& options) {

@@ -122,6 +122,9 @@ struct Options : FlagSet {
 /// job, those that change nothing here.
 void refuse_absent_parts(const Options& options);
 
+/// Throws Error{kUsage} for a flag whose number no action can do anything with, also where this one does not read it.
+void refuse_wrong_numbers(const Options& options);
+
 /// Names and values of the flags that all ranks of a job have to be given alike.
 std::vector<std::pair<std::string, std::string>> flags_of_the_job(const Options& options);
 

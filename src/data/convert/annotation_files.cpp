@@ -10,7 +10,7 @@
 #include <sstream>
 #include <vector>
 
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "data/convert/text_scanner.h"
@@ -202,7 +202,7 @@ std::map<std::string, int32_t> read_label_map(const std::string& path, bool chec
 
 void read_annotations(const std::string& path, AnnotationFormat format, const Extent& image,
                       const std::map<std::string, int32_t>& labels, caffe::AnnotatedDatum& record) {
-  const std::string text = read_input_file(path, ErrorKind::kData);
+  const std::string text = read_input_text(path, ErrorKind::kData);
   Annotator annotator(path, image, record);
   if (format == AnnotationFormat::kXml) return read_xml(parse_xml(text, path), labels, annotator);
   if (format == AnnotationFormat::kJson) return read_json(parse_json(text, path), labels, annotator);

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/excerpt.h"
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "data/convert/image_records.h"
@@ -24,7 +24,7 @@ struct AnnotatedItem {
 };
 
 std::vector<AnnotatedItem> read_list(const AnnotationSetOptions& options) {
-  std::istringstream lines(read_input_file(options.list, ErrorKind::kData));
+  std::istringstream lines(read_input_text(options.list, ErrorKind::kData));
   std::vector<AnnotatedItem> items;
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/log.h"
 #include "data/convert/image_records.h"
 #include "data/error_of.h"
@@ -14,7 +14,7 @@
 namespace robusta {
 
 std::vector<ImageListItem> read_image_list(const std::string& path) {
-  std::istringstream in(read_input_file(path, ErrorKind::kData));
+  std::istringstream in(read_input_text(path, ErrorKind::kData));
   std::vector<ImageListItem> items;
   for (std::string line; std::getline(in, line);) {
     const size_t blank = line.rfind(' ');

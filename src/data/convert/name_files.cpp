@@ -14,7 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/excerpt.h"
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "data/convert/progress.h"
@@ -33,7 +33,7 @@ struct TextLine {
 
 /// Words between `delimiter`; empty lines and empty words are left out.
 std::vector<TextLine> read_word_lines(const std::string& path, char delimiter) {
-  std::istringstream in(read_input_file(path, ErrorKind::kData));
+  std::istringstream in(read_input_text(path, ErrorKind::kData));
   std::vector<TextLine> lines;
   int64_t number = 0;
   for (std::string text; std::getline(in, text);) {

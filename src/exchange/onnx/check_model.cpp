@@ -30,9 +30,11 @@ namespace {
 
 constexpr auto kPatience = std::chrono::minutes(15);
 
-/// Prints for each output its largest difference and its largest value.
+/// Prints for each output its largest difference and its largest value. Python looks for modules in the working folder
+/// first, whose files may be a stranger's; python -P is newer than 3.9, and -I passes over modules of the user's own.
 constexpr char kCheckScript[] = R"(
 import sys
+sys.path[:] = [folder for folder in sys.path if folder]
 import numpy
 import onnxruntime
 print("ready", flush=True)

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/input_file.h"
+#include "base/input_text.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -27,7 +27,7 @@ Box<float> within(const Box<float>& box, float height, float width) {
 
 OriginalImages::OriginalImages(const std::string& file, const caffe::DetectionEvaluateParameter& param)
     : resized_(param.has_resize_param()), resize_(param.resize_param()) {
-  std::istringstream lines(read_input_file(file, ErrorKind::kData));
+  std::istringstream lines(read_input_text(file, ErrorKind::kData));
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     std::istringstream words(line);
