@@ -107,20 +107,6 @@ TEST(Tuner, KeepsWhatItHasTimedBeforeItEnds) {
   EXPECT_EQ(runs, 0);
 }
 
-/// A bare name lies in the working directory.
-TEST(Tuner, TakesANameWithoutAFolder) {
-  const TempDir folder;
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
-  int runs = 0;
-  choose(*std::make_unique<RecordingTuner>("kernels"), {"a", "b"}, 1, runs);
-  runs = 0;
-  RecordingTuner again("kernels");
-  EXPECT_EQ(choose(again, {"a", "b"}, 0, runs), 1);
-  std::filesystem::current_path(before);
-  EXPECT_EQ(runs, 0);
-}
-
 TEST(Tuner, LeavesOutWhatDoesNotRun) {
   RecordingTuner tuner("");
   const auto run = [](int option) {
