@@ -72,8 +72,8 @@ for python in "${pythons[@]}"; do
   # Where a process has next to no room for variables of threads of libraries that it loads later.
   ! readelf -d "$extension" | grep -q STATIC_TLS || fail "an archive in the extension is code for programs alone (STATIC_TLS)"
   # auditwheel copies into the wheel what is not on every system, and refuses what is newer than its platform.
-  PATH=$(dirname "$python"):$PATH LD_LIBRARY_PATH=$inputs/lib:$inputs/onednn/lib run "auditwheel" "$python" -m auditwheel -q repair \
-    --plat manylinux_2_28_x86_64 --only-plat --strip -z 9 -w "$work/repaired" "$raw"
+  PATH=$(dirname "$python"):$PATH LD_LIBRARY_PATH=$inputs/lib:$inputs/onednn/lib run "auditwheel" "$python" -m auditwheel repair \
+    --plat manylinux_2_28_x86_64 --only-plat --strip -z 9 -w "$work/repaired" "$raw" >> "$work/log" 2>&1
   wheel=$(find "$work/repaired" -name '*.whl')
   "$python" -m auditwheel show "$wheel" > "$work/audit" || fail "auditwheel does not know what $wheel is"
   grep -q 'manylinux_2_28_x86_64' "$work/audit" || { cat "$work/audit" && fail "$wheel is not what it is named"; }

@@ -16,7 +16,8 @@ target_link_libraries(robusta_python PRIVATE pthread dl rt m)
 set(exports ${here}/exports.map)
 target_link_options(robusta_python PRIVATE -static-libstdc++ LINKER:--version-script=${exports} LINKER:--as-needed
                                            LINKER:--gc-sections)
-set_target_properties(robusta_python PROPERTIES LINK_DEPENDS ${exports} INSTALL_RPATH "")
+# Without the folder of the stubs in it, in the build folder neither: they are no libraries to run with.
+set_target_properties(robusta_python PROPERTIES LINK_DEPENDS ${exports} INSTALL_RPATH "" BUILD_WITH_INSTALL_RPATH ON)
 if(SKBUILD)  # scikit-build-core: where the wheel's metadata is made
   install(DIRECTORY ${ROBUSTA_WHEEL}/licenses DESTINATION ${SKBUILD_METADATA_DIR} COMPONENT python)
 endif()

@@ -65,12 +65,15 @@ cmake -S sources/protobuf-*/ -B sources/build -G Ninja -DCMAKE_BUILD_TYPE=Releas
 cmake --build sources/build -j "$(jobs_for_build)" --target libprotobuf >> sources/log || { tail -n 40 sources/log && exit 1; }
 cp sources/build/libprotobuf.a lib
 
-# Their packages' own words, by the name of what is inside.
+# Their packages' own words, by the name of what is inside, and where each comes from.
 for package in openblas:libopenblas-openmp-dev protobuf:libprotobuf-dev lmdb:liblmdb-dev libjpeg-turbo:libjpeg62-turbo-dev \
   libpng:libpng-dev zlib:zlib1g-dev libwebp:libwebp-dev libgomp-and-libstdc++:gcc-12-base glog:libgoogle-glog-dev \
   gflags:libgflags-dev; do
   cp -L "/usr/share/doc/${package#*:}/copyright" "licenses/${package%%:*}.txt"
-done
+  dpkg-query -W -f "${package%%:*}: Debian's \${source:Package} \${source:Version}\n" "${package#*:}"
+done > licenses/origins.txt
+sed -n 's/^pykdtree==\([^ ]*\).*/libgomp, its binary: that of the package pykdtree \1 of PyPI/p' "$here/inputs.txt" >> licenses/origins.txt
+echo "oneDNN: that of the packages that scripts/get_onednn.sh names" >> licenses/origins.txt
 cp onednn/share/doc/onednn/LICENSE licenses/oneDNN.txt
 cp onednn/share/doc/onednn/THIRD-PARTY-PROGRAMS licenses/oneDNN-third-party.txt
 cp "$ROOT/LICENSE" licenses/robusta.txt

@@ -3,7 +3,7 @@
 
   wheel_lenet.py [ITERATIONS]
 
-The working directory has models/ and data/digits/ (data/digits/create.sh). Prints the accuracy, and fails below 0.97.
+The working directory has models/ and data/digits/ (data/digits/create.sh). Prints the accuracy, and fails below 0.95.
 """
 
 import importlib.metadata
@@ -17,7 +17,7 @@ import tempfile
 import caffe
 import numpy as np
 
-LEAST = 0.97  # after 300 iterations of models/lenet
+LEAST = 0.95  # after 300 iterations of models/lenet; 0.97 is usual
 
 
 class Doubles(caffe.Layer):
