@@ -5,6 +5,7 @@
 
 #include "net/tuning.h"
 
+#include <dnnl.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -80,7 +81,8 @@ std::string machine_key() {
   if (model.empty()) model = "cpu";
   std::replace_if(
       model.begin(), model.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
-  return str(model, "/", omp_get_max_threads());
+  const dnnl_version_t& onednn = *dnnl_version();
+  return str(model, "/", omp_get_max_threads(), "/onednn", onednn.major, ".", onednn.minor, ".", onednn.patch);
 }
 
 std::string default_tuning_cache() {

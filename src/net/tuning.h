@@ -1,4 +1,4 @@
-/// Choosing kernels by timing them, once per shape and machine.
+/// Choosing kernels by timing them, once per shape, machine and version of oneDNN.
 ///
 /// Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the cache
 /// file, from timing. All that were used can be read back and are saved with the training state.
@@ -45,7 +45,8 @@ class RecordingTuner : public Tuner {
 /// $XDG_CACHE_HOME/robusta/kernels or ~/.cache/robusta/kernels; "" when neither variable is set.
 std::string default_tuning_cache();
 
-/// Processor model and thread count: part of every cache key, since the fastest kernel depends on both.
+/// Processor model, thread count and oneDNN's version: part of every cache key, since the fastest kernel depends on them
+/// all. Kernels of one name need not be the same in two versions.
 std::string machine_key();
 
 }  // namespace robusta

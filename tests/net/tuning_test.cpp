@@ -2,12 +2,14 @@
 
 #include "net/tuning.h"
 
+#include <dnnl.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "base/str.h"
 #include "robusta/error.h"
 #include "support/files.h"
 
@@ -61,6 +63,21 @@ TEST(Tuner, TimesAnewWhenThereAreOtherOptions) {
   EXPECT_EQ(choose(*std::make_unique<RecordingTuner>(file), {"a", "b"}, 1, runs), 1);
   RecordingTuner later(file);
   EXPECT_EQ(choose(later, {"a", "b", "c"}, 2, runs), 2);
+}
+
+TEST(Tuner, TimesAnewWithAnotherOneDnn) {
+  const TempDir folder;
+  const std::string file = folder / "kernels";
+  int runs = 0;
+  EXPECT_EQ(choose(*std::make_unique<RecordingTuner>(file), {"a", "b"}, 1, runs), 1);
+
+  const dnnl_version_t& version = *dnnl_version();
+  std::string text = read_file(file);
+  const std::string ours = str("/onednn", version.major, ".", version.minor, ".", version.patch, "/");
+  ASSERT_NE(text.find(ours), std::string::npos) << text;
+  write_file(file, text.replace(text.find(ours), ours.size(), "/onednn1.0.0/"));
+  RecordingTuner later(file);
+  EXPECT_EQ(choose(later, {"a", "b"}, 0, runs), 0);
 }
 
 TEST(Tuner, ObeysThePresetWhateverTheOptions) {
