@@ -65,7 +65,8 @@ TEST(Flags, RefuseNumbersThatNoActionCanUse) {
   EXPECT_EQ(said("-data_threads=2147483647"), "-data_threads 2147483647; give 0 to 4096");
   EXPECT_EQ(said("-iterations=-4"), "-iterations -4; give 1 or more");
   EXPECT_EQ(said("-iterations=0"), "-iterations 0; give 1 or more");
-  refuse_wrong_numbers(Options{});
+  Options untouched;
+  refuse_wrong_numbers(untouched);
 }
 
 TEST(Flags, RefuseWhatTheyCannotRead) {
