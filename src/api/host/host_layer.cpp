@@ -97,12 +97,16 @@ void HostNode::size_by_bottoms(std::span<const std::vector<float>> values) {
 
 std::vector<TensorView> HostNode::tops_of(const HostCall& call) const {
   if (computes_early()) return tops_;
-  own_->reshape(shapes_);
-  if (own_->tops() != planned_) {
+  const auto require_planned_shapes = [&] {
+    if (own_->tops() == planned_) return;
     throw Error(ErrorKind::kConfig, "the layer has parameters, and gives a top another shape in the middle of a pass",
                 "layers with parameters give tops the shapes that their bottoms' shapes say");
-  }
-  return own_->forward(call);
+  };
+  own_->reshape(shapes_);
+  require_planned_shapes();
+  std::vector<TensorView> tops = own_->forward(call);
+  require_planned_shapes();
+  return tops;
 }
 
 HostSource::HostSource(const caffe::LayerParameter& param, std::shared_ptr<HostLayer> own)
