@@ -63,8 +63,8 @@ void NetContents::write_to(Net& net, const Net* lender) const {
   for (const auto& [blob, values] : blobs) {
     if (fits(blob, values)) net.write(blob, values);
   }
-  for (const auto& [blob, values] : gradients) {
-    if (fits(blob, values)) where_there_is_one([&] { net.write_gradient(blob, values); });
+  for (const auto& one : gradients) {
+    if (fits(one.first, one.second)) where_there_is_one([&] { net.write_gradient(one.first, one.second); });
   }
   for (const Parameter& param : parameters) {
     if (lender && has_parameter(*lender, param.layer, param.index)) continue;
