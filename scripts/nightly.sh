@@ -201,6 +201,19 @@ part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 30 mi
   [ $((total + idle)) -eq 0 ]
 }
 
+part_onednn() { # all tests with oneDNN 3.2, which PyPI has, instead of Debian's 2.6
+  local folder=$ROOT/build-onednn3 status=0
+  measured scripts/get_onednn.sh || status=$?
+  [ "$status" -ne 77 ] || skip "oneDNN 3.2 cannot be had here"
+  [ "$status" -eq 0 ] || return $status
+  configure "$folder" -DROBUSTA_ONEDNN="$ROOT/build-onednn" -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_WERROR=ON \
+    -DROBUSTA_CUDA=OFF
+  build "$folder"
+  run_tests "$folder"
+  result "$TESTS_PASSED passed, $TESTS_FAILED failed, $TESTS_SKIPPED skipped"
+  report_tests
+}
+
 part_asan() { # the tests that CI leaves out, with AddressSanitizer and UndefinedBehaviorSanitizer
   left_out_tests asan
 }
@@ -354,7 +367,7 @@ if ! grep -q '^| date |' "$table"; then
   cells date processor commit part result seconds >> "$table"
   cells --- --- --- --- --- --- >> "$table"
 fi
-[[ ${chosen[*]} =~ ^((asan|tsan|fuzz)\ ?)+$ ]] || programs
+[[ ${chosen[*]} =~ ^((onednn|asan|tsan|fuzz)\ ?)+$ ]] || programs
 for part in "${chosen[@]}"; do run_part "$part"; done
 
 [ -z "$shown" ] || { echo && cat "$table"; }
