@@ -49,7 +49,7 @@ Net::Net(NetDef def, NetOptions options)
   params_.take(state_.graph, state_.plan, own, stream());
   fill_params(state_.graph, own.seed, stream());
   make_executor();
-  charge_budget(fixed_bytes(state_.graph, own) + state_.plan.persistent_bytes);
+  charge_budget(kept_bytes(state_.graph, state_.plan, own));
 }
 
 /// What is enqueued uses the memory of the parameters: the executor, which waits for it, goes first.
@@ -96,7 +96,7 @@ void Net::replan() {
     charge_budget(before);
     throw;
   }
-  charge_budget(fixed_bytes(state_.graph, state_.options) + state_.plan.persistent_bytes);
+  charge_budget(kept_bytes(state_.graph, state_.plan, state_.options));
 }
 
 /// Before step `at`, in the middle of a pass: shapes from there on are others. What the pass has computed so far stays.

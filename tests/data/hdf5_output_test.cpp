@@ -1,8 +1,12 @@
 // HDF5Output: what is written, batch behind batch, and where it cannot be.
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <iostream>
 
 #include "data/hdf5_access.h"
 #include "device/sim/sim_device.h"
@@ -113,6 +117,36 @@ TEST(Hdf5OutputTest, PlacesThatCannotBeWritten) {
   EXPECT_EQ(error_of([&] { pass(second, 0); }).kind(), ErrorKind::kOutput);
   pass(first, 2);
   EXPECT_EQ(rows_of(dir / "out.h5", "label").second, (std::vector<float>{0, 1, 2, 3}));
+}
+
+/// Writes where files can only have so many bytes, as on a full disk, and ends the process as programs do.
+[[noreturn]] void end_on_a_full_disk(const std::string& file, rlim_t bytes) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit = {bytes, bytes};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  int code = 0;
+  try {
+    Net net(output_net(file), {});
+    pass(net, 0);
+  } catch (const Error& error) {
+    std::cerr << error.what() << std::endl;
+    code = static_cast<int>(error.kind());
+  }
+  std::exit(code);
+}
+
+TEST(Hdf5OutputDeathTest, AFullDiskIsAnErrorOfOneLine) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  TempDir dir;
+  const std::string file = dir / "out.h5";
+  pass(*std::make_unique<Net>(output_net(file), NetOptions{}), 0);
+  const auto whole = static_cast<rlim_t>(std::filesystem::file_size(file));
+  for (rlim_t bytes = 512; bytes < whole; bytes += 512) {
+    EXPECT_EXIT(end_on_a_full_disk(file, bytes), testing::ExitedWithCode(static_cast<int>(ErrorKind::kOutput)),
+                "cannot write: File too large; make room on the disk[^\n]*\n$")
+        << bytes;
+  }
+  EXPECT_EXIT(end_on_a_full_disk(file, whole), testing::ExitedWithCode(0), "");
 }
 
 TEST(Hdf5OutputTest, BottomsHaveToFit) {

@@ -263,7 +263,8 @@ TEST_F(CaffeProgram, ANumberThatIsNoneIsRefused) {
   solver("max_iter: 6 clip_gradients: nan");
   const Finished done = run({"train", kSolver});
   EXPECT_EQ(done.code, 2) << done.log;
-  EXPECT_TRUE(matches(done.log, "caffe: error: solver\\.prototxt:\\d+: clip_gradients is nan")) << done.log;
+  EXPECT_TRUE(matches(done.log, "caffe: error: solver\\.prototxt:\\d+: clip_gradients is nan; give a finite number"))
+      << done.log;
 }
 
 TEST_F(CaffeProgram, ShowsAProgressLineOnATerminal) {

@@ -55,8 +55,9 @@ int64_t largest_batch_in(size_t bytes, const ChosenNet& chosen, const NetOptions
 
 void print_largest_batch(const Flag<std::string>& memory_flag, const ChosenNet& chosen, const NetOptions& options,
                          int histories) {
-  if (!options.budget) {
-    const size_t given = size_flag(memory_flag), memory = given > 0 ? given : available_host_memory();
+  const size_t given = size_flag(memory_flag);
+  if (!options.budget || (given > 0 && options.device->is_host())) {
+    const size_t memory = given > 0 ? given : available_host_memory();
     const int64_t largest = largest_batch_in(memory, chosen, options, histories);  // throws where the batch is fixed
     std::cout << "Largest batch that fits in " << (memory >> 20) << " MiB"
               << (given > 0 ? "" : " (available now; -memory SIZE asks about another machine)") << ": " << largest
@@ -66,6 +67,10 @@ void print_largest_batch(const Flag<std::string>& memory_flag, const ChosenNet& 
   const std::string where = str("fits in ", options.budget->limit >> 20, " MiB (", options.budget->source, "): ");
   NetOptions resident = options, moving = options;
   resident.lms = {};
+  if (options.device->is_host()) {
+    std::cout << "Largest batch that " << where << largest_fitting_batch(chosen.net, resident) << std::endl;
+    return;
+  }
   moving.lms.mode = LmsOptions::Mode::kAuto;
   const int64_t all_resident = largest_fitting_batch(chosen.net, resident);
   const int64_t some_moving = largest_fitting_batch(chosen.net, moving);

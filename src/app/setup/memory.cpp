@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "device/cpu/host_memory.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -80,6 +81,20 @@ std::shared_ptr<MemoryBudget> budget_of(const Options& options, const Device& de
   return budget;
 }
 
+/// On the host only where somebody has set a limit beyond which processes are killed or get no memory; what Linux calls
+/// available changes with what others do. Null: there is none, or so much is not there anyway. The program itself is
+/// taken already; what libraries, threads and the log take later is little (7 MB with LeNet, measured).
+std::shared_ptr<MemoryBudget> budget_of_host(int processes) {
+  constexpr size_t kLibraries = size_t{16} << 20, kLeftOver = 32;
+  const size_t group = control_groups_leave() / static_cast<size_t>(processes), address = address_space_leaves();
+  const size_t limit = std::min(group, address);
+  if (limit / 2 > available_host_memory()) return nullptr;  // version 1 has limits of exabytes
+  auto budget = std::make_shared<MemoryBudget>();
+  budget->limit = limit - std::min(limit, limit / kLeftOver + kLibraries);
+  budget->source = address < group ? "`ulimit -v`" : "the limit of the control group";
+  return budget;
+}
+
 }  // namespace
 
 MemoryOptions memory_options(const Options& options, Device& device, int processes) {
@@ -91,6 +106,7 @@ MemoryOptions memory_options(const Options& options, Device& device, int process
     const bool asked = memory.lms.mode != LmsOptions::Mode::kOff || !options.gpu_memory().empty();
     if (asked) LOG_INFO << "-lms and -gpu_memory are for GPUs (-gpu): they change nothing on the CPU";
     memory.lms = {};
+    memory.budget = budget_of_host(processes);
     return memory;
   }
   memory.budget = budget_of(options, device);

@@ -6,6 +6,9 @@
 #pragma once
 
 #include <hdf5.h>
+#if __has_include(<H5FDdevelop.h>)
+#include <H5FDdevelop.h>  // since 1.13: what <hdf5.h> had of file drivers before
+#endif
 
 #include "base/late_library.h"
 
@@ -41,10 +44,12 @@ ROBUSTA_HDF5_FUNCTION(H5Dwrite);
 ROBUSTA_HDF5_FUNCTION(H5Eget_auto2);
 ROBUSTA_HDF5_FUNCTION(H5Eset_auto2);
 ROBUSTA_HDF5_FUNCTION(H5Ewalk2);
+ROBUSTA_HDF5_FUNCTION(H5FDregister);
 ROBUSTA_HDF5_FUNCTION(H5Fclose);
 ROBUSTA_HDF5_FUNCTION(H5Fcreate);
 ROBUSTA_HDF5_FUNCTION(H5Fflush);
 ROBUSTA_HDF5_FUNCTION(H5Fget_file_image);
+ROBUSTA_HDF5_FUNCTION(H5Fget_vfd_handle);
 ROBUSTA_HDF5_FUNCTION(H5Fopen);
 ROBUSTA_HDF5_FUNCTION(H5Gclose);
 ROBUSTA_HDF5_FUNCTION(H5Gcreate2);
@@ -64,6 +69,7 @@ ROBUSTA_HDF5_FUNCTION(H5Pget_layout);
 ROBUSTA_HDF5_FUNCTION(H5Pset_chunk);
 ROBUSTA_HDF5_FUNCTION(H5Pset_chunk_cache);
 ROBUSTA_HDF5_FUNCTION(H5Pset_create_intermediate_group);
+ROBUSTA_HDF5_FUNCTION(H5Pset_driver);
 ROBUSTA_HDF5_FUNCTION(H5Pset_elink_cb);
 ROBUSTA_HDF5_FUNCTION(H5Pset_fapl_core);
 ROBUSTA_HDF5_FUNCTION(H5Pset_file_locking);

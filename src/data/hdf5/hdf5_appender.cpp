@@ -3,17 +3,21 @@
 #include "data/hdf5/hdf5_appender.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <vector>
 
 #include "base/output_place.h"
 #include "base/str.h"
+#include "data/hdf5/hdf5_driver.h"
 #include "data/hdf5/hdf5_library.h"
 
 namespace robusta {
 namespace {
 
 constexpr int64_t kChunkBytes = int64_t{4} << 20;  // unless a single row is larger
+
+constexpr char kMakeRoom[] = "make room on the disk, or write elsewhere";
 
 std::vector<hsize_t> extents_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
 
@@ -23,7 +27,9 @@ class LibHdf5Appender : public Hdf5Appender {
     const OutputPlace place = find_output("cannot write", path);
     if (!place.is_file) throw Error(ErrorKind::kOutput, "this is no regular file", "name a file").at(path);
     const Hdf5Scope scope;
-    file_ = Hdf5Id(H5Fcreate(place.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    use_hdf5_driver(access.get());
+    file_ = Hdf5Id(H5Fcreate(place.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
     if (!file_) fail("cannot be made", "check the folder; no other program, rank or net may have the file open");
   }
   ~LibHdf5Appender() override {
@@ -55,8 +61,7 @@ class LibHdf5Appender : public Hdf5Appender {
     hsize_t rows = 0;
   };
 
-  [[noreturn]] void fail(const std::string& what,
-                         const std::string& fix = "make room on the disk, or write elsewhere") const {
+  [[noreturn]] void fail(const std::string& what, const std::string& fix = kMakeRoom) const {
     throw Error(ErrorKind::kOutput, what + ": " + hdf5_reason(), fix).at(path_);
   }
 
@@ -91,6 +96,9 @@ class LibHdf5Appender : public Hdf5Appender {
               H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >= 0 &&
               H5Dwrite(dataset.id.get(), type, memory.get(), space.get(), H5P_DEFAULT, values) >= 0 &&
               H5Fflush(file_.get(), H5F_SCOPE_LOCAL) >= 0;
+    if (const int error = hdf5_write_error(file_.get())) {
+      throw Error(ErrorKind::kOutput, str("cannot write: ", std::strerror(error)), kMakeRoom).at(path_);
+    }
     if (!written) fail("cannot write");
     dataset.rows = all[0];
   }

@@ -2,9 +2,28 @@
 
 #include "net/planner/budget.h"
 
+#include "layers/kit/prefetched_source.h"
 #include "memory/placement.h"
 
 namespace robusta {
+
+namespace {
+
+/// Of the sources that lend their batches: what Prefetcher says that it keeps.
+size_t batches_bytes(const Graph& graph, const Plan& plan) {
+  constexpr size_t kBesideTheQueue = 3;
+  size_t bytes = 0;
+  for (const StepId s : plan.steps.ids()) {
+    const Step& step = plan.steps[s];
+    if (!step.lends) continue;
+    const Layer& source = *graph.nodes[plan.units[step.unit].nodes[0]].layer;
+    const size_t batches = static_cast<size_t>(prefetched_batches(source.param())) + kBesideTheQueue;
+    for (const ValueId top : step.tops) bytes += batches * align_up(plan.values[top].bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
 
 size_t carried_bytes(const Graph& graph, const NetOptions& options) {
   size_t bytes = 0;
@@ -24,6 +43,11 @@ size_t fixed_bytes(const Graph& graph, const NetOptions& options) {
   if (!options.backward) return carried + params;
   const auto histories = static_cast<size_t>(options.budget ? options.budget->histories : 0);
   return carried + params * (2 + histories) + align_up(options.gradient_tail);
+}
+
+size_t kept_bytes(const Graph& graph, const Plan& plan, const NetOptions& options) {
+  const size_t fixed = fixed_bytes(graph, options) + plan.persistent_bytes;
+  return options.device->is_host() ? fixed + batches_bytes(graph, plan) : fixed;
 }
 
 size_t room_for_arena(const MemoryBudget* budget, size_t fixed, double share) {

@@ -14,6 +14,10 @@ size_t carried_bytes(const Graph& graph, const NetOptions& options);
 /// shares from another net are that one's.
 size_t fixed_bytes(const Graph& graph, const NetOptions& options);
 
+/// What the net keeps from pass to pass: these, the plan's persistent values, and on the host the batches that its
+/// sources have ready or make ahead (data/prefetcher.h), which the net reads where they lie. All but the arena.
+size_t kept_bytes(const Graph& graph, const Plan& plan, const NetOptions& options);
+
 /// What `share` of the budget leaves for an arena beside `fixed` bytes; MemoryBudget::kNoLimit without a budget.
 size_t room_for_arena(const MemoryBudget* budget, size_t fixed, double share);
 

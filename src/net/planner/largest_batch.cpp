@@ -22,6 +22,12 @@ int64_t largest_batch(size_t bytes, const std::function<size_t(int64_t)>& plan_b
 
 int64_t largest_fitting_batch(const NetDef& def, NetOptions options, const Graph* lender) {
   const QuietLog quiet;
+  // What a host leaves differs by a few MB from start to start: a batch that is named has to fit in the next one.
+  constexpr size_t kReserve = 32;
+  if (options.budget && options.device->is_host()) {
+    options.budget = std::make_shared<MemoryBudget>(*options.budget);
+    options.budget->limit -= options.budget->limit / kReserve;
+  }
   options.divide_batch = false;
   options.tuner = nullptr;  // another batch is another shape: timing it would take long
   bool chosen = true;

@@ -64,7 +64,7 @@ std::string suggestion(const Graph& graph, const NetOptions& options, const Grap
 
 Error out_of_memory(const Graph& graph, const Plan& plan, const NetOptions& options, const Graph* lender) {
   const MemoryBudget& budget = *options.budget;
-  const size_t fixed = fixed_bytes(graph, options) + plan.persistent_bytes;
+  const size_t fixed = kept_bytes(graph, plan, options);
   const std::string cause = str(
       "out of memory: the net ", graph.def.param.name(), " with a batch of ", graph.batch(), " needs ",
       bytes_text(plan.arena_bytes + fixed + budget.taken), " of ", options.device->name(), ", and may have ",

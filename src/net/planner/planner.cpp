@@ -24,7 +24,7 @@ size_t unshared_bytes(const Graph& graph, const NetOptions& options) {
 
 /// In an arena of what the budget leaves, if that is enough or can be made to be.
 void place_in_budget(Plan& plan, const Graph& graph, const NetOptions& options) {
-  const size_t fixed = fixed_bytes(graph, options) + plan.persistent_bytes;
+  const size_t fixed = kept_bytes(graph, plan, options);
   plan.arena_budget = room_for_arena(options.budget.get(), fixed, 1);
   // Values that change places in the middle of a pass have to be there.
   const bool moves = options.lms.mode != LmsOptions::Mode::kOff && !options.device->is_host() && graph.sizers.empty();

@@ -19,8 +19,9 @@ void require(bool holds, const SolverDef& solver, const char* field, int value, 
   if (!holds) throw Error(ErrorKind::kConfig, str(field, " is ", value), fix).at(solver.where(field));
 }
 
-/// Comparisons with what is no number are false: it would switch clipping off, or let every rate pass.
-void refuse_nan(const SolverDef& solver) {
+/// A comparison with what is no number is false: it would switch clipping off, or let every rate pass. What is infinite
+/// makes every weight infinite, or none of them learn.
+void refuse_not_finite(const SolverDef& solver) {
   const google::protobuf::Reflection& reflection = *solver.param.GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   reflection.ListFields(solver.param, &fields);
@@ -30,10 +31,35 @@ void refuse_nan(const SolverDef& solver) {
     for (int i = 0; i < count; ++i) {
       const float value = field->is_repeated() ? reflection.GetRepeatedFloat(solver.param, field, i)
                                                : reflection.GetFloat(solver.param, field);
-      if (!std::isnan(value)) continue;
-      throw Error(ErrorKind::kConfig, field->name() + " is nan", "give a number").at(solver.where(field->name()));
+      if (std::isfinite(value)) continue;
+      throw Error(ErrorKind::kConfig, str(field->name(), " is ", value), "give a finite number")
+          .at(solver.where(field->name()));
     }
   }
+}
+
+/// Numbers of iterations that lie before the first one.
+void refuse_negative_iterations(const SolverDef& solver) {
+  const caffe::SolverParameter& p = solver.param;
+  require(p.warmup_iter() >= 0, solver, "warmup_iter", p.warmup_iter(), "give 0 for no warm-up");
+  require(p.rampup_interval() >= 0, solver, "rampup_interval", p.rampup_interval(), "give 0 for no warm-up");
+  for (const int value : p.stepvalue()) require(value >= 0, solver, "stepvalue", value, "give iterations from 0 on");
+  for (const int value : p.stageiter()) require(value >= 0, solver, "stageiter", value, "give iterations from 0 on");
+}
+
+/// What every Caffe takes, and hardly anybody means.
+void warn_of_odd_numbers(const SolverDef& solver) {
+  const caffe::SolverParameter& p = solver.param;
+  const auto warn = [&](bool odd, const char* field, float value, const char* effect) {
+    if (odd) LOG_WARNING << solver.where(field) << ": " << field << " is " << value << ": " << effect;
+  };
+  warn(p.base_lr() < 0, "base_lr", p.base_lr(), "the loss is made larger, not smaller");
+  warn(p.momentum() < 0 || p.momentum() >= 1, "momentum", p.momentum(),
+       "values from 0 to below 1 let a training settle");
+  warn(p.momentum2() < 0 || p.momentum2() >= 1, "momentum2", p.momentum2(),
+       "values from 0 to below 1 let a training settle");
+  warn(p.weight_decay() < 0, "weight_decay", p.weight_decay(), "the weights are made larger, not smaller");
+  warn(p.delta() < 0, "delta", p.delta(), "a sum with it may be zero, and is divided by");
 }
 
 void check_evaluation(const SolverDef& solver) {
@@ -53,7 +79,8 @@ void check_evaluation(const SolverDef& solver) {
 
 void check_solver(const SolverDef& solver) {
   const caffe::SolverParameter& p = solver.param;
-  refuse_nan(solver);
+  refuse_not_finite(solver);
+  refuse_negative_iterations(solver);
   require(p.iter_size() > 0, solver, "iter_size", p.iter_size(), "give 1 or more");
   require(p.average_loss() > 0, solver, "average_loss", p.average_loss(), "give 1 or more");
   require(p.max_iter() >= 0, solver, "max_iter", p.max_iter(), "give the number of iterations");
@@ -66,6 +93,7 @@ void check_solver(const SolverDef& solver) {
   LocalRates(solver, *make_update_rule(solver));
   regularization_of(solver);
   if (p.ema_decay() != 0) checked_decay(solver);
+  warn_of_odd_numbers(solver);
   if (p.disabled_update())
     LOG_WARNING << solver.where("disabled_update") << ": disabled_update: no parameter is updated";
   if (!p.has_base_lr() && p.lr_policy() != "multifixed") {

@@ -42,7 +42,8 @@ const T& named(const SolverDef& solver, const char* field, const std::string& na
 }
 
 inline void require_gamma(const SolverDef& solver) {
-  if (solver.param.gamma() >= 0) return;
+  // What is not finite, check_solver() refuses.
+  if (solver.param.gamma() >= 0 || !std::isfinite(solver.param.gamma())) return;
   refuse_setting(solver, "gamma", str("gamma ", solver.param.gamma(), " is negative"), "give a gamma of at least 0");
 }
 

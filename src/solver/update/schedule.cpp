@@ -55,7 +55,9 @@ Schedule::Schedule(const SolverDef& solver)
       momentum_(named(solver, "momentum_policy", param_.momentum_policy(), momentum_policies())),
       weight_decay_(named(solver, "weight_decay_policy", param_.weight_decay_policy(), weight_decay_policies())) {
   if (momentum_.needs_max_iter || weight_decay_.needs_max_iter) require_max_iter(solver);
-  if (param_.min_lr() > param_.base_lr() && param_.lr_policy() != "multifixed") {
+  // What is not finite, check_solver() refuses.
+  const bool both = param_.has_min_lr() && std::isfinite(param_.min_lr()) && std::isfinite(param_.base_lr());
+  if (both && param_.min_lr() > param_.base_lr() && param_.lr_policy() != "multifixed") {
     refuse_setting(solver, "min_lr", str("min_lr ", param_.min_lr(), " is above base_lr ", param_.base_lr()),
                    "lower min_lr");
   }
