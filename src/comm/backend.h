@@ -1,6 +1,6 @@
-/// The seam between join_world() and a message passing library.
+/// The seam between join_world() and what carries messages: a message passing library, or sockets of our own.
 ///
-/// A backend registers itself when the program starts; a build without it lacks its files and nothing else.
+/// The library's backend registers itself when the program starts; a build without it lacks its files and nothing else.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,10 @@ struct WorldBackend {
   void (*abandon)(int exit_code);
 };
 
-/// Null in a build without one.
+/// The library's. Null in a build without one.
 const WorldBackend*& world_backend();
+
+/// For ranks that a launcher told where rank 0 listens (Launch::meeting_host); comm/sockets/.
+const WorldBackend& sockets_backend();
 
 }  // namespace robusta

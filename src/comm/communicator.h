@@ -1,10 +1,10 @@
 /// Ranks that work on one training, and how they talk.
 ///
-/// Three kinds: `self` (one rank), `threads` (ranks are threads of this process) and `mpi` (ranks are processes). All
-/// calls are collective over the communicator's ranks, in the same order on each, except `exchange`, which pairs with
-/// the peers it names. A communicator is driven by one thread at a time; ranks that must talk from two threads
-/// duplicate it. Calls block; when a peer has gone they block for ever under MPI, whose calls cannot be left: the
-/// liveness watch ends the process then. Destructors never communicate.
+/// Four kinds: `self` (one rank), `threads` (ranks are threads of this process), and two whose ranks are processes,
+/// `mpi` and `sockets`. All calls are collective over the communicator's ranks, in the same order on each, except
+/// `exchange`, which pairs with the peers it names. A communicator is driven by one thread at a time; ranks that must
+/// talk from two threads duplicate it. Calls block; when a peer has gone they block for ever under MPI, whose calls
+/// cannot be left: the liveness watch ends the process then. Destructors never communicate.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// "self", "threads" or "mpi".
+  /// "self", "threads", "mpi" or "sockets".
   virtual std::string kind() const = 0;
   /// The name of the host this rank runs on.
   virtual std::string host() const = 0;

@@ -2,9 +2,13 @@
 
 #include "comm/launch.h"
 
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/str.h"
@@ -40,51 +44,56 @@ constexpr Sign kForeignSigns[] = {
 
 int number(const char* text) { return text ? std::atoi(text) : 0; }
 
-/// The end of the JSON value that begins at `at` with a bracket; strings may hold brackets.
-size_t end_of_value(const std::string& json, size_t at) {
-  int depth = 0;
-  bool in_string = false;
-  for (; at < json.size(); ++at) {
-    const char c = json[at];
-    if (in_string && c == '\\') {
-      ++at;
-    } else if (c == '"') {
-      in_string = !in_string;
-    } else if (!in_string && (c == '{' || c == '[')) {
-      ++depth;
-    } else if (!in_string && (c == '}' || c == ']') && --depth == 0) {
-      return at + 1;
+/// Where rank 0 listens, as "host:port".
+void set_meeting(Launch& launch, const std::string& place) {
+  const size_t colon = place.rfind(':');
+  if (colon == std::string::npos || colon == 0) return;
+  const int port = std::atoi(place.c_str() + colon + 1);
+  if (port < 1 || port > 65535) return;
+  launch.meeting_host = place.substr(0, colon);
+  launch.meeting_port = static_cast<uint16_t>(port);
+}
+
+using Struct = google::protobuf::Struct;
+
+/// A value of an object by its name; one of no kind where there is none.
+google::protobuf::Value value_of(const Struct& object, const std::string& name) {
+  const auto found = object.fields().find(name);
+  return found == object.fields().end() ? google::protobuf::Value() : found->second;
+}
+
+/// TensorFlow's {"cluster": {"chief": [...], "worker": [...], "ps": [...]}, "task": {"type": ..., "index": ...}}: lists
+/// of "host:port". The processes are ranks in the order of MultiWorkerMirroredStrategy, the chief first. Where there
+/// are others among them (parameter servers) they do not meet here.
+Launch launch_of_tf_config(const std::string& json) {
+  Struct config;
+  if (!google::protobuf::util::JsonStringToMessage(json, &config).ok()) return {};
+  const Struct cluster = value_of(config, "cluster").struct_value(), task = value_of(config, "task").struct_value();
+  const std::string type = value_of(task, "type").string_value();
+  const int index = static_cast<int>(value_of(task, "index").number_value());
+  Launch launch{.variable = "TF_CONFIG", .launcher = "what sets TensorFlow's TF_CONFIG", .value = json};
+  std::vector<std::string> equals, others;
+  bool is_equal = false;
+  for (const char* job : {"chief", "master", "worker", "ps", "evaluator"}) {
+    const bool takes_part = std::string(job) != "ps" && std::string(job) != "evaluator";
+    if (type == job) launch.rank = static_cast<int>(equals.size()) + index, is_equal = takes_part;
+    const google::protobuf::Value addresses = value_of(cluster, job);
+    for (const auto& address : addresses.list_value().values()) {
+      (takes_part ? equals : others).push_back(address.string_value());
     }
   }
-  return json.size();
+  launch.ranks = static_cast<int>(equals.size() + others.size());
+  if (is_equal && others.empty() && !equals.empty() && launch.rank < launch.ranks) set_meeting(launch, equals.front());
+  return launch;
 }
 
-/// Strings inside the arrays of {"worker": ["host:port", ...], ...}.
-int addresses_in(const std::string& cluster) {
-  int count = 0, arrays = 0;
-  for (size_t at = 0; at < cluster.size(); ++at) {
-    if (cluster[at] == '[') ++arrays;
-    if (cluster[at] == ']') --arrays;
-    if (cluster[at] != '"') continue;
-    if (arrays > 0) ++count;
-    at = std::min(cluster.find('"', at + 1), cluster.size());
-  }
-  return count;
-}
-
-/// TensorFlow's {"cluster": {"chief": [...], "worker": [...], "ps": [...]}, "task": {"type": ..., "index": ...}}.
-Launch launch_of_tf_config(const std::string& json) {
-  const size_t key = json.find("\"cluster\""), open = key == std::string::npos ? key : json.find('{', key);
-  if (open == std::string::npos) return {};
-  const int ranks = addresses_in(json.substr(open, end_of_value(json, open) - open));
-  const size_t index = json.find("\"index\""), colon = index == std::string::npos ? index : json.find(':', index);
-  const int rank = colon == std::string::npos ? 0 : std::atoi(json.c_str() + colon + 1);
-  return {.variable = "TF_CONFIG",
-          .launcher = "what sets TensorFlow's TF_CONFIG",
-          .value = json,
-          .ranks = ranks,
-          .rank = rank,
-          .has_rendezvous = false};
+/// What torchrun and others set for torch.distributed. torchrun's own process listens at MASTER_PORT, and its ranks
+/// meet behind that port.
+void set_torch_meeting(Launch& launch, const std::function<const char*(const char*)>& get) {
+  const char *host = get("MASTER_ADDR"), *port = get("MASTER_PORT"), *agent = get("TORCHELASTIC_USE_AGENT_STORE");
+  if (!host || !port || !get("RANK")) return;
+  const bool taken = agent && std::string(agent) == "True";
+  set_meeting(launch, str(host, ":", number(port) + (taken ? 1 : 0)));
 }
 
 bool is_step_task(const std::function<const char*(const char*)>& get) {
@@ -146,11 +155,17 @@ Launch find_launch(const std::function<const char*(const char*)>& get) {
             .rank = number(task) - 1,
             .has_rendezvous = false};
   }
-  if (const char* json = get("TF_CONFIG")) {
-    if (const Launch launch = launch_of_tf_config(json); launch.ranks > 1) return launch;
+  Launch foreign;
+  if (const char* json = get("TF_CONFIG")) foreign = launch_of_tf_config(json);
+  if (foreign.ranks <= 1) {
+    foreign = find_sign(kForeignSigns, get, false);
+    if (foreign.variable == "WORLD_SIZE") set_torch_meeting(foreign, get);
   }
-  const Launch foreign = find_sign(kForeignSigns, get, false);
-  return foreign.ranks > 1 ? foreign : Launch{};
+  if (foreign.ranks <= 1) return {};
+  if (const char* port = get("ROBUSTA_PORT"); port && !foreign.meeting_host.empty()) {
+    set_meeting(foreign, str(foreign.meeting_host, ":", port));
+  }
+  return foreign;
 }
 
 Launch own_launch() {

@@ -1,6 +1,7 @@
 /// What the program that started this process left in the environment about its peers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -13,6 +14,8 @@ struct Launch {
   int ranks = 0;                ///< announced; 0: not told
   int rank = 0;                 ///< this one; 0 too where it is not told
   bool has_rendezvous = false;  ///< the launcher offers what MPI needs to find the other ranks
+  std::string meeting_host{};   ///< of rank 0, where ranks without MPI meet; empty: the launcher does not tell
+  uint16_t meeting_port = 0;
 };
 
 /// `get` returns the value of a variable, or null, as std::getenv does.

@@ -8,14 +8,15 @@
 namespace robusta {
 
 /// Started by mpirun or srun: the communicator of all ranks (initialises MPI with MPI_THREAD_MULTIPLE and checks that
-/// it is given). Else, or in a build without MPI: self. Throws Error{kCommunication} when what the launcher announced
-/// (its own variables, Slurm's, PBS's) and the size of the MPI world disagree: N ranks would train N models.
+/// it is given). Started by torchrun and its kind, which tell where rank 0 listens: that of ranks over sockets. Else,
+/// or in a build without MPI: self. Throws Error{kCommunication} when what the launcher announced (its own variables,
+/// Slurm's, PBS's) and the size of the MPI world disagree: N ranks would train N models.
 std::unique_ptr<Communicator> join_world();
 
 /// One rank alone.
 std::unique_ptr<Communicator> make_self();
 
-/// Ends MPI where it was started; call after all communicators are gone. Waits for the other ranks.
+/// Ends what join_world() has started; call after all communicators are gone. Waits for the other ranks.
 void leave_world();
 
 /// Ends the process, and all other ranks with it, at once: for an error on one rank, where leave_world() would wait for

@@ -1,4 +1,5 @@
-// What every communicator promises, for ranks alone, as threads, and (started by mpirun) as processes.
+// What every communicator promises, for ranks alone, as threads, and as processes (started by mpirun, or as torchrun
+// does).
 #include "comm/communicator.h"
 
 #include <gtest/gtest.h>
@@ -192,9 +193,10 @@ TEST(WorldTest, Communicator) { check_all(world()); }
 TEST(WorldTest, HasTheRanksThatWereStarted) {
   const char* open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE");
   const char* others = std::getenv("PMI_SIZE");
-  const char* announced = open_mpi ? open_mpi : others;
+  const char* of_mpi = open_mpi ? open_mpi : others;
+  const char* announced = of_mpi ? of_mpi : std::getenv("WORLD_SIZE");
   EXPECT_EQ(world().size(), announced ? std::atoi(announced) : 1);
-  EXPECT_EQ(world().kind(), announced ? "mpi" : "self");
+  EXPECT_EQ(world().kind(), of_mpi ? "mpi" : announced ? "sockets" : "self");
 }
 
 // The sanitizers themselves take terabytes of address space.

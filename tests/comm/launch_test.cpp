@@ -89,7 +89,7 @@ TEST(LaunchTest, ManySinglesOfOtherFrameworksAreRefused) {
     EXPECT_TRUE(contains(error.fix(), "mpirun -n ")) << error.fix();
     return str(error.cause(), " | ", error.fix());
   };
-  const Environment torch{{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}};
+  const Environment torch{{"RANK", "1"}, {"WORLD_SIZE", "4"}};  // and no word of where they meet
   EXPECT_TRUE(contains(refused(torch), "torchrun")) << refused(torch);
   EXPECT_TRUE(contains(refused(torch), "started 4 processes (WORLD_SIZE=4)")) << refused(torch);
   EXPECT_TRUE(contains(refused(torch), "env -u WORLD_SIZE caffe train")) << refused(torch);
@@ -106,13 +106,50 @@ TEST(LaunchTest, TensorFlowsClusterIsCounted) {
                         "task": {"type": "worker", "index": 1}})"}});
   EXPECT_EQ(launch.variable, "TF_CONFIG");
   EXPECT_EQ(launch.ranks, 4);
-  EXPECT_EQ(launch.rank, 1);
+  EXPECT_EQ(launch.rank, 2) << "the chief is the first";
   EXPECT_FALSE(launch.has_rendezvous);
+  EXPECT_EQ(launch.meeting_host, "") << "a parameter server is no rank";
   EXPECT_EQ(error_of([&] { check_launch(launch, 1); }).kind(), ErrorKind::kCommunication);
   for (const char* one :
        {"", "{}", "{\"cluster\": {\"worker\": [\"a:1\"]}}", "{\"cluster\"", "{\"cluster\": {\"worker\": [\""}) {
     EXPECT_EQ(launch_of({{"TF_CONFIG", one}}).variable, "") << one;
   }
+}
+
+TEST(LaunchTest, RanksMeetWhereTorchrunSays) {
+  const Environment torch{{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}};
+  const Launch launch = launch_of(torch);
+  EXPECT_EQ(launch.rank, 1);
+  EXPECT_EQ(launch.ranks, 4);
+  EXPECT_FALSE(launch.has_rendezvous) << "of MPI";
+  EXPECT_EQ(launch.meeting_host, "a");
+  EXPECT_EQ(launch.meeting_port, 29500);
+  check_launch(launch, 4);
+  // torchrun's own process listens at the port that it tells.
+  EXPECT_EQ(launch_of(with(torch, "TORCHELASTIC_USE_AGENT_STORE", "True")).meeting_port, 29501);
+  EXPECT_EQ(launch_of(with(torch, "TORCHELASTIC_USE_AGENT_STORE", "False")).meeting_port, 29500);
+  EXPECT_EQ(launch_of(with(torch, "ROBUSTA_PORT", "7")).meeting_port, 7);
+  EXPECT_EQ(launch_of(with(torch, "OMPI_COMM_WORLD_SIZE", "4")).meeting_host, "") << "mpirun within";
+  for (const char* port : {"", "0", "65536", "x"})
+    EXPECT_EQ(launch_of(with(torch, "ROBUSTA_PORT", port)).meeting_port, 29500);
+  EXPECT_EQ(
+      launch_of({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "70000"}}).meeting_host, "");
+}
+
+TEST(LaunchTest, RanksMeetAtTheFirstOfTensorFlowsCluster) {
+  const auto of = [](const std::string& type, int index, const std::string& chief = R"("chief": ["a:2222"], )") {
+    return launch_of({{"TF_CONFIG", str(R"({"cluster": {)", chief, R"("worker": ["b:1", "c:2"]}, "task": {"type": ")",
+                                        type, R"(", "index": )", index, "}}")}});
+  };
+  EXPECT_EQ(of("worker", 1).meeting_host, "a");
+  EXPECT_EQ(of("worker", 1).meeting_port, 2222);
+  EXPECT_EQ(of("worker", 1).rank, 2);
+  EXPECT_EQ(of("worker", 1).ranks, 3);
+  EXPECT_EQ(of("chief", 0).rank, 0);
+  EXPECT_EQ(of("worker", 1, "").rank, 1);
+  EXPECT_EQ(of("worker", 1, "").meeting_host, "b");
+  EXPECT_EQ(of("worker", 2).meeting_host, "") << "there is no such worker";
+  EXPECT_EQ(of("evaluator", 0).meeting_host, "");
 }
 
 TEST(LaunchTest, OneProcessOfAnotherFrameworkMayTrain) {

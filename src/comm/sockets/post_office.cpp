@@ -1,0 +1,280 @@
+// The lock is held to look something up, and not while bytes move: a parcel that is under way is the thread's alone, as
+// its owner has promised to leave it where it is.
+
+#include "comm/sockets/post_office.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/str.h"
+#include "comm/arrivals.h"
+#include "robusta/error.h"
+
+namespace robusta::sockets {
+namespace {
+
+constexpr size_t kStrangers = 64;  // callers at a time that have not greeted
+constexpr auto kGreetedWithin = std::chrono::seconds(10);
+/// The watch over the ranks sees an end of a process within a second, and its report is better than what is known here.
+constexpr auto kWatchSpeaks = std::chrono::seconds(20);
+constexpr auto kLook = std::chrono::milliseconds(500);
+constexpr auto kToldWithin = std::chrono::seconds(1);
+constexpr int kMessagesAtOnce = 64;                 // of one line before the others have their turn
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // nobody has a message as long
+
+}  // namespace
+
+PostOffice::PostOffice(Company company) : company_(std::move(company)), bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!bell_.is_open()) {
+    throw Error(ErrorKind::kCommunication, str("no descriptor is left for the ranks' messages: ", strerror(errno)),
+                "raise the limit of open files (ulimit -n)");
+  }
+  thread_ = std::thread([this] { serve(); });
+}
+
+PostOffice::~PostOffice() { halt(); }
+
+/// Afterwards nobody touches parcels.
+void PostOffice::halt() {
+  stops_ = true;
+  wake();
+  {
+    const std::lock_guard joining(joining_);
+    if (thread_.joinable()) thread_.join();
+  }
+  const std::lock_guard lock(mutex_);
+  halted_ = true;
+  changed_.notify_all();
+}
+
+void PostOffice::wake() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(bell_.get(), &one, sizeof one);
+}
+
+OutgoingLine& PostOffice::line_to(int rank) {
+  const auto found = outgoing_.find(rank);
+  if (found != outgoing_.end()) return found->second;
+  const Greeting greeting{.from = this->rank(), .to = rank, .token = company_.token};
+  OutgoingLine& line = outgoing_.try_emplace(rank, greeting, member(rank)).first->second;
+  if (line.is_broken()) gone_.try_emplace(rank, Clock::now());
+  return line;
+}
+
+void PostOffice::send(Parcel& parcel) {
+  parcel.under_way = true;
+  parcel.done = false;
+  if (parcel.peer == rank()) return deliver_here(parcel);
+  {
+    const std::lock_guard lock(mutex_);
+    line_to(parcel.peer).queue(parcel);
+  }
+  wake();
+}
+
+void PostOffice::deliver_here(Parcel& parcel) {
+  const std::lock_guard lock(mutex_);
+  const Mailboxes::Target target = mail_.begin(parcel.conversation, rank(), parcel.bytes);
+  if (parcel.bytes > 0)
+    std::memcpy(target.parcel ? target.parcel->data : target.letter->data.get(), parcel.data, parcel.bytes);
+  if (target.parcel) target.parcel->done = true;
+  if (target.letter) target.letter->whole = true;
+  parcel.done = true;
+  changed_.notify_all();
+}
+
+void PostOffice::receive(Parcel& parcel) {
+  parcel.under_way = true;
+  parcel.done = false;
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Letter> letter = mail_.ask(parcel);
+  if (!letter) return;
+  if (!letter->whole) {
+    letter->claimed_by = &parcel;
+    return;
+  }
+  lock.unlock();
+  if (parcel.bytes > 0) std::memcpy(parcel.data, letter->data.get(), std::min(parcel.bytes, letter->bytes));
+  lock.lock();
+  parcel.done = true;
+}
+
+void PostOffice::wait(Parcel& parcel) {
+  if (!parcel.under_way) return;
+  std::unique_lock lock(mutex_);
+  while (!parcel.done) {
+    changed_.wait_for(lock, kLook);
+    if (parcel.done) break;
+    const auto gone = gone_.find(parcel.peer);
+    const bool given_up = gone != gone_.end() && Clock::now() - gone->second > kWatchSpeaks;
+    if (!halted_ && !given_up) continue;
+    lock.unlock();
+    halt();
+    const Member& peer = member(parcel.peer);
+    throw Error(ErrorKind::kCommunication, str("rank ", parcel.peer, " on ", peer.host, " has closed its connection"),
+                "look at that rank's log");
+  }
+  parcel.under_way = false;
+  arrivals().fetch_add(1, std::memory_order_relaxed);
+}
+
+void PostOffice::mark_done(Parcel& parcel) {
+  const std::lock_guard lock(mutex_);
+  parcel.done = true;
+  changed_.notify_all();
+}
+
+void PostOffice::note_gone(int rank) {
+  const std::lock_guard lock(mutex_);
+  gone_.try_emplace(rank, Clock::now());
+}
+
+void PostOffice::serve() {
+  while (!stops_) {
+    poll_lines();
+    uint64_t rings = 0;
+    [[maybe_unused]] const ssize_t got = read(bell_.get(), &rings, sizeof rings);
+    greet_callers();
+    incoming_.remove_if([this](IncomingLine& line) { return !move(line); });
+    for (const auto& [to, line] : busy_lines()) move(*line, to);
+    pass_end_on();
+  }
+}
+
+std::vector<std::pair<int, OutgoingLine*>> PostOffice::busy_lines() {
+  std::vector<std::pair<int, OutgoingLine*>> busy;
+  const std::lock_guard lock(mutex_);
+  for (auto& [to, line] : outgoing_) {
+    if (line.load()) busy.emplace_back(to, &line);
+  }
+  return busy;
+}
+
+void PostOffice::poll_lines() {
+  polled_.assign({{bell_.get(), POLLIN, 0}, {company_.listener.get(), POLLIN, 0}});
+  for (const IncomingLine& line : incoming_) polled_.push_back({line.fd(), POLLIN, 0});
+  for (const auto& [to, line] : busy_lines()) polled_.push_back({line->fd(), POLLOUT, 0});
+  poll(polled_.data(), polled_.size(), 1000);
+}
+
+/// Lets callers in, and those out that do not say who they are.
+void PostOffice::greet_callers() {
+  const auto now = Clock::now();
+  const auto is_stranger = [](const IncomingLine& line) { return line.from() < 0; };
+  incoming_.remove_if(
+      [&](const IncomingLine& line) { return is_stranger(line) && now - line.since() > kGreetedWithin; });
+  for (auto strangers = std::ranges::count_if(incoming_, is_stranger);
+       strangers < static_cast<std::ptrdiff_t>(kStrangers); ++strangers) {
+    Descriptor caller = accept_from(company_.listener.get());
+    if (!caller.is_open()) return;
+    incoming_.emplace_back(std::move(caller), now);
+  }
+}
+
+void PostOffice::move(OutgoingLine& line, int to) {
+  Parcel* sent = nullptr;
+  const Progress progress = line.step(sent);
+  if (sent) mark_done(*sent);
+  if (progress == Progress::kBroken) note_gone(to);
+}
+
+bool PostOffice::welcome(IncomingLine& line) {
+  const Greeting& its = line.greeting();
+  if (its.magic != Greeting{}.magic || its.token != company_.token || its.to != rank()) return false;
+  if (its.from < 0 || its.from >= ranks()) return false;
+  line.accept();
+  return true;
+}
+
+bool PostOffice::move(IncomingLine& line) {
+  if (line.from() < 0) {
+    const Progress progress = line.read_greeting();
+    if (progress == Progress::kNothing) return true;
+    if (progress == Progress::kBroken || !welcome(line)) return false;
+  }
+  for (int messages = 0; messages < kMessagesAtOnce; ++messages) {
+    Progress progress = Progress::kAgain;
+    if (!line.in_body()) progress = line.read_head();
+    if (progress == Progress::kAgain && !line.in_body() && !begin_message(line)) progress = Progress::kBroken;
+    if (progress == Progress::kAgain) progress = line.read_body();
+    if (progress == Progress::kNothing) return true;
+    if (progress == Progress::kBroken) {
+      note_gone(line.from());
+      return false;
+    }
+    end_message(line);
+  }
+  return true;
+}
+
+/// False: this is not our language.
+bool PostOffice::begin_message(IncomingLine& line) {
+  const Head& head = line.head();
+  const std::lock_guard lock(mutex_);
+  if (head.conversation == kEndOfJob) {
+    if (!end_) end_ = End{static_cast<int>(head.bytes), line.from(), Clock::now()};
+    return false;
+  }
+  if (head.bytes > kMostBytes) return false;
+  Mailboxes::Target target = mail_.begin(head.conversation, line.from(), head.bytes);
+  if (target.parcel && target.parcel->bytes != head.bytes) return false;
+  line.begin_body(std::move(target));
+  return true;
+}
+
+void PostOffice::end_message(IncomingLine& line) {
+  const Mailboxes::Target target = line.end_body();
+  if (target.parcel) return mark_done(*target.parcel);
+  Parcel* claimed_by = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    target.letter->whole = true;
+    claimed_by = target.letter->claimed_by;
+  }
+  if (!claimed_by) return;
+  const size_t bytes = std::min(claimed_by->bytes, target.letter->bytes);
+  if (bytes > 0) std::memcpy(claimed_by->data, target.letter->data.get(), bytes);
+  mark_done(*claimed_by);
+}
+
+void PostOffice::end_job(int code) {
+  std::unique_lock lock(mutex_);
+  if (!end_) end_ = End{code, -1, Clock::now()};
+  lock.unlock();
+  wake();
+  lock.lock();
+  changed_.wait_for(lock, kToldWithin, [this] { return end_is_told_ || halted_; });
+}
+
+/// Those who talk with this rank hear of the end, and it ends with them.
+void PostOffice::pass_end_on() {
+  std::unique_lock lock(mutex_);
+  if (!end_) return;
+  const End end = *end_;
+  if (!end_is_told_) {
+    for (const IncomingLine& line : incoming_) {
+      if (line.from() >= 0) line_to(line.from());
+    }
+    for (auto& [to, line] : outgoing_) {
+      if (to != end.from) line.queue_end_of_job(end.code);
+    }
+    end_is_told_ = true;
+    lock.unlock();
+    wake();
+    return;
+  }
+  lock.unlock();
+  if (!busy_lines().empty() && Clock::now() - end.since < kToldWithin) return;
+  changed_.notify_all();
+  if (end.from < 0) return;
+  std::fprintf(stderr, "caffe: rank %d on %s ends the job with code %d\n", end.from, member(end.from).host, end.code);
+  std::fflush(nullptr);
+  std::_Exit(end.code);
+}
+
+}  // namespace robusta::sockets

@@ -1,0 +1,96 @@
+/// All messages between this process and the other ranks, over TCP: one thread of its own moves them, so that messages
+/// arrive while the ranks compute.
+///
+/// A connection is opened by the first message from one rank to another, and used in that direction alone. What arrives
+/// before anybody asks for it is kept. Whoever cannot prove to be a rank of this job is heard no further than its first
+/// bytes, and only for a while.
+#pragma once
+
+#include <poll.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/sockets/lines.h"
+
+namespace robusta::sockets {
+
+class PostOffice {
+ public:
+  explicit PostOffice(Company company);
+  /// Closes all connections at once; what is under way is lost.
+  ~PostOffice();
+  PostOffice(const PostOffice&) = delete;
+  PostOffice& operator=(const PostOffice&) = delete;
+
+  int rank() const { return company_.rank; }
+  int ranks() const { return static_cast<int>(company_.members.size()); }
+  const Member& member(int rank) const { return company_.members[static_cast<size_t>(rank)]; }
+
+  /// The parcel says what, with whom and where. Each returns at once; wait() tells when it is done. Any thread may
+  /// call.
+  void send(Parcel& parcel);
+  void receive(Parcel& parcel);
+  /// Returns when the parcel is done, at once for one that is not under way. Throws Error{kCommunication} when its peer
+  /// has been gone for so long that whoever watches the ranks would have said so.
+  void wait(Parcel& parcel);
+
+  /// Ends the other ranks, as far as this one reaches them and they others.
+  void end_job(int code);
+
+ private:
+  /// How the job is ended early: by this rank, or by another one that has told.
+  struct End {
+    int code = 0;
+    int from = -1;  ///< who told; -1: this rank
+    Clock::time_point since;
+  };
+
+  void serve();
+  void poll_lines();
+  void greet_callers();
+  /// Those with something to send.
+  std::vector<std::pair<int, OutgoingLine*>> busy_lines();
+  void move(OutgoingLine& line, int to);
+  /// False: the line has ended.
+  bool move(IncomingLine& line);
+  bool welcome(IncomingLine& line);
+  bool begin_message(IncomingLine& line);
+  void end_message(IncomingLine& line);
+  void pass_end_on();
+  void deliver_here(Parcel& parcel);
+  void mark_done(Parcel& parcel);
+  void note_gone(int rank);
+  OutgoingLine& line_to(int rank);
+  void wake() const;
+  void halt();
+
+  const Company company_;
+  Descriptor bell_;  ///< rung when there is something new to send
+
+  // The thread's own:
+  std::list<IncomingLine> incoming_;
+  std::vector<pollfd> polled_;
+
+  std::mutex mutex_;  ///< of what follows
+  std::condition_variable changed_;
+  std::map<int, OutgoingLine> outgoing_;   ///< never taken away; the thread alone sends
+  std::map<int, Clock::time_point> gone_;  ///< ranks whose connections have ended, and when
+  Mailboxes mail_;
+  std::optional<End> end_;
+  bool end_is_told_ = false;  ///< to all who can be reached
+  bool halted_ = false;
+
+  std::atomic<bool> stops_{false};
+  std::mutex joining_;
+  std::thread thread_;
+};
+
+}  // namespace robusta::sockets

@@ -1,0 +1,96 @@
+// The life of the post office in this process. Its communicators keep it; leaving waits for all ranks first, so that
+// nobody's last message is lost.
+
+#include <cstdlib>
+#include <numeric>
+
+#include "base/str.h"
+#include "comm/backend.h"
+#include "comm/launch.h"
+#include "comm/sockets/socket_communicator.h"
+#include "robusta/error.h"
+
+namespace robusta {
+namespace sockets {
+namespace {
+
+constexpr double kMeetingSeconds = 300;
+
+/// Of this process; null outside of join and leave.
+std::shared_ptr<PostOffice>& office() {
+  static std::shared_ptr<PostOffice> own;
+  return own;
+}
+
+std::string setting(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+double meeting_seconds() {
+  const std::string text = setting("ROBUSTA_MEETING_SECONDS");
+  if (text.empty()) return kMeetingSeconds;
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (*end == 0 && seconds > 0 && seconds <= 86'400) return seconds;
+  throw Error(ErrorKind::kUsage, str("ROBUSTA_MEETING_SECONDS=", text), "give seconds, from 1 to 86400");
+}
+
+Meeting meeting_of(const Launch& launch) {
+  Meeting meeting{.rank = launch.rank,
+                  .ranks = launch.ranks,
+                  .host = launch.meeting_host,
+                  .port = launch.meeting_port,
+                  .secret = setting("ROBUSTA_TOKEN"),
+                  .seconds = meeting_seconds()};
+  if (meeting.secret.empty() && !is_loopback(resolve(meeting.host))) {
+    throw Error(ErrorKind::kCommunication,
+                str("ranks of several hosts meet at ", meeting.host, ", and nothing tells them from strangers"),
+                "give all ranks one secret in ROBUSTA_TOKEN; openssl rand -hex 16 makes one");
+  }
+  return meeting;
+}
+
+Circle everybody() {
+  Circle circle;
+  circle.office = office();
+  circle.ranks.resize(static_cast<size_t>(office()->ranks()));
+  std::iota(circle.ranks.begin(), circle.ranks.end(), 0);
+  circle.rank = office()->rank();
+  return circle;
+}
+
+std::unique_ptr<Communicator> join() {
+  if (!office()) office() = std::make_shared<PostOffice>(meet(meeting_of(own_launch())));
+  // Each that joins again has a conversation of its own.
+  static Conversation worlds = 0;
+  Circle circle = everybody();
+  circle.conversation = 2 * ++worlds;
+  return std::make_unique<SocketCommunicator>(std::move(circle));
+}
+
+void leave() {
+  if (!office()) return;
+  Circle circle = everybody();
+  circle.conversation = ~Conversation{0} - 1;
+  try {
+    SocketCommunicator(std::move(circle)).barrier();
+  } catch (const Error&) {
+    // Somebody went without a goodbye; there is nothing left to wait for.
+  }
+  office().reset();
+}
+
+void abandon(int exit_code) {
+  if (office()) office()->end_job(exit_code);
+}
+
+}  // namespace
+}  // namespace sockets
+
+const WorldBackend& sockets_backend() {
+  static constexpr WorldBackend kSockets{sockets::join, sockets::leave, sockets::abandon};
+  return kSockets;
+}
+
+}  // namespace robusta
