@@ -1,11 +1,12 @@
 """How many solvers train together, and which this one is, as scripts ask: what the launcher of this process says
-(mpirun, srun), one and the first without a launcher, and what the script sets in the place of both.
+(mpirun, srun, torchrun, TF_CONFIG), one and the first without a launcher, and what the script sets in the place of both.
 
-Nothing is started here: MPI begins with caffe.Communicator.world(), whose rank and size these are.
+Nothing is started here: the ranks come together with caffe.Communicator.world(), whose rank and size these are.
 """
 
 from __future__ import annotations
 
+import json
 import os
 
 _given: dict[str, int] = {}
@@ -21,7 +22,28 @@ def _launched() -> tuple[int, int]:
         rank, size = os.environ.get(rank_variable, ""), os.environ.get(size_variable, "")
         if rank.isdecimal():
             return int(rank), int(size) if size.isdecimal() else int(rank) + 1
-    return 0, 1
+    return _of_tensorflow() or _of_torch() or (0, 1)
+
+
+def _of_tensorflow() -> tuple[int, int] | None:
+    """TF_CONFIG's chief and workers, in that order; None: they do not meet (src/comm/launch.cpp)."""
+    try:
+        config = json.loads(os.environ.get("TF_CONFIG", ""))
+        cluster, task = config["cluster"], config["task"]
+        sizes = {job: len(cluster.get(job, ())) for job in ("chief", "master", "worker", "ps", "evaluator")}
+        jobs = list(sizes)[:3]
+        if task["type"] not in jobs or sizes["ps"] or sizes["evaluator"]:
+            return None
+        size, before = sum(sizes.values()), sum(sizes[job] for job in jobs[:jobs.index(task["type"])])
+        return (before + int(task["index"]), size) if size > 1 else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _of_torch() -> tuple[int, int] | None:
+    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    meets = "MASTER_ADDR" in os.environ and "MASTER_PORT" in os.environ
+    return (int(rank), int(size)) if meets and rank.isdecimal() and size.isdecimal() and int(size) > 1 else None
 
 
 def solver_count() -> int:

@@ -48,7 +48,8 @@ class Meeting(unittest.TestCase):
         process = subprocess.Popen(
             self.command(iterations), cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**without_ranks(), "OMP_NUM_THREADS": "1", "RANK": str(rank), "WORLD_SIZE": str(ranks),
-                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": self.port, **environment})
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": self.port, "XDG_CONFIG_HOME": str(self.folder / "config"),
+                 **environment})
         self.addCleanup(process.kill)
         return process
 
@@ -84,7 +85,7 @@ class Meeting(unittest.TestCase):
         other.mkdir()
         command = self.command(1_000_000_000)[:-1] + ["-timeout 0"]
         place = {**without_ranks(), "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-                 "MASTER_PORT": self.port}
+                 "MASTER_PORT": self.port, "XDG_CONFIG_HOME": str(self.folder / "config")}
         ranks = [subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   env={**place, "RANK": str(rank)})
                  for rank, folder in enumerate((self.folder, other))]
@@ -96,9 +97,26 @@ class Meeting(unittest.TestCase):
     def test_settings_are_checked(self):
         self.assertIn("ROBUSTA_MEETING_SECONDS=nonsense", self.said(self.start(1, ROBUSTA_MEETING_SECONDS="nonsense"), 1))
 
-    def test_several_hosts_want_a_secret(self):
-        log = self.said(self.start(0, MASTER_ADDR="192.0.2.1"), COMMUNICATION)
-        self.assertIn("ROBUSTA_TOKEN", log)
+    def test_ranks_share_their_users_secret(self):
+        secret = self.folder / "config" / "robusta" / "token"
+        ranks = [self.start(rank, 8) for rank in range(8)]
+        for rank in ranks:
+            self.said(rank, 0)
+        self.assertEqual(secret.stat().st_mode & 0o777, 0o600)
+        self.assertRegex(secret.read_text(), "^[0-9a-f]{32}$")
+        self.assertEqual(list(secret.parent.iterdir()), [secret])
+        secret.chmod(0o640)
+        self.assertIn("is not this user's alone", self.said(self.start(0), COMMUNICATION))
+
+    def test_another_secret_keeps_out(self):
+        first = self.start(0, ROBUSTA_MEETING_SECONDS="2")
+        other = self.start(1, ROBUSTA_TOKEN="another", ROBUSTA_MEETING_SECONDS="2")
+        self.assertIn("no answer", self.said(other, COMMUNICATION))
+        self.assertIn("rank 1 of 2 did not come", self.said(first, COMMUNICATION))
+
+    def test_without_a_home_a_secret_has_to_be_given(self):
+        self.assertIn("ROBUSTA_TOKEN is not set, nor is HOME",
+                      self.said(self.start(0, XDG_CONFIG_HOME="", HOME=""), COMMUNICATION))
 
     def test_the_cluster_of_tensorflow(self):
         cluster = {"worker": [f"127.0.0.1:{self.port}", "127.0.0.1:9"]}

@@ -60,8 +60,6 @@ Address resolve(const std::string& host) {
   return reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr;
 }
 
-bool is_loopback(Address address) { return ntohl(address) >> 24 == 127; }
-
 Descriptor listen_at(Address address, uint16_t& port) {
   Descriptor listener(socket(AF_INET, kKind, 0));
   // A job that begins anew meets where the last one met.

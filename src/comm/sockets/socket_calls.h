@@ -17,9 +17,6 @@ using Clock = std::chrono::steady_clock;
 /// The first IPv4 address of a host by its name or number, in network byte order. Throws Error{kCommunication}.
 Address resolve(const std::string& host);
 
-/// Whether it is of this host alone (127.0.0.0/8).
-bool is_loopback(Address address);
-
 /// Listens there without blocking; port 0: one of the system's choice, which it then receives. Not open: errno tells.
 Descriptor listen_at(Address address, uint16_t& port);
 

@@ -8,6 +8,7 @@
 #include "comm/backend.h"
 #include "comm/launch.h"
 #include "comm/sockets/socket_communicator.h"
+#include "comm/sockets/user_secret.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -22,33 +23,22 @@ std::shared_ptr<PostOffice>& office() {
   return own;
 }
 
-std::string setting(const char* name) {
-  const char* const value = std::getenv(name);
-  return value ? value : "";
-}
-
 double meeting_seconds() {
-  const std::string text = setting("ROBUSTA_MEETING_SECONDS");
-  if (text.empty()) return kMeetingSeconds;
+  const char* const text = std::getenv("ROBUSTA_MEETING_SECONDS");
+  if (!text || !*text) return kMeetingSeconds;
   char* end = nullptr;
-  const double seconds = std::strtod(text.c_str(), &end);
+  const double seconds = std::strtod(text, &end);
   if (*end == 0 && seconds > 0 && seconds <= 86'400) return seconds;
   throw Error(ErrorKind::kUsage, str("ROBUSTA_MEETING_SECONDS=", text), "give seconds, from 1 to 86400");
 }
 
 Meeting meeting_of(const Launch& launch) {
-  Meeting meeting{.rank = launch.rank,
-                  .ranks = launch.ranks,
-                  .host = launch.meeting_host,
-                  .port = launch.meeting_port,
-                  .secret = setting("ROBUSTA_TOKEN"),
-                  .seconds = meeting_seconds()};
-  if (meeting.secret.empty() && !is_loopback(resolve(meeting.host))) {
-    throw Error(ErrorKind::kCommunication,
-                str("ranks of several hosts meet at ", meeting.host, ", and nothing tells them from strangers"),
-                "give all ranks one secret in ROBUSTA_TOKEN; openssl rand -hex 16 makes one");
-  }
-  return meeting;
+  return {.rank = launch.rank,
+          .ranks = launch.ranks,
+          .host = launch.meeting_host,
+          .port = launch.meeting_port,
+          .secret = user_secret(),
+          .seconds = meeting_seconds()};
 }
 
 Circle everybody() {
