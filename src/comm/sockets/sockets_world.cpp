@@ -17,10 +17,11 @@ namespace {
 
 constexpr double kMeetingSeconds = 300;
 
-/// Of this process; null outside of join and leave.
+/// Of this process; null outside of join and leave. It is not destroyed when the process ends: in a child that fork has
+/// made its thread is not there to be waited for.
 std::shared_ptr<PostOffice>& office() {
-  static std::shared_ptr<PostOffice> own;
-  return own;
+  static auto* const own = new std::shared_ptr<PostOffice>;
+  return *own;
 }
 
 double meeting_seconds() {
