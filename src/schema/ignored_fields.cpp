@@ -36,6 +36,7 @@ constexpr IgnoredField kIgnored[] = {
     {"BlobProto", "raw_diff", kOfNvidia, "gradients in files are not read"},
     {"BlobProto", "raw_diff_type", kOfNvidia, "gradients in files are not read"},
     {"BatchNormParameter", "engine", kOfCaffe, kEngine},
+    {"BatchNormParameter", "icnet", "Synopsys", "the planner keeps no more than backward needs"},
     {"BatchNormParameter", "use_weight_bias", kOfIntel, "a Scale layer behind it scales and shifts"},
     {"BatchNormParameter", "bias_term", kOfIntel, "a Scale layer behind it scales and shifts"},
     {"BNParameter", "engine", "yjxiong's Caffe", kEngine},

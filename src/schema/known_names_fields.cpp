@@ -22,7 +22,6 @@ constexpr ForkFields kForkFields[] = {
     {"BatchNormParameter", "DeepLab, PSPNet, Synopsys", "update_global_stats"},
     {"BatchNormParameter", "caffe-windows", "disable_mean disable_variance"},
     {"BatchNormParameter", "naibaf7's Caffe", "fused_relu"},
-    {"BatchNormParameter", "Synopsys", "add_eps_before_sqrt icnet"},
     {"BiasParameter", "Synopsys",
      "bias_scale bias_zero_point input_scale input_zero_point output_scale output_zero_point "
      "quantize_method saturate"},
