@@ -63,7 +63,6 @@ constexpr AbsentField kAbsent[] = {
     {"DetectionOutputParameter", "coords", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "label_map_file", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "nms_threshold", kYolo, "write nms_param { nms_threshold: ... }"},
-    {"DetectionOutputParameter", "no_permute", kSynopsys, kLeaveOut},
     {"DetectionOutputParameter", "num_box", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "side", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "theta", kOneFork, kLeaveOut},
