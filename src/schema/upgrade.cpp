@@ -52,6 +52,8 @@ UpgradeNotes upgrade_net(NetDef* net) {
   upgrade_input(net, &notes);
   upgrade_batch_norm(net, &notes);
   upgrade_second_pairs(net, &notes);
+  upgrade_permuting_concats(net, &notes);
+  upgrade_inner_relus(net, &notes);
   upgrade_synonyms(net, &notes);
   upgrade_3d(net, &notes);
   upgrade_synopsys(net, &notes);
@@ -124,8 +126,6 @@ void upgrade_input(NetDef* net, UpgradeNotes* notes) {
       else
         for (int axis = 0; axis < 4; ++axis) shape->add_dim(param.input_dim(4 * i + axis));
     }
-    param.add_layer()->Swap(&layer);
-    for (int i = param.layer_size() - 1; i > 0; --i) param.mutable_layer()->SwapElements(i, i - 1);
     const auto line = net->fields.find("input");
     insert_layer(net, 0, std::move(layer), {net->file, line == net->fields.end() ? 0 : line->second, {}});
     notes->done.emplace_back("made an Input layer of the `input` fields");

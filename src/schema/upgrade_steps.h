@@ -18,6 +18,11 @@ void upgrade_batch_norm(NetDef* net, UpgradeNotes* notes);
 /// Intel's program gives a BatchNorm with `filler` a scale and a shift of its own and then leaves out the Scale layer
 /// that follows it (engine MKLDNN), or ignores `filler` (engine CAFFE): there is one pair, never two.
 void upgrade_second_pairs(NetDef* net, UpgradeNotes* notes);
+/// `per_fla_fuse` of Concat: layers of their own in front of it.
+void upgrade_permuting_concats(NetDef* net, UpgradeNotes* notes);
+/// `relu` of Convolution, Deconvolution, InnerProduct and BatchNorm: a layer of its own, in place, as engine MKLDNN of
+/// Intel's program computes it; left out where the engine is one that ignores it.
+void upgrade_inner_relus(NetDef* net, UpgradeNotes* notes);
 void upgrade_synonyms(NetDef* net, UpgradeNotes* notes);
 void upgrade_3d(NetDef* net, UpgradeNotes* notes);
 /// Synopsys' layers that are others of ours: depth to space, and DetectionOutput with a bottom for each head.
