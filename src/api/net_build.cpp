@@ -3,6 +3,7 @@
 #include "api/devices.h"
 #include "api/net_impl.h"
 #include "base/str.h"
+#include "net/graph/missing.h"
 #include "schema/filter.h"
 #include "schema/ignored_fields.h"
 #include "schema/read_text.h"
@@ -73,10 +74,10 @@ Net::Net(Net&&) noexcept = default;
 Net& Net::operator=(Net&&) noexcept = default;
 Net::~Net() = default;
 
-Net Net::from_file(const std::string& path, const NetOptions& options) { return build(read_net(path), options); }
+Net Net::from_file(const std::string& path, const NetOptions& options) { return build(read_whole_net(path), options); }
 
 Net Net::from_text(const std::string& text, const NetOptions& options, const std::string& name) {
-  return build(parse_net(text, name), options);
+  return build(parse_whole_net(text, name), options);
 }
 
 LoadReport Net::load_weights(const std::string& path) {

@@ -64,19 +64,38 @@ std::vector<float> Diagnostics::read_value(ValueId value) const { return net_.ru
 
 void Diagnostics::set_profiling(bool on) {
   profiles_ = on;
+  kept_ = {};
   net_.running().reset_times();
   net_.running().set_profiling(on);
 }
 
-std::vector<LayerTime> Diagnostics::layer_times() const {
+void Diagnostics::add_time(NodeId layer, double ms) {
+  if (!profiles_) return;
+  if (kept_.empty()) kept_ = IdVector<NodeId, LayerTime>(net_.graph.nodes.size());
+  kept_[layer].forward_ms += ms;
+}
+
+void Diagnostics::keep_times() {
+  if (!profiles_ || !net_.executor) return;
+  if (kept_.empty()) kept_ = IdVector<NodeId, LayerTime>(net_.graph.nodes.size());
+  add_steps(kept_);
+  net_.executor->reset_times();
+}
+
+/// Those of the plan that runs now.
+void Diagnostics::add_steps(IdVector<NodeId, LayerTime>& times) const {
   const Plan& plan = net_.plan;
-  IdVector<NodeId, LayerTime> times(net_.graph.nodes.size());
-  for (const NodeId n : times.ids()) times[n].layer = net_.graph.nodes[n].layer->name();
   for (const StepId s : plan.steps.ids()) {
     const Step& step = plan.steps[s];
     LayerTime& time = times[plan.units[step.unit].nodes[0]];
     (step.in_backward ? time.backward_ms : time.forward_ms) += net_.running().step_ms()[s];
   }
+}
+
+std::vector<LayerTime> Diagnostics::layer_times() const {
+  IdVector<NodeId, LayerTime> times = kept_.empty() ? IdVector<NodeId, LayerTime>(net_.graph.nodes.size()) : kept_;
+  for (const NodeId n : times.ids()) times[n].layer = net_.graph.nodes[n].layer->name();
+  add_steps(times);
   return {times.begin(), times.end()};
 }
 

@@ -57,11 +57,20 @@ class Diagnostics {
   using StepHook = std::function<void(StepId step)>;
   void set_step_hook(StepHook hook);
 
+  /// Counts the host's work for a layer that is none of the plan's steps: deciding on the size of its tops, and
+  /// planning anew for it. While profiling is on.
+  void add_time(NodeId layer, double ms);
+
+  /// Before an executor goes, whose times stay.
+  void keep_times();
   /// Lets a new executor know what was set.
   void attach();
 
  private:
+  void add_steps(IdVector<NodeId, LayerTime>& times) const;
+
   NetState& net_;
+  IdVector<NodeId, LayerTime> kept_;  ///< of executors that are gone, and what no step does; empty: nothing
   StepHook hook_;
   StepWatch watch_;
   bool watches_every_step_ = true, profiles_ = false;  ///< else whole segments are watched

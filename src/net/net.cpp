@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <utility>
 
 #include "layers/kit/sized_by_bottoms.h"
@@ -93,7 +94,10 @@ void Net::start_forward(const Pass& pass, ParamGate* gate) {
 StepId Net::run_to_sizer(NodeId sizer, StepId begin, const Pass& pass, ParamGate* gate) {
   const StepId at = forward_step(state_.plan, sizer);
   state_.executor->run_forward(begin, at, gate);
+  const auto start = std::chrono::steady_clock::now();
   if (has_other_size(sizer)) replan_within(at, pass);
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  diagnostics_.add_time(sizer, taken.count());
   return at;
 }
 

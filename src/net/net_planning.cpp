@@ -122,6 +122,7 @@ void Net::plan_keeping(StepId at) {
 void Net::adopt(Plan plan) {
   has_run_.clear();
   ran_back_.clear();
+  diagnostics_.keep_times();
   state_.executor.reset();
   std::swap(state_.plan, plan);
   try {

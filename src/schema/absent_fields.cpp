@@ -63,7 +63,6 @@ constexpr AbsentField kAbsent[] = {
     {"DetectionOutputParameter", "coords", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "label_map_file", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "nms_threshold", kYolo, "write nms_param { nms_threshold: ... }"},
-    {"DetectionOutputParameter", "no_permute", kSynopsys, kLeaveOut},
     {"DetectionOutputParameter", "num_box", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "side", kYolo, kLeaveOut},
     {"DetectionOutputParameter", "theta", kOneFork, kLeaveOut},
@@ -113,20 +112,19 @@ constexpr AbsentField kAbsent[] = {
     {"Yolov3Parameter", "use_focal_loss", kMobileNetYolo, "train without it"},
 };
 
-[[noreturn]] void refuse(const AbsentField& row, const std::string& path) {
-  throw not_in_this_build(str("field \"", row.field, "\""), row.whose, std::string(row.fix)).in_field(path);
-}
-
-void look_into(const Message& message, const std::string& prefix) {
+void look_into(const Message& message, const std::string& prefix, std::vector<Error>& found) {
   const auto* reflection = message.GetReflection();
   std::vector<const FieldDescriptor*> given;
   reflection->ListFields(message, &given);
   for (const FieldDescriptor* field : given) {
     const std::string path = prefix + field->name();
     const AbsentField* row = find_absent(message.GetDescriptor()->name(), field->name());
-    if (row && !says_default(message, field)) refuse(*row, path);
+    if (row && !says_default(message, field)) {
+      found.push_back(not_in_this_build(str("field \"", row->field, "\""), row->whose, std::string(row->fix)));
+      found.back().in_field(path);
+    }
     if (row || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || field->is_repeated()) continue;
-    look_into(reflection->GetMessage(message, field), path + ".");
+    look_into(reflection->GetMessage(message, field), path + ".", found);
   }
 }
 
@@ -140,6 +138,10 @@ const AbsentField* find_absent(std::string_view message, std::string_view field)
   return found == std::end(kAbsent) ? nullptr : found;
 }
 
-void refuse_absent_fields(const caffe::LayerParameter& layer) { look_into(layer, ""); }
+std::vector<Error> absent_fields_in(const caffe::LayerParameter& layer) {
+  std::vector<Error> found;
+  look_into(layer, "", found);
+  return found;
+}
 
 }  // namespace robusta

@@ -7,8 +7,10 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "caffe.pb.h"
+#include "robusta/error.h"
 
 namespace robusta {
 
@@ -22,7 +24,7 @@ std::span<const AbsentField> absent_fields();
 /// Null where the field is used or ignored.
 const AbsentField* find_absent(std::string_view message, std::string_view field);
 
-/// Throws Error{kUnsupported} for the first such field that the layer sets to more than its default, with its path.
-void refuse_absent_fields(const caffe::LayerParameter& layer);
+/// Error{kUnsupported} for each such field that the layer sets to more than its default, with its path.
+std::vector<Error> absent_fields_in(const caffe::LayerParameter& layer);
 
 }  // namespace robusta

@@ -160,6 +160,19 @@ struct WayRound {
 
 /// Of layers that are not built in.
 constexpr WayRound kWaysRound[] = {
+    {"MalisLoss", "examples/malis is it as a plugin: caffe train -plugin libmalis_loss.so"},
+    {"MnActivation",
+     "Intel's program puts it in by itself, for layers whose model is cut among ranks: take the net that was given to "
+     "it, "
+     "without this layer; here all ranks train the whole net"},
+    {"SegmentationEvaluate", "score maps of classes with SegAccuracy, or in Python"},
+    {"TRT",
+     "it runs a trained net in TensorRT: train and test the layers that it stands for, and write them for TensorRT "
+     "with "
+     "caffe export (ONNX)"},
+    {"YoloSeg",
+     "its maps come from AnnotatedData's seg_ fields, which are not there either: train the boxes without it, and maps "
+     "with ImageSegData and SigmoidCrossEntropyLoss"},
     {"VideoData",
      "make images of the frames with ffmpeg, and read these with an ImageData layer: docs/compatibility.md, "
      "\"Films\", has the commands"},
@@ -170,7 +183,13 @@ constexpr Known kRules[] = {
     {"RMSProp", kAll},  {"SAG", kNvidia},  {"SGD", kAll},
 };
 
-constexpr std::string_view kRemove = "remove it, if the net means the same without it";
+constexpr std::string_view kRemove = "remove it, if the net means the same without it",
+                           kOfALayer = "it is for a layer that is not there, either: leave that out";
+
+/// Whether the field holds what a layer of some type reads.
+bool is_of_a_layer(std::string_view message, std::string_view name) {
+  return (message == "LayerParameter" || message == "V1LayerParameter") && name.ends_with("_param");
+}
 
 template <typename Table>
 std::optional<std::string_view> owner(const Table& table, std::string_view name) {
@@ -200,7 +219,8 @@ Error not_in_this_build(std::string_view what, std::string_view whose, std::stri
 std::optional<Error> refuse_known_field(std::string_view message, std::string_view name) {
   const std::optional<std::string_view> whose = fork_of_field(message, name);
   if (!whose) return std::nullopt;
-  return not_in_this_build(str("field \"", name, "\""), *whose, std::string(kRemove));
+  return not_in_this_build(str("field \"", name, "\""), *whose,
+                           std::string(is_of_a_layer(message, name) ? kOfALayer : kRemove));
 }
 
 std::optional<Error> refuse_known_value(std::string_view field, std::string_view value) {

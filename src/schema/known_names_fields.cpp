@@ -22,7 +22,6 @@ constexpr ForkFields kForkFields[] = {
     {"BatchNormParameter", "DeepLab, PSPNet, Synopsys", "update_global_stats"},
     {"BatchNormParameter", "caffe-windows", "disable_mean disable_variance"},
     {"BatchNormParameter", "naibaf7's Caffe", "fused_relu"},
-    {"BatchNormParameter", "Synopsys", "add_eps_before_sqrt icnet"},
     {"BiasParameter", "Synopsys",
      "bias_scale bias_zero_point input_scale input_zero_point output_scale output_zero_point "
      "quantize_method saturate"},
@@ -46,7 +45,7 @@ constexpr ForkFields kForkFields[] = {
      "bias_scale class_type has_lm net_height net_width nms_thresh num_lpchinese num_lpenglish "
      "num_lpletter"},
     {"DetectionOutputParameter", "Synopsys",
-     "arm_conf_no_concat arm_loc_no_concat max_classes_per_detection nbottom objectness_score ratio0 "
+     "arm_conf_no_concat arm_loc_no_concat max_classes_per_detection objectness_score ratio0 "
      "ratio1 ratio2 ratio3 ratio4 ratio5 ratio_permute scale_xywh tflite_detection tflite_use_regular_nms"},
     {"DistortionParameter", "Synopsys", "exposure_lower exposure_upper"},
     {"DropoutParameter", "caffe-windows", "sqrt_scale"},
@@ -71,7 +70,7 @@ constexpr ForkFields kForkFields[] = {
      "gain_channel_param histogram_param ignore_overlay_param onehot_param"},
     {"LayerParameter", "DeepLab, PSPNet, Synopsys",
      "adaptive_bias_channel_param bias_channel_param dense_crf_param domain_transform_param mat_read_param "
-     "mat_write_param unique_label_param"},
+     "unique_label_param"},
     {"LayerParameter", "C3D", "down_sampling_param"},
     {"LayerParameter", "MobileNet-YOLO", "segmentation_evaluate_param yolo_seg_param"},
     {"LayerParameter", "yjxiong's Caffe", "batch_reduction_param color_conv_param seg_data_param"},
@@ -97,7 +96,7 @@ constexpr ForkFields kForkFields[] = {
      "transpose_param use_ctc_loss warpctc_loss_param wighted_eltwise_param"},
     {"LayerParameter", "Synopsys",
      "attention_param batch_to_space_nd_param broadcast_to_param corr1d_param count_nonzero_param "
-     "crop_and_resize_param depth_to_space_param embedding_lookup_param embedding_lookup_sparse_param "
+     "crop_and_resize_param embedding_lookup_param embedding_lookup_sparse_param "
      "expand_dims_nd_param gan_loss_param gather_nd_param gather_param gather_v2_param gemm_param "
      "hard_sigmoid_param layer_norm_param log_softmax_param lp_normalization_param "
      "maskrcnn_detection_param maskrcnn_proposal_param matmul_param mirror_pad_param nms_gather_param "

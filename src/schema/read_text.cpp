@@ -9,8 +9,10 @@
 #include "schema/dialect.h"
 #include "schema/field_lines.h"
 #include "schema/has_phases.h"
+#include "schema/repeated_windows.h"
 #include "schema/snapshot_prefix.h"
 #include "schema/text_file.h"
+#include "schema/unread_fields.h"
 
 namespace robusta {
 
@@ -37,6 +39,32 @@ void upgrade(NetDef* net, UpgradeNotes* wanted) {
   }
   for (const std::string& note : notes.done) LOG_INFO << net->file << ": " << note;
   for (const std::string& note : notes.dropped) LOG_WARNING << net->file << ": " << note;
+}
+
+/// Lines of layers and of the net itself.
+void collect_places(const ParseInfoTree& tree, NetDef* net) {
+  collect_layers(net->param.layers(), "layers", tree, net);
+  collect_layers(net->param.layer(), "layer", tree, net);
+  net->param.layers_size() > 0 ? collect_lines(net->param, tree, "", &net->fields, "layers")
+                               : collect_lines(net->param, tree, "", &net->fields, "layer");
+}
+
+/// Of a text with `first` for its first error: throws all that the schema lacks, or that error.
+[[noreturn]] void refuse_unread(const std::string& text, const std::string& name, const Error& first) {
+  NetDef rest;
+  rest.file = name;
+  ParseInfoTree tree;
+  MissingReport report;
+  for (Error& error : parse_what_is_known(text, name, &rest.param, &tree)) report.add(std::move(error));
+  if (report.empty() || rest.param.layer_size() + rest.param.layers_size() == 0) throw first;  // no net at all
+  try {
+    collect_places(tree, &rest);
+    upgrade_net(&rest);
+  } catch (const Error&) {
+    rest.param.clear_layer();
+    rest.sources.clear();
+  }
+  throw UnreadFields(std::move(report), std::move(rest));
 }
 
 NetDef unupgraded(const caffe::NetParameter& param, const std::string& file) {
@@ -75,11 +103,13 @@ NetDef parse_net(const std::string& text, const std::string& name, UpgradeNotes*
   NetDef net;
   net.file = name;
   ParseInfoTree tree;
-  parse_text(text, name, &net.param, &tree);
-  collect_layers(net.param.layers(), "layers", tree, &net);
-  collect_layers(net.param.layer(), "layer", tree, &net);
-  net.param.layers_size() > 0 ? collect_lines(net.param, tree, "", &net.fields, "layers")
-                              : collect_lines(net.param, tree, "", &net.fields, "layer");
+  const std::string named = name_repeated_windows(text);
+  try {
+    parse_text(named, name, &net.param, &tree);
+  } catch (const Error& error) {
+    refuse_unread(named, name, error);
+  }
+  collect_places(tree, &net);
   upgrade(&net, notes);
   return net;
 }

@@ -21,10 +21,12 @@ using google::protobuf::Message;
 
 namespace {
 
-/// Where in the text an error lies: the messages around it, outermost first, and the last word before it.
+/// Where in the text an error lies: the messages around it, outermost first, the last word before it, and how many
+/// layers have begun.
 struct Place {
   std::vector<std::string> path;
   std::string word;
+  int layers = 0;
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -64,7 +66,10 @@ Place place_at(const std::string& text, size_t end) {
       place.word = text.substr(begin, at - begin);
       continue;
     }
-    if (c == '{' || c == '<') place.path.push_back(place.word);
+    if (c == '{' || c == '<') {
+      place.layers += place.path.empty() && (place.word == "layer" || place.word == "layers");
+      place.path.push_back(place.word);
+    }
     if ((c == '}' || c == '>') && !place.path.empty()) place.path.pop_back();
     ++at;
   }
@@ -155,17 +160,57 @@ Error wrong_syntax(const Place& place, const std::string& said) {
   return Error(ErrorKind::kConfig, place.word.empty() ? words : str("at \"", place.word, "\": ", words));
 }
 
-/// Name of the layer that was being read, "" when it had none yet.
+/// Several GPUs, as `-gpu` has them; none where the line is about another field.
+std::optional<Error> several_devices(const MessageType* root, const std::string& text, size_t at) {
+  if (root != caffe::SolverParameter::descriptor()) return std::nullopt;
+  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1, word = text.find_first_not_of(" \t", begin);
+  if (word == std::string::npos || text.compare(word, 10, "device_id:") != 0) return std::nullopt;
+  return Error(ErrorKind::kConfig, "device_id is one GPU", "give several by caffe train -gpu 0,1")
+      .in_field("device_id");
+}
+
+/// Name of the layer around the place, "" when it had none yet.
 std::string layer_of(const Message& partial, const Place& place) {
   const auto* net = dynamic_cast<const caffe::NetParameter*>(&partial);
-  if (!net || place.path.empty()) return "";
-  if (place.path[0] == "layer" && net->layer_size() > 0) return net->layer(net->layer_size() - 1).name();
-  if (place.path[0] != "layers" || net->layers_size() == 0) return "";
-  const auto& old = net->layers(net->layers_size() - 1);
+  if (!net || place.path.empty() || place.layers == 0) return "";
+  const int index = place.layers - 1;
+  if (place.path[0] == "layer" && net->layer_size() > index) return net->layer(index).name();
+  if (place.path[0] != "layers" || net->layers_size() <= index) return "";
+  const auto& old = net->layers(index);
   return old.layer().has_name() ? old.layer().name() : old.name();
 }
 
+/// Blanks the field whose value begins at `at`; false where no name and colon are before it.
+bool blank_field(std::string& text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && is_word(text[end])) ++end;
+  size_t begin = at;
+  const auto back_over_space = [&] {
+    while (begin > 0 && std::isspace(static_cast<unsigned char>(text[begin - 1]))) --begin;
+  };
+  back_over_space();
+  if (begin == 0 || text[begin - 1] != ':') return false;
+  --begin;
+  back_over_space();
+  while (begin > 0 && is_word(text[begin - 1])) --begin;
+  for (size_t i = begin; i < end; ++i) {
+    if (text[i] != '\n') text[i] = ' ';
+  }
+  return end > at;
+}
+
 }  // namespace
+
+bool is_unread(const std::string& said) {
+  return said.starts_with("Message type ") || said.starts_with("Unknown enumeration value of ");
+}
+
+bool blank_unread_value(std::string& text, int line, int column, const std::string& said) {
+  const std::string value = quoted(said, 0);  // protobuf points behind it, perhaps into a later line
+  const size_t end = offset_of(text, line, column);
+  const size_t begin = value.empty() || end < value.size() ? std::string::npos : text.rfind(value, end - value.size());
+  return begin != std::string::npos && blank_field(text, begin);
+}
 
 Error explain_parse_error(const Message& partial, const std::string& text, const std::string& name, int line,
                           int column, const std::string& said) {
@@ -179,6 +224,7 @@ Error explain_parse_error(const Message& partial, const std::string& text, const
   const Place place = place_at(text, at);
   const MessageType* root = partial.GetDescriptor();
   const bool no_value = said.rfind("Unknown enumeration value of ", 0) == 0;
+  if (std::optional<Error> several = several_devices(root, text, at)) return several->at(str(name, ":", line + 1));
   Error error = no_field   ? unknown_field(root, place, culprit)
                 : no_value ? unknown_value(root, place, quoted(said, 0), quoted(said, 1))
                            : wrong_syntax(place, said);

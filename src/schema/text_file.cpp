@@ -22,18 +22,35 @@
 namespace robusta {
 namespace {
 
-/// Keeps the first error; the others follow from it.
-class FirstError : public google::protobuf::io::ErrorCollector {
+struct Complaint {
+  int line = 0, column = 0;  ///< from 0, as protobuf counts
+  std::string said;
+};
+
+/// Keeps the first error; the others follow from it. Warnings are of fields that the parser has left out.
+class Complaints : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& said) override {
-    if (!said_.empty()) return;
-    line_ = line, column_ = column, said_ = said;
+    if (first.said.empty()) first = {line, column, said};
   }
-  void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
+  void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& said) override {
+    left_out.push_back({line, column, said});
+  }
 
-  int line_ = 0, column_ = 0;  // from 0, as protobuf counts
-  std::string said_;
+  Complaint first;
+  std::vector<Complaint> left_out;
 };
+
+/// Returns whether the parser could. `tolerant`: fields that the schema lacks are left out.
+bool parse(const std::string& text, bool tolerant, google::protobuf::Message* message,
+           google::protobuf::TextFormat::ParseInfoTree* tree, Complaints& complaints) {
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&complaints);
+  parser.WriteLocationsTo(tree);
+  parser.AllowUnknownField(tolerant);
+  parser.SetRecursionLimit(100);  // deeper than any message, far from the end of the stack
+  return parser.ParseFromString(text, message);
+}
 
 [[noreturn]] void refuse(const std::string& path, const std::string& cause, const std::string& fix) {
   throw Error(ErrorKind::kConfig, cause, fix).at(path);
@@ -109,13 +126,38 @@ std::string load_text(const std::string& path, std::chrono::seconds patience) {
 
 void parse_text(const std::string& text, const std::string& name, google::protobuf::Message* message,
                 google::protobuf::TextFormat::ParseInfoTree* tree) {
-  FirstError first;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&first);
-  parser.WriteLocationsTo(tree);
-  parser.SetRecursionLimit(100);  // deeper than any message, far from the end of the stack
-  if (!parser.ParseFromString(text, message))
-    throw explain_parse_error(*message, text, name, first.line_, first.column_, first.said_);
+  Complaints complaints;
+  if (parse(text, false, message, tree, complaints)) return;
+  const auto& [line, column, said] = complaints.first;
+  throw explain_parse_error(*message, text, name, line, column, said);
+}
+
+std::vector<Error> parse_what_is_known(std::string text, const std::string& name, google::protobuf::Message* message,
+                                       google::protobuf::TextFormat::ParseInfoTree* tree) {
+  constexpr int kMost = 1000;  // values that are no values of their enums; each takes another look
+  const std::string whole = text;
+  std::vector<Complaint> values;
+  for (int i = 0; i < kMost; ++i) {
+    Complaints complaints;
+    const bool parsed = parse(text, true, message, nullptr, complaints);
+    const Complaint& first = complaints.first;
+    if (!parsed && (!is_unread(first.said) || !blank_unread_value(text, first.line, first.column, first.said)))
+      return {};
+    if (!parsed) {
+      values.push_back(first);
+      continue;
+    }
+    Complaints once_more;
+    parse(text, true, message, tree, once_more);
+    values.insert(values.end(), complaints.left_out.begin(), complaints.left_out.end());
+    std::ranges::stable_sort(values, {}, [](const Complaint& one) { return std::pair(one.line, one.column); });
+    std::vector<Error> errors;
+    for (const auto& [line, column, said] : values) {
+      if (is_unread(said)) errors.push_back(explain_parse_error(*message, whole, name, line, column, said));
+    }
+    return errors;
+  }
+  return {};
 }
 
 }  // namespace robusta

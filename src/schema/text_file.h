@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include <google/protobuf/text_format.h>
+
+#include "robusta/error.h"
 
 namespace robusta {
 
@@ -15,5 +18,10 @@ std::string load_text(const std::string& path, std::chrono::seconds patience = s
 /// Parses `text` into `message` and `tree`. Throws Error{kConfig} (text_error.h); `name` stands for the file.
 void parse_text(const std::string& text, const std::string& name, google::protobuf::Message* message,
                 google::protobuf::TextFormat::ParseInfoTree* tree);
+
+/// The same, leaving out fields and values of enums that the schema lacks. Returns an error for each of them, in their
+/// order; none where the text is at fault otherwise.
+std::vector<Error> parse_what_is_known(std::string text, const std::string& name, google::protobuf::Message* message,
+                                       google::protobuf::TextFormat::ParseInfoTree* tree);
 
 }  // namespace robusta

@@ -15,6 +15,32 @@ void move_line(LayerSource* source, const std::string& old_path, const std::stri
   if (found != source->fields.end()) source->fields.insert_or_assign(new_path, found->second);
 }
 
+void insert_layer(NetDef* net, int index, caffe::LayerParameter layer, LayerSource source) {
+  net->param.add_layer()->Swap(&layer);
+  for (int i = net->param.layer_size() - 1; i > index; --i) net->param.mutable_layer()->SwapElements(i, i - 1);
+  net->sources.insert(net->sources.begin() + index, std::move(source));
+}
+
+caffe::LayerParameter part_of_layer(const NetDef& net, int at, const char* type,
+                                    const std::vector<std::string>& bottoms, const std::string& what) {
+  const caffe::LayerParameter& whole = net.param.layer(at);
+  caffe::LayerParameter part;
+  part.set_name(str(whole.name(), "/", what));
+  part.set_type(type);
+  for (const std::string& bottom : bottoms) part.add_bottom(bottom);
+  part.add_top(part.name());
+  *part.mutable_include() = whole.include();
+  *part.mutable_exclude() = whole.exclude();
+  return part;
+}
+
+std::string put_in_front(NetDef* net, int* at, caffe::LayerParameter part) {
+  const std::string top = part.top(0);
+  const LayerSource& source = net->source_of(*at);
+  insert_layer(net, (*at)++, std::move(part), {source.file, source.line, {}});
+  return top;
+}
+
 UpgradeNotes upgrade_net(NetDef* net) {
   UpgradeNotes notes;
   if (net->param.layers_size() > 0 && net->param.layer_size() > 0)
@@ -26,8 +52,11 @@ UpgradeNotes upgrade_net(NetDef* net) {
   upgrade_input(net, &notes);
   upgrade_batch_norm(net, &notes);
   upgrade_second_pairs(net, &notes);
+  upgrade_permuting_concats(net, &notes);
+  upgrade_inner_relus(net, &notes);
   upgrade_synonyms(net, &notes);
   upgrade_3d(net, &notes);
+  upgrade_synopsys(net, &notes);
   settle_dialect(net);
   return notes;
 }
@@ -97,10 +126,8 @@ void upgrade_input(NetDef* net, UpgradeNotes* notes) {
       else
         for (int axis = 0; axis < 4; ++axis) shape->add_dim(param.input_dim(4 * i + axis));
     }
-    param.add_layer()->Swap(&layer);
-    for (int i = param.layer_size() - 1; i > 0; --i) param.mutable_layer()->SwapElements(i, i - 1);
     const auto line = net->fields.find("input");
-    net->sources.insert(net->sources.begin(), LayerSource{net->file, line == net->fields.end() ? 0 : line->second, {}});
+    insert_layer(net, 0, std::move(layer), {net->file, line == net->fields.end() ? 0 : line->second, {}});
     notes->done.emplace_back("made an Input layer of the `input` fields");
   }
   param.clear_input();

@@ -72,6 +72,7 @@ constexpr TypeName kTypeNames[] = {
     {V1::NORMALIZE, "Normalize"},
     {V1::ROIPOOLING, "ROIPooling"},
     {V1::RELU6, "ReLU6"},
+    {V1::MAT_WRITE, "MatWrite"},
 };
 
 }  // namespace

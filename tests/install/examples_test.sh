@@ -98,6 +98,9 @@ ldd "$plugin" > "$WORK/needed"
 lacks 'robusta|protobuf' "$WORK/needed" "the plugin needs"
 quietly caffe train -plugin "$plugin" -solver "$WORK/plugin/solver.prototxt"
 has 'Optimization Done' "$WORK/log"
+build_example malis
+quietly caffe train -plugin "$WORK/malis/build/libmalis_loss.so" -solver "$WORK/malis/solver.prototxt"
+has 'Optimization Done' "$WORK/log"
 if caffe train -solver "$WORK/plugin/solver.prototxt" 2> "$WORK/log"; then fail "a type of nobody was trained"; fi
 has 'SoftClip' "$WORK/log"
 # refused CODE PATTERN FILE

@@ -17,6 +17,7 @@ const std::vector<KernelCase> kCases = {
     batch_norm(""),
     batch_norm("eps: 0.01 moving_average_fraction: 0.9"),
     batch_norm("use_global_stats: true"),
+    batch_norm("use_global_stats: true eps: 0.3 add_eps_before_sqrt: false"),
     batch_norm("use_global_stats: false", {5, 4}, caffe::TEST),
     batch_norm("", {3, 4, 3, 2}, caffe::TEST),
     batch_norm("", {2, 3, 2, 3, 2}),
@@ -117,6 +118,13 @@ TEST(BatchNormTest, NoStatisticsYetMeansZeroMeanAndVariance) {
   EXPECT_EQ(harness.tops()[0], (Array{2, -6}));
 }
 
+TEST(BatchNormTest, AddsEpsBehindTheRoot) {
+  KernelHarness harness(batch_norm("eps: 0.5 add_eps_before_sqrt: false", {1, 2}, caffe::TEST), {});
+  harness.forward({{4, -3}}, {{1, 0}, {4, 1}, {1}});
+  EXPECT_NEAR(harness.tops()[0][0], 3 / 2.5, 1e-12);  // (4 - 1) / (sqrt(4) + 0.5)
+  EXPECT_NEAR(harness.tops()[0][1], -3 / 1.5, 1e-12);
+}
+
 TEST(BatchNormTest, DeclaresParameters) {
   const KernelHarness three(batch_norm(""), {}), five(batch_norm("scale_bias: true"), {});
   ASSERT_EQ(three.param_decls().size(), 3u);
@@ -129,6 +137,7 @@ TEST(BatchNormTest, DeclaresParameters) {
 }
 
 TEST(BatchNormTest, RefusesBadFields) {
+  EXPECT_THROW(KernelHarness(batch_norm("add_eps_before_sqrt: false"), {}), Error);  // of the batch
   expect_config_error(batch_norm("eps: -1"), "eps -1 is negative", "batch_norm_param.eps");
   expect_config_error({{"type: 'BatchNorm' param { lr_mult: 0 } param { lr_mult: 2 }"}, {{2, 3}}},
                       "lr_mult 2 for statistic 1", "param.lr_mult");

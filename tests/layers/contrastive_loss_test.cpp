@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "support/errors.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test::contrastive_loss_test {
@@ -76,6 +77,17 @@ TEST(ContrastiveLossTest, Errors) {
   const KernelHarness harness(loss({2, 3}, {2, 3}), {});
   EXPECT_TRUE(harness.wants_bottom(1));
   EXPECT_FALSE(harness.wants_bottom(2));
+}
+
+TEST(ContrastiveLossTest, ASimilarityThatIsNoNumberEndsThePass) {
+  for (const char* backend : {"reference", "gpu"}) {
+    KernelHarness harness(loss({3, 1}, {3, 1}),
+                          {.backend = backend, .dtype = DType::kF32, .pass = {.first_sample = 40}});
+    EXPECT_NO_THROW(harness.forward({{1, 2, 3}, {1, 2, 3}, {0, 2, -1}})) << backend;
+    const Error error = error_of([&] { harness.forward({{1, 2, 3}, {1, 2, 3}, {0, std::nan(""), 1}}); });
+    EXPECT_EQ(error.kind(), ErrorKind::kData) << backend;
+    EXPECT_EQ(error.cause(), "bottom 2 is nan for the pair of sample 41") << backend;
+  }
 }
 
 }  // namespace

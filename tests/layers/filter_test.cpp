@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "support/errors.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test::filter_test {
@@ -54,6 +57,12 @@ TEST(FilterTest, NothingSelected) {
     EXPECT_EQ(harness.bottom_diffs()[0], Array(6, 0.0)) << backend;
     EXPECT_EQ(harness.damage(), "");
   }
+}
+
+TEST(FilterTest, ASelectorThatIsNoNumberEndsThePass) {
+  const Error error = error_of([] { KernelHarness(filter({{3, 2}}, {1, std::nan(""), 0}, {3}), {}); });
+  EXPECT_EQ(error.kind(), ErrorKind::kData);
+  EXPECT_EQ(error.cause(), "the selector of item 1 is nan");
 }
 
 TEST(FilterTest, Errors) {

@@ -24,7 +24,8 @@ Layout blocked(const Shape& shape, int block) {
 
 TEST(NativeBatchNorm, MatchesReference) {
   for (const auto& rest : chains()) {
-    for (const char* param : {"", "eps: 0.01 moving_average_fraction: 0.5", "use_global_stats: true"}) {
+    for (const char* param : {"", "eps: 0.01 moving_average_fraction: 0.5", "use_global_stats: true",
+                              "use_global_stats: true eps: 0.3 add_eps_before_sqrt: false"}) {
       std::vector<std::string> layers{std::string("type: 'BatchNorm' batch_norm_param { ") + param + " }"};
       layers.insert(layers.end(), rest.begin(), rest.end());
       for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 48, 17, 19}}) {

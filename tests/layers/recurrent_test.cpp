@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/str.h"
+#include "support/errors.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test::recurrent_test {
@@ -263,6 +264,26 @@ TEST(RecurrentTest, RefusesWhatDoesNotFit) {
   expect_config_error(recurrent("RNN", "num_output: 2 weight_filler { type: 'unifrom' }", {{4, 3, 5}, {4, 3}}),
                       "\"uniform\"", "recurrent_param.weight_filler.type");
   expect_config_error(recurrent("RNN", "num_output: 4294967295", {{4, 3, 5}, {4, 3}}), "");
+}
+
+TEST(RecurrentTest, AContThatIsNoNumberEndsThePass) {
+  for (const char* type : {"LSTM", "RNN"}) {
+    for (const char* backend : {"reference", "native", "gpu"}) {
+      const KernelCase what = recurrent(type, "num_output: 2", {{3, 2, 1}, {3, 2}});
+      KernelHarness harness(what, {.backend = backend, .dtype = DType::kF32});
+      KernelInputs inputs = make_inputs(what);
+      const auto pass = [&](double last) {
+        inputs.bottoms[1] = {0, 0, 1, 1, 1, last};
+        harness.forward(inputs.bottoms, inputs.params, inputs.carried);
+      };
+      EXPECT_NO_THROW(pass(1)) << type << backend;
+      const Error error = error_of([&] { pass(std::nan("")); });
+      EXPECT_EQ(error.kind(), ErrorKind::kData) << type << backend;
+      EXPECT_EQ(error.cause(), "cont (bottom 1) is nan at step 2 of stream 1") << type << backend;
+      EXPECT_THROW(pass(HUGE_VAL), Error) << type << backend;
+      EXPECT_NO_THROW(pass(1)) << "the next pass is well";
+    }
+  }
 }
 
 TEST(RecurrentTest, StepsAndStreamsMayChangeAndInputsMayNot) {

@@ -338,7 +338,7 @@ TEST(RegionLossTest, Errors) {
   expect_refused("num_class: 0", "num_class is 0", "num_class");
   expect_refused(two + "biases: 2 coords: 5", "coords is 5", "coords");
   expect_refused(two + "biases: 2 thresh: nan", "thresh is nan", "thresh");
-  expect_refused(two + "biases: 2 side: 4", "side is 4, but bottom 0 has 3 x 4 cells", "side");
+  EXPECT_NO_THROW(KernelHarness({{layer_of(two + "biases: 2 side: 4")}, {{1, 16, 3, 4}, {1, 8}}}, {}));  // as the forks
   KernelCase what = region_case();
   what.bottoms[0] = {2, 17, 3, 4};
   expect_config_error(what, "bottom 0 has shape 2 17 3 4", "bottom");

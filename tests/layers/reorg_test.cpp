@@ -14,9 +14,13 @@ KernelCase reorg(const std::string& param, const Shape& bottom) {
 }
 
 const KernelCase kReorgs[] = {
-    reorg("stride: 2", {2, 4, 4, 6}), reorg("stride: 2 reverse: true", {2, 8, 3, 2}),
-    reorg("stride: 3", {1, 9, 3, 6}), reorg("stride: 3 reverse: true", {1, 18, 2, 3}),
-    reorg("stride: 1", {2, 3, 4, 5}), reorg("stride: 2", {1, 8, 4, 4}),
+    reorg("stride: 2", {2, 4, 4, 6}),
+    reorg("stride: 2 reverse: true", {2, 8, 3, 2}),
+    reorg("stride: 3", {1, 9, 3, 6}),
+    reorg("stride: 3 reverse: true", {1, 18, 2, 3}),
+    reorg("stride: 2 reverse: true by_channel: true", {2, 8, 3, 2}),
+    reorg("stride: 1", {2, 3, 4, 5}),
+    reorg("stride: 2", {1, 8, 4, 4}),
 };
 
 Array moved(const KernelCase& what) {
@@ -31,6 +35,12 @@ TEST(ReorgTest, ReverseIsDepthToSpace) {
   // Two channels of 1 x 2 pixels: channel (i * 2 + j) * 2 + c goes to row i, column j of the squares of channel c.
   EXPECT_EQ(moved(reorg("stride: 2 reverse: true", {1, 8, 1, 2})),
             (Array{0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15}));
+}
+
+TEST(ReorgTest, ByChannelIsPixelShuffle) {
+  // Two channels of 1 x 2 pixels: channel (c * 2 + i) * 2 + j goes to row i, column j of the squares of channel c.
+  EXPECT_EQ(moved(reorg("stride: 2 reverse: true by_channel: true", {1, 8, 1, 2})),
+            (Array{0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15}));
 }
 
 /// By Darknet's loops: what `reverse` would do with the bottom's shape, undone.
@@ -63,6 +73,7 @@ TEST(ReorgTest, Errors) {
   expect_config_error(reorg("stride: 2", {1, 4, 3, 4}), "3 rows", "reorg_param.stride");
   expect_config_error(reorg("stride: 2", {1, 4, 4, 5}), "5 columns", "reorg_param.stride");
   expect_config_error(reorg("stride: 4294967295", {1, 4, 4, 4}), "4 channels", "reorg_param.stride");
+  expect_config_error(reorg("stride: 2 by_channel: true", {1, 4, 4, 4}), "without reverse", "reorg_param.by_channel");
   expect_config_error(reorg("stride: 2", {1, 4, 4}), "batch, channels, height and width");
 }
 

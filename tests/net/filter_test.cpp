@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "data/lmdb/lmdb_writer.h"
@@ -181,6 +182,21 @@ TEST(FilterInNet, WhoCannotTakeNothingSaysSo) {
   net.blobs().write("s", {0, 1});
   net.forward(pass_of(net));
   EXPECT_EQ(net.blobs().shape("z"), (Shape{1, 2}));
+}
+
+/// Of layers before the Filter, of it and behind it, also where the plan that they ran by is gone.
+TEST(FilterInNet, TimesOfAllLayersAreBooked) {
+  Net net(net_def(kFiltered), {});
+  net.diagnostics().set_profiling(true);
+  net.blobs().write("s", {0, 1, 0, 1});
+  net.forward(pass_of(net));
+  const std::vector<LayerTime> times = net.diagnostics().layer_times();
+  const auto of = [&](const std::string& layer) {
+    return std::ranges::find(times, layer, &LayerTime::layer)->forward_ms;
+  };
+  for (const char* layer : {"pre", "f", "post"}) EXPECT_NE(of(layer), 0) << layer;
+  net.diagnostics().set_profiling(true);  // forgets
+  for (const LayerTime& time : net.diagnostics().layer_times()) EXPECT_EQ(time.forward_ms, 0) << time.layer;
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "net/graph/missing.h"
 #include "net/net.h"
 #include "support/errors.h"
+#include "support/files.h"
 #include "support/nets.h"
 
 namespace robusta::test {
@@ -104,7 +106,24 @@ TEST(GraphErrors, AllThatIsMissingIsInOneReport) {
   for (const std::string part :
        {"3 things that this net wants are missing:\n", "\n  test.prototxt:2: layer \"crf\": layer type \"DctrQT\" (",
         "\n  test.prototxt:3: layer \"a\" (and of 2 more layers): layer type \"MatRead\" (",
-        "\n  test.prototxt:6: layer \"d\": field \"output_delay\" (the CTC forks) is not in this build\n"}) {
+        "\n  test.prototxt:6: layer \"d\": field \"output_delay\" (the CTC forks) is not in this build; remove it, "}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in:\n" << message;
+  }
+}
+
+TEST(GraphErrors, FieldsTypesAndValuesAreInOneReport) {
+  const TempDir dir;
+  write_file(dir / "n.prototxt", kInput + "layer { name: 'crf' type: 'DctrQT' }\n" +
+                                     "layer { name: 'p' type: 'Pooling' pooling_param { blobs_a_min: 1 } }\n" +
+                                     "layer { name: 'd' type: 'CtcLoss' ctc_loss_param { output_delay: 2\n" +
+                                     "ctc_merge_repeated: false } }\n");
+  const Error error = error_of([&] { read_whole_net(dir / "n.prototxt"); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  const std::string message = error.what();
+  for (const std::string part :
+       {"4 things that this net wants are missing:\n", ":3: layer \"p\": field \"blobs_a_min\" (caffe-windows)",
+        ":2: layer \"crf\": layer type \"DctrQT\" (", ":4: layer \"d\": field \"output_delay\" (the CTC forks)",
+        ":5: layer \"d\": field \"ctc_merge_repeated\" (the CTC forks)"}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in:\n" << message;
   }
 }

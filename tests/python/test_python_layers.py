@@ -187,6 +187,16 @@ def test_modules_that_are_not_there(program):
     assert code == 2 and "No module named 'absent_module'" in log and "PYTHONPATH" in log
 
 
+def test_an_environment_without_numpy_is_told_of_by_its_name(program, tmp_path):
+    (tmp_path / "without/numpy").mkdir(parents=True)
+    (tmp_path / "without/numpy/__init__.py").write_text("raise ImportError('no numpy here')\n")
+    net = tmp_path / "n.prototxt"  # without data, so that it is made for several sizes of images
+    net.write_text('layer { name: "d" type: "Data" top: "x" data_param { source: "absent" batch_size: 1 } }\n'
+                   'layer { name: "p" type: "Python" bottom: "x" top: "y" python_param { module: "m" layer: "L" } }\n')
+    code, _, log = program("plan", "-model", str(net), PYTHONPATH=str(tmp_path / "without"))
+    assert code == 9 and "no numpy here" in log and "install numpy" in log and "does not start" not in log, log
+
+
 def test_environments_of_another_python(program, tmp_path):
     write()
     (tmp_path / "other/lib/python2.7").mkdir(parents=True)

@@ -123,6 +123,63 @@ layer { name: "r" type: "PSROIPooling" psroi_pooling_param { output_dim: 2 } }
   EXPECT_EQ(solver.param.min_lr(), 1e-5f);
 }
 
+TEST(ReadText, SeveralDevicesAreAFlag) {
+  for (const char* text :
+       {"net: 'n'\n device_id: 0,1\n", "net: 'n'\ndevice_id: [0, 1]", "net: 'n' device_id: 0\ndevice_id: 1"}) {
+    const Error error = error_of([&] { parse_solver(text, "s"); });
+    EXPECT_TRUE(contains(error.what(), "s:2: device_id is one GPU; give several by caffe train -gpu 0,1"))
+        << error.what();
+  }
+}
+
+TEST(ReadText, ReportsAllThatTheSchemaLacks) {
+  const Error error = error_of([] {
+    parse_net(
+        "layer { name: 'a' noise_param { mu: 1 } }\nlayer { name: 'b'\n pooling_param { blobs_a_min: 1 } }\n"
+        "layer { name: 'c' pooling_param { blobs_a_min: 2 } }\n"
+        "layer { name: 'd' eltwise_param { operation: STOCHASTIC_SUM coeff: 2 } }",
+        "n");
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  for (const char* part :
+       {"3 things that this net wants are missing:\n",
+        "\n  n:1: layer \"a\": field \"noise_param\" (caffe-windows, naibaf7's Caffe) is not in this build; it is",
+        "\n  n:3: layer \"b\" (and of 1 more layer): field \"blobs_a_min\" (caffe-windows) is not in "
+        "this build; remove it, if the net means the same without it",
+        "\n  n:5: layer \"d\": \"STOCHASTIC_SUM\" (yjxiong's Caffe) is not in this build"}) {
+    EXPECT_TRUE(contains(error.what(), part)) << part << " in " << error.what();
+  }
+  // A typing error, too, and the kind of error is then that of one.
+  const Error typed = error_of([] { parse_net("layer { noise_param { } pooling_param { kernl: 1 } }", "n"); });
+  EXPECT_EQ(typed.kind(), ErrorKind::kConfig);
+  EXPECT_TRUE(contains(typed.what(), "unknown field \"kernl\" in pooling_param")) << typed.what();
+  EXPECT_TRUE(contains(typed.what(), "noise_param")) << typed.what();
+  // Where the syntax is wrong, too, the first error is told alone.
+  const Error wrong = error_of([] { parse_net("layer { noise_param { } pooling_param { pad: x } }", "n"); });
+  EXPECT_TRUE(contains(wrong.what(), "n:1: ")) << wrong.what();
+  EXPECT_FALSE(contains(wrong.what(), "things that this net wants")) << wrong.what();
+}
+
+TEST(ReadText, TakesAWindowOfPoolingForEachAxis) {
+  const NetDef net = parse_net(R"(layer { name: "p" # pooling_param { kernel_size: 1 kernel_size: 1 }
+  pooling_param { kernel_size: 2 kernel_size: 3 # kernel_size: 9
+    stride: [2, 1] pad: 0 dilation: 1 } }
+layer { name: 'pooling_param { pad: 1 pad: 2 }' pooling_param: { kernel_size: 2 stride: 2 } }
+layer { convolution_param { kernel_size: 2 kernel_size: 3 } })",
+                               "n");
+  const caffe::PoolingParameter &each = net.param.layer(0).pooling_param(), &one = net.param.layer(1).pooling_param();
+  EXPECT_EQ(each.kernel_size_3d(1), 3u);
+  EXPECT_EQ(each.stride_3d(0), 2u);
+  EXPECT_EQ(each.pad_3d_size(), 1);
+  EXPECT_EQ(one.kernel_size(), 2u);
+  EXPECT_EQ(one.stride_3d_size(), 0);
+  EXPECT_EQ(net.param.layer(1).name(), "pooling_param { pad: 1 pad: 2 }");
+  EXPECT_EQ(net.param.layer(2).convolution_param().kernel_size(1), 3u);
+  EXPECT_EQ(net.sources[0].fields.at("pooling_param.stride_3d"), 3);
+  // Others than these are still said once.
+  EXPECT_TRUE(contains(what_of_net("layer { pooling_param { kernel_h: 1 kernel_h: 2 } }"), "kernel_h"));
+}
+
 TEST(ReadText, RefusesWhatIsNoTextFile) {
   const test::TempDir dir;
   const auto what = [](const std::string& path) {

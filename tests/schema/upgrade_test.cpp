@@ -192,6 +192,89 @@ TEST(UpgradeSynonyms, NameTheReluThatIsClipped) {
   EXPECT_TRUE(contains(what_of("layer { type: 'ReLU' relu_param { relu6: true\nnegative_slope: 0.1 } }"), "n:1: "));
 }
 
+TEST(UpgradePermutingConcats, PermuteInLayersOfTheirOwn) {
+  const std::string concat = "layer { name: \"c\" type: \"Concat\" bottom: \"x\" top: \"t\" concat_param { ";
+  EXPECT_EQ(
+      upgraded(concat + "per_fla_fuse: true } }"),
+      "layer { name: \"c/permuted0\" type: \"Permute\" bottom: \"x\" top: \"c/permuted0\" permute_param { order: 0 "
+      "order: 2 order: 3 order: 1 } } layer { name: \"c/flat0\" type: \"Reshape\" bottom: \"c/permuted0\" "
+      "top: \"c/flat0\" reshape_param { shape { dim: 0 dim: -1 dim: 1 dim: 1 } } } "
+      "layer { name: \"c\" type: \"Concat\" bottom: \"c/flat0\" top: \"t\" concat_param { } }");
+  EXPECT_EQ(upgraded(concat + "axis: 2 per_fla_fuse: true } }"), concat + "axis: 2 per_fla_fuse: true } }");
+}
+
+TEST(UpgradeInnerRelus, AreLayersOfTheirOwn) {
+  const std::string relu = " layer { name: \"c/relu\" type: \"ReLU\" bottom: \"t\" top: \"t\"";
+  const auto layer = [](const std::string& type, const std::string& fields) {
+    return "layer { name: \"c\" type: \"" + type + "\" bottom: \"x\" top: \"t\" " + fields + " }";
+  };
+  EXPECT_EQ(
+      upgraded(layer("Convolution", "convolution_param { num_output: 2 relu: true negative_slope: 0.5 }")),
+      layer("Convolution", "convolution_param { num_output: 2 }") + relu + " relu_param { negative_slope: 0.5 } }");
+  EXPECT_EQ(upgraded(layer("InnerProduct", "inner_product_param { num_output: 2 engine: MKLDNN relu: true }")),
+            layer("InnerProduct", "inner_product_param { num_output: 2 engine: MKLDNN }") + relu + " }");
+  EXPECT_EQ(upgraded(layer("BatchNorm", "batch_norm_param { relu: true }")),
+            layer("BatchNorm", "batch_norm_param { }") + relu + " }");
+  // relu: false stays as it is.
+  const std::string none = layer("Convolution", "convolution_param { relu: false }");
+  EXPECT_EQ(upgraded(none), none);
+}
+
+TEST(UpgradeInnerRelus, AreLeftOutWhereTheEngineIgnoresThem) {
+  const auto convolution = [](const std::string& fields) { return "layer { convolution_param { " + fields + "} }"; };
+  EXPECT_EQ(upgraded(convolution("engine: CAFFE relu: true ")), convolution("engine: CAFFE "));
+  EXPECT_EQ(upgraded("engine: 'MKL2017' " + convolution("relu: true ")), "engine: \"MKL2017\" " + convolution(""));
+  EXPECT_TRUE(contains(upgraded("engine: 'MKLDNN' layer { top: 't' convolution_param { relu: true } }"), "\"ReLU\""));
+}
+
+TEST(UpgradeInnerRelus, FollowTheScaleThatIntelMakesAPartOfBatchNorm) {
+  const std::string both = upgraded(
+      "layer { name: 'b' type: 'BatchNorm' bottom: 'x' top: 'b' batch_norm_param { relu: true } } "
+      "layer { name: 's' type: 'Scale' bottom: 'b' top: 's' scale_param { bias_term: true } }");
+  EXPECT_TRUE(both.ends_with("layer { name: \"b/relu\" type: \"ReLU\" bottom: \"s\" top: \"s\" }")) << both;
+}
+
+TEST(UpgradeSynopsys, WritesDepthToSpaceAsReorg) {
+  EXPECT_EQ(upgraded("layer { type: 'Reshape' reshape_param { pixelshuffler: 2 } }"),
+            "layer { type: \"Reorg\" reorg_param { stride: 2 reverse: true by_channel: true } }");
+  EXPECT_EQ(upgraded("layer { type: 'Reshape' reshape_param { pixelshuffler: 1 } }"),
+            "layer { type: \"Reshape\" reshape_param { pixelshuffler: 1 } }");
+  const auto depth_to_space = [](const std::string& format) {
+    return "layer { type: 'DepthToSpace' depth_to_space_param { block_size: 3\ndata_format: '" + format + "' } }";
+  };
+  EXPECT_EQ(upgraded(depth_to_space("NCHW")), "layer { type: \"Reorg\" reorg_param { stride: 3 reverse: true } }");
+  EXPECT_EQ(upgraded(depth_to_space("DCR")), upgraded(depth_to_space("NCHW")));
+  EXPECT_EQ(upgraded(depth_to_space("CRD")),
+            "layer { type: \"Reorg\" reorg_param { stride: 3 reverse: true by_channel: true } }");
+  EXPECT_TRUE(contains(what_of(depth_to_space("NHWC")), "n:2: data_format is NHWC"));
+  EXPECT_TRUE(contains(what_of("layer { type: 'Reshape'\nreshape_param { pixelshuffler: -2 } }"), "n:2: "));
+}
+
+TEST(UpgradeSynopsys, JoinsTheHeadsOfDetectors) {
+  const auto detector = [](const std::string& bottoms, const std::string& fields) {
+    return "layer { name: \"d\" type: \"DetectionOutput\" " + bottoms + "top: \"t\" detection_output_param { " +
+           fields + "} }";
+  };
+  const std::string joined =
+      "layer { name: \"d/codes\" type: \"Concat\" bottom: \"m\" bottom: \"n\" top: \"d/codes\" concat_param { axis: 1 "
+      "} } "
+      "layer { name: \"d/scores\" type: \"Concat\" bottom: \"a\" bottom: \"b\" top: \"d/scores\" concat_param { axis: "
+      "1 } } ";
+  EXPECT_EQ(
+      upgraded(detector("bottom: 'a' bottom: 'b' bottom: 'm' bottom: 'n' bottom: 'p' ", "num_classes: 3 nbottom: 2")),
+      joined + detector("bottom: \"d/codes\" bottom: \"d/scores\" bottom: \"p\" ", "num_classes: 3 "));
+  const std::string apart = upgraded(detector(
+      "bottom: 'a' bottom: 'b' bottom: 'm' bottom: 'n' bottom: 'p' bottom: 'q' ", "nbottom: 2 no_permute: true"));
+  EXPECT_TRUE(
+      apart.starts_with("layer { name: \"d/scores0_permuted\" type: \"Permute\" bottom: \"a\" "
+                        "top: \"d/scores0_permuted\" permute_param { order: 0 order: 3 order: 2 order: 1 } }"))
+      << apart;
+  EXPECT_TRUE(contains(apart, "bottom: \"p\" bottom: \"q\" top: \"d/priors\" concat_param { axis: 2 } }")) << apart;
+  // SSD's three bottoms stay, and no_permute means nothing there.
+  const std::string three = "bottom: \"l\" bottom: \"s\" bottom: \"p\" ";
+  EXPECT_EQ(upgraded(detector(three, "num_classes: 3 no_permute: true")), detector(three, "num_classes: 3 "));
+}
+
 TEST(Upgrade3d, WritesConvolutionsOverThreeAxes) {
   const std::string three =
       "layer { name: \"c\" type: \"Convolution\" convolution_param { num_output: 4 pad: 1 pad: 0 pad: 0 kernel_size: 3 "

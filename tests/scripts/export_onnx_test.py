@@ -277,6 +277,7 @@ CASES = {
     "l2_norm_one_axis": (layer_of("L2Norm"), [(3,)]),
     "mvn_two_axes": (layer_of("MVN"), [(3, 7)]),
     "reorg": (layer_of("Reorg", "reorg_param { stride: 2 }"), [(2, 8, 4, 6)]),
+    "reorg_by_channel": (layer_of("Reorg", "reorg_param { stride: 2 reverse: true by_channel: true }"), [(2, 8, 4, 6)]),
     "reorg_reverse": (layer_of("Reorg", "reorg_param { stride: 2 reverse: true }"), [(2, 8, 4, 6)]),
     "shuffle": (layer_of("ShuffleChannel", "shuffle_channel_param { group: 3 }"), [(2, 12, 3, 5)]),
     "upsample": (layer_of("Upsample", "upsample_param { scale: 2 }"), [(2, 3, 4, 5)]),

@@ -12,7 +12,7 @@ LOSS = re.compile(r'type: (?:"\w*Loss\w*"|"\w*_loss"|\w*_LOSS\w*)|\bloss_weight:
 OF_MEMORY = re.compile(r'type: "?(?:MemoryData|MEMORY_DATA)')
 WITHOUT_SOURCE = re.compile(r"\bdata_param \{(?![^}]*source)[^}]*batch_size: \d")
 # What upgrade_net_proto_text writes in another way.
-OLD = re.compile(r'^\s*layers\s*[:{]|type: "(?:Convolution|Deconvolution|Pooling)3D"', re.MULTILINE)
+OLD = re.compile(r'^\s*layers\s*[:{]|type: "(?:(?:Convolution|Deconvolution|Pooling)3D|DepthToSpace)"', re.MULTILINE)
 
 
 def all_nets():

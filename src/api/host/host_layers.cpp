@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 
 #include "api/host/host_layer.h"
 #include "base/str.h"
@@ -56,6 +57,18 @@ std::string interpreter_file() {
   return "";
 }
 
+/// Once in a process: Python that has been begun cannot be begun again, and what was missing then still is.
+void load_interpreter(const std::string& file) {
+  static std::optional<Error> failure;
+  if (failure) throw *failure;
+  try {
+    load_plugin(file);
+  } catch (const Error& error) {
+    failure = error;
+    throw;
+  }
+}
+
 /// `module`: that the layer names.
 HostLayerFactory require_factory(const std::string& module) {
   if (HostLayerFactory factory = known_factory()) return factory;
@@ -64,7 +77,7 @@ HostLayerFactory require_factory(const std::string& module) {
   const std::lock_guard lock(loading);
   if (HostLayerFactory factory = known_factory()) return factory;
   const std::string file = interpreter_file();
-  if (!file.empty()) load_plugin(file);
+  if (!file.empty()) load_interpreter(file);
   if (HostLayerFactory factory = known_factory()) return factory;
   throw Error(ErrorKind::kUnsupported,
               str("its code is the Python module ", module, ", and this build has no interpreter for it"),

@@ -106,12 +106,16 @@ void settle_batch_norm(DeployNet& net, int i) {
              net.at(i));
   }
   const float eps = p->eps();
-  const bool has_eps = p->has_eps();
+  const bool has_eps = p->has_eps(), outside = !p->add_eps_before_sqrt();
   p->Clear();
   p->set_use_global_stats(true);
-  if (has_eps) p->set_eps(eps);
+  if (has_eps || outside) p->set_eps(outside ? 0 : eps);
   net.change();
   settle_statistics(net.at(i));
+  if (outside && net.at(i).arrays.size() >= 3) {
+    // Divided by sqrt(variance) + eps: the same with its square for the variance.
+    for (float& value : values(net.at(i), 1)) value = static_cast<float>(std::pow(std::sqrt(value) + eps, 2));
+  }
   if (net.at(i).arrays.size() != 5) return;
   const BlobData scale = net.at(i).arrays[3], shift = net.at(i).arrays[4];
   net.at(i).arrays.resize(3);

@@ -61,7 +61,7 @@ class ChannelNormReference : public Kernel {
     for_channels([&, x, y, saved](int64_t c) {
       const Moments moments{means[c], variances[c]};
       if (counts) add_to_statistics(run, c, moments);
-      const double r = 1 / std::sqrt(moments.variance + plan_.eps), scale = scale_of(run, c), shift = shift_of(run, c);
+      const double r = plan_.eps.inverse(moments.variance), scale = scale_of(run, c), shift = shift_of(run, c);
       for_elements(c, [&](int64_t i) { y[i] = static_cast<T>((x[i] - moments.mean) * r * scale + shift); });
       if (!saved) return;
       saved[2 * c] = static_cast<T>(moments.mean);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "layers/kit/kernel.h"
+#include "layers/kit/norm_eps.h"
 #include "layers/kit/step_reduce.h"
 
 namespace robusta {
@@ -17,7 +18,7 @@ namespace robusta {
 /// statistics are sums to be divided by it; 0 gives mean 0 and variance 0.
 struct ChannelNormPlan {
   int64_t batch = 1, channels = 1, plane = 1;  ///< plane: elements of one channel of one sample
-  double eps = 0;
+  NormEps eps = {};
   double fraction = 1, share = 1;
   bool unbiased = false;
   bool stored = false;  ///< by the stored moments, which stay as they are; mean 0 and variance 1 where there are none

@@ -30,10 +30,10 @@ ConvolutionBase::ConvolutionBase(const caffe::LayerParameter& param) : Layer(par
         .in_field(kNumOutput);
   }
   if (p.group() == 0) throw Error(ErrorKind::kConfig, "group is 0", "use 1 for no groups").in_field(kGroup);
-  if (p.relu() || p.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION) {
-    throw Error(ErrorKind::kUnsupported, "fused operations inside convolution_param are not supported",
-                "write the ReLU or Eltwise as a layer of its own: fusing is done when the net is planned")
-        .in_field(p.relu() ? "convolution_param.relu" : "convolution_param.fusion_type");
+  if (p.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION) {
+    throw Error(ErrorKind::kUnsupported, "a sum inside of convolution_param is not supported",
+                "write the Eltwise as a layer of its own: fusing is done when the net is planned")
+        .in_field("convolution_param.fusion_type");
   }
 }
 

@@ -52,22 +52,28 @@ std::vector<std::string> layer_types() {
   return types;
 }
 
-void require_known(const caffe::LayerParameter& param) {
-  if (factory_of(param.type())) return refuse_absent_fields(param);
-  if (const auto whose = who_knows_layer(param.type())) {
-    throw not_in_this_build("layer type \"" + param.type() + "\"", *whose, way_round_layer(param.type()))
-        .in_field("type");
+namespace {
+
+Error missing_type(const std::string& type) {
+  if (const auto whose = who_knows_layer(type)) {
+    return not_in_this_build("layer type \"" + type + "\"", *whose, way_round_layer(type)).in_field("type");
   }
   std::string known;
-  for (const std::string& type : layer_types()) known += (known.empty() ? "" : ", ") + type;
-  throw Error(ErrorKind::kConfig,
-              "unknown layer type \"" + param.type() + "\"" + did_you_mean(param.type(), layer_types()),
-              "known types: " + known)
+  for (const std::string& one : layer_types()) known += (known.empty() ? "" : ", ") + one;
+  return Error(ErrorKind::kConfig, "unknown layer type \"" + type + "\"" + did_you_mean(type, layer_types()),
+               "known types: " + known)
       .in_field("type");
 }
 
+}  // namespace
+
+std::vector<Error> missing_in(const caffe::LayerParameter& param) {
+  if (!factory_of(param.type())) return {missing_type(param.type())};
+  return absent_fields_in(param);
+}
+
 std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {
-  require_known(param);
+  for (const Error& error : missing_in(param)) throw error;  // the first
   return factory_of(param.type())(param);
 }
 

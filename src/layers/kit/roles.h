@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "layers/kit/norm_eps.h"
+
 namespace robusta {
 
 /// One bottom, one top: y = x where x > 0, else slope() * x (Nair and Hinton 2010; Maas et al. 2013 with a slope).
@@ -25,8 +27,7 @@ class Rectifier {
 class ChannelNorm {
  public:
   virtual int64_t channels() const = 0;
-  /// Added to the variance.
-  virtual float eps() const = 0;
+  virtual NormEps eps() const = 0;
   virtual bool has_scale() const = 0;
   /// True: mean and variance are the stored ones and stay as they are.
   virtual bool uses_global_stats() const = 0;

@@ -57,10 +57,11 @@ void set_list(const Values& list, Field& field) {
   }
 }
 
+/// Intel's lists for three axes; those of naibaf7's Caffe, for any, are read as them (schema/repeated_windows.h).
 void set_3d(std::optional<int64_t> one, const Values& list, Field& field) {
-  field.one = one;
+  set_list(list, field);
   field.each_name = field.name + "_3d";
-  field.each.assign(list.begin(), list.end());
+  if (one) field.one = one;
 }
 
 /// Brings fields of one message into values per axis.
@@ -117,12 +118,10 @@ class Reader {
 
   PerAxis list(const Field& field) const {
     if (field.each.empty()) return PerAxis(axes_, field.one.value_or(field.otherwise));
-    const bool is_3d = field.each_name != field.name;
-    if (field.each.size() == axes_ && (!is_3d || axes_ == 3)) return field.each;
+    if (field.each.size() == axes_) return field.each;
     throw bad_field(field.each_name,
                     str(field.each_name, " is given ", field.each.size(), " times for ", axes_, " spatial axes"),
-                    is_3d ? "give it three times for an input of five axes, and not at all for others"
-                          : "give it once for all axes, or once per axis");
+                    "give it once for all axes, or once per axis");
   }
 
   PerAxis pair(const Field& field) const {

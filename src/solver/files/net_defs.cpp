@@ -2,6 +2,7 @@
 #include "solver/files/net_defs.h"
 
 #include "base/str.h"
+#include "net/graph/missing.h"
 #include "robusta/error.h"
 #include "schema/filter.h"
 #include "schema/read_text.h"
@@ -20,7 +21,8 @@ struct CommonNet {
   const SolverDef& solver;
   bool given() const { return solver.param.has_net() || solver.param.has_net_param(); }
   NetDef read() const {
-    return solver.param.has_net() ? read_net(solver.param.net()) : net_from(solver.param.net_param(), solver.file);
+    return solver.param.has_net() ? read_whole_net(solver.param.net())
+                                  : net_from(solver.param.net_param(), solver.file);
   }
   std::string origin() const { return solver.param.has_net() ? "net file: " + solver.param.net() : "net_param."; }
 };
@@ -70,7 +72,7 @@ NetSource train_net_of(const SolverDef& solver) {
   const CommonNet common{solver};
   NetSource source{{}, caffe::TRAIN, p.train_state(), ""};
   if (p.has_train_net()) {
-    source.net = read_net(p.train_net());
+    source.net = read_whole_net(p.train_net());
     source.origin = "train_net file: " + p.train_net();
   } else if (p.has_train_net_param()) {
     source.net = net_from(p.train_net_param(), solver.file);
@@ -91,7 +93,7 @@ std::vector<NetSource> test_nets_of(const SolverDef& solver) {
     sources.push_back({net_from(net, solver.file), caffe::TEST, {}, "test_net_param."});
   }
   for (const std::string& file : p.test_net()) {
-    sources.push_back({read_net(file), caffe::TEST, {}, "test_net file: " + file});
+    sources.push_back({read_whole_net(file), caffe::TEST, {}, "test_net file: " + file});
   }
   while (static_cast<int>(sources.size()) < p.test_iter_size()) {
     sources.push_back({common.read(), caffe::TEST, {}, common.origin()});
@@ -101,7 +103,7 @@ std::vector<NetSource> test_nets_of(const SolverDef& solver) {
 }
 
 NetDef net_in_state(const std::string& path, caffe::Phase phase, int level, const std::vector<std::string>& stages) {
-  NetDef net = read_net(path);
+  NetDef net = read_whole_net(path);
   caffe::NetState state;
   state.set_phase(phase);
   state.set_level(level);

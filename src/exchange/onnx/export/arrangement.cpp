@@ -154,7 +154,8 @@ void emit_reorg(LayerEmission& layer) {
   const auto& p = layer.param().reorg_param();
   const int64_t s = p.stride();
   if (p.reverse()) {
-    return layer.top(0, "DepthToSpace", {layer.bottom(0)}, {{"blocksize", s}, {"mode", std::string("DCR")}});
+    return layer.top(0, "DepthToSpace", {layer.bottom(0)},
+                     {{"blocksize", s}, {"mode", std::string(p.by_channel() ? "CRD" : "DCR")}});
   }
   const Dims& bottom = layer.bottom_dims(0);
   const Dims planes{bottom[0], {bottom[1].value / (s * s)}, {bottom[2].value * s}, {bottom[3].value * s}};

@@ -55,13 +55,22 @@ std::string per_channel(LayerEmission& layer, const ChannelNormPlan& plan, int p
   return layer.floats(what, shape, std::vector<float>(static_cast<size_t>(plan.channels), standard));
 }
 
+/// (sqrt(variance) + eps)^2 where that is what is divided by: there is no eps then.
+std::vector<float> stored_variances(LayerEmission& layer, const ChannelNormPlan& plan) {
+  std::vector<float> variances = stored_moments(layer, plan, plan.variance, 1);
+  for (float& v : variances) {
+    if (plan.eps.outside) v = static_cast<float>(std::pow(std::sqrt(v) + plan.eps.value, 2));
+  }
+  return variances;
+}
+
 void emit_by_stored_moments(LayerEmission& layer, const ChannelNormPlan& plan, const std::string& x, bool reshaped) {
   const Shape shape{plan.channels};
   const std::vector<std::string> inputs{x, per_channel(layer, plan, plan.scale, "scale", 1),
                                         per_channel(layer, plan, plan.shift, "shift", 0),
                                         layer.floats("mean", shape, stored_moments(layer, plan, plan.mean, 0)),
-                                        layer.floats("variance", shape, stored_moments(layer, plan, plan.variance, 1))};
-  const OnnxAttributes attributes{{"epsilon", static_cast<float>(plan.eps)}};
+                                        layer.floats("variance", shape, stored_variances(layer, plan))};
+  const OnnxAttributes attributes{{"epsilon", plan.eps.outside ? 0.0f : static_cast<float>(plan.eps.value)}};
   if (!reshaped) return layer.top(0, "BatchNormalization", inputs, attributes);
   layer.reshape_to_top(0, layer.node("BatchNormalization", inputs, attributes));
 }
@@ -75,7 +84,7 @@ void emit_by_moments_of_batch(LayerEmission& layer, const ChannelNormPlan& plan,
   const std::string centred = layer.node("Sub", {x, mean});
   const std::string variance =
       layer.node("ReduceMean", {layer.node("Mul", {centred, centred})}, {{"axes", of_channel}});
-  const std::string with_eps = layer.node("Add", {variance, layer.number(static_cast<float>(plan.eps))});
+  const std::string with_eps = layer.node("Add", {variance, layer.number(static_cast<float>(plan.eps.value))});
   std::string y = layer.node("Div", {centred, layer.node("Sqrt", {with_eps})});
   const Shape shape = by_channel(plan.channels, axes);
   if (plan.scale >= 0) y = layer.node("Mul", {y, layer.weights(plan.scale, shape)});

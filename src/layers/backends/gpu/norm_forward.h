@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "layers/backends/gpu/norm_arrays.h"
+#include "layers/kit/norm_eps.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
@@ -13,9 +14,9 @@ inline namespace ROBUSTA_GPU_TARGET {
 struct NormSettings {
   NormArrays to;
   const float *scale, *shift;
-  double eps;
+  NormEps eps;
   ROBUSTA_GPU void set(int64_t c, double mean, double variance) const {
-    const double inverse = 1 / ::sqrt(variance + eps);
+    const double inverse = eps.inverse(variance);
     to.mean[c] = static_cast<float>(mean);
     to.inverse[c] = static_cast<float>(inverse);
     to.factor[c] = static_cast<float>(inverse * (scale ? scale[c] : 1.0f));

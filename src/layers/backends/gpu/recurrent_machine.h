@@ -6,6 +6,7 @@
 #include "device/gpu/copy.h"
 #include "device/gpu/divisor.h"
 #include "layers/backends/gpu/channels.h"
+#include "layers/backends/gpu/finite_watch.h"
 #include "layers/backends/gpu/unary.h"
 #include "layers/backends/gpu/weights.h"
 #include "layers/kit/recurrent/right_factor.h"
@@ -33,6 +34,7 @@ class GpuMachine {
  public:
   using Stored = T;
   using Math = GpuMath;
+  using Watch = FiniteWatch;
   static constexpr const char* kName = "gpu gemm";
 
   /// Nothing: cuBLAS takes a right factor that is transposed as fast.

@@ -30,7 +30,7 @@ bool ChannelAffine::refresh(std::span<Param* const> params) {
   const float* scale = scaled_ ? params[3]->tensor().as<float>() : nullptr;
   const float* bias = shifted_ ? params[4]->tensor().as<float>() : nullptr;
   for (size_t c = 0; c < factor_.size(); ++c) {
-    const double factor = (scale ? scale[c] : 1.0) / std::sqrt(variance[c] * norm + eps_);
+    const double factor = (scale ? scale[c] : 1.0) * eps_.inverse(variance[c] * norm);
     factor_[c] = static_cast<float>(factor);
     shift_[c] = static_cast<float>((bias ? bias[c] : 0.0) - mean[c] * norm * factor);
   }

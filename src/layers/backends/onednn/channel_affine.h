@@ -21,7 +21,7 @@ class ChannelAffine {
 
  private:
   bool scaled_, shifted_;
-  float eps_;
+  NormEps eps_;
   std::vector<float> factor_, shift_;
   std::vector<uint64_t> versions_;  ///< of the parameters that factor_ and shift_ were made of
   std::vector<const void*> sources_;

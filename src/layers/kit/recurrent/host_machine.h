@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "layers/kit/channel_rows.h"
+#include "layers/kit/finite_numbers.h"
 #include "layers/kit/kernel.h"
 #include "layers/kit/math.h"
 #include "layers/kit/recurrent/right_factor.h"
@@ -35,6 +36,7 @@ class HostMachine {
  public:
   using Stored = float;
   using Math = VectorMath;
+  using Watch = HostFiniteWatch;
   static constexpr const char* kName = "native gemm";
 
   /// Weights that were packed when the parameter had this version.

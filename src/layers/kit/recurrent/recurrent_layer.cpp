@@ -132,4 +132,10 @@ Tensor RecurrentLayer::last_state_gradient(const KernelRun& run, size_t i) const
   return exposes_hidden() ? run.top_diffs[1 + i] : Tensor{};
 }
 
+Error RecurrentLayer::bad_cont(int64_t row, double value) const {
+  return Error(ErrorKind::kData,
+               str("cont (bottom 1) is ", value, " at step ", row / size_.streams, " of stream ", row % size_.streams),
+               "give 0 where a sequence begins, else 1");
+}
+
 }  // namespace robusta

@@ -43,6 +43,8 @@ class RecurrentLayer : public Layer, public TellsShapes {
   size_t states() const { return states_; }
   /// The bottom with state `i` before the first step. REQUIRES: exposes_hidden().
   size_t state_bottom(size_t i) const { return (has_static() ? 3 : 2) + i; }
+  /// What to throw for a cont that is not finite; `row` counts streams within steps.
+  Error bad_cont(int64_t row, double value) const;
   /// The index of the weights of the hidden state.
   size_t hidden_weights() const { return has_static() ? 3 : 2; }
 

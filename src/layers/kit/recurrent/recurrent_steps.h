@@ -42,7 +42,7 @@ class RecurrentSteps {
 
   /// Books bottoms and tops, and plans memory, to which the caller may add.
   RecurrentSteps(const RecurrentLayer& layer, const KernelRequest& request, RecurrentMemory& memory, Booking& booking)
-      : layer_(layer), size_(layer.size()) {
+      : layer_(layer), size_(layer.size()), watch_(request) {
     book_tensors(request, booking);
     const int64_t rows = size_.rows(), states = size_.streams * size_.hidden;
     gates_at_ = memory.saved.add(bytes<float>(rows * size_.gates));
@@ -57,6 +57,7 @@ class RecurrentSteps {
     }
     back_at_ = memory.backward.add(Machine::right_bytes(back_through_steps(), {}));
     offset_at_ = memory.forward.add(layer.has_static() ? bytes<float>(size_.streams * size_.gates) : 0);
+    watch_at_ = memory.forward.add(Machine::Watch::scratch_bytes(rows));
     dz_at_ = memory.backward.add(bytes<Stored>(rows * size_.gates));
     later_at_ = memory.backward.add(bytes<float>(states));
     dc_at_ = memory.backward.add(Cell::kRemembers ? bytes<float>(states) : 0);
@@ -68,6 +69,7 @@ class RecurrentSteps {
 
   /// h [steps, streams, hidden] becomes what the steps put out; states and what backward needs are kept.
   void forward(Machine& on, const KernelRun& run, Stored* h) {
+    watch_.look(run.stream, run.bottoms[1].as<float>(), size_.rows(), at_offset(run.scratch, watch_at_), bad_cont());
     begin(on, run);
     Arrays a = arrays(run);
     const auto recurrent = right(on, run, kHidden);
@@ -79,6 +81,9 @@ class RecurrentSteps {
     if (Cell::kRemembers) copy(on, a.cells + remembered(size_.steps), layer_.last_state(run, 1).as<float>());
   }
 
+  /// For Kernel::check.
+  void check() const { watch_.check(bad_cont()); }
+
   /// All gradients, from that of h; null: zero.
   void backward(Machine& on, const KernelRun& run, const Stored* dh) const {
     through_steps(on, run, dh);
@@ -88,6 +93,10 @@ class RecurrentSteps {
   }
 
  private:
+  auto bad_cont() const {
+    return [this](int64_t row, double value) { return layer_.bad_cont(row, value); };
+  }
+
   /// The matrices, in the order of their parameters.
   enum Factor { kInput, kStatic, kHidden, kFactors };
 
@@ -294,6 +303,8 @@ class RecurrentSteps {
 
   const RecurrentLayer& layer_;
   const RecurrentSize size_;
+  typename Machine::Watch watch_;  ///< of cont
+  size_t watch_at_ = 0;
   typename Machine::Kept kept_[kFactors];
   size_t gates_at_, taken_at_, cells_at_ = 0;  // saved
   size_t right_at_[kFactors], offset_at_;      // scratch of forward

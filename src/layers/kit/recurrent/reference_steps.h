@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "layers/kit/finite_numbers.h"
 #include "layers/kit/recurrent/cells.h"
 #include "layers/kit/recurrent/recurrent_layer.h"
 #include "layers/kit/recurrent/reference_products.h"
@@ -35,6 +36,8 @@ class ReferenceSteps {
 
   /// h [steps, streams, hidden] becomes what the steps put out.
   void forward(const KernelRun& run, T* h) const {
+    require_finite_numbers(run.bottoms[1].as<T>(), size_.rows(),
+                           [this](int64_t row, double value) { return layer_.bad_cont(row, value); });
     for (int64_t n = 0; n < size_.streams; ++n) {
       T *h_state = state(layer_.last_state(run, 0), n),
         *c_state = cell_state(layer_.last_state(run, Cell::kRemembers), n);

@@ -14,10 +14,10 @@ BatchNormLayer::BatchNormLayer(const caffe::LayerParameter& param) : Layer(param
     throw Error(ErrorKind::kConfig, str("eps ", p.eps(), " is negative"), "use a small positive number")
         .in_field("batch_norm_param.eps");
   }
-  if (p.relu()) {
-    throw Error(ErrorKind::kUnsupported, "a ReLU inside batch_norm_param is not supported",
-                "write it as a layer of its own: fusing is done when the net is planned")
-        .in_field("batch_norm_param.relu");
+  if (!p.add_eps_before_sqrt() && !uses_global_stats()) {
+    throw Error(ErrorKind::kUnsupported, "add_eps_before_sqrt is false, and the statistics are those of the batch",
+                "remove it to train, or give use_global_stats: true")
+        .in_field("batch_norm_param.add_eps_before_sqrt");
   }
   if (p.stats_batch_size() > 0) {
     LOG_WARNING << "layer " << param.name() << ": stats_batch_size " << p.stats_batch_size()

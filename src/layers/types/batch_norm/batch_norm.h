@@ -33,7 +33,10 @@ class BatchNormLayer : public Layer, public ChannelNorm {
   bool has_scale() const override;
   /// True: the batch's statistics are those of all ranks.
   bool synchronised() const { return param().batch_norm_param().sync() && !uses_global_stats(); }
-  float eps() const override { return param().batch_norm_param().eps(); }
+  NormEps eps() const override {
+    const auto& p = param().batch_norm_param();
+    return {p.eps(), !p.add_eps_before_sqrt()};
+  }
   float fraction() const { return param().batch_norm_param().moving_average_fraction(); }
 
   int64_t batch() const { return batch_; }

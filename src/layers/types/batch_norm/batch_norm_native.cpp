@@ -154,7 +154,7 @@ class BatchNormNative : public Kernel {
 
   /// What normalising needs of channel c.
   void set_channel(const KernelRun& run, const Saved& saved, int64_t c, double mean, double variance) const {
-    const double inverse = 1 / std::sqrt(variance + eps_);
+    const double inverse = eps_.inverse(variance);
     saved.mean[c] = static_cast<float>(mean);
     saved.inverse[c] = static_cast<float>(inverse);
     saved.factor[c] = static_cast<float>(inverse * (scale_ < 0 ? 1.0 : values(run, scale_)[c]));
@@ -223,7 +223,8 @@ class BatchNormNative : public Kernel {
   }
 
   int64_t batch_, channels_, pixels_, blocks_;
-  double eps_, fraction_;
+  NormEps eps_;
+  double fraction_;
   bool global_, sync_;
   int scale_, shift_;  // indices of the parameters, -1: none
   float slope_ = 1;

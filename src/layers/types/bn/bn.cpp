@@ -74,14 +74,14 @@ BnLayer::BnLayer(const caffe::LayerParameter& param) : Layer(param) {
   if (kind == Kind::kSegNet) {
     plan_.stored = p.bn_mode() == caffe::BNParameter::INFERENCE;
     // SegNet's has no field for it; 1e-9 is written into its bn_layer.cpp.
-    plan_.eps = plan_.stored ? 0 : 1e-9;
+    plan_.eps.value = plan_.stored ? 0 : 1e-9;
     return;
   }
   plan_.mean = 2;
   plan_.variance = 3;
   plan_.fraction = pspnet ? require_share(p.momentum(), "momentum") : 1 - require_share(p.decay(), "decay");
   plan_.share = 1 - plan_.fraction;
-  plan_.eps = pspnet ? require_eps(p.eps(), "eps") : require_eps(p.var_eps(), "var_eps");
+  plan_.eps.value = pspnet ? require_eps(p.eps(), "eps") : require_eps(p.var_eps(), "var_eps");
   plan_.stored = pspnet ? p.frozen() || !training() : p.moving_average() && !training();
   // What is frozen from the beginning has nothing better.
   variance_filler_.set_value(p.frozen() ? 1 : 0);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/field_checks.h"
+#include "layers/kit/finite_numbers.h"
 #include "layers/kit/kernel.h"
 #include "layers/kit/labels.h"
 #include "layers/kit/math.h"
@@ -42,6 +43,7 @@ class ContrastiveLossReference : public Kernel {
   std::string describe() const override { return "reference"; }
 
   void forward(const KernelRun& run) override {
+    require_finite_numbers(run.bottoms[2].as<T>(), pairs_, bad_similarity(*run.pass));
     double sum = 0;
     for (int64_t n = 0; n < pairs_; ++n) sum += f_.value(square(run, n), similar(run, n));
     run.tops[0].as<T>()[0] = static_cast<T>(sum / (2 * divisor()));

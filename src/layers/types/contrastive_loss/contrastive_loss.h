@@ -8,6 +8,8 @@
 #pragma once
 
 #include "base/half.h"
+#include "base/str.h"
+#include "layers/kit/kernel.h"
 #include "layers/kit/layer.h"
 #include "layers/kit/tells_shapes.h"
 
@@ -29,6 +31,15 @@ class ContrastiveLossLayer : public Layer, public TellsShapes {
     return 3 * static_cast<double>(bottoms[0].count());
   }
 };
+
+/// Makes the error of a pair whose number of similarity is not finite (kit/finite_numbers.h).
+inline auto bad_similarity(const Pass& pass) {
+  return [first = pass.first_sample](int64_t pair, double value) {
+    return Error(ErrorKind::kData,
+                 str("bottom 2 is ", value, " for the pair of sample ", first + static_cast<uint64_t>(pair)),
+                 "give 0 for a pair of different things, and another number for a pair of similar ones");
+  };
+}
 
 /// What one pair costs, of its squared distance. A NaN stays one.
 template <typename Math>

@@ -7,6 +7,7 @@
 #include "device/gpu/divisor.h"
 #include "device/gpu/reduce.h"
 #include "layers/backends/gpu/elementwise.h"
+#include "layers/backends/gpu/finite_watch.h"
 #include "layers/backends/gpu/unary.h"
 #include "layers/kit/labels.h"
 #include "layers/types/contrastive_loss/contrastive_loss.h"
@@ -73,15 +74,17 @@ class ContrastiveLossGpu : public Kernel {
       : count_(request.bottoms[0].count()),
         pairs_(request.bottoms[0].shape[0]),
         length_(request.bottoms[0].shape.count(1)),
-        f_(request.layers[0]->param()) {
+        f_(request.layers[0]->param()),
+        watch_(request) {
     book_scores<T>(request, booking_);
     booking_.reads_bottoms = {true, true, true};
     booking_.saved_bytes = static_cast<size_t>(pairs_) * sizeof(float);
-    booking_.forward_scratch = reduce_all_scratch<PairCosts>(pairs_);
+    booking_.forward_scratch = std::max(reduce_all_scratch<PairCosts>(pairs_), FiniteWatch::scratch_bytes(pairs_));
   }
   std::string describe() const override { return "gpu"; }
 
   void forward(const KernelRun& run) override {
+    watch_.look(run.stream, run.bottoms[2].as<float>(), pairs_, run.scratch, bad_similarity(*run.pass));
     reduce_rows(
         run.stream, pairs_, length_,
         PairSquares<T>{run.bottoms[0].as<T>(), run.bottoms[1].as<float>(), length_, static_cast<float*>(run.saved)});
@@ -93,6 +96,8 @@ class ContrastiveLossGpu : public Kernel {
     if (run.bottom_diffs[0]) gradient(run, share, run.bottom_diffs[0].as<T>());
     if (run.bottom_diffs[1]) gradient(run, -share, run.bottom_diffs[1].as<float>());
   }
+
+  void check(const Pass& pass) override { watch_.check(bad_similarity(pass)); }
 
  private:
   double divisor() const { return static_cast<double>(std::max<int64_t>(pairs_, 1)); }
@@ -114,6 +119,7 @@ class ContrastiveLossGpu : public Kernel {
 
   int64_t count_, pairs_, length_;
   PairCost<GpuMath> f_;
+  FiniteWatch watch_;
 };
 
 }  // namespace

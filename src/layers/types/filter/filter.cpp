@@ -7,6 +7,7 @@
 
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/elementwise.h"
+#include "layers/kit/finite_numbers.h"
 
 namespace robusta {
 namespace {
@@ -45,6 +46,10 @@ std::vector<Shape> FilterLayer::infer_tops(const std::vector<Shape>& bottoms) {
 }
 
 void FilterLayer::size_by(std::span<const float> selectors) {
+  require_finite_numbers(selectors.data(), static_cast<int64_t>(selectors.size()), [](int64_t item, double value) {
+    return Error(ErrorKind::kData, str("the selector of item ", item, " is ", value),
+                 "give 0 for what is left out, and another number for what is passed on");
+  });
   const auto selected = std::ranges::count_if(selectors, [](float selector) { return selector != 0; });
   selection_ = {selected, static_cast<int64_t>(selectors.size())};
 }

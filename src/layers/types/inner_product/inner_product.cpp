@@ -18,11 +18,6 @@ InnerProductLayer::InnerProductLayer(const caffe::LayerParameter& param) : Layer
                 "give the number of values that this layer puts out")
         .in_field("inner_product_param.num_output");
   }
-  if (p.relu()) {
-    throw Error(ErrorKind::kUnsupported, "a ReLU inside inner_product_param is not supported",
-                "write it as a layer of its own: fusing is done when the net is planned")
-        .in_field("inner_product_param.relu");
-  }
   if (normalizes() && transposed()) {
     throw Error(ErrorKind::kConfig,
                 "normalize divides rows of weights, and with transpose those of an output are columns",

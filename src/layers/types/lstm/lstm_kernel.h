@@ -21,6 +21,7 @@ class LstmKernel : public Kernel {
     Machine on(run);
     steps_.forward(on, run, run.tops[0].as<Stored>());
   }
+  void check(const Pass&) override { steps_.check(); }
   void backward(const KernelRun& run) override {
     Machine on(run);
     steps_.backward(on, run, run.top_diffs[0].as<Stored>());

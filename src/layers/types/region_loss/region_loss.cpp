@@ -32,14 +32,7 @@ RegionLossLayer::RegionLossLayer(const caffe::LayerParameter& param) : AnchorLos
 
 AnchorGrid RegionLossLayer::grid_of(const Shape& predictions) const {
   const auto& p = param().region_loss_param();
-  const AnchorGrid grid = anchor_grid(predictions, 0, p.num(), kFirstClass + int64_t{p.num_class()});
-  if (p.has_side() && (grid.height != p.side() || grid.width != p.side())) {
-    throw Error(ErrorKind::kConfig,
-                str("side is ", p.side(), ", but bottom 0 has ", grid.height, " x ", grid.width, " cells"),
-                "leave it out: the grid is that of bottom 0")
-        .in_field("region_loss_param.side");
-  }
-  return grid;
+  return anchor_grid(predictions, 0, p.num(), kFirstClass + int64_t{p.num_class()});
 }
 
 /// Rows of eight end in an axis of eight; all else is rows of five of each item, however they are grouped.

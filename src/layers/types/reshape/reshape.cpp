@@ -27,10 +27,6 @@ class ReshapeLayer : public Layer, public TellsShapes {
 };
 
 ReshapeLayer::ReshapeLayer(const caffe::LayerParameter& param) : Layer(param) {
-  if (param.reshape_param().pixelshuffler() != 1) {
-    throw Error(ErrorKind::kUnsupported, "depth to space (pixelshuffler) is not built in")
-        .in_field("reshape_param.pixelshuffler");
-  }
   int inferred = 0;
   for (int64_t dim : param.reshape_param().shape().dim()) {
     if (dim < -1) {

@@ -69,6 +69,7 @@ class RnnKernel : public Kernel {
     on.each(rows_, hidden_, TanhRows<typename Machine::Math, Stored>{hidden_, z, run.tops[0].as<Stored>()});
   }
 
+  void check(const Pass&) override { steps_.check(); }
   void backward(const KernelRun& run) override {
     Machine on(run);
     Stored* dh = at<Stored>(run.scratch, dh_at_);
