@@ -136,7 +136,17 @@ TEST(DeployReaders, FormsThatMnnLacksAreRefused) {
   const std::string pool = layer("Pooling", "pooling_param { kernel_size: 2 stride: 2 pad: 1 }");
   EXPECT_TRUE(contains(cause(input("dim: 1 dim: 2 dim: 7 dim: 7") + pool), "would begin in the padding"));
   EXPECT_EQ(lint_text(input("dim: 1 dim: 2 dim: 8 dim: 8") + pool, "mnn").code, 0);
-  EXPECT_TRUE(contains(cause(kImage + layer("Exp", "")), "MNN has no layer of type Exp"));
+  EXPECT_TRUE(
+      contains(cause(kImage + layer("Clip", "clip_param { min: -1 max: 1 }")), "MNN has no layer of type Clip"));
+}
+
+TEST(DeployReaders, OutputsOfMnnAreCalledLikeTheirLayers) {
+  const std::string text = kImage + "layer { name: 'it' type: 'Exp' bottom: 'data' top: 'end' }\n";
+  EXPECT_EQ(mended_types(text, "mnn", "last-layer"), (Types{"Input", "Exp"}));
+  Deployment deployment(text);
+  deployment.options.target = "mnn";
+  EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"end"});
+  EXPECT_EQ(deployment.net().layer(1).name(), "end");
 }
 
 TEST(DeployReaders, OutputsThatAreNotFiniteAreNamedWithTheirLayer) {

@@ -55,14 +55,14 @@ constexpr std::string_view kOfOpenCv[] = {"AbsVal",
                                           "Swish",
                                           "TanH"};
 
-/// What MNN's converter knows, but for what it converts into something else, or under other names (ArgMax, Embed, Exp,
-/// Log, MVN, Reduction), and Splits of outputs.
+/// What MNN's converter knows, but for what it converts into something else (ArgMax, Embed, Log,
+/// MVN, Reduction), and Splits of outputs.
 constexpr std::string_view kOfMnn[] = {
-    "AbsVal",          "BNLL",       "BatchNorm", "Concat",  "Convolution", "Crop",         "Deconvolution",
-    "DetectionOutput", "Dropout",    "ELU",       "Eltwise", "Flatten",     "InnerProduct", "Input",
-    "Interp",          "LRN",        "Normalize", "PReLU",   "Permute",     "Pooling",      "Power",
-    "PriorBox",        "ROIPooling", "ReLU",      "ReLU6",   "Reshape",     "Scale",        "ShuffleChannel",
-    "Sigmoid",         "Slice",      "Softmax",   "TanH",    "Threshold",   "Upsample"};
+    "AbsVal",          "BNLL",     "BatchNorm",  "Concat",    "Convolution", "Crop",      "Deconvolution",
+    "DetectionOutput", "Dropout",  "ELU",        "Eltwise",   "Exp",         "Flatten",   "InnerProduct",
+    "Input",           "Interp",   "LRN",        "Normalize", "PReLU",       "Permute",   "Pooling",
+    "Power",           "PriorBox", "ROIPooling", "ReLU",      "ReLU6",       "Reshape",   "Scale",
+    "ShuffleChannel",  "Sigmoid",  "Slice",      "Softmax",   "TanH",        "Threshold", "Upsample"};
 
 /// What OpenVINO's converter has extractors for, but for ArgMax, which it converts into something else, or not at all.
 constexpr std::string_view kOfOpenVino[] = {"Axpy",         "BN",         "BatchNorm",      "Concat",

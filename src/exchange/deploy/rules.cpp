@@ -84,9 +84,9 @@ constexpr Rule kRules[] = {
      "refuses", check_openvino_types, mend_openvino_types},
     {"ncnn-fields", "messages of forks are those of ncnn's schema", kNcnn, "", "source", "refuses", check_ncnn_fields,
      mend_ncnn_fields},
-    {"last-layer", "the last layer is neither in place nor a Dropout; a Power is called like its top", kMnn | kRknn, "",
-     "measured", "gives the blob before it another name, and a Power that of its top", check_last_layer,
-     mend_last_layer},
+    {"last-layer", "the last layer is neither in place nor a Dropout; a Power or Exp is called like its top",
+     kMnn | kRknn, "", "measured", "gives the blob before it another name, and such a layer that of its top",
+     check_last_layer, mend_last_layer},
 };
 
 }  // namespace
