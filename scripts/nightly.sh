@@ -150,12 +150,38 @@ part_oracle() { # trainings go on in the real Caffe where ours stop, and the oth
 }
 
 part_readers() { # other programs that read caffemodels compute what we compute; the rules of deploy are theirs
-  local status=0 nets
+  local status=0 nets ruled
   measured scripts/check_readers.py --tools "$(dirname "$caffe")" || status=$?
   [ "$status" -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
   nets=$(tail -n 1 "$out")
   measured scripts/check_readers.py --rules --tools "$(dirname "$caffe")" || status=$?
-  result "nets: $nets; rules: $(tail -n 1 "$out")"
+  ruled=$(tail -n 1 "$out")
+  local recorded="no recordings in $ROBUSTA_SHARED_DIR/golden"
+  if [ -d "$ROBUSTA_SHARED_DIR/golden" ]; then
+    measured scripts/check_readers.py --recordings "$ROBUSTA_SHARED_DIR/golden" --readers opencv,mnn,openvino \
+      --tools "$(dirname "$caffe")" || status=$?
+    recorded=$(tail -n 1 "$out")
+  fi
+  result "nets: $nets; rules: $ruled; recordings: $recorded"
+  return $status
+}
+
+part_onnx() { # export and import of ONNX beside onnxruntime, and of models as PyTorch exports them
+  local status=0 name python test outcomes=
+  for test in export_onnx import_operators_onnx import_onnx; do
+    name=onnx
+    [ "$test" != import_onnx ] || name=torch # gigabytes, which the others do without
+    if ! python=$(PYTHONPATH=scripts python3 -m robusta_readers.environments "$name" 2>&1); then
+      echo "-- $test is left out: $python"
+      continue
+    fi
+    echo "-- $test"
+    measured env ROBUSTA_ONNX_PYTHON="$python" ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" PYTHONPATH=scripts \
+      "$python" "tests/scripts/${test}_test.py" 2>&1 || status=$?
+    outcomes+="${outcomes:+; }$test: $(grep '^Ran ' "$out") $(tail -n 1 "$out")"
+  done
+  [ -n "$outcomes" ] || skip "neither onnxruntime nor PyTorch can be had here"
+  result "$outcomes"
   return $status
 }
 
@@ -252,7 +278,7 @@ hosts() {
 # fuzz PROGRAM SECONDS CRASHES GROWN CORPUS: from the inputs of both folders on; GROWN gets those that reach new code,
 # CRASHES those that end the program, as small as 20 s can make them.
 fuzz() {
-  local limits=(-rss_limit_mb=1024 -timeout=5 -max_len=32768) crash
+  local limits=(-rss_limit_mb=1024 -timeout=5 -max_len=1048576) crash
   # Ends after the first finding: what it hides is found when it is mended.
   OMP_NUM_THREADS=1 "$1" "${limits[@]}" -max_total_time="$2" -artifact_prefix="$3/" -print_final_stats=1 "$4" "$5" \
     > "$out" 2>&1 || tail -n 40 "$out"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes LOG.train and LOG.test in the working directory, tables of a training's log with blanks between the columns.
+# Makes two tables of a training's log in the working directory, as Caffe's script of this name does:
+# LOG.test (#Iters Seconds TestAccuracy TestLoss) and LOG.train (#Iters Seconds TrainingLoss LearningRate).
 #
 #   scripts/parse_log.sh LOG
 set -euo pipefail
@@ -7,4 +8,4 @@ if [ $# -ne 1 ]; then
   echo "usage: parse_log.sh LOG" >&2
   exit 1
 fi
-exec python3 "$(dirname "$(realpath "$0")")/parse_log.py" "$1" . --delimiter ' '
+exec python3 "$(dirname "$(realpath "$0")")/parse_log.py" "$1" . --shell_form

@@ -86,10 +86,11 @@ class Rows:
 
 
 class TrainingLog:
-    """What a log says: `train` and `test` rows, and the displayed `losses` by iteration."""
+    """What a log says: `train` and `test` rows, and by iteration the displayed `losses` and what stands beside them:
+    `displayed` [seconds, loss, rate or None]."""
 
     def __init__(self):
-        self.train, self.test, self.losses = Rows(), Rows(), {}
+        self.train, self.test, self.losses, self.displayed = Rows(), Rows(), {}, {}
 
 
 def output_name(number, name, seen):
@@ -112,8 +113,11 @@ def parse(lines):
             continue
         if found := LOSS.search(line):
             log.losses[iteration] = float(found.group(1))
+            log.displayed[iteration] = [seconds, log.losses[iteration], None]
         if found := RATE.search(line):
             rate = float(found.group(1))
+            if iteration in log.displayed:
+                log.displayed[iteration][2] = rate
             for rows in (log.train, log.test):
                 if iteration in rows.by_iteration:
                     rows.by_iteration[iteration]["LearningRate"] = rate

@@ -28,6 +28,11 @@ READERS = {
                             "psutil==6.1.1", "ruamel.yaml==0.18.6", "tqdm==4.67.1", "fast-histogram==0.14",
                             "opencv-python-headless==4.10.0.84", "setuptools==75.8.0"), ("rknn-toolkit2==2.5.0",),
                    "rknn.api"),
+    # No readers: what the tests of `caffe export -onnx` and `caffe import` need. torch brings gigabytes of NVIDIA's
+    # libraries, without which it cannot be imported.
+    "onnx": Reader("3.11", ("onnx==1.23.2", "onnxruntime==1.31.1", "numpy==2.2.6"), (), "onnx, onnxruntime"),
+    "torch": Reader("3.11", ("onnx==1.23.2", "onnxruntime==1.31.1", "numpy==2.2.6", "onnxscript==0.7.2",
+                             "torch==2.15.0", "torchvision==0.29.2"), (), "torch, torchvision, onnxscript, onnxruntime"),
     # No reader: what the tests of our own Python package need.
     "pytest": Reader("3.11", ("numpy==2.4.6", "pillow==13.0.0", "protobuf==7.36.2", "pytest==9.2.0", "scipy==1.17.1",
                                "tqdm==4.70.1"),
@@ -117,3 +122,10 @@ def environment(name, make=True):
             raise Unavailable(f"{name} installs, and cannot be imported")
         (place / "pins").write_text(repr(reader))
     return place / "bin/python", settings(name)
+
+
+if __name__ == "__main__":  # prints the interpreter of an environment, for scripts
+    try:
+        print(environment(sys.argv[1])[0])
+    except Unavailable as why_not:
+        sys.exit(str(why_not))

@@ -7,6 +7,7 @@ Numbers are in files of f32. The outcome, JSON on stdout, says of each output ho
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -18,6 +19,15 @@ RUNNERS = {}
 def runner(function):
     RUNNERS[function.__name__] = function
     return function
+
+
+def makers(text):
+    """Of each blob: the last layer that makes it, and which of its tops it is."""
+    found = {}
+    for body in re.split(r"\blayer\s*\{", text)[1:]:
+        name = re.search(r'\bname:\s*"([^"]*)"', body)[1]
+        found.update({top: (name, at) for at, top in enumerate(re.findall(r'\btop:\s*"([^"]*)"', body))})
+    return found
 
 
 @runner
@@ -40,10 +50,11 @@ def opencv(task, inputs):
     net = cv2.dnn.readNetFromCaffe(task["net"], task["weights"])
     for name, numbers in inputs.items():
         net.setInput(numbers, name)
-    # Outputs go by the names of layers; those of the last layers are in the order of the file.
-    last = list(net.getUnconnectedOutLayersNames())
-    by_layer = dict(zip(task["outputs"], last)) if len(last) == len(task["outputs"]) else {}
-    return {name: net.forward(by_layer.get(name, name)) for name in task["outputs"]}
+    # Outputs go by the names of layers, and by their places among a layer's; some layers are called like their top.
+    known, layers = net.getLayerNames(), makers(pathlib.Path(task["net"]).read_text())
+    places = [layers[name] if layers[name][0] in known else (name, 0) for name in task["outputs"]]
+    found = net.forwardAndRetrieve([layer for layer, _ in places])
+    return {name: tops[at] for name, (_, at), tops in zip(task["outputs"], places, found)}
 
 
 @runner
@@ -51,13 +62,17 @@ def mnn(task, inputs):
     import MNN
 
     model = str(pathlib.Path(task["folder"]) / "converted.mnn")
-    convert = str(pathlib.Path(sys.executable).parent / "mnnconvert")
-    done = subprocess.run([convert, "-f", "CAFFE", "--modelFile", task["weights"], "--prototxt", task["net"],
-                           "--MNNModel", model, "--bizCode", "robusta"], capture_output=True, text=True, check=False)
+    # The program `mnnconvert` calls this, and then installs a package and reports to a host of its maker's; where that does
+    # not answer, it hangs.
+    convert = [sys.executable, "-c", "import sys, MNN, _tools; _tools.mnnconvert(['mnnconvert'] + sys.argv[1:])"]
+    done = subprocess.run(convert + ["-f", "CAFFE", "--modelFile", task["weights"], "--prototxt", task["net"],
+                                     "--MNNModel", model, "--bizCode", "robusta"], capture_output=True, text=True, check=False)
     if done.returncode != 0 or not os.path.exists(model):
         raise RuntimeError(f"mnnconvert: {(done.stderr + done.stdout).strip().splitlines()[-1:]}")
     interpreter = MNN.Interpreter(model)
     session = interpreter.createSession({"backend": "CPU", "numThread": 1, "precision": "high"})
+    known = interpreter.getSessionInputAll(session)  # without those whose shapes alone are read
+    inputs = {name: numbers for name, numbers in inputs.items() if name in known}
     for name, numbers in inputs.items():
         tensor = interpreter.getSessionInput(session, name)
         interpreter.resizeTensor(tensor, numbers.shape)

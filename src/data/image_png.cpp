@@ -60,12 +60,12 @@ class PngDecoder {
     return {png_get_channels(png_, info_), png_get_image_height(png_, info_), png_get_image_width(png_, info_)};
   }
 
-  void read_rows(const Extent& extent, std::vector<uint8_t>& bytes) {
-    const size_t stride = static_cast<size_t>(extent.channels * extent.width);
-    bytes.resize(stride * static_cast<size_t>(extent.height));
-    std::vector<png_bytep> rows(static_cast<size_t>(extent.height));
-    for (size_t y = 0; y < rows.size(); ++y) rows[y] = bytes.data() + y * stride;
-    if (!try_rows(rows.data())) fail();
+  /// Row by row, so that beside the image's planes there is one row. An interlaced image comes in seven passes, each of
+  /// which puts more pixels into every row.
+  void read_rows(Image& image) {
+    const Extent& extent = image.extent;
+    image.scratch.resize(static_cast<size_t>(extent.channels * extent.width));
+    if (!try_rows(image.scratch.data(), image)) fail();
   }
 
  private:
@@ -100,14 +100,20 @@ class PngDecoder {
         png_set_rgb_to_gray_fixed(png_, PNG_ERROR_ACTION_NONE, 29900, 58700);
     }
     png_set_bgr(png_);
-    png_set_interlace_handling(png_);
+    passes_ = png_set_interlace_handling(png_);
     png_read_update_info(png_, info_);
     return true;
   }
 
-  bool try_rows(png_bytepp rows) {
+  bool try_rows(uint8_t* row, Image& image) {
     if (setjmp(png_jmpbuf(png_))) return false;
-    png_read_image(png_, rows);
+    for (int pass = 0; pass < passes_; ++pass) {
+      for (int64_t y = 0; y < image.extent.height; ++y) {
+        if (pass > 0) interleave_row(image, y, row);
+        png_read_row(png_, row, nullptr);
+        to_planes(row, y, image);
+      }
+    }
     png_read_end(png_, nullptr);
     return true;
   }
@@ -120,6 +126,7 @@ class PngDecoder {
   Channel channel_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
+  int passes_ = 1;
 };
 
 class PngEncoder {
@@ -165,11 +172,8 @@ class PngEncoder {
 
 void decode_png(std::string_view file, ColorMode mode, Image& image) {
   PngDecoder decoder(file);
-  const Extent extent = decoder.read_header(mode);
-  decoder.read_rows(extent, image.scratch);
-  image.reset(extent);
-  const int64_t stride = extent.channels * extent.width;
-  for (int64_t y = 0; y < extent.height; ++y) to_planes(image.scratch.data() + y * stride, y, image);
+  image.reset(decoder.read_header(mode));
+  decoder.read_rows(image);
 }
 
 Extent png_extent(std::string_view file, ColorMode mode) { return PngDecoder(file).read_header(mode); }

@@ -32,6 +32,8 @@
 #include "inspect/text_table.h"
 #include "robusta/error.h"
 #include "schema/blob_proto.h"
+#include "schema/weights_file.h"
+#include "solver/files/model_format.h"
 
 namespace robusta {
 namespace {
@@ -270,6 +272,35 @@ bool print_array(std::ostream& out, const std::string& path, const DataReportOpt
   return true;
 }
 
+/// The layers of a model with arrays; none where the file is no model.
+std::vector<LayerWeights> layers_of_model(const std::string& path) {
+  std::vector<LayerWeights> found;
+  try {
+    for (LayerWeights& layer : format_of_file(path).read_model(path).layers) {
+      if (!layer.blobs.empty()) found.push_back(std::move(layer));
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kModel) throw;
+  }
+  return found;
+}
+
+void print_model(std::ostream& out, const std::string& path, const std::vector<LayerWeights>& layers) {
+  out << path << ": weights of " << counted(static_cast<int64_t>(layers.size()), "layer") << '\n';
+  TextTable table;
+  table.add({"layer", "type", "array", "shape", "least", "most", "mean", "not finite"});
+  for (const LayerWeights& layer : layers) {
+    for (size_t index = 0; index < layer.blobs.size(); ++index) {
+      const BlobData& blob = layer.blobs[index];
+      NumberRange range;
+      range.add(blob.data.data(), static_cast<int64_t>(blob.data.size()));
+      const std::string type = layer.type.empty() ? "-" : layer.type;
+      table.add(with_words({excerpt(layer.name), type, str(index), Shape(blob.shape).str()}, range));
+    }
+  }
+  table.print(out, "    ");
+}
+
 std::string beginning_of(const std::string& path) {
   const InputFile file = open_input_file(path, ErrorKind::kData);
   std::string bytes(4096, '\0');
@@ -311,6 +342,13 @@ bool print_data_report(std::ostream& out, const std::string& path, const DataRep
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return print_database(out, path, options);
   const std::string beginning = beginning_of(path);
+  if (is_binary(beginning) || is_hdf5(beginning)) {
+    // Messages do not say what they are: a model is one whose layers have arrays.
+    if (const std::vector<LayerWeights> layers = layers_of_model(path); !layers.empty()) {
+      print_model(out, path, layers);
+      return true;
+    }
+  }
   if (is_hdf5(beginning)) return print_hdf5_file(out, path);
   if (is_binary(beginning)) return print_array(out, path, options);
   return print_list(out, path, beginning, options);

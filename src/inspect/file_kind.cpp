@@ -2,12 +2,9 @@
 
 #include "inspect/file_kind.h"
 
-#include <unistd.h>
-
-#include <cstring>
 #include <optional>
 
-#include "base/input_file.h"
+#include "base/looks_binary.h"
 #include "schema/read_text.h"
 #include "schema/text_file.h"
 #include "schema/upgrade.h"
@@ -15,19 +12,6 @@
 
 namespace robusta {
 namespace {
-
-/// Texts have no zero bytes, and messages that protobuf writes are rarely without control characters.
-bool looks_binary(const std::string& path) {
-  const InputFile file = open_input_file(path, ErrorKind::kModel);
-  char begin[ModelFormat::kBeginning];
-  const ssize_t count = ::pread(file.descriptor.get(), begin, sizeof begin, 0);
-  for (ssize_t i = 0; i < count; ++i) {
-    const auto c = static_cast<unsigned char>(begin[i]);
-    if (c < ' ' && !std::strchr("\t\n\r\f\v", c)) return true;
-    if (c == 0) return true;
-  }
-  return false;
-}
 
 void read_binary_file(CaffeFile& file) {
   const ModelFormat& format = format_of_file(file.path);
@@ -96,7 +80,7 @@ const char* name_of(FileKind kind) {
 CaffeFile read_caffe_file(const std::string& path) {
   CaffeFile file;
   file.path = path;
-  if (looks_binary(path)) {
+  if (looks_binary(path, ErrorKind::kModel)) {
     read_binary_file(file);
     return file;
   }

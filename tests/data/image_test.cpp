@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <jpeglib.h>
+#include <png.h>
 
 #include "data/datum.h"
 #include "data/image_codec.h"
@@ -60,6 +61,50 @@ int largest_difference(const Image& a, const Image& b) {
   for (size_t i = 0; i < std::min(a.planes.size(), b.planes.size()); ++i)
     largest = std::max(largest, std::abs(a.planes[i] - b.planes[i]));
   return largest;
+}
+
+/// A PNG in the seven passes of Adam7.
+std::string interlaced_png(const Image& image, int color_type) {
+  std::string file;
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  const auto append = [](png_structp writer, png_bytep from, size_t count) {
+    static_cast<std::string*>(png_get_io_ptr(writer))->append(reinterpret_cast<const char*>(from), count);
+  };
+  png_set_write_fn(png, &file, append, [](png_structp) {});
+  const auto& [channels, height, width] = image.extent;
+  png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height), 8, color_type,
+               PNG_INTERLACE_ADAM7, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  png_set_bgr(png);
+  std::vector<uint8_t> pixels(static_cast<size_t>(image.extent.count()));
+  std::vector<png_bytep> rows;
+  for (int64_t y = 0; y < height; ++y) {
+    rows.push_back(pixels.data() + y * channels * width);
+    interleave_row(image, y, rows.back());
+  }
+  png_write_image(png, rows.data());
+  png_write_end(png, nullptr);
+  png_destroy_write_struct(&png, &info);
+  return file;
+}
+
+TEST(ImageTest, InterlacedPngIsTheSameImage) {
+  const std::pair<int64_t, int> kinds[] = {
+      {1, PNG_COLOR_TYPE_GRAY}, {3, PNG_COLOR_TYPE_RGB}, {4, PNG_COLOR_TYPE_RGB_ALPHA}};
+  for (const auto& [channels, type] : kinds) {
+    for (const auto& [height, width] : {std::pair<int64_t, int64_t>{13, 11}, {1, 1}, {2, 9}, {8, 8}}) {
+      const Image image = random_image({channels, height, width}, 3);
+      EXPECT_EQ(decoded(interlaced_png(image, type)).planes, image.planes) << channels << " " << height << " " << width;
+    }
+  }
+}
+
+TEST(ImageTest, PngTakesOneRowBesideItsPlanes) {
+  const Image image = random_image({3, 40, 50}, 4);
+  for (const std::string& file : {encode_image(image, ImageFormat::kPng), interlaced_png(image, PNG_COLOR_TYPE_RGB)}) {
+    EXPECT_EQ(decoded(file).scratch.size(), 150U);
+  }
 }
 
 TEST(ImageTest, PngKeepsEveryByte) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 
 #include "data/sample_db.h"
@@ -103,6 +104,23 @@ TEST(DataReport, AnnotatedRecords) {
   const Report said = report(folder / "db");
   EXPECT_TRUE(contains(said.text, "of AnnotatedDatum records"));
   EXPECT_TRUE(contains(said.text, "boxes: 3; images without any: 1\n"));
+}
+
+TEST(DataReport, WeightsLayerByLayer) {
+  const TempDir folder;
+  caffe::NetParameter model;
+  caffe::LayerParameter* layer = model.add_layer();
+  layer->set_name("ip");
+  layer->set_type("InnerProduct");
+  const float weights[] = {1, -2, 3, 4, 5, 7}, bias[] = {0.5f, std::numeric_limits<float>::infinity()};
+  blob_to_proto({2, 3}, weights, layer->add_blobs());
+  blob_to_proto({2}, bias, layer->add_blobs());
+  write_binary_proto(folder / "a.caffemodel", model);
+  const Report found = report(folder / "a.caffemodel", {});
+  EXPECT_TRUE(found.whole);
+  EXPECT_TRUE(contains(found.text, "weights of 1 layer\n"));
+  EXPECT_TRUE(matches(found.text, "ip +InnerProduct +0 +2 3 .6. +-2 +7 +3 +0\n")) << found.text;
+  EXPECT_TRUE(matches(found.text, "ip +InnerProduct +1 +2 .2. +0.5 +0.5 +0.5 +1\n")) << found.text;
 }
 
 TEST(DataReport, ListsAndMeans) {

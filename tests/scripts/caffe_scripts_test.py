@@ -77,7 +77,14 @@ class Logs(Scripts):
 
     def test_shell_form(self):
         self.run_script("parse_log.sh", "toy.log")
-        self.assertEqual(self.rows("toy.log.test", " ")[0]["accuracy"], "0.25")
+        tables = {name: [line.split() for line in (self.folder / name).read_text().splitlines()]
+                  for name in ("toy.log.test", "toy.log.train")}
+        self.assertEqual(tables["toy.log.test"], [["#Iters", "Seconds", "TestAccuracy", "TestLoss"],
+                                                  ["0", "1.000000", "0.25", "1.5"]])
+        self.assertEqual(tables["toy.log.train"], [["#Iters", "Seconds", "TrainingLoss", "LearningRate"],
+                                                   ["0", "1.250000", "1.75", "0.01"], ["5", "3.000000", "nan", "0.005"]])
+        lines = (self.folder / "toy.log.train").read_text().splitlines()
+        self.assertEqual({line.index(word) for line, word in zip(lines, ("Seconds", "1.25", "3.00"))}, {8})
 
     def test_seconds_pass_the_end_of_a_year(self):
         self.run_script("extract_seconds.py", "toy.log", "seconds")

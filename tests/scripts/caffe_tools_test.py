@@ -189,6 +189,21 @@ class Tools(unittest.TestCase):
         self.assertIn("say lmdb or leveldb or hdf5", said)
         self.assertFalse((self.folder / "x").exists())
 
+    def test_features_in_hdf5_files(self):
+        self.make_digits([0, 1, 2, 3, 4, 5])
+        self.run_tool("convert_mnist_data", "images", "labels", "db")
+        (self.folder / "net.prototxt").write_text(NET)
+        (self.folder / "toy.caffemodel").write_bytes(caffemodel("ip", "InnerProduct", [(2, 4), (2,)]))
+        words = [TOOLS / "extract_features", "toy.caffemodel", "net.prototxt", "twice,ip", "t.h5,ip.h5", "2", "hdf5"]
+        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=100, check=False)
+        if done.returncode == 9:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The same numbers as in the databases: 0, 2, 4, 6, then 20 more in each sample.
+        self.assertRegex(self.run_tool("caffe", "data", "t.h5").stdout, r"data +6 +1 2 2 \(4\) +0 +106 +53 +0\n")
+        self.assertRegex(self.run_tool("caffe", "data", "ip.h5").stdout, r"data +6 +2 ")
+        self.run_tool("extract_features", "toy.caffemodel", "net.prototxt", "twice", "t.h5", 1, "hdf5", want=7)
+
     def test_label_maps(self):
         (self.folder / "names").write_text("cat\n\ndog\r\n")
         self.run_tool("create_label_map", "names", "map", "-include_background")

@@ -3,16 +3,19 @@
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = pathlib.Path(os.environ["ROBUSTA_TOOLS_DIR"])
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from robusta_readers import environments, nets, rules, wire  # noqa: E402 (needs the path)
+from robusta_readers import case, environments, library, nets, recordings, rules, wire  # noqa: E402 (needs the path)
 
 
 def check(*words, readers=None):
@@ -21,6 +24,30 @@ def check(*words, readers=None):
         variables["ROBUSTA_READERS_DIR"] = readers
     return subprocess.run([ROOT / "scripts/check_readers.py", "--tools", TOOLS, "--installed", *words], text=True,
                           capture_output=True, check=False, env=variables)
+
+
+def make_reader(own, program):
+    """An environment in the place of OpenCV's whose interpreter is this program."""
+    place = pathlib.Path(own) / "opencv"
+    (place / "lib/python3.11/site-packages").mkdir(parents=True)
+    (place / "bin").mkdir()
+    (place / "bin/python").write_text(program)
+    (place / "bin/python").chmod(0o755)
+    (place / "pins").write_text(repr(environments.READERS["opencv"]))
+
+
+def zeros(count):
+    """A reader that computes this many zeros."""
+    return (f"#!{sys.executable}\nimport json, sys\ntask = json.load(sys.stdin)\n"
+            f"for path in task['outputs'].values():\n    open(path, 'wb').write(bytes(4 * {count}))\nprint('{{}}')\n")
+
+
+def write_recording(folder, name, layer, numbers):
+    (folder / f"{name}.prototxt").write_text(
+        'layer { name: "in_0" type: "Input" top: "bottom_0" input_param { shape { dim: 1 dim: 2 dim: 1 dim: 2 } } }\n'
+        f'layer {{ name: "layer" bottom: "bottom_0" top: "top_0" {layer} }}\n')
+    array = struct.pack("<I8sI4I4f", 8, b"bottom_0", 4, 1, 2, 1, 2, *numbers)
+    (folder / f"{name}.bin").write_bytes(b"CAFGOLD1" + struct.pack("<I", 1) + array)
 
 
 class ReadersTest(unittest.TestCase):
@@ -43,19 +70,45 @@ class ReadersTest(unittest.TestCase):
 
     def test_a_reader_that_computes_something_else_is_told(self):
         with tempfile.TemporaryDirectory() as own:
-            # In the place of OpenCV an interpreter that leaves zeros.
-            place = pathlib.Path(own) / "opencv"
-            (place / "lib/python3.11/site-packages").mkdir(parents=True)
-            (place / "bin").mkdir()
-            python = place / "bin/python"
-            python.write_text(f"#!{sys.executable}\nimport json, sys\ntask = json.load(sys.stdin)\n"
-                              "for path in task['outputs'].values():\n    open(path, 'wb').write(bytes(4 * 10 * 4))\n"
-                              "print('{}')\n")
-            python.chmod(0o755)
-            (place / "pins").write_text(repr(environments.READERS["opencv"]))
+            make_reader(own, zeros(4 * 10))
             done = check("--readers", "opencv", "lenet", readers=own)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("| lenet | 1.0e+00 DIFFERS |", done.stdout)
+
+    def test_a_reader_that_hangs_is_ended_with_what_it_started(self):
+        with tempfile.TemporaryDirectory() as own:
+            make_reader(own, "#!/bin/sh\nsleep 3000 &\necho $! > started\nsleep 3000\n")
+            with mock.patch.dict(os.environ, {"ROBUSTA_READERS_DIR": own}):
+                with self.assertRaisesRegex(library.Failure, "does not end within 1 s"):
+                    case.ask({"reader": "opencv", "folder": own}, make=False, patience=1)
+            started = pathlib.Path("/proc", (pathlib.Path(own) / "started").read_text().strip(), "stat")
+            for _ in range(1000):  # a signal takes its time
+                if not started.exists() or started.read_text().split()[2] == "Z":
+                    break
+                time.sleep(0.01)
+            else:
+                self.fail("what the reader has started goes on")
+
+    def test_what_fails_in_silence_is_told_of_a_recording(self):
+        with tempfile.TemporaryDirectory() as own:
+            make_reader(own, zeros(4))
+            golden = pathlib.Path(own) / "golden"
+            golden.mkdir()
+            write_recording(golden, "ReLU__zeros", 'type: "ReLU"', (-1, -2, -3, -4))
+            write_recording(golden, "ReLU__others", 'type: "ReLU"', (1, 2, 3, 4))
+            write_recording(golden, "SPP__h1", 'type: "SPP" spp_param { pyramid_height: 1 }', (1, 2, 3, 4))
+            done = check("--recordings", golden, "--readers", "opencv", readers=own)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("opencv: ReLU__others: SILENT: 1e+00", done.stdout)
+        self.assertRegex(done.stdout, "opencv: SPP__h1: refused: .*no layer of type SPP")
+        self.assertIn("| opencv | 1 | 0 | 1 | 0 | 1 |\n2 of 3 as expected", done.stdout)
+
+    def test_names_in_recordings(self):
+        arrays = {"bottom_1": ([2], "b"), "param_0": ([1], "p"), "s0:in:data": ([1], "d"), "param:ip:1": ([1], "q"),
+                  "top_0": ([1], "t"), "s1:in:data": ([1], "later")}
+        inputs, parameters = recordings.inputs_and_parameters(arrays)
+        self.assertEqual(inputs, {"bottom_1": "b", "raw_1": "b", "data": "d"})
+        self.assertEqual(parameters, {("layer", 0): "p", ("ip", 1): "q"})
 
     def test_there_are_twelve_nets(self):
         self.assertEqual(len(nets.all_nets(ROOT)), 12)

@@ -167,6 +167,7 @@ Reference run_reference(DeployNet& net, const DeployOptions& options, const std:
   BlobValues inputs = reference.pixels;
   apply_transforms(transforms, &inputs);
   run_on(*reference.net, inputs);
+  require_finite_outputs(*reference.net, reference.definition);
   return reference;
 }
 

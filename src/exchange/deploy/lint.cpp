@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/looks_binary.h"
 #include "base/str.h"
 #include "exchange/deploy/deploy.h"
 #include "exchange/deploy/rules.h"
@@ -37,6 +38,7 @@ class Report {
     worst_ = std::max(worst_, code);
     ++found_;
   }
+  uint32_t toolchains() const { return toolchains_; }
   int worst() const { return worst_; }
   int found() const { return found_; }
 
@@ -56,6 +58,25 @@ std::optional<std::string> refusal(const Rule& rule, DeployNet net, int layer) {
   }
 }
 
+/// Whether what earlier rules put into the layer's place, which lies together, passes this one.
+bool passes_when_mended(const Rule& rule, DeployNet net, int layer, uint32_t toolchains) {
+  const int others = net.size() - 1;
+  const auto end = [&] { return layer + net.size() - others; };
+  for (const Rule& earlier : rules()) {
+    if (&earlier == &rule) break;
+    if (!earlier.check || !earlier.mend || (earlier.breaks & toolchains) == 0) continue;
+    for (int i = layer; i < end(); ++i) {
+      if (!earlier.check(net, i)) continue;
+      if (refusal(earlier, net, i)) return false;
+      earlier.mend(net, i);
+    }
+  }
+  for (int i = layer; i < end(); ++i) {
+    if (rule.check(net, i)) return false;
+  }
+  return true;
+}
+
 void look_at_layer(const DeployNet& net, int layer, Report& report) {
   const DeployLayer& subject = net.layers[static_cast<size_t>(layer)];
   for (const Rule& rule : rules()) {
@@ -66,6 +87,7 @@ void look_at_layer(const DeployNet& net, int layer, Report& report) {
     if (!rule.mend) {
       report.add(rule, where, subject.param.name(), finding->cause, "a warning: compare the outputs", 0);
     } else if (const std::optional<std::string> fix = refusal(rule, net, layer)) {
+      if (passes_when_mended(rule, net, layer, report.toolchains())) continue;
       report.add(rule, where, subject.param.name(), finding->cause, *fix, kRefuses);
     } else {
       report.add(rule, where, subject.param.name(), finding->cause, str("caffe deploy: ", rule.way_out), kMendsNet);
@@ -116,10 +138,11 @@ void look_at_arrays(const std::string& path, const caffe::LayerParameter& layer,
 }
 
 void lint_weights(const std::string& path, Report& report) {
-  if (path.ends_with(".h5")) {
+  if (const ModelFormat& format = format_of_file(path); &format != &default_format()) {
+    format.read_model(path);  // says what is wrong with it
     const Rule& rule = rule_named("float-arrays");
     if (report.wants(rule))
-      report.add(rule, path, "", "an HDF5 file", str("caffe deploy: ", rule.way_out), kMendsWeights);
+      report.add(rule, path, "", str("an ", format.title()), str("caffe deploy: ", rule.way_out), kMendsWeights);
     return;
   }
   caffe::NetParameter model;
@@ -136,16 +159,21 @@ bool may_share(const caffe::LayerParameter& layer) {
   return std::any_of(layer.param().begin(), layer.param().end(), [](const auto& spec) { return !spec.name().empty(); });
 }
 
-bool is_weights(const std::string& file) { return file.ends_with(".caffemodel") || file.ends_with(".h5"); }
+bool is_weights(const std::string& file) { return looks_binary(file, ErrorKind::kModel); }
+
+/// "net" of net.prototxt, net.caffemodel and net.caffemodel.h5, with the folder.
+std::string stem_of(std::filesystem::path file) {
+  if (file.extension() == ".h5") file.replace_extension();
+  return file.replace_extension().string();
+}
 
 /// Those that belong to a net: all, beside one net; else those that are called like it.
 std::vector<std::string> weights_of(const std::string& net, const std::vector<std::string>& files) {
   const auto nets =
       std::count_if(files.begin(), files.end(), [](const std::string& file) { return !is_weights(file); });
-  const auto stem = [](const std::string& file) { return std::filesystem::path(file).replace_extension().string(); };
   std::vector<std::string> found;
   for (const std::string& file : files) {
-    if (is_weights(file) && (nets == 1 || stem(file) == stem(net))) found.push_back(file);
+    if (is_weights(file) && (nets == 1 || stem_of(file) == stem_of(net))) found.push_back(file);
   }
   return found;
 }

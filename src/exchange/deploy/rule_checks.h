@@ -20,6 +20,7 @@ ROBUSTA_DEPLOY_RULE(last_layer);
 ROBUSTA_DEPLOY_RULE(floor_pooling);
 ROBUSTA_DEPLOY_RULE(equal_dilations);
 ROBUSTA_DEPLOY_RULE(kernel_h_w);
+ROBUSTA_DEPLOY_RULE(kernel_axes);
 ROBUSTA_DEPLOY_CHECK(average_padding);
 ROBUSTA_DEPLOY_CHECK(average_cut);
 // rule_fields.cpp
@@ -32,7 +33,25 @@ ROBUSTA_DEPLOY_RULE(not_transposed);
 ROBUSTA_DEPLOY_RULE(inner_axis);
 ROBUSTA_DEPLOY_RULE(lrn_k);
 ROBUSTA_DEPLOY_RULE(no_coeff);
+// rule_scales.cpp
+ROBUSTA_DEPLOY_RULE(bias_scale);
+ROBUSTA_DEPLOY_RULE(scale_alone);
+ROBUSTA_DEPLOY_RULE(channel_scale);
+ROBUSTA_DEPLOY_RULE(channel_slopes);
+// rule_functions.cpp
+ROBUSTA_DEPLOY_RULE(lrn_fields);
+ROBUSTA_DEPLOY_RULE(plain_log);
+ROBUSTA_DEPLOY_RULE(swish_beta);
+ROBUSTA_DEPLOY_RULE(no_swish);
+// rule_types.cpp
+ROBUSTA_DEPLOY_RULE(opencv_types);
+ROBUSTA_DEPLOY_RULE(mnn_types);
+ROBUSTA_DEPLOY_RULE(openvino_types);
 // rule_shapes.cpp
+ROBUSTA_DEPLOY_RULE(counted_axes);
+ROBUSTA_DEPLOY_RULE(tile_concat);
+ROBUSTA_DEPLOY_RULE(no_split);
+ROBUSTA_DEPLOY_RULE(crop_offset);
 ROBUSTA_DEPLOY_RULE(whole_reshape);
 ROBUSTA_DEPLOY_RULE(slice_points);
 

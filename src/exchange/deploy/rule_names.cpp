@@ -6,6 +6,12 @@
 #include "exchange/deploy/rule_checks.h"
 
 namespace robusta::deploy {
+namespace {
+
+/// Types whose outputs MNN calls like the layer.
+bool is_called_like_its_layer(const std::string& type) { return type == "Power" || type == "Exp"; }
+
+}  // namespace
 
 std::optional<Finding> check_one_name(const DeployNet& net, int layer) {
   for (int i = 0; i < layer; ++i) {
@@ -28,8 +34,10 @@ std::optional<Finding> check_last_layer(const DeployNet& net, int layer) {
     return Finding{str("the net's output ", net.names.at(param.top(0)), " is written in place"), "top"};
   }
   if (param.type() == "Dropout") return Finding{"the net ends with a Dropout", "type"};
-  if (param.type() == "Power" && param.name() != net.names.at(param.top(0))) {
-    return Finding{str("the net's output ", net.names.at(param.top(0)), " is that of a Power of another name"), "name"};
+  if (is_called_like_its_layer(param.type()) && param.name() != net.names.at(param.top(0))) {
+    return Finding{
+        str("the net's output ", net.names.at(param.top(0)), " is that of a ", param.type(), " of another name"),
+        "name"};
   }
   return std::nullopt;
 }
@@ -64,7 +72,7 @@ void mend_last_layer(DeployNet& net, int layer) {
       blob = before.bottom(0);
     }
   }
-  if (param.type() == "Power") name_like_top(net, layer);  // MNN calls this output like the layer
+  if (is_called_like_its_layer(param.type())) name_like_top(net, layer);
   net.change();
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "exchange/deploy/rule_checks.h"
+#include "exchange/deploy/rule_layers.h"
 
 namespace robusta::deploy {
 namespace {
@@ -18,20 +19,6 @@ std::vector<float> transposed(const std::vector<float>& matrix, size_t rows) {
     for (size_t j = 0; j < columns; ++j) result[j * rows + i] = matrix[i * columns + j];
   }
   return result;
-}
-
-caffe::LayerParameter reshape(const std::vector<int64_t>& dims) {
-  caffe::LayerParameter layer;
-  layer.set_type("Reshape");
-  for (const int64_t dim : dims) layer.mutable_reshape_param()->mutable_shape()->add_dim(dim);
-  return layer;
-}
-
-caffe::LayerParameter power(float scale) {
-  caffe::LayerParameter layer;
-  layer.set_type("Power");
-  layer.mutable_power_param()->set_scale(scale);
-  return layer;
 }
 
 }  // namespace
@@ -83,10 +70,10 @@ void mend_inner_axis(DeployNet& net, int layer) {
   net.param(layer).mutable_inner_product_param()->clear_axis();
   net.change();
   if (from == 1) return;
-  const int inner = net.put_before(layer, 0, reshape({-1, bottom.count(from)}), "_rows");
+  const int inner = net.put_before(layer, 0, reshape_layer({-1, bottom.count(from)}), "_rows");
   std::vector<int64_t> dims = shapes.tops[0].dims();
   dims[0] = -1;  // any number of samples
-  net.append_behind(inner, reshape(dims), "_axes");
+  net.append_behind(inner, reshape_layer(dims), "_axes");
 }
 
 std::optional<Finding> check_lrn_k(const DeployNet& net, int layer) {
@@ -108,7 +95,7 @@ void mend_lrn_k(DeployNet& net, int layer) {
   if (!across) return;
   const auto factor = static_cast<float>(std::pow(k, -static_cast<double>(p->beta())));
   p->set_alpha(static_cast<float>(p->alpha() / k));
-  net.append_behind(layer, power(factor), "_k");
+  net.append_behind(layer, power_layer(factor), "_k");
 }
 
 std::optional<Finding> check_no_coeff(const DeployNet& net, int layer) {
@@ -122,7 +109,7 @@ void mend_no_coeff(DeployNet& net, int layer) {
   net.change();
   int at = layer;
   for (int b = 0; b < coeff.size(); ++b) {
-    if (coeff[b] != 1) at = net.put_before(at, b, power(coeff[b]), str("_coeff_", b));
+    if (coeff[b] != 1) at = net.put_before(at, b, power_layer(coeff[b]), str("_coeff_", b));
   }
 }
 

@@ -175,6 +175,28 @@ void mend_kernel_h_w(DeployNet& net, int layer) {
   net.change();
 }
 
+std::optional<Finding> check_kernel_axes(const DeployNet& net, int layer) {
+  if (net.param(layer).type() != "Convolution") return std::nullopt;
+  const caffe::ConvolutionParameter& p = net.param(layer).convolution_param();
+  const int axes = net.shapes(layer).bottoms[0].axes() - p.axis() - 1;
+  if (axes <= 2 || p.axis() < 0 || p.kernel_size_size() == axes) return std::nullopt;
+  return Finding{str("one kernel_size for ", axes, " axes is not understood"), "convolution_param.kernel_size"};
+}
+
+void mend_kernel_axes(DeployNet& net, int layer) {
+  caffe::ConvolutionParameter* p = net.param(layer).mutable_convolution_param();
+  const int axes = net.shapes(layer).bottoms[0].axes() - p->axis() - 1;
+  const std::vector<WindowAxis> windows = read_windows(*p, static_cast<size_t>(axes));
+  p->clear_kernel_size(), p->clear_pad(), p->clear_stride(), p->clear_dilation();
+  for (const WindowAxis& axis : windows) {
+    p->add_kernel_size(static_cast<uint32_t>(axis.kernel));
+    p->add_pad(static_cast<uint32_t>(axis.pad));
+    p->add_stride(static_cast<uint32_t>(axis.stride));
+    p->add_dilation(static_cast<uint32_t>(axis.dilation));
+  }
+  net.change();
+}
+
 std::optional<Finding> check_average_padding(const DeployNet& net, int layer) {
   const caffe::PoolingParameter& p = net.param(layer).pooling_param();
   if (!is_average(net.param(layer)) || (p.pad() == 0 && p.pad_h() == 0 && p.pad_w() == 0)) return std::nullopt;

@@ -22,6 +22,12 @@ struct Drawing {
   bool region = false;  ///< rows of sample, left, top, right, bottom
 };
 
+/// For which scale x + shift is in [0.1, 2).
+Drawing argument_of(const caffe::LogParameter& log) {
+  if (log.scale() == 0) return {};
+  return {.from = (0.1 - log.shift()) / log.scale(), .to = (2.0 - log.shift()) / log.scale()};
+}
+
 Drawing drawing_of(const DeployNet& net, const std::string& blob, const std::vector<InputTransform>& transforms) {
   for (const InputTransform& transform : transforms) {
     if (transform.blob == blob) return {.from = 0, .to = 255, .whole = true};
@@ -32,6 +38,7 @@ Drawing drawing_of(const DeployNet& net, const std::string& blob, const std::vec
       const std::string& type = layer.param.type();
       if (type == "Embed")
         return {.from = 0, .to = static_cast<double>(layer.param.embed_param().input_dim()), .whole = true};
+      if (type == "Log") return argument_of(layer.param.log_param());
       if (b == 1 && (type == "LSTM" || type == "RNN")) return {.from = 0, .to = 2, .whole = true};
       if (b == 1 && type == "BatchReindex") return {.from = 0, .to = 1, .whole = true};
       if (b == 1 && is_region_pooling(type)) return {.region = true};
@@ -50,6 +57,10 @@ std::vector<float> draw(const Drawing& drawing, const std::string& blob, size_t 
     if (drawing.region) values[i] = i % 5 == 0 ? 0 : i % 5 < 3 ? values[i] + 1 : values[i] + 6;
   }
   return values;
+}
+
+int64_t count_not_finite(const std::vector<float>& values) {
+  return std::count_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
 }
 
 void apply(const InputTransform& transform, std::vector<float>& values, size_t pixels) {
@@ -90,6 +101,24 @@ void run_on(Net& net, const BlobValues& inputs) {
   net.forward({.seed = net.options().seed, .first_sample = 0, .next_sample = 0, .batch = net.batch()});
 }
 
+void require_finite_outputs(const Net& net, const DeployNet& definition) {
+  const auto finite = [&](const std::string& blob) { return count_not_finite(net.blobs().read(blob)) == 0; };
+  if (std::all_of(definition.outputs.begin(), definition.outputs.end(), finite)) return;
+  for (const DeployLayer& layer : definition.layers) {
+    for (const std::string& top : layer.param.top()) {
+      const std::vector<float> values = net.blobs().read(top);
+      const int64_t wrong = count_not_finite(values);
+      if (wrong == 0) continue;
+      const Error error(ErrorKind::kNumeric,
+                        str("on a random input ", wrong, " of ", values.size(), " numbers of its top ",
+                            definition.names.at(top), " are infinite or no numbers, so nothing can be compared"),
+                        "look at the weights of this layer and of those before it; where they "
+                        "are sound, the layer takes less than all numbers: end the net before it (-blobs)");
+      throw_at(error, layer);
+    }
+  }
+}
+
 Agreement compare(const Net& first, const Net& second, const std::vector<ComparedBlobs>& blobs) {
   Agreement agreement;
   for (const ComparedBlobs& pair : blobs) {
@@ -100,10 +129,6 @@ Agreement compare(const Net& first, const Net& second, const std::vector<Compare
     }
     double largest = 0, difference = 0;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (!std::isfinite(a[i])) {
-        throw Error(ErrorKind::kNumeric, str("blob ", pair.first, " is not finite on a random input"),
-                    "look at the weights: caffe test shows the net's outputs");
-      }
       largest = std::max(largest, std::abs(static_cast<double>(a[i])));
       const double apart = std::abs(static_cast<double>(a[i]) - b[i]);
       difference = apart <= difference ? difference : apart;  // what is not a number counts

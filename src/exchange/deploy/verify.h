@@ -13,7 +13,8 @@ namespace robusta::deploy {
 using BlobValues = std::map<std::string, std::vector<float>>;
 
 /// Random numbers for the inputs of a net of Input layers: pixels where a transformation stands before the blob, which
-/// is not yet applied; elsewhere uniform in [-1, 1), or what the reader of an index takes. Names are the net's.
+/// is not yet applied; elsewhere uniform in [-1, 1), or what its reader takes (indices, logarithms). Names are the
+/// net's.
 BlobValues random_inputs(const DeployNet& net, const std::vector<InputTransform>& transforms);
 
 /// (pixel - mean) * scale.
@@ -21,6 +22,10 @@ void apply_transforms(const std::vector<InputTransform>& transforms, BlobValues*
 
 /// Writes the inputs and runs a pass.
 void run_on(Net& net, const BlobValues& inputs);
+
+/// Throws Error{kNumeric} at the first layer whose tops are not finite, where an output of the net is not. `net` is
+/// built of the definition, and has run.
+void require_finite_outputs(const Net& net, const DeployNet& definition);
 
 /// A blob of the first net and one of the second that have to be equal.
 struct ComparedBlobs {
@@ -32,8 +37,7 @@ struct Agreement {
   std::string blob;    ///< where
 };
 
-/// The largest relative difference. Throws Error{kInternal} where sizes differ, Error{kNumeric} for numbers of the
-/// first net that are not finite.
+/// The largest relative difference. Throws Error{kInternal} where sizes differ. REQUIRES: the first net's are finite.
 Agreement compare(const Net& first, const Net& second, const std::vector<ComparedBlobs>& blobs);
 
 }  // namespace robusta::deploy

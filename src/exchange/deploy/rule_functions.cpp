@@ -1,0 +1,74 @@
+// Functions of single elements, and LRN, whose fields readers pass over or take for other ones where they are not said.
+
+#include <cmath>
+
+#include "base/str.h"
+#include "exchange/deploy/rule_checks.h"
+#include "exchange/deploy/rule_layers.h"
+
+namespace robusta::deploy {
+
+std::optional<Finding> check_lrn_fields(const DeployNet& net, int layer) {
+  const caffe::LRNParameter& p = net.param(layer).lrn_param();
+  if (net.param(layer).type() != "LRN" || (p.has_local_size() && p.has_alpha() && p.has_beta())) return std::nullopt;
+  return Finding{str(!p.has_alpha()        ? "alpha"
+                     : !p.has_local_size() ? "local_size"
+                                           : "beta",
+                     " is not said, and readers take another number than Caffe"),
+                 "lrn_param"};
+}
+
+void mend_lrn_fields(DeployNet& net, int layer) {
+  caffe::LRNParameter* p = net.param(layer).mutable_lrn_param();
+  p->set_local_size(p->local_size());
+  p->set_alpha(p->alpha());
+  p->set_beta(p->beta());
+  net.change();
+}
+
+std::optional<Finding> check_plain_log(const DeployNet& net, int layer) {
+  const caffe::LogParameter& p = net.param(layer).log_param();
+  if (net.param(layer).type() != "Log" || (p.base() == -1 && p.scale() == 1 && p.shift() == 0)) return std::nullopt;
+  const char* field = p.base() != -1 ? "log_param.base" : p.scale() != 1 ? "log_param.scale" : "log_param.shift";
+  return Finding{"base, scale and shift of a Log are passed over", field};
+}
+
+/// log_b(shift + scale x) = ln(shift + scale x) / ln b.
+void mend_plain_log(DeployNet& net, int layer) {
+  const caffe::LogParameter p = net.param(layer).log_param();
+  net.param(layer).clear_log_param();
+  net.change();
+  int at = layer;
+  if (p.scale() != 1 || p.shift() != 0) at = net.put_before(at, 0, power_layer(p.scale(), p.shift()), "_of");
+  if (p.base() == -1) return;
+  net.append_behind(at, power_layer(static_cast<float>(1 / std::log(static_cast<double>(p.base())))), "_base");
+}
+
+std::optional<Finding> check_swish_beta(const DeployNet& net, int layer) {
+  if (net.param(layer).type() != "Swish" || net.param(layer).swish_param().beta() == 1) return std::nullopt;
+  return Finding{"beta is passed over", "swish_param.beta"};
+}
+
+std::optional<Finding> check_no_swish(const DeployNet& net, int layer) {
+  if (net.param(layer).type() != "Swish") return std::nullopt;
+  return Finding{"a Swish is not understood", "type"};
+}
+
+void mend_no_swish(DeployNet& net, int layer) { mend_swish_beta(net, layer); }
+
+/// x sigmoid(beta x), as a product.
+void mend_swish_beta(DeployNet& net, int layer) {
+  caffe::LayerParameter& param = net.param(layer);
+  const float beta = param.swish_param().beta();
+  param.clear_swish_param();
+  param.set_type("Eltwise");
+  param.mutable_eltwise_param()->set_operation(caffe::EltwiseParameter::PROD);
+  param.add_bottom(param.bottom(0));
+  net.change();
+  caffe::LayerParameter sigmoid;
+  sigmoid.set_type("Sigmoid");
+  const int product = net.put_before(layer, 1, sigmoid, "_sigmoid");
+  if (beta != 1) net.put_before(product - 1, 0, power_layer(beta), "_beta");
+}
+
+}  // namespace robusta::deploy
