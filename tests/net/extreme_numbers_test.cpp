@@ -199,6 +199,7 @@ void fill_in(Message& message, const std::string& type, bool all) {
       if (field->name() == two && message.GetDescriptor()->name() == "MemoryDataParameter") set(message, field, 2);
     }
     if (field->name() == "file_name") r.SetString(&message, field, sources().output());
+    if (field->name() == "prefix") r.SetString(&message, field, sources().output());
     const std::string source = sources().source_of(message.GetDescriptor()->name(), type);
     if (field->name() == "source" && !source.empty()) r.SetString(&message, field, source);
     if (field->name() == "output_dim") set(message, field, 3);
