@@ -81,7 +81,8 @@ class MemoryGroup(unittest.TestCase):
         self.assertEqual(code, MEMORY, said[-3000:])
         self.assertIn("(the limit of the control group)", said)
         if peak is not None:
-            self.assertLess(peak, LIMIT // 3, "memory was taken before the error")
+            # Of the program and its libraries, whose pages count, too: most of 100 MB in builds with CUDA.
+            self.assertLess(peak, LIMIT // 2, "memory was taken before the error")
         largest = int(re.search(r"a batch of at most (\d+)", said)[1])
         code, said, _ = self.run_in_group("plan", 64)
         planned = int(re.search(r"Largest batch that fits in \d+ MiB \(the limit of the control group\): (\d+)", said)[1])
