@@ -6,8 +6,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "comm/sockets/socket_communicator.h"
@@ -60,6 +60,16 @@ void check_message(size_t bytes, bool asked_first) {
   if (!asked_first) both[1]->receive(received);
   both[1]->wait(received);
   EXPECT_EQ(in, out) << bytes;
+}
+
+/// A caller from another address of the loopback, which no rank has, or from that of the ranks.
+Descriptor call_from(const std::string& address, uint16_t port) {
+  Descriptor caller(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in from = liveness::socket_address(resolve(address), 0);
+  const sockaddr_in to = liveness::socket_address(resolve("127.0.0.1"), port);
+  EXPECT_EQ(bind(caller.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from), 0);
+  EXPECT_EQ(connect(caller.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  return caller;
 }
 
 }  // namespace
@@ -124,6 +134,37 @@ TEST(PostOfficeTest, StrangersAreNotHeard) {
   both[1]->wait(received);
   both[0]->wait(sent);
   EXPECT_EQ(in, out);
+}
+
+/// More than are let in at a time.
+TEST(PostOfficeTest, SilentCallersKeepNoRankOut) {
+  const auto both = offices(2);
+  std::vector<Descriptor> silent;
+  for (int i = 0; i < 100; ++i)
+    silent.push_back(call_from("127.0.0.2", static_cast<uint16_t>(both[1]->member(1).port)));
+  std::vector<std::byte> out = text_of(50, 9), in(50);
+  Parcel sent = parcel(out, 1), received = parcel(in, 0);
+  both[0]->send(sent);
+  both[1]->receive(received);
+  both[1]->wait(received);
+  both[0]->wait(sent);
+  EXPECT_EQ(in, out);
+  char byte = 0;
+  const auto soon = Clock::now() + std::chrono::seconds(5);  // and not when they are due
+  EXPECT_TRUE(await(silent[0].get(), POLLIN, soon)) << "the oldest makes room";
+  EXPECT_EQ(recv(silent[0].get(), &byte, 1, MSG_DONTWAIT), 0);
+}
+
+/// Those that have to wait, since all places are taken by hosts of the job, cost no processor.
+TEST(PostOfficeTest, CallersThatWaitAreNotWaitedForBusily) {
+  const auto both = offices(2);
+  std::vector<Descriptor> silent;
+  for (int i = 0; i < 100; ++i)
+    silent.push_back(call_from("127.0.0.1", static_cast<uint16_t>(both[1]->member(1).port)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::clock_t before = std::clock();  // of all threads
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.2);
 }
 
 /// Nobody is left to write into memory that its owner takes back.

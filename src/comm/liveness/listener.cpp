@@ -17,9 +17,15 @@ namespace {
 
 constexpr int kBacklog = 256;  // calls that the system holds until they are accepted; they cost us no descriptor
 
-/// Listens at `port`, or at one of the system's choice, which it then receives. Not open: errno tells.
+bool lacks_descriptors(int error) { return error == EMFILE || error == ENFILE; }
+
+}  // namespace
+
 Descriptor listen_at(Address address, uint16_t& port) {
   Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  // At a port that was named: a job that begins anew meets where the last one met, whose connections linger.
+  const int named = port != 0;
+  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &named, sizeof named);
   sockaddr_in place = socket_address(address, port);
   socklen_t bytes = sizeof place;
   auto* const generic = reinterpret_cast<sockaddr*>(&place);
@@ -29,10 +35,6 @@ Descriptor listen_at(Address address, uint16_t& port) {
   port = ntohs(place.sin_port);
   return listener;
 }
-
-bool lacks_descriptors(int error) { return error == EMFILE || error == ENFILE; }
-
-}  // namespace
 
 Listener::Listener(const std::vector<Address>& addresses) {
   constexpr int kAttempts = 20;

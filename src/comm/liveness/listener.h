@@ -14,6 +14,9 @@
 
 namespace robusta::liveness {
 
+/// Listens there without blocking; port 0: one of the system's choice, which it then receives. Not open: errno tells.
+Descriptor listen_at(Address address, uint16_t& port);
+
 struct Caught {
   Descriptor socket;
   Address from = 0;  ///< of the caller, in network order

@@ -14,8 +14,6 @@
 #include "comm/liveness/messages.h"
 
 namespace robusta::liveness {
-namespace {
-
 Token draw_token() {
   Token token{};
   if (getrandom(token.data(), token.size(), 0) == static_cast<ssize_t>(token.size())) return token;
@@ -23,8 +21,6 @@ Token draw_token() {
   for (uint8_t& byte : token) byte = static_cast<uint8_t>(device());
   return token;
 }
-
-}  // namespace
 
 uint64_t process_start(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");

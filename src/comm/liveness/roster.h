@@ -17,6 +17,7 @@ inline constexpr size_t kMaxAddresses = 8;
 
 /// 128 random bits that rank 0 draws: whoever does not know them is no rank of this job.
 using Token = std::array<uint8_t, 16>;
+Token draw_token();
 
 /// Gathered as it lies in memory.
 struct Contact {

@@ -65,11 +65,13 @@ class OutgoingLine {
 /// Of one rank, or, before the greeting is there, of nobody yet.
 class IncomingLine {
  public:
-  IncomingLine(Descriptor socket, Clock::time_point since) : socket_(std::move(socket)), since_(since) {}
+  IncomingLine(Descriptor socket, Address caller, Clock::time_point since)
+      : socket_(std::move(socket)), caller_(caller), since_(since) {}
 
   int fd() const { return socket_.get(); }
   /// -1: it has not said.
   int from() const { return known_ ? greeting_.from : -1; }
+  Address caller() const { return caller_; }
   Clock::time_point since() const { return since_; }
 
   /// Reads what there is of the greeting, and no byte more.
@@ -91,6 +93,7 @@ class IncomingLine {
   Progress read(void* to, size_t bytes, size_t& done);
 
   Descriptor socket_;
+  Address caller_;
   Clock::time_point since_;
   Greeting greeting_;
   Head head_;

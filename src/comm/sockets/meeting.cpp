@@ -4,13 +4,11 @@
 #include "comm/sockets/meeting.h"
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <random>
 #include <thread>
 
 #include "base/counted.h"
@@ -55,14 +53,6 @@ Clock::time_point after(double seconds) {
 Error failed(const std::string& why, const std::string& fix) { return Error(ErrorKind::kCommunication, why, fix); }
 
 std::string place_of(const Meeting& meeting) { return str(meeting.host, ":", meeting.port); }
-
-Token draw_token() {
-  Token token{};
-  if (getrandom(token.data(), token.size(), 0) == static_cast<ssize_t>(token.size())) return token;
-  std::random_device device;
-  for (uint8_t& byte : token) byte = static_cast<uint8_t>(device());
-  return token;
-}
 
 /// Takes as long for a wrong guess as for a right one.
 bool same_secret(const char (&a)[128], const char (&b)[128]) {
@@ -112,7 +102,8 @@ class Reception {
  private:
   /// One look at the sockets.
   void serve() {
-    std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
+    std::vector<pollfd> polled;
+    if (guests_.size() < kGuests) polled.push_back({listener_.get(), POLLIN, 0});  // the others wait in the system
     for (const Guest& guest : guests_) polled.push_back({guest.socket.get(), POLLIN, 0});
     poll(polled.data(), polled.size(), static_cast<int>(kBetweenCalls.count()));
     std::erase_if(guests_, [this](Guest& guest) { return !stays(guest); });
@@ -186,7 +177,7 @@ class Reception {
     company.listener = listen_at(members_[0].address, port);
     if (!company.listener.is_open()) refuse_all(str("rank 0 cannot listen: ", strerror(errno)));
     members_[0].port = port;
-    company.token = draw_token();
+    company.token = liveness::draw_token();
     Answer answer;
     answer.token = company.token;
     for (size_t rank = 1; rank < callers_.size(); ++rank) {

@@ -6,11 +6,11 @@
 /// that did not.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
 #include "base/descriptor.h"
+#include "comm/liveness/roster.h"
 #include "comm/sockets/socket_calls.h"
 
 namespace robusta::sockets {
@@ -30,8 +30,8 @@ struct Member {
   char host[128] = {};
 };
 
-/// 128 random bits that rank 0 draws, for the connections between the ranks.
-using Token = std::array<uint8_t, 16>;
+/// Drawn by rank 0, for the connections between the ranks.
+using liveness::Token;
 
 struct Company {
   int rank = 0;

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +27,8 @@ constexpr auto kLook = std::chrono::milliseconds(500);
 constexpr auto kToldWithin = std::chrono::seconds(1);
 constexpr int kMessagesAtOnce = 64;                 // of one line before the others have their turn
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // nobody has a message as long
+
+bool is_stranger(const IncomingLine& line) { return line.from() < 0; }
 
 }  // namespace
 
@@ -156,23 +159,45 @@ std::vector<std::pair<int, OutgoingLine*>> PostOffice::busy_lines() {
 }
 
 void PostOffice::poll_lines() {
-  polled_.assign({{bell_.get(), POLLIN, 0}, {company_.listener.get(), POLLIN, 0}});
+  polled_.assign({{bell_.get(), POLLIN, 0}});
+  // Whom nobody can let in must not keep this thread awake.
+  if (!closed_) polled_.push_back({company_.listener.get(), POLLIN, 0});
   for (const IncomingLine& line : incoming_) polled_.push_back({line.fd(), POLLIN, 0});
   for (const auto& [to, line] : busy_lines()) polled_.push_back({line->fd(), POLLOUT, 0});
-  poll(polled_.data(), polled_.size(), 1000);
+  poll(polled_.data(), polled_.size(), closed_ ? 100 : 1000);
+}
+
+/// Whether one more may come in: the oldest that has not said who it is, and is on no host of the job, leaves for it.
+bool PostOffice::make_room() {
+  if (std::ranges::count_if(incoming_, is_stranger) < static_cast<std::ptrdiff_t>(kStrangers)) return true;
+  const auto is_unknown = [this](const IncomingLine& line) {
+    const auto is_there = [&](const Member& member) { return member.address == line.caller(); };
+    return is_stranger(line) && std::ranges::none_of(company_.members, is_there);
+  };
+  const auto oldest = std::ranges::find_if(incoming_, is_unknown);
+  if (oldest == incoming_.end()) return false;
+  incoming_.erase(oldest);
+  return true;
 }
 
 /// Lets callers in, and those out that do not say who they are.
 void PostOffice::greet_callers() {
   const auto now = Clock::now();
-  const auto is_stranger = [](const IncomingLine& line) { return line.from() < 0; };
   incoming_.remove_if(
       [&](const IncomingLine& line) { return is_stranger(line) && now - line.since() > kGreetedWithin; });
-  for (auto strangers = std::ranges::count_if(incoming_, is_stranger);
-       strangers < static_cast<std::ptrdiff_t>(kStrangers); ++strangers) {
-    Descriptor caller = accept_from(company_.listener.get());
-    if (!caller.is_open()) return;
-    incoming_.emplace_back(std::move(caller), now);
+  closed_ = false;
+  for (size_t callers = 0; callers < kStrangers; ++callers) {
+    if (!make_room()) {
+      closed_ = true;
+      return;
+    }
+    Address from = 0;
+    Descriptor caller = accept_from(company_.listener.get(), &from);
+    if (!caller.is_open()) {
+      closed_ = !is_for_later(errno);  // no descriptor is left: the caller waits in the system
+      return;
+    }
+    incoming_.emplace_back(std::move(caller), from, now);
   }
 }
 

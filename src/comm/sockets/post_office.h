@@ -55,6 +55,7 @@ class PostOffice {
 
   void serve();
   void poll_lines();
+  bool make_room();
   void greet_callers();
   /// Those with something to send.
   std::vector<std::pair<int, OutgoingLine*>> busy_lines();
@@ -78,6 +79,7 @@ class PostOffice {
   // The thread's own:
   std::list<IncomingLine> incoming_;
   std::vector<pollfd> polled_;
+  bool closed_ = false;  ///< nobody can be let in for a moment
 
   std::mutex mutex_;  ///< of what follows
   std::condition_variable changed_;

@@ -20,7 +20,6 @@ namespace robusta::sockets {
 namespace {
 
 constexpr int kKind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-constexpr int kBacklog = 1024;
 
 void send_at_once(int socket) {
   const int on = 1;
@@ -60,24 +59,13 @@ Address resolve(const std::string& host) {
   return reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr;
 }
 
-Descriptor listen_at(Address address, uint16_t& port) {
-  Descriptor listener(socket(AF_INET, kKind, 0));
-  // A job that begins anew meets where the last one met.
-  const int on = 1;
-  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in place = liveness::socket_address(address, port);
-  socklen_t bytes = sizeof place;
-  auto* const generic = reinterpret_cast<sockaddr*>(&place);
-  const bool listens = listener.is_open() && bind(listener.get(), generic, bytes) == 0 &&
-                       listen(listener.get(), kBacklog) == 0 && getsockname(listener.get(), generic, &bytes) == 0;
-  if (!listens) return Descriptor();
-  port = ntohs(place.sin_port);
-  return listener;
-}
-
-Descriptor accept_from(int listener) {
-  Descriptor caller(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (caller.is_open()) send_at_once(caller.get());
+Descriptor accept_from(int listener, Address* from) {
+  sockaddr_in caller_at{};
+  socklen_t bytes = sizeof caller_at;
+  Descriptor caller(accept4(listener, reinterpret_cast<sockaddr*>(&caller_at), &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!caller.is_open()) return caller;
+  send_at_once(caller.get());
+  if (from) *from = caller_at.sin_addr.s_addr;
   return caller;
 }
 

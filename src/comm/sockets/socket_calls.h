@@ -7,21 +7,19 @@
 #include <string>
 
 #include "base/descriptor.h"
-#include "comm/liveness/interfaces.h"
+#include "comm/liveness/listener.h"
 
 namespace robusta::sockets {
 
 using liveness::Address;
+using liveness::listen_at;
 using Clock = std::chrono::steady_clock;
 
 /// The first IPv4 address of a host by its name or number, in network byte order. Throws Error{kCommunication}.
 Address resolve(const std::string& host);
 
-/// Listens there without blocking; port 0: one of the system's choice, which it then receives. Not open: errno tells.
-Descriptor listen_at(Address address, uint16_t& port);
-
-/// The next that called, without blocking; not open when nobody has.
-Descriptor accept_from(int listener);
+/// The next that called, without blocking, and where from. Not open: errno tells, is_for_later() of it when nobody has.
+Descriptor accept_from(int listener, Address* from = nullptr);
 
 /// Begins to connect, without blocking: the socket tells of the outcome by becoming writable (connect_error).
 Descriptor begin_connect(Address address, uint16_t port);

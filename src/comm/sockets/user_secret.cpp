@@ -3,7 +3,6 @@
 #include "comm/sockets/user_secret.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/str.h"
+#include "comm/liveness/roster.h"
 #include "robusta/error.h"
 
 namespace robusta::sockets {
@@ -33,11 +33,8 @@ std::string secret_file() {
 }
 
 std::string random_words() {
-  std::array<unsigned char, 16> bits{};
-  if (getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size()))
-    refuse("this system gives no random bits");
   std::string words;
-  for (const unsigned char byte : bits) {
+  for (const uint8_t byte : liveness::draw_token()) {
     constexpr const char* kDigits = "0123456789abcdef";
     words += kDigits[byte >> 4];
     words += kDigits[byte & 15];
