@@ -52,9 +52,12 @@ def write_lists(instances, folder, out):
     boxes = boxes_by_image(images, annotations)
     name = instances.stem.removeprefix("instances_")
     (out / name).mkdir(parents=True, exist_ok=True)
-    pairs, sizes = [], []
+    pairs, sizes, stems = [], [], set()
     for image in images:
         picture, file = folder / image["file_name"], out / name / f"{pathlib.Path(image['file_name']).stem}.json"
+        if picture.stem in stems:  # its boxes would be those of the other one
+            raise Failure(f"{picture}: another image has the name {picture.stem}, too")
+        stems.add(picture.stem)
         if any(blank in f"{picture}{file}" for blank in " \t"):
             raise Failure(f"{picture}: a blank in a path")
         file.write_text(json.dumps({"image": {key: image[key] for key in ("file_name", "height", "width")},

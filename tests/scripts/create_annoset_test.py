@@ -118,6 +118,9 @@ class CreateAnnoset(unittest.TestCase):
         wrong = self.instances(annotations=[{"id": 4, "image_id": 5, "category_id": 1, "bbox": [0, 0, 1, 1]}])
         self.assertIn("annotation 4 is of image 5, which is not there",
                       self.run_script("data/coco/create_list.py", wrong, images, self.folder / "o", want=3))
+        twins = self.instances(images=[{"id": id, "file_name": f"{id}/a.jpg", "height": 8, "width": 12} for id in (7, 9)])
+        self.assertIn("another image has the name a, too",
+                      self.run_script("data/coco/create_list.py", twins, images, self.folder / "o", want=3))
         self.assertIn("no file of COCO's instances",
                       self.run_script("data/coco/create_list.py", images / "a.jpg", images, self.folder / "o", want=3))
 
