@@ -2,7 +2,6 @@
 
 #include "comm/launch.h"
 
-#include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "base/counted.h"
 #include "base/str.h"
 #include "robusta/error.h"
+#include "tf_config.pb.h"
 
 namespace robusta {
 namespace {
@@ -54,36 +54,28 @@ void set_meeting(Launch& launch, const std::string& place) {
   launch.meeting_port = static_cast<uint16_t>(port);
 }
 
-using Struct = google::protobuf::Struct;
-
-/// A value of an object by its name; one of no kind where there is none.
-google::protobuf::Value value_of(const Struct& object, const std::string& name) {
-  const auto found = object.fields().find(name);
-  return found == object.fields().end() ? google::protobuf::Value() : found->second;
-}
-
-/// TensorFlow's {"cluster": {"chief": [...], "worker": [...], "ps": [...]}, "task": {"type": ..., "index": ...}}: lists
-/// of "host:port". The processes are ranks in the order of MultiWorkerMirroredStrategy, the chief first. Where there
-/// are others among them (parameter servers) they do not meet here.
+/// The ranks of TF_CONFIG (tf_config.proto) are its processes in the order of MultiWorkerMirroredStrategy, the chief
+/// first. Where there are others among them (parameter servers) they do not meet here.
 Launch launch_of_tf_config(const std::string& json) {
-  Struct config;
-  if (!google::protobuf::util::JsonStringToMessage(json, &config).ok()) return {};
-  const Struct cluster = value_of(config, "cluster").struct_value(), task = value_of(config, "task").struct_value();
-  const std::string type = value_of(task, "type").string_value();
-  const int index = static_cast<int>(value_of(task, "index").number_value());
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  tf_config::TfConfig config;
+  if (!google::protobuf::util::JsonStringToMessage(json, &config, options).ok()) return {};
+  const tf_config::Cluster& cluster = config.cluster();
+  const tf_config::Task& task = config.task();
   Launch launch{.variable = "TF_CONFIG", .launcher = "what sets TensorFlow's TF_CONFIG", .value = json};
-  std::vector<std::string> equals, others;
-  bool is_equal = false;
-  for (const char* job : {"chief", "master", "worker", "ps", "evaluator"}) {
-    const bool takes_part = std::string(job) != "ps" && std::string(job) != "evaluator";
-    if (type == job) launch.rank = static_cast<int>(equals.size()) + index, is_equal = takes_part;
-    const google::protobuf::Value addresses = value_of(cluster, job);
-    for (const auto& address : addresses.list_value().values()) {
-      (takes_part ? equals : others).push_back(address.string_value());
-    }
-  }
-  launch.ranks = static_cast<int>(equals.size() + others.size());
-  if (is_equal && others.empty() && !equals.empty() && launch.rank < launch.ranks) set_meeting(launch, equals.front());
+  std::vector<std::string> ranks;
+  bool is_rank = false;
+  const auto add = [&](const char* job, const auto& addresses) {
+    if (task.type() == job) launch.rank = static_cast<int>(ranks.size()) + task.index(), is_rank = true;
+    ranks.insert(ranks.end(), addresses.begin(), addresses.end());
+  };
+  add("chief", cluster.chief());
+  add("master", cluster.master());
+  add("worker", cluster.worker());
+  const int others = cluster.ps_size() + cluster.evaluator_size();
+  launch.ranks = static_cast<int>(ranks.size()) + others;
+  if (is_rank && others == 0 && !ranks.empty() && launch.rank < launch.ranks) set_meeting(launch, ranks.front());
   return launch;
 }
 

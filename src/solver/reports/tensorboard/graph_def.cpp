@@ -35,8 +35,14 @@ const BlobVersion& origin_of(const Graph& graph, VersionId version) {
   return *now;
 }
 
+tensorboard::AttrValue& add_attribute(tensorboard::NodeDef& node, const char* key) {
+  tensorboard::NodeDef::Attr& added = *node.add_attr();
+  added.set_key(key);
+  return *added.mutable_value();
+}
+
 void add_shapes(const Graph& graph, const Node& node, tensorboard::NodeDef& out) {
-  tensorboard::AttrValue& shapes = (*out.mutable_attr())["_output_shapes"];
+  tensorboard::AttrValue& shapes = add_attribute(out, "_output_shapes");
   for (const VersionId top : node.tops) {
     tensorboard::TensorShapeProto* shape = shapes.mutable_list()->add_shape();
     for (const int64_t extent : graph.versions[top].shape.dims()) shape->add_dim()->set_size(extent);
@@ -62,7 +68,7 @@ tensorboard::GraphDef graph_def(const Graph& graph) {
     add_shapes(graph, node, added);
     int64_t parameters = 0;
     for (const ParamPtr& param : node.params) parameters += param->desc.count();
-    if (parameters > 0) (*added.mutable_attr())["parameters"].set_i(parameters);
+    if (parameters > 0) add_attribute(added, "parameters").set_i(parameters);
   }
   out.mutable_versions()->set_producer(22);  // a version whose rules hold for these nodes
   return out;

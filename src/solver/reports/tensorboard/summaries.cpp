@@ -31,6 +31,12 @@ void add_session(tensorboard::Summary& summary, const char* tag, const tensorboa
   plugin->set_content(data.SerializeAsString());
 }
 
+tensorboard::HParamValue& add_hparam(tensorboard::SessionStartInfo& start, const std::string& name) {
+  tensorboard::SessionStartInfo::HParam& added = *start.add_hparams();
+  added.set_key(name);
+  return *added.mutable_value();
+}
+
 /// False: the field is a message.
 bool read_setting(const google::protobuf::Message& message, const FieldDescriptor& field,
                   tensorboard::HParamValue& value) {
@@ -114,10 +120,9 @@ void add_hparams(tensorboard::Summary& summary, const google::protobuf::Message&
   settings.GetReflection()->ListFields(settings, &set);
   for (const FieldDescriptor* field : set) {
     tensorboard::HParamValue value;
-    if (field->is_repeated() || !read_setting(settings, *field, value)) continue;
-    (*start.mutable_hparams())[field->name()] = value;
+    if (!field->is_repeated() && read_setting(settings, *field, value)) add_hparam(start, field->name()) = value;
   }
-  for (const auto& [name, number] : more) (*start.mutable_hparams())[name].set_number_value(number);
+  for (const auto& [name, number] : more) add_hparam(start, name).set_number_value(number);
   add_session(summary, "_hparams_/session_start_info", data);
 }
 
