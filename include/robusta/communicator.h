@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -15,11 +16,22 @@
 
 namespace robusta::ROBUSTA_V1 {
 
+/// Where ranks meet that a program starts itself, without MPI: rank 0 listens there, over TCP.
+struct Meeting {
+  int rank = 0, ranks = 1;
+  std::string host = "127.0.0.1";  ///< of rank 0
+  uint16_t port = 0;
+  std::string secret;    ///< the same for all, 16 characters at least; who does not know it gets no answer
+  double seconds = 300;  ///< for all to come
+};
+
 class ROBUSTA_API Communicator {
  public:
   /// The ranks that a launcher started, this process being one of them; alone without a launcher. At most one lives
   /// in a process at a time; MPI ends with it, which waits for the other ranks.
   static Communicator world();
+  /// The ranks that come to this meeting; otherwise as world(). Throws on all of them when one does not come.
+  static Communicator meet(const Meeting& meeting);
   /// One rank.
   static Communicator alone();
   /// Runs body on so many threads, each with its rank, and waits for all. The first error is thrown here; calls of

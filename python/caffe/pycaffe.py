@@ -18,9 +18,9 @@ with warnings.catch_warnings():
     from ._caffe import Blob, Communicator, Net
 
 from . import _by_number, io
+from .nccl import NCCL, has_nccl
 from .python_layer import Layer
 from .solvers import (
-    NCCL,
     AdaDeltaSolver,
     AdaGradSolver,
     AdamSolver,
@@ -29,7 +29,6 @@ from .solvers import (
     SGDSolver,
     Solver,
     get_solver,
-    has_nccl,
 )
 from .timer import Timer
 
@@ -209,6 +208,13 @@ def save_hdf5(self: Net, filename: Any, write_diff: bool = False) -> None:
         os.replace(aside, path)
 
 
+def after_backward(self: Net, callback: Any) -> None:
+    """For caffe.NCCL alone, whose sums every step makes anyhow. Raises NotImplementedError for other callbacks."""
+    if not isinstance(callback, NCCL):
+        raise NotImplementedError("nets call nobody between their layers: caffe time tells what each layer takes, and "
+                                  "net.forward(start=..., end=...) and net.backward run layers one by one")
+
+
 def _summary(self: Net) -> str:
     from . import show
     return show.summary(self)
@@ -237,7 +243,7 @@ Net._inputs, Net._outputs = property(_by_number.inputs), property(_by_number.out
 Net.forward, Net.backward = forward, backward
 Net.forward_all, Net.forward_backward_all = forward_all, forward_backward_all
 Net.set_input_arrays, Net.save_hdf5 = set_input_arrays, save_hdf5
-Net._batch = _batches
+Net._batch, Net.after_backward = _batches, after_backward
 Net.summary, Net._repr_html_ = _summary, _html
 Net.__enter__ = lambda self: self
 Net.__exit__ = lambda self, *_: self.close()

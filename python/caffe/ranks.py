@@ -69,4 +69,9 @@ def set_solver_rank(rank: int) -> None:
 
 
 def set_multiprocess(multiprocess: bool) -> None:
-    """Without effect: ranks are processes always."""
+    """Whether solver_rank() of solver_count() is this process, one of those that meet by caffe.NCCL (nccl.py)."""
+    _given["multiprocess"] = int(multiprocess)
+
+
+def is_multiprocess() -> bool:
+    return bool(_given.get("multiprocess"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ._caffe import Communicator, Net
 from ._caffe import Solver as _Solver
+from .nccl import NCCL, meet
 from .proto import caffe_pb2
 
 
@@ -23,8 +24,20 @@ class Solver(_Solver):
     def __init__(self, solver_file: Any, communicator: Communicator | None = None, kernels: str = "auto",
                  precision: str = "") -> None:
         """Raises caffe.Error for what is wrong with the file, its nets and their data."""
-        super().__init__(solver_file, self.rule, communicator, kernels, precision)
+        self._communicator = meet() if communicator is None else communicator
+        super().__init__(solver_file, self.rule, self._communicator, kernels, precision)
         self._param: Any = None  # what scripts have, and may change; _own_param stays
+
+    @property
+    def communicator(self) -> Communicator | None:
+        """The ranks that train together; None: one alone."""
+        return self._communicator
+
+    def add_callback(self, on_start: Any, on_gradients_ready: Any = None) -> None:
+        """Calls on_start() before every iteration, and on_gradients_ready() before its update. A caffe.NCCL alone has
+        nothing left to do there."""
+        if not isinstance(on_start, NCCL):
+            super().add_callback(on_start, on_gradients_ready)
 
     @property
     def param(self) -> Any:
@@ -103,20 +116,3 @@ def get_solver(solver_file: Any, **settings: Any) -> Solver:
     except (OSError, UnicodeDecodeError, text_format.ParseError):
         rule = ""  # the library says what is wrong
     return _BY_RULE.get(rule, Solver)(solver_file, **settings)
-
-
-class NCCL:
-    """Ranks as BVLC's scripts make them, one process per GPU: not here. Start the script by mpirun instead, and give
-    solvers communicator=caffe.Communicator.world()."""
-
-    def __init__(self, *_: Any) -> None:
-        raise NotImplementedError(str(self.__doc__))
-
-    @staticmethod
-    def new_uid() -> str:
-        raise NotImplementedError(str(NCCL.__doc__))
-
-
-def has_nccl() -> bool:
-    """Whether ranks meet as BVLC's scripts make them: they do not (NCCL)."""
-    return False

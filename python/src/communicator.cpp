@@ -20,6 +20,17 @@ Made world() {
   return std::make_shared<Ranks>(Communicator::world());
 }
 
+Made meet(int rank, int size, int port, const std::string& secret, const std::string& host, double seconds) {
+  if (port < 1 || port > 65535) throw Error(ErrorKind::kUsage, "the ranks meet at no port", "give one from 1 to 65535");
+  const Guard::Unlocked unlocked;
+  return std::make_shared<Ranks>(Communicator::meet({.rank = rank,
+                                                     .ranks = size,
+                                                     .host = host,
+                                                     .port = static_cast<uint16_t>(port),
+                                                     .secret = secret,
+                                                     .seconds = seconds}));
+}
+
 /// The memory of an array that a call may change; throws for those that lie in pieces.
 void* memory_of(py::array& array) {
   if ((array.flags() & py::array::c_style) == 0) {
@@ -68,6 +79,9 @@ void all_reduce(const Made& made, py::array array) {
 void add_communicator(py::module_& module) {
   py::class_<Ranks, Made>(module, "Communicator", "The processes that train together; every call is made by all.")
       .def_static("world", &world, "The ranks that mpirun or srun started; one without.")
+      .def_static("meet", &meet, py::arg("rank"), py::arg("size"), py::arg("port"), py::arg("secret"),
+                  py::arg("host") = "127.0.0.1", py::arg("seconds") = 300.0,
+                  "Processes that a script has started itself: they meet where rank 0 listens.")
       .def_static("alone", [] { return std::make_shared<Ranks>(Communicator::alone()); })
       .def_property_readonly("rank", [](const Made& ranks) { return ranks->communicator.rank(); })
       .def_property_readonly("size", [](const Made& ranks) { return ranks->communicator.size(); })

@@ -1,11 +1,15 @@
 // The public Communicator: the engine's, and the end of MPI with the one that began it.
 
 #include "api/communicator_impl.h"
+#include "base/str.h"
+#include "comm/sockets/meeting.h"
 #include "comm/thread_ranks.h"
 #include "comm/world.h"
 
 namespace robusta::v1 {
 namespace {
+
+constexpr size_t kShortestSecret = 16;
 
 std::unique_ptr<Communicator::Impl> owner_of(std::unique_ptr<robusta::Communicator> ranks, bool is_world) {
   auto impl = std::make_unique<Communicator::Impl>();
@@ -13,6 +17,21 @@ std::unique_ptr<Communicator::Impl> owner_of(std::unique_ptr<robusta::Communicat
   impl->ranks = impl->owned.get();
   impl->is_world = is_world;
   return impl;
+}
+
+void check(const Meeting& meeting) {
+  if (meeting.rank < 0 || meeting.rank >= meeting.ranks) {
+    throw Error(ErrorKind::kUsage, str("rank ", meeting.rank, " of ", meeting.ranks, " ranks"),
+                "ranks count from 0 to their number less one");
+  }
+  if (meeting.host.empty() || meeting.port == 0) {
+    throw Error(ErrorKind::kUsage, "nothing says where the ranks meet", "give host and port, where rank 0 listens");
+  }
+  if (meeting.secret.size() < kShortestSecret) {
+    throw Error(ErrorKind::kUsage, str("the secret of the ranks is shorter than ", kShortestSecret, " characters"),
+                "give all ranks one that nobody can guess");
+  }
+  if (!(meeting.seconds > 0)) throw Error(ErrorKind::kUsage, "ranks cannot meet in no time", "give seconds above 0");
 }
 
 }  // namespace
@@ -28,6 +47,18 @@ Communicator::~Communicator() {
 }
 
 Communicator Communicator::world() { return Communicator(owner_of(join_world(), true)); }
+
+Communicator Communicator::meet(const Meeting& meeting) {
+  check(meeting);
+  return Communicator(owner_of(join_world(sockets::Meeting{.rank = meeting.rank,
+                                                           .ranks = meeting.ranks,
+                                                           .host = meeting.host,
+                                                           .port = meeting.port,
+                                                           .secret = meeting.secret,
+                                                           .seconds = meeting.seconds}),
+                               true));
+}
+
 Communicator Communicator::alone() { return Communicator(owner_of(make_self(), false)); }
 
 void Communicator::run_threads(int ranks, const std::function<void(Communicator&)>& body) {

@@ -21,6 +21,12 @@ struct WorldBackend {
 /// The library's. Null in a build without one.
 const WorldBackend*& world_backend();
 
+namespace sockets {
+struct Meeting;
+/// Joins the ranks that come there. Throws Error{kCommunication}; kUsage where this process has joined ranks already.
+std::unique_ptr<Communicator> join_meeting(const Meeting& meeting);
+}  // namespace sockets
+
 /// For ranks that a launcher told where rank 0 listens (Launch::meeting_host); comm/sockets/.
 const WorldBackend& sockets_backend();
 

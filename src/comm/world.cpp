@@ -41,6 +41,12 @@ std::unique_ptr<Communicator> join_world() {
   return world;
 }
 
+std::unique_ptr<Communicator> join_world(const sockets::Meeting& meeting) {
+  std::unique_ptr<Communicator> world = sockets::join_meeting(meeting);
+  joined_backend() = &sockets_backend();
+  return world;
+}
+
 void leave_world() {
   if (joined_backend()) joined_backend()->leave();
 }

@@ -13,10 +13,17 @@ namespace robusta {
 /// Slurm's, PBS's) and the size of the MPI world disagree: N ranks would train N models.
 std::unique_ptr<Communicator> join_world();
 
+namespace sockets {
+struct Meeting;
+}
+/// The ranks that come to this meeting, whatever a launcher says. Throws Error{kCommunication}; kUsage where this process
+/// has joined ranks already.
+std::unique_ptr<Communicator> join_world(const sockets::Meeting& meeting);
+
 /// One rank alone.
 std::unique_ptr<Communicator> make_self();
 
-/// Ends what join_world() has started; call after all communicators are gone. Waits for the other ranks.
+/// Ends what join_world has started; call after all communicators are gone. Waits for the other ranks.
 void leave_world();
 
 /// Ends the process, and all other ranks with it, at once: for an error on one rank, where leave_world() would wait for

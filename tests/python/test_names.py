@@ -144,12 +144,6 @@ def test_a_stopwatch(running_caffe, monkeypatch):
     assert timer.ms == 125  # asking has stopped it
 
 
-def test_there_is_no_nccl(running_caffe):
-    assert running_caffe.has_nccl() is False
-    with pytest.raises(NotImplementedError, match="mpirun"):
-        running_caffe.NCCL.new_uid()
-
-
 def test_batches_of_names_that_are_no_blobs(net):
     """By the net's first input, as BVLC has it."""
     batches = list(net._batch({"features": np.ones((6, 2))}))

@@ -51,13 +51,17 @@ Circle everybody() {
   return circle;
 }
 
-std::unique_ptr<Communicator> join() {
-  if (!office()) office() = std::make_shared<PostOffice>(meet(meeting_of(own_launch())));
+std::unique_ptr<Communicator> join_office() {
   // Each that joins again has a conversation of its own.
   static Conversation worlds = 0;
   Circle circle = everybody();
   circle.conversation = 2 * ++worlds;
   return std::make_unique<SocketCommunicator>(std::move(circle));
+}
+
+std::unique_ptr<Communicator> join() {
+  if (!office()) office() = std::make_shared<PostOffice>(meet(meeting_of(own_launch())));
+  return join_office();
 }
 
 void leave() {
@@ -77,6 +81,13 @@ void abandon(int exit_code) {
 }
 
 }  // namespace
+
+std::unique_ptr<Communicator> join_meeting(const Meeting& meeting) {
+  if (office()) throw Error(ErrorKind::kUsage, "this process has joined ranks already", "end their communicator first");
+  office() = std::make_shared<PostOffice>(meet(meeting));
+  return join_office();
+}
+
 }  // namespace sockets
 
 const WorldBackend& sockets_backend() {
