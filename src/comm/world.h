@@ -16,8 +16,8 @@ std::unique_ptr<Communicator> join_world();
 namespace sockets {
 struct Meeting;
 }
-/// The ranks that come to this meeting, whatever a launcher says. Throws Error{kCommunication}; kUsage where this process
-/// has joined ranks already.
+/// The ranks that come to this meeting, whatever a launcher says. Throws Error{kCommunication}; kUsage where this
+/// process has joined ranks already.
 std::unique_ptr<Communicator> join_world(const sockets::Meeting& meeting);
 
 /// One rank alone.
