@@ -21,7 +21,7 @@ for option in "$@"; do
   case $option in
     --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev python3-venv
                         python3-dev pybind11-dev) ;;
-    --ci) packages+=(clang clang-format-14 chromium) ;;
+    --ci) packages+=(clang libclang-rt-14-dev clang-format-14 chromium) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac
 done

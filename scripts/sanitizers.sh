@@ -7,6 +7,11 @@ declare -A sanitizers=([asan]="address,undefined" [tsan]="thread")
 # Checks that CI leaves to nightly.sh: they double the time of compilation, and AddressSanitizer and the processor meet
 # most of what they would find.
 declare -A checks_left_out=([asan]="null,alignment,pointer-overflow" [tsan]="")
+# ThreadSanitizer is clang's, so that a second compiler reads and makes the program, too (check_clang.sh).
+declare -A more_options=(
+  [asan]="-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
+  [tsan]="-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DROBUSTA_WERROR=ON"
+)
 # Folders of tests/ that CI runs under them, but for the tests below. The rest is for nightly.sh.
 declare -A sanitized_folders=(
   [asan]="base schema device memory tensor comm comm_liveness ops data layers net solver api digits fuzz"
@@ -16,7 +21,7 @@ declare -A sanitized_folders=(
 # them, or they are small ones once more in large.
 _slow='Golden|Accuracy.*Mnist|Exhaustive|LmsModels.*(resnet|googlenet)'
 # In the others one thread works by itself, so that ThreadSanitizer has nothing to find.
-declare -A too_slow=([asan]="$_slow" [tsan]="$_slow|ExtremeNumbers|GpuKernels|DatumFuzz|LevelBytes")
+declare -A too_slow=([asan]="$_slow" [tsan]="$_slow|ExtremeNumbers|GpuKernels|DatumFuzz|Level(Bytes|Db)")
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 export LSAN_OPTIONS=suppressions=$ROOT/tests/lsan.supp:print_suppressions=0
@@ -59,10 +64,11 @@ tests_left_out() {
 # build_sanitized KIND CHECKS FOLDER...: in build-KIND/, without these checks, the test programs of these folders, and
 # all tools.
 build_sanitized() {
-  local kind=$1 without=$2 folder tool targets=(make_digits fake_nccl)
+  local kind=$1 without=$2 folder tool targets=(make_digits fake_nccl) options
   shift 2
+  read -r -a options <<< "${more_options[$kind]}"
   # -O1 halves the time of compilation and keeps the stack traces readable.
-  configure "build-$kind" -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF \
+  configure "build-$kind" "${options[@]}" -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF \
     -DROBUSTA_SANITIZE="${sanitizers[$kind]}" -DROBUSTA_SANITIZE_WITHOUT="$without" \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1
   for folder in "$@"; do targets+=("${folder}_test"); done

@@ -16,6 +16,7 @@
 #include "comm/world.h"
 #include "robusta/error.h"
 #include "support/ranks.h"
+#include "support/sanitizers.h"
 
 namespace robusta::test::communicator_test {
 namespace {
@@ -200,7 +201,7 @@ TEST(WorldTest, HasTheRanksThatWereStarted) {
 }
 
 // The sanitizers themselves take terabytes of address space.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !ROBUSTA_ADDRESS_SANITIZER && !ROBUSTA_THREAD_SANITIZER
 /// Each thread takes 1 GiB of address space for its stack, of which there are 6: ranks that wait already are let go.
 TEST(ThreadRanksTest, AThreadThatCannotStartIsAnError) {
   const auto try_it = [] {

@@ -14,6 +14,7 @@
 #include "comm/liveness/messages.h"
 #include "comm_liveness/forked_job.h"
 #include "comm_liveness/listening.h"
+#include "support/sanitizers.h"
 
 namespace robusta::test::guests_test {
 namespace {
@@ -238,7 +239,7 @@ TEST(GuestsTest, CallersComeInWhereTheProgramHasUsedUpAllDescriptors) {
 }
 
 // AddressSanitizer keeps what was freed (its quarantine), so that memory grows with every caller that came and went.
-#ifdef __SANITIZE_ADDRESS__
+#if ROBUSTA_ADDRESS_SANITIZER
 constexpr size_t kMostGrowthKb = 256 << 10;
 #else
 constexpr size_t kMostGrowthKb = 16 << 10;

@@ -15,6 +15,7 @@
 #include "hdf5_files.h"
 #include "robusta/error.h"
 #include "support/files.h"
+#include "support/sanitizers.h"
 
 namespace robusta::hdf5_damaged_test {
 namespace {
@@ -63,7 +64,7 @@ class Damages {
   rlimit core{0, 0}, time{20, 20};
   setrlimit(RLIMIT_CORE, &core);
   setrlimit(RLIMIT_CPU, &time);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !ROBUSTA_ADDRESS_SANITIZER && !ROBUSTA_THREAD_SANITIZER
   rlimit memory{rlim_t{4} << 30, rlim_t{4} << 30};
   setrlimit(RLIMIT_AS, &memory);
 #endif
@@ -93,7 +94,7 @@ int crashes_of(const Damages& damages) {
   return crashes;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if ROBUSTA_ADDRESS_SANITIZER || ROBUSTA_THREAD_SANITIZER
 #define SKIP_UNDER_A_SANITIZER() GTEST_SKIP() << "it sees and reports libhdf5's own faults before the system does"
 #else
 #define SKIP_UNDER_A_SANITIZER() static_cast<void>(0)

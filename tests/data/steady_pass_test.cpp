@@ -9,9 +9,10 @@
 #include "layers/kit/source_layer.h"
 #include "sample_db.h"
 #include "support/files.h"
+#include "support/sanitizers.h"
 
 // The sanitizers have an operator new of their own, which finds more than this test does.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !ROBUSTA_ADDRESS_SANITIZER && !ROBUSTA_THREAD_SANITIZER
 
 namespace {
 thread_local int64_t allocations = 0;  // of this thread, by operator new

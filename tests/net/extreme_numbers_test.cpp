@@ -22,8 +22,9 @@
 #include "layers/kit/layer.h"
 #include "net/net.h"
 #include "support/nets.h"
+#include "support/sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if ROBUSTA_ADDRESS_SANITIZER || ROBUSTA_THREAD_SANITIZER
 #define ROBUSTA_SANITIZED 1
 #else
 #define ROBUSTA_SANITIZED 0

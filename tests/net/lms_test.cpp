@@ -8,6 +8,7 @@
 #include "support/errors.h"
 #include "support/lms.h"
 #include "support/nets.h"
+#include "support/sanitizers.h"
 
 namespace robusta::test {
 namespace {
@@ -82,7 +83,7 @@ input: "target" input_shape { dim: 16 dim: 32 })";
 
 // That this is what such a test would see: without the waits of the plan, results change.
 TEST(Lms, MissingWaitsShow) {
-#ifdef __SANITIZE_THREAD__
+#if ROBUSTA_THREAD_SANITIZER
   GTEST_SKIP() << "takes waits away, which is a data race on purpose";
 #endif
   SimDevice plenty(kPlenty);

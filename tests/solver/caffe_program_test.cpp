@@ -9,6 +9,7 @@
 #include "solver/process.h"
 #include "solver/toy_solver.h"
 #include "support/files.h"
+#include "support/sanitizers.h"
 
 namespace robusta::test {
 namespace {
@@ -243,7 +244,7 @@ TEST_F(CaffeProgram, ALogThatNobodyReadsEndsNothing) {
 
 /// Libraries loop for ever or crash where they get no memory: with every limit the program says so, or serves.
 TEST_F(CaffeProgram, LittleAddressSpaceIsAnError) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if ROBUSTA_ADDRESS_SANITIZER || ROBUSTA_THREAD_SANITIZER
   GTEST_SKIP() << "sanitizers take terabytes of addresses";
 #endif
   for (const char* kilobytes : {"250000", "300000", "400000", "500000", "600000", "4000000"}) {

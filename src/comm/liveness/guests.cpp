@@ -12,8 +12,8 @@ namespace robusta::liveness {
 namespace {
 
 constexpr size_t kStrangers = 32;  // guests beside the ranks that are invited
-constexpr double kPatience = 10;   // seconds for the hello
-constexpr double kPause = 0.05;    // seconds without accepting after as many callers as there are places
+constexpr double kHelloSeconds = 10;
+constexpr double kPause = 0.05;  // seconds without accepting after as many callers as there are places
 
 /// Whether two tokens are equal, in a time that does not tell how far they are.
 bool same(const Token& a, const Token& b) {
@@ -32,7 +32,7 @@ double Guests::add_to(std::vector<pollfd>& polled, double now) const {
   if (!listener_) return std::numeric_limits<double>::infinity();
   if (now < closed_until_) return closed_until_ - now;
   listener_->add_to(polled);
-  return guests_.empty() ? std::numeric_limits<double>::infinity() : kPatience;
+  return guests_.empty() ? std::numeric_limits<double>::infinity() : kHelloSeconds;
 }
 
 std::vector<Arrival> Guests::serve(double now) {
@@ -88,7 +88,7 @@ Guests::Stay Guests::hear(Guest& guest, double now) {
   }
   outcome_ = guest.link.receive_hello(frames_);
   if (!frames_.empty()) return welcome(guest, frames_[0]) ? Stay::kYes : Stay::kNo;
-  return outcome_ == Link::Outcome::kOpen && now - guest.since < kPatience ? Stay::kYes : Stay::kNo;
+  return outcome_ == Link::Outcome::kOpen && now - guest.since < kHelloSeconds ? Stay::kYes : Stay::kNo;
 }
 
 bool Guests::welcome(Guest& guest, const Frame& frame) const {
