@@ -80,7 +80,8 @@ for python in "${pythons[@]}"; do
   size=$(stat -c %s "$wheel")
   [ "$size" -le "$most" ] || fail "$wheel is larger than $((most / 1000000)) MB"
   cp "$wheel" "$output"
-  wheels+=("$output/${wheel##*/}: $((size / 1000000)).$((size % 1000000 / 100000)) MB")
+  gpus=$(sed -n 's/.*-- CUDA: toolkit \([^,]*\), .*/, for GPUs with CUDA \1/p' "$work/log")
+  wheels+=("$output/${wheel##*/}: $((size / 1000000)).$((size % 1000000 / 100000)) MB${gpus:-, not for GPUs}")
 done
 end_phase
 printf '%s\n' "${wheels[@]}"

@@ -13,3 +13,7 @@ set(OpenMP_gomp_LIBRARY ${ROBUSTA_WHEEL}/lib/libgomp.so CACHE FILEPATH "")
 set(OpenMP_pthread_LIBRARY ${ROBUSTA_WHEEL}/glibc/libpthread.so CACHE FILEPATH "")
 set(Protobuf_LIBRARY_RELEASE ${ROBUSTA_WHEEL}/lib/libprotobuf.a CACHE FILEPATH "")
 set(ROBUSTA_ONEDNN ${ROBUSTA_WHEEL}/onednn CACHE PATH "")
+# Code for Hopper, and text that drivers compile for all from Turing on.
+if(NOT ROBUSTA_CUDA_ARCHITECTURES)
+  set(ROBUSTA_CUDA_ARCHITECTURES "75-virtual;90-real")
+endif()

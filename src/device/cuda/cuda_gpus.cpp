@@ -1,9 +1,6 @@
 // The GPUs that CUDA sees, and what software serves them.
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <cudnn.h>
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,8 +9,10 @@
 #include "base/str.h"
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/cuda_handle.h"
+#include "device/cuda/cuda_libraries.h"
 #include "device/gpus.h"
 #include "device/nccl/nccl_api.h"
+#include "robusta/error.h"
 
 namespace robusta {
 namespace {
@@ -77,7 +76,7 @@ std::shared_ptr<Device> open_cuda(int ordinal) {
   return device;
 }
 
-/// Beside the libraries that this program was linked with: in the same folder of a toolkit, and where Python's packages
+/// Beside the libraries that this program uses: in the same folder of a toolkit, and where Python's packages
 /// have NCCL (nvidia/nccl/lib beside nvidia/cublas/lib, or nvidia/cu13/lib).
 std::vector<std::string> cuda_nccl_files() {
   const std::string name = "libnccl.so.2";
@@ -89,9 +88,8 @@ std::vector<std::string> cuda_nccl_files() {
   std::istringstream folders(variable ? variable : "");
   for (std::string folder; std::getline(folders, folder, ':');) add(folder + "/" + name);
   files.push_back(name);  // where the dynamic linker looks
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&cublasCreate), &info) == 0) return files;
-  const std::string library = info.dli_fname, folder = library.substr(0, library.rfind('/'));
+  const std::string folder = folder_of_cublas();
+  if (folder.empty()) return files;
   for (const char* place : {"/", "/../../nccl/lib/"}) add(folder + place + name);
   return files;
 }
@@ -101,13 +99,16 @@ std::string cuda_version(int version) {
   return version > 0 ? str(version / 1000, ".", version % 1000 / 10) : std::string();
 }
 
-template <typename Status>
-std::string library_version(Status (*property)(libraryPropertyType, int*)) {
+/// "" where it is not to be had.
+template <typename Property>
+std::string library_version(const Property& property) try {
   int major = 0, minor = 0, patch = 0;
   property(MAJOR_VERSION, &major);
   property(MINOR_VERSION, &minor);
   property(PATCH_LEVEL, &patch);
   return str(major, ".", minor, ".", patch);
+} catch (const Error&) {
+  return "";
 }
 
 std::vector<GpuSoftware> cuda_software() {

@@ -4,13 +4,12 @@
 /// the stream: a steady pass makes none.
 #pragma once
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <cudnn.h>
 
 #include <memory>
 #include <vector>
 
+#include "device/cuda/cuda_libraries.h"
 #include "device/device.h"
 
 namespace robusta {

@@ -4,12 +4,12 @@
 /// others and has to outlive them. Used by one thread at a time.
 #pragma once
 
-#include <cudnn.h>
-
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "device/cuda/cuda_libraries.h"
 
 namespace robusta::dnn {
 

@@ -1,9 +1,9 @@
 /// What a call into cuDNN said, as an Error.
 #pragma once
 
-#include <cudnn.h>
-
 #include <string>
+
+#include "device/cuda/cuda_libraries.h"
 
 namespace robusta {
 
