@@ -2,15 +2,19 @@
 #include "comm/sockets/post_office.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <vector>
 
 #include "comm/sockets/socket_communicator.h"
+#include "support/errors.h"
+#include "support/sanitizers.h"
 
 namespace robusta::test::post_office_test {
 namespace {
@@ -169,6 +173,28 @@ TEST(PostOfficeTest, CallersThatWaitAreNotWaitedForBusily) {
 }
 
 /// Nobody is left to write into memory that its owner takes back.
+// Those of the sanitizers end the program where memory is lacking.
+#if !ROBUSTA_ADDRESS_SANITIZER && !ROBUSTA_THREAD_SANITIZER
+TEST(PostOfficeTest, AMessageThatFindsNoMemory) {
+  int overcommits = 0;
+  std::ifstream("/proc/sys/vm/overcommit_memory") >> overcommits;
+  if (overcommits == 1) GTEST_SKIP() << "this system promises any memory";
+  const size_t bytes = size_t{1} << 39;
+  void* const pages = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  const auto both = offices(2);
+  Parcel sent{static_cast<std::byte*>(pages), bytes, 1, 5, false, false};
+  both[0]->send(sent);
+  std::vector<std::byte> in(1);
+  Parcel other = parcel(in, 0, 6);
+  both[1]->receive(other);
+  const Error error = error_of([&] { both[1]->wait(other); });
+  EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+  EXPECT_NE(error.cause().find("549755813888 bytes from rank 0 on here"), std::string::npos) << error.cause();
+  munmap(pages, bytes);
+}
+#endif
+
 TEST(PostOfficeTest, EndsWithMessagesUnderWay) {
   auto both = offices(2);
   std::vector<std::byte> out = text_of(50'000'000, 9), in(50'000'000);

@@ -11,10 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "base/str.h"
 #include "comm/arrivals.h"
-#include "robusta/error.h"
 
 namespace robusta::sockets {
 namespace {
@@ -107,20 +107,33 @@ void PostOffice::receive(Parcel& parcel) {
   parcel.done = true;
 }
 
+/// Why a parcel will never be done. Under the lock.
+std::optional<Error> PostOffice::failure_of(const Parcel& parcel) const {
+  if (unkept_) {
+    return Error(ErrorKind::kMemory,
+                 str("no memory for a message of ", unkept_->bytes, " bytes from rank ", unkept_->from, " on ",
+                     member(unkept_->from).host),
+                 "give this rank more memory, or train a smaller net");
+  }
+  const auto gone = gone_.find(parcel.peer);
+  const bool given_up = gone != gone_.end() && Clock::now() - gone->second > kWatchSpeaks;
+  if (!halted_ && !given_up) return {};
+  return Error(ErrorKind::kCommunication,
+               str("rank ", parcel.peer, " on ", member(parcel.peer).host, " has closed its connection"),
+               "look at that rank's log");
+}
+
 void PostOffice::wait(Parcel& parcel) {
   if (!parcel.under_way) return;
   std::unique_lock lock(mutex_);
   while (!parcel.done) {
     changed_.wait_for(lock, kLook);
     if (parcel.done) break;
-    const auto gone = gone_.find(parcel.peer);
-    const bool given_up = gone != gone_.end() && Clock::now() - gone->second > kWatchSpeaks;
-    if (!halted_ && !given_up) continue;
+    const std::optional<Error> failure = failure_of(parcel);
+    if (!failure) continue;
     lock.unlock();
     halt();
-    const Member& peer = member(parcel.peer);
-    throw Error(ErrorKind::kCommunication, str("rank ", parcel.peer, " on ", peer.host, " has closed its connection"),
-                "look at that rank's log");
+    throw Error(*failure);
   }
   parcel.under_way = false;
   arrivals().fetch_add(1, std::memory_order_relaxed);
@@ -237,8 +250,8 @@ bool PostOffice::move(IncomingLine& line) {
   return true;
 }
 
-/// False: this is not our language.
-bool PostOffice::begin_message(IncomingLine& line) {
+/// False: this is not our language, or more than there is memory for.
+bool PostOffice::begin_message(IncomingLine& line) try {
   const Head& head = line.head();
   const std::lock_guard lock(mutex_);
   if (head.conversation == kEndOfJob) {
@@ -250,6 +263,11 @@ bool PostOffice::begin_message(IncomingLine& line) {
   if (target.parcel && target.parcel->bytes != head.bytes) return false;
   line.begin_body(std::move(target));
   return true;
+} catch (const std::bad_alloc&) {
+  const std::lock_guard lock(mutex_);
+  unkept_ = Unkept{line.from(), line.head().bytes};
+  changed_.notify_all();
+  return false;
 }
 
 void PostOffice::end_message(IncomingLine& line) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "comm/sockets/lines.h"
+#include "robusta/error.h"
 
 namespace robusta::sockets {
 
@@ -39,13 +40,19 @@ class PostOffice {
   void send(Parcel& parcel);
   void receive(Parcel& parcel);
   /// Returns when the parcel is done, at once for one that is not under way. Throws Error{kCommunication} when its peer
-  /// has been gone for so long that whoever watches the ranks would have said so.
+  /// has been gone for so long that whoever watches the ranks would have said so, and Error{kMemory} when a message
+  /// that nobody had asked for yet found no room.
   void wait(Parcel& parcel);
 
   /// Ends the other ranks, as far as this one reaches them and they others.
   void end_job(int code);
 
  private:
+  /// A message that there was no memory for.
+  struct Unkept {
+    int from = 0;
+    uint64_t bytes = 0;
+  };
   /// How the job is ended early: by this rank, or by another one that has told.
   struct End {
     int code = 0;
@@ -66,6 +73,7 @@ class PostOffice {
   bool begin_message(IncomingLine& line);
   void end_message(IncomingLine& line);
   void pass_end_on();
+  std::optional<Error> failure_of(const Parcel& parcel) const;
   void deliver_here(Parcel& parcel);
   void mark_done(Parcel& parcel);
   void note_gone(int rank);
@@ -86,6 +94,7 @@ class PostOffice {
   std::map<int, OutgoingLine> outgoing_;   ///< never taken away; the thread alone sends
   std::map<int, Clock::time_point> gone_;  ///< ranks whose connections have ended, and when
   Mailboxes mail_;
+  std::optional<Unkept> unkept_;
   std::optional<End> end_;
   bool end_is_told_ = false;  ///< to all who can be reached
   bool halted_ = false;
