@@ -236,12 +236,8 @@ void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl
     } else if (direction == Direction::kBackwardData) {
       add_pass<BackwardDataPass>(p, backward_data_primitive(request_of(p, algorithm), hint(p)), passes);
     } else {
-      const auto forward = hint(p);  // next_impl() reads it again
-      auto chosen = backward_weights_primitive(request_of(p, algorithm), forward);
-      while (gathers_too_much(p, chosen.impl_info_str())) {
-        if (!chosen.next_impl()) return;
-      }
-      add_pass<BackwardWeightsPass>(p, chosen, passes);
+      const auto refuse = [&p](const std::string& implementation) { return gathers_too_much(p, implementation); };
+      add_pass<BackwardWeightsPass>(p, backward_weights_primitive(request_of(p, algorithm), hint(p), refuse), passes);
     }
   } catch (const dnnl::error&) {
     // That is how oneDNN says that it does not do this; the caller sees that nothing was added.

@@ -5,6 +5,19 @@
 #include <cassert>
 
 namespace robusta::onednn {
+namespace {
+
+using Refuse = std::function<bool(const std::string&)>;
+
+dnnl::convolution_backward_weights::primitive_desc first_of(dnnl::convolution_backward_weights::primitive_desc found,
+                                                            const Refuse& refuse) {
+  while (refuse(found.impl_info_str())) {
+    if (!found.next_impl()) throw dnnl::error(dnnl_unimplemented, "there is no other implementation");
+  }
+  return found;
+}
+
+}  // namespace
 
 #if DNNL_VERSION_MAJOR >= 3
 
@@ -32,9 +45,10 @@ dnnl::convolution_backward_data::primitive_desc backward_data_primitive(
 }
 
 dnnl::convolution_backward_weights::primitive_desc backward_weights_primitive(
-    const ConvolutionRequest& r, const dnnl::convolution_forward::primitive_desc& hint) {
-  return {engine(),  r.algorithm, r.src,  r.weights,     r.bias, r.dst,
-          r.strides, r.dilates,   r.pads, r.pads_behind, hint,   r.attr};
+    const ConvolutionRequest& r, const dnnl::convolution_forward::primitive_desc& hint, const Refuse& refuse) {
+  return first_of({engine(), r.algorithm, r.src, r.weights, r.bias, r.dst, r.strides, r.dilates, r.pads, r.pads_behind,
+                   hint, r.attr},
+                  refuse);
 }
 
 void append_relu(dnnl::post_ops& after, float slope) {
@@ -72,11 +86,11 @@ dnnl::convolution_backward_data::primitive_desc backward_data_primitive(
 }
 
 dnnl::convolution_backward_weights::primitive_desc backward_weights_primitive(
-    const ConvolutionRequest& r, const dnnl::convolution_forward::primitive_desc& hint) {
-  return {{r.algorithm, r.src, r.weights, r.bias, r.dst, r.strides, r.dilates, r.pads, r.pads_behind},
-          r.attr,
-          engine(),
-          hint};
+    const ConvolutionRequest& r, const dnnl::convolution_forward::primitive_desc& hint, const Refuse& refuse) {
+  // next_impl() reads it again, where this one lies.
+  const dnnl::convolution_backward_weights::desc operation(r.algorithm, r.src, r.weights, r.bias, r.dst, r.strides,
+                                                           r.dilates, r.pads, r.pads_behind);
+  return first_of({operation, r.attr, engine(), hint}, refuse);
 }
 
 void append_relu(dnnl::post_ops& after, float slope) {

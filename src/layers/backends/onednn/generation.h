@@ -5,6 +5,8 @@
 /// settle which of them it is. What is not named here is the same in both.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "layers/backends/onednn/desc.h"
@@ -40,13 +42,14 @@ struct ConvolutionRequest {
   dnnl::primitive_attr attr;
 };
 
-/// They throw dnnl::error where oneDNN does not do this. `hint`: the forward pass that a backward one belongs to; it
-/// has to live as long as next_impl() is called, which reads it again.
+/// They throw dnnl::error where oneDNN does not do this. `hint`: the forward pass that a backward one belongs to.
 dnnl::convolution_forward::primitive_desc forward_primitive(const ConvolutionRequest& request, dnnl::prop_kind kind);
 dnnl::convolution_backward_data::primitive_desc backward_data_primitive(
     const ConvolutionRequest& request, const dnnl::convolution_forward::primitive_desc& hint);
+/// The first implementation that is not refused, by its name.
 dnnl::convolution_backward_weights::primitive_desc backward_weights_primitive(
-    const ConvolutionRequest& request, const dnnl::convolution_forward::primitive_desc& hint);
+    const ConvolutionRequest& request, const dnnl::convolution_forward::primitive_desc& hint,
+    const std::function<bool(const std::string&)>& refuse);
 
 /// x becomes x where it is positive, and slope * x elsewhere.
 void append_relu(dnnl::post_ops& after, float slope);
