@@ -67,7 +67,8 @@ Launch launch_of_tf_config(const std::string& json) {
   std::vector<std::string> ranks;
   bool is_rank = false;
   const auto add = [&](const char* job, const auto& addresses) {
-    if (task.type() == job) launch.rank = static_cast<int>(ranks.size()) + task.index(), is_rank = true;
+    const bool is_one = task.type() == job && task.index() >= 0 && task.index() < addresses.size();
+    if (is_one) launch.rank = static_cast<int>(ranks.size()) + task.index(), is_rank = true;
     ranks.insert(ranks.end(), addresses.begin(), addresses.end());
   };
   add("chief", cluster.chief());

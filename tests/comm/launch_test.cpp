@@ -146,6 +146,7 @@ TEST(LaunchTest, RanksMeetAtTheFirstOfTensorFlowsCluster) {
   EXPECT_EQ(of("worker", 1).rank, 2);
   EXPECT_EQ(of("worker", 1).ranks, 3);
   EXPECT_EQ(of("chief", 0).rank, 0);
+  for (const int none : {-1, 2, 2147483647}) EXPECT_EQ(of("worker", none).meeting_host, "") << none;
   EXPECT_EQ(of("worker", 1, "").rank, 1);
   EXPECT_EQ(of("worker", 1, "").meeting_host, "b");
   EXPECT_EQ(of("worker", 2).meeting_host, "") << "there is no such worker";
