@@ -87,4 +87,10 @@ struct Half {
 
 static_assert(sizeof(BFloat16) == 2 && sizeof(Half) == 2);
 
+/// to = value, rounded to the nearest. For loops of the host that shall become vectors: GCC 12 makes none where whole
+/// structures are assigned.
+inline void assign(float value, float& to) { to = value; }
+inline void assign(float value, BFloat16& to) { to.bits = to_bf16(value); }
+inline void assign(float value, Half& to) { to.bits = to_fp16(value); }
+
 }  // namespace robusta

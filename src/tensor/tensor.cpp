@@ -1,9 +1,11 @@
-// What a descriptor takes in memory, and the reorders that layouts and devices have registered.
+// What a descriptor takes in memory, and the reorders: those of the host, and those that devices have registered.
 
 #include "tensor/tensor.h"
 
 #include <cassert>
 #include <map>
+
+#include "tensor/convert.h"
 
 namespace robusta {
 
@@ -18,9 +20,27 @@ std::string layout_name(const Layout& layout) { return layout ? layout->name() :
 
 bool is_padded(const Layout& layout) { return layout && layout->padded(); }
 
+namespace {
+
+/// Between types, in one layout: padding, which is zero, stays so.
+class Conversion : public Reorder {
+ public:
+  Conversion(const TensorDesc& from, const TensorDesc& to)
+      : from_(from.dtype), to_(to.dtype), count_(static_cast<int64_t>(from.bytes() / size_of(from.dtype))) {}
+  void run(const void* from, void* to, void*, Stream*) override { convert(from_, from, to_, to, count_); }
+
+ private:
+  DType from_, to_;
+  int64_t count_;  ///< padding included
+};
+
+}  // namespace
+
 std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to) {
-  assert(from.shape == to.shape && from.dtype == to.dtype && !same_layout(from.layout, to.layout));
-  return (from.layout ? from.layout : to.layout)->make_reorder(from, to);
+  assert(from.shape == to.shape);
+  if (!same_layout(from.layout, to.layout)) return (from.layout ? from.layout : to.layout)->make_reorder(from, to);
+  assert(from.dtype != to.dtype);
+  return std::make_unique<Conversion>(from, to);
 }
 
 namespace {

@@ -30,8 +30,8 @@ struct TensorDesc {
   TensorDesc plain() const { return {shape, dtype, nullptr}; }
 };
 
-/// Copies one tensor into another of the same shape and another layout or, in a GPU's memory, another element type.
-/// Prepared once, run many times, allocates nothing when run.
+/// Copies one tensor into another of the same shape and another layout or element type. Prepared once, run many times,
+/// allocates nothing when run.
 class Reorder {
  public:
   virtual ~Reorder() = default;
@@ -50,7 +50,8 @@ class StoredLayout {
   /// True when some stored elements belong to no logical element. They are zero and must stay zero.
   virtual bool padded() const = 0;
   virtual bool same_as(const StoredLayout& other) const = 0;
-  /// A copy in host memory between this layout and another (or plain); called on whichever side is not plain.
+  /// A copy in host memory between this layout and another (or plain), and between types where they differ; called on
+  /// whichever side is not plain.
   virtual std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to) const = 0;
 };
 
@@ -58,13 +59,13 @@ bool same_layout(const Layout& a, const Layout& b);
 std::string layout_name(const Layout& layout);
 bool is_padded(const Layout& layout);
 
-/// For memory of the host. REQUIRES: equal shapes and types, different layouts.
+/// For memory of the host. REQUIRES: equal shapes; different layouts or types; of different types neither is f64.
 std::unique_ptr<Reorder> make_reorder(const TensorDesc& from, const TensorDesc& to);
 
 /// Makes reorders for memory that kernels of one kind work on (KernelCandidate::device).
 using ReorderFactory = std::unique_ptr<Reorder> (*)(const TensorDesc& from, const TensorDesc& to);
 bool register_reorder(const std::string& kernel_kind, ReorderFactory factory);
-/// The same for memory of such a device, whose types may differ; kind "cpu" is the host's.
+/// The same for memory of such a device; kind "cpu" is the host's.
 std::unique_ptr<Reorder> make_reorder(const std::string& kernel_kind, const TensorDesc& from, const TensorDesc& to);
 
 /// A tensor: descriptor and a view of memory that somebody else owns. Null data: the tensor is not there (an unwanted
