@@ -18,6 +18,10 @@ bool is_f32(const KernelRequest& request, std::string& why_not) {
   return false;
 }
 
+bool is_f32_or_bf16(const KernelRequest& request, std::string& why_not) {
+  return request.dtype() == DType::kBF16 || is_f32(request, why_not);
+}
+
 int64_t book_shared_layout(const KernelRequest& request, bool keeps_zero, Booking& booking) {
   Layout layout;
   for (const TensorDesc& bottom : request.bottoms) {

@@ -19,6 +19,16 @@ inline int64_t stored_count(const TensorDesc& desc) { return static_cast<int64_t
 /// False, with a reason, for all but f32: what native kernels ask first.
 bool is_f32(const KernelRequest& request, std::string& why_not);
 
+/// The same for all but f32 and bf16, which `with_f32_or_bf16` takes.
+bool is_f32_or_bf16(const KernelRequest& request, std::string& why_not);
+
+/// A value of type T, float or BFloat16, for kernels that are templates over what is stored and compute in float.
+template <typename Body>
+decltype(auto) with_f32_or_bf16(DType type, Body&& body) {
+  if (type == DType::kBF16) return body(BFloat16{});
+  return body(float{});
+}
+
 /// Registers `Class`, with constructor Class(const KernelRequest&), as the native kernel of a layer type, in f32.
 #define ROBUSTA_REGISTER_NATIVE(type, Class)                                                             \
   static std::unique_ptr<::robusta::Kernel> make_native_##Class(const ::robusta::KernelRequest& request, \

@@ -1,5 +1,5 @@
-/// Copies between a plain tensor and the pieces it consists of along one axis: Concat and Slice, forward and backward.
-/// The element type does not matter.
+/// Copies between a tensor and the pieces it consists of along one axis: Concat and Slice, forward and backward. The
+/// element type does not matter.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace robusta {
 
 class Pieces {
  public:
-  /// REQUIRES: the extents of `pieces` along `axis` add up to that of `whole`; the others are equal.
+  /// Of plain tensors, or others that store the axes before `axis` outside. REQUIRES: the extents of `pieces` along
+  /// `axis` add up to that of `whole`; the others are equal.
   Pieces(const TensorDesc& whole, const std::vector<TensorDesc>& pieces, int axis);
 
   /// Writes the pieces side by side into `whole`; a null piece counts as zeros. A single piece may share its memory.

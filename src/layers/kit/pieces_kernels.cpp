@@ -6,15 +6,15 @@
 
 namespace robusta {
 
-JoinKernel::JoinKernel(const KernelRequest& request, int axis, std::string name, PiecesLayouts layouts)
-    : pieces_(request.tops[0], request.bottoms, axis), name_(std::move(name)) {
+JoinKernel::JoinKernel(const KernelRequest& request, Pieces pieces, std::string name, PiecesLayouts layouts)
+    : pieces_(std::move(pieces)), name_(std::move(name)) {
   booking_.bottom_layouts = std::move(layouts.pieces);
   booking_.top_layouts = {std::move(layouts.whole)};
   book_join(request.bottoms.size(), booking_);
 }
 
-CutKernel::CutKernel(const KernelRequest& request, int axis, std::string name, PiecesLayouts layouts)
-    : pieces_(request.bottoms[0], request.tops, axis), name_(std::move(name)) {
+CutKernel::CutKernel(const KernelRequest& request, Pieces pieces, std::string name, PiecesLayouts layouts)
+    : pieces_(std::move(pieces)), name_(std::move(name)) {
   booking_.bottom_layouts = {std::move(layouts.whole)};
   booking_.top_layouts = std::move(layouts.pieces);
   book_cut(request.tops.size(), booking_);

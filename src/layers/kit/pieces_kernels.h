@@ -1,7 +1,6 @@
 /// The kernels of layers that put tensors side by side along one axis, or cut one into such pieces: Concat, Slice.
 ///
-/// Any element type; plain, or in any layout that stores the axes before `axis` outside, and each piece as it is stored
-/// in the whole.
+/// Any element type, and any layout of which each row of a piece is stored as it is in the whole (pieces.h).
 #pragma once
 
 #include <string>
@@ -20,7 +19,7 @@ struct PiecesLayouts {
 /// Top 0 is the bottoms side by side.
 class JoinKernel : public Kernel {
  public:
-  JoinKernel(const KernelRequest& request, int axis, std::string name, PiecesLayouts layouts = {});
+  JoinKernel(const KernelRequest& request, Pieces pieces, std::string name, PiecesLayouts layouts = {});
   std::string describe() const override { return name_; }
   void forward(const KernelRun& run) override { pieces_.join(run.bottoms, run.tops[0]); }
   void backward(const KernelRun& run) override { pieces_.cut(run.top_diffs[0], run.bottom_diffs); }
@@ -33,7 +32,7 @@ class JoinKernel : public Kernel {
 /// The tops side by side are bottom 0.
 class CutKernel : public Kernel {
  public:
-  CutKernel(const KernelRequest& request, int axis, std::string name, PiecesLayouts layouts = {});
+  CutKernel(const KernelRequest& request, Pieces pieces, std::string name, PiecesLayouts layouts = {});
   std::string describe() const override { return name_; }
   void forward(const KernelRun& run) override { pieces_.cut(run.bottoms[0], run.tops); }
   void backward(const KernelRun& run) override {

@@ -57,7 +57,7 @@ bool keeps_zero(const Formula& f) {
   return f.value(0) == 0 && std::isfinite(f.slope(0));
 }
 
-/// Plain tensors of any type. `Formula`: over ExactMath<T>.
+/// Plain tensors of f32 or f64. `Formula`: over ExactMath<T>.
 template <typename T, typename Formula>
 class UnaryReference : public Kernel {
  public:
@@ -88,16 +88,18 @@ class UnaryReference : public Kernel {
 namespace host_detail {
 
 // Not `restrict`: the planner may have put result and argument into the same memory, element upon element.
-template <typename Formula>
-ROBUSTA_SIMD void map_values(Formula f, const float* x, float* y, int64_t count) {
+template <typename Formula, typename Stored>
+ROBUSTA_SIMD void map_values(Formula f, const Stored* x, Stored* y, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = f.value(x[i]);
+  for (int64_t i = 0; i < count; ++i) assign(f.value(static_cast<float>(x[i])), y[i]);
 }
 
-template <typename Formula>
-ROBUSTA_SIMD void map_slopes(Formula f, const float* s, const float* dy, float* dx, int64_t count) {
+template <typename Formula, typename Stored>
+ROBUSTA_SIMD void map_slopes(Formula f, const Stored* s, const Stored* dy, Stored* dx, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] * f.slope(s[i]);
+  for (int64_t i = 0; i < count; ++i) {
+    assign(static_cast<float>(dy[i]) * f.slope(static_cast<float>(s[i])), dx[i]);
+  }
 }
 
 template <typename Formula, typename Body>
@@ -111,8 +113,8 @@ void with_branchless(const Formula& f, const Body& body) {
 
 }  // namespace host_detail
 
-/// f32 in any layout, with vectorised loops. `Formula`: over VectorMath.
-template <typename Formula>
+/// f32 or bf16 in any layout, with vectorised loops. `Formula`: over VectorMath.
+template <typename Formula, typename Stored>
 class UnaryNative : public Kernel {
  public:
   explicit UnaryNative(const KernelRequest& request) : f_(make_formula<Formula>(request)) {
@@ -122,8 +124,8 @@ class UnaryNative : public Kernel {
   std::string describe() const override { return "native"; }
 
   void forward(const KernelRun& run) override {
-    const float* x = run.bottoms[0].as<float>();
-    float* y = run.tops[0].as<float>();
+    const Stored* x = run.bottoms[0].as<Stored>();
+    Stored* y = run.tops[0].as<Stored>();
     host_detail::with_branchless(f_, [=, this](const auto& f) {
       parallel_ranges(count_, kElementwiseGrain, [=](int64_t begin, int64_t end) {
         host_detail::map_values(f, x + begin, y + begin, end - begin);
@@ -133,9 +135,9 @@ class UnaryNative : public Kernel {
 
   void backward(const KernelRun& run) override {
     if (!run.bottom_diffs[0]) return;
-    const float* s = static_cast<const float*>(slope_argument(f_.slope_from(), run));
-    const float* dy = run.top_diffs[0].as<float>();
-    float* dx = run.bottom_diffs[0].as<float>();
+    const Stored* s = static_cast<const Stored*>(slope_argument(f_.slope_from(), run));
+    const Stored* dy = run.top_diffs[0].as<Stored>();
+    Stored* dx = run.bottom_diffs[0].as<Stored>();
     host_detail::with_branchless(f_, [=, this](const auto& f) {
       parallel_ranges(count_, kElementwiseGrain, [=](int64_t begin, int64_t end) {
         host_detail::map_slopes(f, s + begin, dy + begin, dx + begin, end - begin);
@@ -159,8 +161,10 @@ std::unique_ptr<Kernel> make_unary_reference(const KernelRequest& request, std::
 
 template <template <typename> class Formula>
 std::unique_ptr<Kernel> make_unary_native(const KernelRequest& request, std::string& why_not) {
-  if (!is_f32(request, why_not)) return nullptr;
-  return std::make_unique<UnaryNative<Formula<VectorMath>>>(request);
+  if (!is_f32_or_bf16(request, why_not)) return nullptr;
+  return with_f32_or_bf16(request.dtype(), [&](auto stored) -> std::unique_ptr<Kernel> {
+    return std::make_unique<UnaryNative<Formula<VectorMath>, decltype(stored)>>(request);
+  });
 }
 
 }  // namespace robusta

@@ -11,61 +11,78 @@
 namespace robusta {
 namespace {
 
-ROBUSTA_SIMD void scale(const float* a, float wa, float* to, int64_t count) {
+template <typename Stored>
+ROBUSTA_SIMD void scale(const Stored* a, float wa, Stored* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = wa * a[i];
+  for (int64_t i = 0; i < count; ++i) assign(wa * static_cast<float>(a[i]), to[i]);
 }
 
-ROBUSTA_SIMD void add_two(const float* a, const float* b, float* to, int64_t count) {
+template <typename A, typename B, typename To>
+ROBUSTA_SIMD void add_two(const A* a, const B* b, To* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
+  for (int64_t i = 0; i < count; ++i) assign(static_cast<float>(a[i]) + static_cast<float>(b[i]), to[i]);
 }
 
-ROBUSTA_SIMD void add_two_weighted(const float* a, float wa, const float* b, float wb, float* to, int64_t count) {
+template <typename A, typename B, typename To>
+ROBUSTA_SIMD void add_two_weighted(const A* a, float wa, const B* b, float wb, To* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = wa * a[i] + wb * b[i];
+  for (int64_t i = 0; i < count; ++i) assign(wa * static_cast<float>(a[i]) + wb * static_cast<float>(b[i]), to[i]);
 }
 
-ROBUSTA_SIMD void add_two_relu(const float* a, const float* b, float slope, float* to, int64_t count) {
+template <typename Stored>
+ROBUSTA_SIMD void add_two_relu(const Stored* a, const Stored* b, float slope, Stored* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = rectified(a[i] + b[i], slope);
+  for (int64_t i = 0; i < count; ++i)
+    assign(rectified(static_cast<float>(a[i]) + static_cast<float>(b[i]), slope), to[i]);
 }
 
-ROBUSTA_SIMD void relu(float slope, float* to, int64_t count) {
+template <typename Stored>
+ROBUSTA_SIMD void relu(float slope, Stored* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = rectified(to[i], slope);
+  for (int64_t i = 0; i < count; ++i) assign(rectified(static_cast<float>(to[i]), slope), to[i]);
 }
 
-void add(const SumTerm& a, const SumTerm& b, float* to, int64_t begin, int64_t count) {
+template <typename A, typename B, typename To>
+void add(const SumTerm<A>& a, const SumTerm<B>& b, To* to, int64_t count) {
   if (a.weight == 1 && b.weight == 1) {
-    add_two(a.data + begin, b.data + begin, to + begin, count);
+    add_two(a.data, b.data, to, count);
   } else {
-    add_two_weighted(a.data + begin, a.weight, b.data + begin, b.weight, to + begin, count);
+    add_two_weighted(a.data, a.weight, b.data, b.weight, to, count);
   }
 }
 
-void sum_block(std::span<const SumTerm> terms, float* to, int64_t begin, int64_t count) {
-  if (terms.size() == 1) {
-    scale(terms[0].data + begin, terms[0].weight, to + begin, count);
-    return;
-  }
-  add(terms[0], terms[1], to, begin, count);
-  for (size_t k = 2; k < terms.size(); ++k) add({to, 1}, terms[k], to, begin, count);
+template <typename Stored>
+SumTerm<Stored> behind(const SumTerm<Stored>& term, int64_t begin) {
+  return {term.data + begin, term.weight};
+}
+
+template <typename Stored>
+void sum_block(std::span<const SumTerm<Stored>> terms, Stored* to, int64_t begin, int64_t count) {
+  to += begin;
+  if (terms.size() == 1) return scale(terms[0].data + begin, terms[0].weight, to, count);
+  if (terms.size() == 2) return add(behind(terms[0], begin), behind(terms[1], begin), to, count);
+  float partial[kBlockElements];
+  add(behind(terms[0], begin), behind(terms[1], begin), partial, count);
+  const SumTerm<float> so_far{partial};
+  for (size_t k = 2; k + 1 < terms.size(); ++k) add(so_far, behind(terms[k], begin), partial, count);
+  add(so_far, behind(terms.back(), begin), to, count);
 }
 
 }  // namespace
 
-void weighted_sum(std::span<const SumTerm> terms, float* to, int64_t count) {
+template <typename Stored>
+void weighted_sum(std::span<const SumTerm<Stored>> terms, Stored* to, int64_t count) {
   parallel_blocks(count, [=](int64_t begin, int64_t n) {
     if (terms.empty()) {
-      std::fill_n(to + begin, n, 0.0f);
+      std::fill_n(to + begin, n, Stored(0.0f));
     } else {
       sum_block(terms, to, begin, n);
     }
   });
 }
 
-void weighted_sum_relu(std::span<const SumTerm> terms, float slope, float* to, int64_t count) {
+template <typename Stored>
+void weighted_sum_relu(std::span<const SumTerm<Stored>> terms, float slope, Stored* to, int64_t count) {
   const bool plain_pair = terms.size() == 2 && terms[0].weight == 1 && terms[1].weight == 1;
   parallel_blocks(count, [=](int64_t begin, int64_t n) {
     if (plain_pair) {
@@ -76,5 +93,10 @@ void weighted_sum_relu(std::span<const SumTerm> terms, float slope, float* to, i
     relu(slope, to + begin, n);
   });
 }
+
+template void weighted_sum(std::span<const SumTerm<float>>, float*, int64_t);
+template void weighted_sum(std::span<const SumTerm<BFloat16>>, BFloat16*, int64_t);
+template void weighted_sum_relu(std::span<const SumTerm<float>>, float, float*, int64_t);
+template void weighted_sum_relu(std::span<const SumTerm<BFloat16>>, float, BFloat16*, int64_t);
 
 }  // namespace robusta

@@ -1,5 +1,5 @@
-// BatchNorm in f32 on blocked channels, alone or with the Scale and ReLU after it. With inverse = 1 / sqrt(variance +
-// eps), h = (x - mean) * inverse, factor = inverse * scale, and g for the gradient before the ReLU,
+// BatchNorm on channels that lie in blocks or come last, alone or with the Scale and ReLU after it. With inverse = 1 /
+// sqrt(variance + eps), h = (x - mean) * inverse, factor = inverse * scale, and g for the gradient before the ReLU,
 //
 //   y = relu((x - mean) * factor + shift)
 //   dx = factor * (g - sum(g) / m - h * sum(g h) / m).
@@ -22,14 +22,34 @@
 namespace robusta {
 namespace {
 
-template <int N>
+/// Where the blocks of N channels of one pixel lie, counted in elements.
+struct BlockOrder {
+  int64_t sample, block, pixel;  ///< from one to the next
+  int64_t slice;                 ///< blocks that are worked on together, since cache lines and pages hold several
+  int64_t run;                   ///< pixels of all blocks of a slice before the next pixels
+
+  static BlockOrder blocked(int64_t channels, int64_t pixels, int64_t n) {
+    const int64_t blocks = (channels + n - 1) / n;
+    return {blocks * pixels * n, pixels * n, n, 1, pixels};
+  }
+  /// Pixels as far as they stay in the first-level cache from one block to the next.
+  static BlockOrder channels_last(int64_t channels, int64_t pixels, int64_t n) {
+    constexpr int64_t kSlice = 256, kElements = 1 << 13;  // channels; of a run
+    const int64_t slice = std::min(channels, kSlice) / n;
+    return {channels * pixels, n, channels, slice, std::max<int64_t>(1, kElements / (slice * n))};
+  }
+};
+
+template <int N, typename Stored>
 class BatchNormNative : public Kernel {
  public:
-  BatchNormNative(const KernelRequest& request, const NormChain& chain)
+  BatchNormNative(const KernelRequest& request, const NormChain& chain, const Layout& layout)
       : batch_(chain.norm->batch()),
         channels_(chain.norm->channels()),
         pixels_(chain.norm->plane()),
         blocks_((channels_ + N - 1) / N),
+        order_(onednn::channel_block(layout) == N ? BlockOrder::blocked(channels_, pixels_, N)
+                                                  : BlockOrder::channels_last(channels_, pixels_, N)),
         eps_(chain.norm->eps()),
         fraction_(chain.norm->fraction()),
         global_(chain.norm->uses_global_stats()),
@@ -37,7 +57,7 @@ class BatchNormNative : public Kernel {
         scale_(chain.scale_param),
         shift_(chain.shift_param) {
     if (chain.relu) slope_ = chain.relu->slope();
-    booking_.bottom_layouts = booking_.top_layouts = {request.bottoms[0].layout};
+    booking_.bottom_layouts = booking_.top_layouts = {layout};
     booking_.reads_bottoms = {true};
     book_in_place(booking_);
     booking_.saved_bytes = kSavedArrays * width() * sizeof(float);
@@ -47,8 +67,8 @@ class BatchNormNative : public Kernel {
   std::string describe() const override { return "native"; }
 
   void forward(const KernelRun& run) override {
-    const float* x = run.bottoms[0].as<float>();
-    float* y = run.tops[0].as<float>();
+    const Stored* x = run.bottoms[0].as<Stored>();
+    Stored* y = run.tops[0].as<Stored>();
     const Saved saved(run.saved, width());
     if (run.again) {
       // What normalising needs is in `saved`.
@@ -56,38 +76,42 @@ class BatchNormNative : public Kernel {
       use_stored_moments(run, saved);
     } else {
       const Sums sums(run.scratch, batch_, width());
-      const float* origin = x;  // the first pixel of the first sample: near enough to the mean to cancel nothing
+      const Stored* origin = x;  // the first pixel of the first sample: near enough to the mean to cancel nothing
       for_blocks(
-          [=, this](int64_t n, int64_t b) {
-            channel_blocks::add_moments<N>(x + at(n, b), pixels_, origin + at(0, b), sums.first(n) + b * N,
-                                           sums.second(n) + b * N);
+          [=, this](const Piece& piece) {
+            channel_blocks::add_moments<N>(x + piece.at, piece.pixels, order_.pixel,
+                                           origin + piece.block * order_.block, sums.first(piece.n) + piece.block * N,
+                                           sums.second(piece.n) + piece.block * N);
           },
           sums);
       use_batch_moments(run, sums, saved, x);
     }
     const channel_blocks::Affine affine{saved.mean, saved.factor, saved.shift, slope_};
-    for_blocks_backwards([=, this](int64_t n, int64_t b) {
-      channel_blocks::normalise<N>(x + at(n, b), pixels_, block_of(affine, b), y + at(n, b));
+    for_blocks_backwards([=, this](const Piece& piece) {
+      channel_blocks::normalise<N>(x + piece.at, piece.pixels, order_.pixel, block_of(affine, piece.block),
+                                   y + piece.at);
     });
   }
 
   void backward(const KernelRun& run) override {
-    const float *x = run.bottoms[0].as<float>(), *dy = run.top_diffs[0].as<float>();
+    const Stored *x = run.bottoms[0].as<Stored>(), *dy = run.top_diffs[0].as<Stored>();
     const Saved saved(run.saved, width());
     const channel_blocks::Affine affine{saved.mean, saved.factor, saved.shift, slope_};
     const Sums sums(run.scratch, batch_, width());
     for_blocks(
-        [=, this](int64_t n, int64_t b) {
-          channel_blocks::add_gradient_sums<N>(x + at(n, b), dy + at(n, b), pixels_, block_of(affine, b),
-                                               sums.first(n) + b * N, sums.second(n) + b * N);
+        [=, this](const Piece& piece) {
+          channel_blocks::add_gradient_sums<N>(x + piece.at, dy + piece.at, piece.pixels, order_.pixel,
+                                               block_of(affine, piece.block), sums.first(piece.n) + piece.block * N,
+                                               sums.second(piece.n) + piece.block * N);
         },
         sums);
     hand_over_gradients(run, sums, saved);
     if (!run.bottom_diffs[0]) return;
-    float* dx = run.bottom_diffs[0].as<float>();
-    for_blocks_backwards([=, this](int64_t n, int64_t b) {
-      channel_blocks::propagate<N>(x + at(n, b), dy + at(n, b), pixels_, block_of(affine, b), saved.constant + b * N,
-                                   saved.linear + b * N, dx + at(n, b));
+    Stored* dx = run.bottom_diffs[0].as<Stored>();
+    for_blocks_backwards([=, this](const Piece& piece) {
+      channel_blocks::propagate<N>(x + piece.at, dy + piece.at, piece.pixels, order_.pixel,
+                                   block_of(affine, piece.block), saved.constant + piece.block * N,
+                                   saved.linear + piece.block * N, dx + piece.at);
     });
   }
 
@@ -121,7 +145,6 @@ class BatchNormNative : public Kernel {
   };
 
   size_t width() const { return static_cast<size_t>(blocks_) * N; }
-  int64_t at(int64_t n, int64_t b) const { return (n * blocks_ + b) * pixels_ * N; }
   /// Elements per channel behind the statistics: of all ranks, if they are synchronised.
   double count(const StepReduce* ranks) const {
     return static_cast<double>(batch_ * pixels_) * (ranks ? ranks->ranks() : 1);
@@ -131,20 +154,38 @@ class BatchNormNative : public Kernel {
     return {affine.mean + b * N, affine.factor + b * N, affine.shift + b * N, affine.slope};
   }
 
-  int64_t grain() const { return 1 + (1 << 13) / (pixels_ * N); }
+  /// Some pixels of one block of channels of sample n: where they begin, and how many they are.
+  struct Piece {
+    int64_t n, block, at, pixels;
+  };
+
+  int64_t slices() const { return (blocks_ + order_.slice - 1) / order_.slice; }
+  int64_t grain() const { return 1 + (1 << 13) / (pixels_ * order_.slice * N); }
+
+  /// The pieces of slice i % slices() of sample i / slices().
+  template <typename Body>
+  void for_pieces(int64_t i, const Body& body) const {
+    const int64_t n = i / slices(), first = i % slices() * order_.slice;
+    for (int64_t p = 0; p < pixels_; p += order_.run) {
+      const int64_t pixels = std::min(order_.run, pixels_ - p);
+      for (int64_t b = first; b < std::min(blocks_, first + order_.slice); ++b) {
+        body(Piece{n, b, n * order_.sample + b * order_.block + p * order_.pixel, pixels});
+      }
+    }
+  }
 
   template <typename Body>
   void for_blocks(const Body& body, const Sums& sums) const {
     for (int64_t n = 0; n < batch_; ++n) sums.clear(n);
-    parallel_for(batch_ * blocks_, grain(), [&](int64_t i) { body(i / blocks_, i % blocks_); });
+    parallel_for(batch_ * slices(), grain(), [&](int64_t i) { for_pieces(i, body); });
     sums.add_up();
   }
 
   /// Last things first: they may still be in the cache from the pass before.
   template <typename Body>
   void for_blocks_backwards(const Body& body) const {
-    parallel_ranges(batch_ * blocks_, grain(), [&](int64_t begin, int64_t end) {
-      for (int64_t i = end; i-- > begin;) body(i / blocks_, i % blocks_);
+    parallel_ranges(batch_ * slices(), grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = end; i-- > begin;) for_pieces(i, body);
     });
   }
 
@@ -176,14 +217,14 @@ class BatchNormNative : public Kernel {
     }
   }
 
-  void use_batch_moments(const KernelRun& run, const Sums& sums, const Saved& saved, const float* x) const {
+  void use_batch_moments(const KernelRun& run, const Sums& sums, const Saved& saved, const Stored* x) const {
     float *means = values(run, 0), *variances = values(run, 1), *batches = values(run, 2);
     // The sums are of differences from an origin o: the variance is E (x - o)^2 - (E (x - o))^2 for any, and little
     // cancels where o is near the mean (Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance").
     double* const moments = sums.first(batch_);  // means, then variances, in the place of the sums
     for (int64_t c = 0; c < channels_; ++c) {
       const double own = count(nullptr), offset = sums.first(batch_)[c] / own;
-      moments[c] = x[at(0, c / N) + c % N] + offset;
+      moments[c] = static_cast<float>(x[c / N * order_.block + c % N]) + offset;
       moments[channels_ + c] = std::max(0.0, sums.second(batch_)[c] / own - offset * offset);
     }
     share_moments(ranks_of(run), {moments, 2 * static_cast<size_t>(channels_)});
@@ -223,6 +264,7 @@ class BatchNormNative : public Kernel {
   }
 
   int64_t batch_, channels_, pixels_, blocks_;
+  BlockOrder order_;
   NormEps eps_;
   double fraction_;
   bool global_, sync_;
@@ -230,17 +272,24 @@ class BatchNormNative : public Kernel {
   float slope_ = 1;
 };
 
+/// As convolutions leave them: of 16 bits channels last, of f32 in blocks.
 std::unique_ptr<Kernel> make_batch_norm_native(const KernelRequest& request, std::string& why_not) {
   const NormChain chain(request);
-  if (!is_f32(request, why_not)) return nullptr;
-  const int block = onednn::channel_block(request.bottoms[0].layout);
+  if (!is_f32_or_bf16(request, why_not)) return nullptr;
+  const Layout& layout = request.bottoms[0].layout;
+  const bool half = request.dtype() == DType::kBF16;
+  const int block = half ? 16 : onednn::channel_block(layout);
   why_not = chain.obstacle();
-  if (why_not.empty() && block != 16 && block != 8) {
+  if (!why_not.empty()) return nullptr;
+  if (half && (!onednn::has_channels_last(layout) || chain.norm->channels() % block != 0)) {
+    why_not = "wants channels last, and their number a multiple of 16, for bf16";
+  } else if (block != 16 && block != 8) {
     why_not = "wants channels in blocks of 8 or 16, as convolutions leave them";
   }
   if (!why_not.empty()) return nullptr;
-  if (block == 8) return std::make_unique<BatchNormNative<8>>(request, chain);
-  return std::make_unique<BatchNormNative<16>>(request, chain);
+  if (half) return std::make_unique<BatchNormNative<16, BFloat16>>(request, chain, layout);
+  if (block == 8) return std::make_unique<BatchNormNative<8, float>>(request, chain, layout);
+  return std::make_unique<BatchNormNative<16, float>>(request, chain, layout);
 }
 
 }  // namespace

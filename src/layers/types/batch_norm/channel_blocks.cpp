@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/simd.h"
-#include "base/vector_types.h"
+#include "base/stored_lanes.h"
 
 namespace robusta::channel_blocks {
 namespace {
@@ -25,18 +25,24 @@ __attribute__((always_inline)) inline void mask(const Floats<N>& centred, const 
 }
 
 // Two chains of sums per result, because one addition waits several cycles for the last.
-template <int N>
-ROBUSTA_SIMD void moments_run(const float* x, int64_t pixels, const float* origin, double* first, double* second) {
-  const Floats<N> start = floats_at<N>(origin);
-  Floats<N> a0 = {}, a1 = {}, b0 = {}, b1 = {};
+template <int N, typename Stored>
+ROBUSTA_SIMD void moments_run(const Stored* x, int64_t pixels, int64_t step, const Stored* origin, double* first,
+                              double* second) {
+  Floats<N> start, a0 = {}, a1 = {}, b0 = {}, b1 = {};
+  load<N>(origin, start);
   int64_t p = 0;
   for (; p + 2 <= pixels; p += 2) {
-    const Floats<N> u = floats_at<N>(x + p * N) - start, v = floats_at<N>(x + p * N + N) - start;
+    Floats<N> u, v;
+    load<N>(x + p * step, u);
+    load<N>(x + (p + 1) * step, v);
+    u -= start, v -= start;
     a0 += u, a1 += v;
     b0 += u * u, b1 += v * v;
   }
   if (p < pixels) {
-    const Floats<N> u = floats_at<N>(x + p * N) - start;
+    Floats<N> u;
+    load<N>(x + p * step, u);
+    u -= start;
     a0 += u;
     b0 += u * u;
   }
@@ -46,27 +52,31 @@ ROBUSTA_SIMD void moments_run(const float* x, int64_t pixels, const float* origi
   add_lanes<N>(b0, second);
 }
 
-template <int N>
-ROBUSTA_SIMD void normalise_run(const float* x, int64_t pixels, const Affine& affine, float* y) {
+template <int N, typename Stored>
+ROBUSTA_SIMD void normalise_run(const Stored* x, int64_t pixels, int64_t step, const Affine& affine, Stored* y) {
   const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
   const Floats<N> shift = floats_at<N>(affine.shift);
   const float slope = affine.slope;
   for (int64_t p = 0; p < pixels; ++p) {
-    const Floats<N> z = (floats_at<N>(x + p * N) - mean) * factor + shift;
-    floats_at<N>(y + p * N) = z > 0 ? z : z * slope;
+    Floats<N> z;
+    load<N>(x + p * step, z);
+    z = (z - mean) * factor + shift;
+    store<N>(z > 0 ? z : z * slope, y + p * step);
   }
 }
 
-template <int N>
-ROBUSTA_SIMD void gradient_run(const float* x, const float* dy, int64_t pixels, const Affine& affine, double* first,
-                               double* second) {
+template <int N, typename Stored>
+ROBUSTA_SIMD void gradient_run(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
+                               double* first, double* second) {
   const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
   const Floats<N> shift = floats_at<N>(affine.shift);
   Floats<N> a = {}, b = {};
   for (int64_t p = 0; p < pixels; ++p) {
-    const Floats<N> centred = floats_at<N>(x + p * N) - mean;
-    Floats<N> g;
-    mask<N>(centred, factor, shift, affine.slope, floats_at<N>(dy + p * N), g);
+    Floats<N> centred, above, g;
+    load<N>(x + p * step, centred);
+    load<N>(dy + p * step, above);
+    centred -= mean;
+    mask<N>(centred, factor, shift, affine.slope, above, g);
     a += g;
     b += g * centred;
   }
@@ -74,54 +84,57 @@ ROBUSTA_SIMD void gradient_run(const float* x, const float* dy, int64_t pixels, 
   add_lanes<N>(b, second);
 }
 
-template <int N>
-ROBUSTA_SIMD void propagate_run(const float* x, const float* dy, int64_t pixels, const Affine& affine,
-                                const float* constant, const float* linear, float* dx) {
+template <int N, typename Stored>
+ROBUSTA_SIMD void propagate_run(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
+                                const float* constant, const float* linear, Stored* dx) {
   const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
   const Floats<N> shift = floats_at<N>(affine.shift), c = floats_at<N>(constant), l = floats_at<N>(linear);
   for (int64_t p = 0; p < pixels; ++p) {
-    const Floats<N> centred = floats_at<N>(x + p * N) - mean;
-    Floats<N> g;
-    mask<N>(centred, factor, shift, affine.slope, floats_at<N>(dy + p * N), g);
-    floats_at<N>(dx + p * N) = factor * g - c - centred * l;
+    Floats<N> centred, above, g;
+    load<N>(x + p * step, centred);
+    load<N>(dy + p * step, above);
+    centred -= mean;
+    mask<N>(centred, factor, shift, affine.slope, above, g);
+    store<N>(factor * g - c - centred * l, dx + p * step);
   }
 }
 
 }  // namespace
 
-template <int N>
-void add_moments(const float* x, int64_t pixels, const float* origin, double* first, double* second) {
+template <int N, typename Stored>
+void add_moments(const Stored* x, int64_t pixels, int64_t step, const Stored* origin, double* first, double* second) {
   for (int64_t p = 0; p < pixels; p += kRun) {
-    moments_run<N>(x + p * N, std::min(kRun, pixels - p), origin, first, second);
+    moments_run<N>(x + p * step, std::min(kRun, pixels - p), step, origin, first, second);
   }
 }
 
-template <int N>
-void normalise(const float* x, int64_t pixels, const Affine& affine, float* y) {
-  normalise_run<N>(x, pixels, affine, y);
+template <int N, typename Stored>
+void normalise(const Stored* x, int64_t pixels, int64_t step, const Affine& affine, Stored* y) {
+  normalise_run<N>(x, pixels, step, affine, y);
 }
 
-template <int N>
-void add_gradient_sums(const float* x, const float* dy, int64_t pixels, const Affine& affine, double* first,
-                       double* second) {
+template <int N, typename Stored>
+void add_gradient_sums(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
+                       double* first, double* second) {
   for (int64_t p = 0; p < pixels; p += kRun) {
-    gradient_run<N>(x + p * N, dy + p * N, std::min(kRun, pixels - p), affine, first, second);
+    gradient_run<N>(x + p * step, dy + p * step, std::min(kRun, pixels - p), step, affine, first, second);
   }
 }
 
-template <int N>
-void propagate(const float* x, const float* dy, int64_t pixels, const Affine& affine, const float* constant,
-               const float* linear, float* dx) {
-  propagate_run<N>(x, dy, pixels, affine, constant, linear, dx);
+template <int N, typename Stored>
+void propagate(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
+               const float* constant, const float* linear, Stored* dx) {
+  propagate_run<N>(x, dy, pixels, step, affine, constant, linear, dx);
 }
 
-#define ROBUSTA_CHANNEL_BLOCKS(N)                                                                           \
-  template void add_moments<N>(const float*, int64_t, const float*, double*, double*);                      \
-  template void normalise<N>(const float*, int64_t, const Affine&, float*);                                 \
-  template void add_gradient_sums<N>(const float*, const float*, int64_t, const Affine&, double*, double*); \
-  template void propagate<N>(const float*, const float*, int64_t, const Affine&, const float*, const float*, float*);
-ROBUSTA_CHANNEL_BLOCKS(8)
-ROBUSTA_CHANNEL_BLOCKS(16)
+#define ROBUSTA_CHANNEL_BLOCKS(N, S)                                                                         \
+  template void add_moments<N>(const S*, int64_t, int64_t, const S*, double*, double*);                      \
+  template void normalise<N>(const S*, int64_t, int64_t, const Affine&, S*);                                 \
+  template void add_gradient_sums<N>(const S*, const S*, int64_t, int64_t, const Affine&, double*, double*); \
+  template void propagate<N>(const S*, const S*, int64_t, int64_t, const Affine&, const float*, const float*, S*);
+ROBUSTA_CHANNEL_BLOCKS(8, float)
+ROBUSTA_CHANNEL_BLOCKS(16, float)
+ROBUSTA_CHANNEL_BLOCKS(16, BFloat16)
 #undef ROBUSTA_CHANNEL_BLOCKS
 
 }  // namespace robusta::channel_blocks

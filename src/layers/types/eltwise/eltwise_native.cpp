@@ -111,8 +111,8 @@ class MaximumKernel : public PairwiseKernel {
 };
 
 std::unique_ptr<Kernel> make_eltwise_native(const KernelRequest& request, std::string& why_not) {
-  if (!is_f32(request, why_not)) return nullptr;
   const EltwiseChain chain(request);
+  if (!(chain.eltwise->is_sum() ? is_f32_or_bf16(request, why_not) : is_f32(request, why_not))) return nullptr;
   why_not = chain.obstacle();
   if (!why_not.empty()) return nullptr;
   switch (chain.eltwise->operation()) {

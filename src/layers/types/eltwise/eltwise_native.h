@@ -5,8 +5,9 @@
 
 namespace robusta {
 
-/// REQUIRES (all): f32.
+/// REQUIRES: f32 or bf16.
 std::unique_ptr<Kernel> make_eltwise_sum(const KernelRequest& request);
+/// REQUIRES (both): f32.
 std::unique_ptr<Kernel> make_eltwise_max(const KernelRequest& request);
 /// REQUIRES: stable_prod_grad.
 std::unique_ptr<Kernel> make_eltwise_prod(const KernelRequest& request);

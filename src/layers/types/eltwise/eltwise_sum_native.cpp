@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "layers/kit/blocks.h"
+#include "layers/kit/rectifier.h"
 #include "layers/kit/weighted_sum.h"
 #include "layers/types/eltwise/eltwise_native.h"
 #include "layers/types/eltwise/eltwise_sum.h"
@@ -10,29 +11,37 @@
 namespace robusta {
 namespace {
 
-ROBUSTA_SIMD void scale(const float* dy, float weight, float* dx, int64_t count) {
+template <typename Stored>
+ROBUSTA_SIMD void scale(const Stored* dy, float weight, Stored* dx, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) dx[i] = weight * dy[i];
+  for (int64_t i = 0; i < count; ++i) assign(weight * static_cast<float>(dy[i]), dx[i]);
 }
 
 /// What comes down through a ReLU whose result was y.
-ROBUSTA_SIMD void gate(const float* y, const float* dy, float slope, float weight, float* dx, int64_t count) {
+template <typename Stored>
+ROBUSTA_SIMD void gate(const Stored* y, const Stored* dy, float slope, float weight, Stored* dx, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) dx[i] = weight * (y[i] > 0 ? dy[i] : slope * dy[i]);
+  for (int64_t i = 0; i < count; ++i) {
+    assign(weight * rectified_gradient(static_cast<float>(y[i]), static_cast<float>(dy[i]), slope), dx[i]);
+  }
 }
 
-class SumKernel : public EltwiseSumKernel<SumTerm> {
+template <typename Stored>
+class SumKernel : public EltwiseSumKernel<SumTerm<Stored>> {
+  using Base = EltwiseSumKernel<SumTerm<Stored>>;
+  using Base::count_, Base::fused_, Base::plain_, Base::slope_, Base::terms_;
+
  public:
-  using EltwiseSumKernel::EltwiseSumKernel;
+  using Base::Base;
   std::string describe() const override { return "native"; }
 
   void forward(const KernelRun& run) override {
-    for (size_t b = 0; b < terms_.size(); ++b) terms_[b].data = run.bottoms[b].as<float>();
-    float* y = run.tops[0].as<float>();
+    for (size_t b = 0; b < terms_.size(); ++b) terms_[b].data = run.bottoms[b].as<Stored>();
+    Stored* y = run.tops[0].as<Stored>();
     if (fused_) {
-      weighted_sum_relu(terms_, slope_, y, count_);
+      weighted_sum_relu<Stored>(terms_, slope_, y, count_);
     } else {
-      weighted_sum(terms_, y, count_);
+      weighted_sum<Stored>(terms_, y, count_);
     }
   }
 
@@ -50,31 +59,31 @@ class SumKernel : public EltwiseSumKernel<SumTerm> {
     size_t first = 0;
     while (first < terms_.size() && !run.bottom_diffs[first]) ++first;
     if (first == terms_.size()) return;
-    const float* dy = run.top_diffs[0].as<float>();
-    float* dx = run.bottom_diffs[first].as<float>();
+    const Stored* dy = run.top_diffs[0].as<Stored>();
+    Stored* dx = run.bottom_diffs[first].as<Stored>();
     parallel_blocks(count_, [&, dy, dx](int64_t at, int64_t n) {
       pass_down(run, 1, dy, dx, at, n);
       for (size_t b = first + 1; b < terms_.size(); ++b) {
-        float* other = run.bottom_diffs[b].as<float>();
-        if (other && other != dx) std::memcpy(other + at, dx + at, static_cast<size_t>(n) * sizeof(float));
+        Stored* other = run.bottom_diffs[b].as<Stored>();
+        if (other && other != dx) std::memcpy(other + at, dx + at, static_cast<size_t>(n) * sizeof(Stored));
       }
     });
   }
 
   void backward_weighted(const KernelRun& run) const {
-    const float* dy = run.top_diffs[0].as<float>();
+    const Stored* dy = run.top_diffs[0].as<Stored>();
     parallel_blocks(count_, [&, dy](int64_t at, int64_t n) {
       // Bottom 0 comes last: its gradient may take the place of dy.
       for (size_t b = terms_.size(); b-- > 0;) {
-        float* dx = run.bottom_diffs[b].as<float>();
+        Stored* dx = run.bottom_diffs[b].as<Stored>();
         if (dx) pass_down(run, terms_[b].weight, dy, dx, at, n);
       }
     });
   }
 
-  void pass_down(const KernelRun& run, float weight, const float* dy, float* dx, int64_t at, int64_t n) const {
+  void pass_down(const KernelRun& run, float weight, const Stored* dy, Stored* dx, int64_t at, int64_t n) const {
     if (fused_) {
-      gate(run.tops[0].as<float>() + at, dy + at, slope_, weight, dx + at, n);
+      gate(run.tops[0].as<Stored>() + at, dy + at, slope_, weight, dx + at, n);
     } else if (dx != dy || weight != 1) {
       scale(dy + at, weight, dx + at, n);
     }
@@ -83,6 +92,10 @@ class SumKernel : public EltwiseSumKernel<SumTerm> {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_eltwise_sum(const KernelRequest& request) { return std::make_unique<SumKernel>(request); }
+std::unique_ptr<Kernel> make_eltwise_sum(const KernelRequest& request) {
+  return with_f32_or_bf16(request.dtype(), [&](auto stored) -> std::unique_ptr<Kernel> {
+    return std::make_unique<SumKernel<decltype(stored)>>(request);
+  });
+}
 
 }  // namespace robusta

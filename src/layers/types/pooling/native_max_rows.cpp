@@ -3,7 +3,7 @@
 #include <cfloat>
 
 #include "base/simd.h"
-#include "base/vector_types.h"
+#include "base/stored_lanes.h"
 #include "layers/types/pooling/native_lanes.h"
 #include "layers/types/pooling/native_rows.h"
 
@@ -54,8 +54,8 @@ struct TapBytes<1> {
 };
 
 /// N lanes of one row of outputs. `x`: the image; `y`, `taps`: the row. `taps` may be null.
-template <int N>
-ROBUSTA_SIMD void max_lanes(const PoolLines& lines, int64_t row, const float* x, float* y, uint8_t* taps) {
+template <int N, typename Stored>
+ROBUSTA_SIMD void max_lanes(const PoolLines& lines, int64_t row, const Stored* x, Stored* y, uint8_t* taps) {
   const PoolLine::Range rows = lines.rows.inputs[static_cast<size_t>(row)];
   const PoolLine::Range* inputs = lines.columns.inputs.data();
   const int64_t row_step = lines.rows.window.dilation, column_step = lines.columns.window.dilation;
@@ -68,21 +68,22 @@ ROBUSTA_SIMD void max_lanes(const PoolLines& lines, int64_t row, const float* x,
     for (int64_t i = rows.begin; i < rows.end; i += row_step, row_tap += kernel) {
       int64_t number = row_tap;
       for (int64_t j = columns.begin; j < columns.end; j += column_step, ++number) {
-        const Floats<N> value = floats_at<N>(x + (i * width + j) * inner);
+        Floats<N> value;
+        load<N>(x + (i * width + j) * inner, value);
         const Ints<N> tap = Ints<N>{} + static_cast<int32_t>(number);
         best_tap = value > best ? tap : best_tap;
         best = value > best ? value : best;
       }
     }
-    floats_at<N>(y + o * inner) = best;
+    store<N>(best, y + o * inner);
     if (taps) TapBytes<N>::store(best_tap, taps + o * inner);
   }
 }
 
 /// N lanes of one row of the bottom's gradient.
-template <int N>
-ROBUSTA_SIMD void max_lanes_gradient(const PoolLines& lines, int64_t row, const float* dy, const uint8_t* taps,
-                                     float* dx) {
+template <int N, typename Stored>
+ROBUSTA_SIMD void max_lanes_gradient(const PoolLines& lines, int64_t row, const Stored* dy, const uint8_t* taps,
+                                     Stored* dx) {
   const PoolLine::Range rows = lines.rows.outputs[static_cast<size_t>(row)];
   const PoolLine::Range* outputs = lines.columns.outputs.data();
   const int64_t row_step = lines.rows.output_step, column_step = lines.columns.output_step;
@@ -98,25 +99,34 @@ ROBUSTA_SIMD void max_lanes_gradient(const PoolLines& lines, int64_t row, const 
         const Ints<N> tap = Ints<N>{} + static_cast<int32_t>(number);
         Ints<N> chosen;
         TapBytes<N>::load(taps + at, chosen);
-        sum += chosen == tap ? floats_at<N>(dy + at) : Floats<N>{};
+        Floats<N> gradient;
+        load<N>(dy + at, gradient);
+        sum += chosen == tap ? gradient : Floats<N>{};
       }
     }
-    floats_at<N>(dx + i * inner) = sum;
+    store<N>(sum, dx + i * inner);
   }
 }
 
 }  // namespace
 
-void max_pool_row(const PoolLines& lines, int64_t row, const float* x, float* y, uint8_t* taps) {
+template <typename Stored>
+void max_pool_row(const PoolLines& lines, int64_t row, const Stored* x, Stored* y, uint8_t* taps) {
   for_pool_lanes(lines.inner, [&](auto lanes, int64_t lane) {
     max_lanes<lanes>(lines, row, x + lane, y + lane, taps ? taps + lane : nullptr);
   });
 }
 
-void max_pool_row_gradient(const PoolLines& lines, int64_t row, const float* dy, const uint8_t* taps, float* dx) {
+template <typename Stored>
+void max_pool_row_gradient(const PoolLines& lines, int64_t row, const Stored* dy, const uint8_t* taps, Stored* dx) {
   for_pool_lanes(lines.inner, [&](auto lanes, int64_t lane) {
     max_lanes_gradient<lanes>(lines, row, dy + lane, taps + lane, dx + lane);
   });
 }
+
+template void max_pool_row(const PoolLines&, int64_t, const float*, float*, uint8_t*);
+template void max_pool_row(const PoolLines&, int64_t, const BFloat16*, BFloat16*, uint8_t*);
+template void max_pool_row_gradient(const PoolLines&, int64_t, const float*, const uint8_t*, float*);
+template void max_pool_row_gradient(const PoolLines&, int64_t, const BFloat16*, const uint8_t*, BFloat16*);
 
 }  // namespace robusta

@@ -1,9 +1,11 @@
-/// Rows of pooling in f32 on the CPU: the loops of the native kernel, over one or two spatial axes (a lacking one is
+/// Rows of pooling on the CPU: the loops of the native kernel, over one or two spatial axes (a lacking one is
 /// one row high), with dilation.
 ///
-/// A row is [columns, inner]: `inner` floats stand between a pixel and the next one, the channels that are stored side
-/// by side. Each function writes one whole row, 16, 4 and then single channels at a time. Where MAX is concerned, a tap
-/// is a pixel's number within its window, padding included.
+/// `Stored`: float or BFloat16; all is computed in float.
+///
+/// A row is [columns, inner]: `inner` elements stand between a pixel and the next one, the channels that are stored
+/// side by side. Each function writes one whole row, 16, 4 and then single channels at a time. Where MAX is concerned,
+/// a tap is a pixel's number within its window, padding included.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +38,7 @@ struct PoolLine {
 
 struct PoolLines {
   PoolLine rows, columns;
-  int64_t inner = 1;  ///< floats from one pixel to the next
+  int64_t inner = 1;  ///< elements from one pixel to the next
 };
 
 /// A tap that no pixel has: none of the window is above -FLT_MAX.
@@ -44,12 +46,16 @@ inline constexpr int kNoPoolTap = 255;
 
 /// Row `row` of the top of one image: the largest of each window, and its tap, the first of equal ones. `x` is the
 /// image, `y` and `taps` the row. `taps` may be null. REQUIRES: all taps are less than kNoPoolTap.
-void max_pool_row(const PoolLines& lines, int64_t row, const float* x, float* y, uint8_t* taps);
+template <typename Stored>
+void max_pool_row(const PoolLines& lines, int64_t row, const Stored* x, Stored* y, uint8_t* taps);
 /// Row `row` of the bottom's gradient: the sum of dy over the windows that took this pixel. `dy`, `taps`: the image.
-void max_pool_row_gradient(const PoolLines& lines, int64_t row, const float* dy, const uint8_t* taps, float* dx);
+template <typename Stored>
+void max_pool_row_gradient(const PoolLines& lines, int64_t row, const Stored* dy, const uint8_t* taps, Stored* dx);
 /// Row `row` of the top: the sum of each window over its area.
-void average_pool_row(const PoolLines& lines, int64_t row, const float* x, float* y);
+template <typename Stored>
+void average_pool_row(const PoolLines& lines, int64_t row, const Stored* x, Stored* y);
 /// Row `row` of the bottom's gradient: the sum of dy over area of the windows that see this pixel.
-void average_pool_row_gradient(const PoolLines& lines, int64_t row, const float* dy, float* dx);
+template <typename Stored>
+void average_pool_row_gradient(const PoolLines& lines, int64_t row, const Stored* dy, Stored* dx);
 
 }  // namespace robusta

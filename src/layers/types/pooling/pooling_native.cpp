@@ -1,4 +1,4 @@
-// Pooling in f32 over one to three spatial axes, vectorised over what lies innermost: the channels of a block (nChw16c
+// Pooling over one to three spatial axes, vectorised over what lies innermost: the channels of a block (nChw16c
 // and its like), all channels (channels last), or single pixels (plain).
 //
 // Backward goes over the pixels of the bottom and gathers from the windows that cover each, so nothing has to be
@@ -31,10 +31,11 @@ class PoolPass {
   int64_t out() const { return images_ * out_size(); }
 
   /// `taps`: a byte for each output of MAX, or null.
-  void forward(const float* x, float* y, uint8_t* taps) const {
+  template <typename Stored>
+  void forward(const Stored* x, Stored* y, uint8_t* taps) const {
     for_rows(rows_out(), columns_out(), [=, this](int64_t image, int64_t row) {
       const int64_t at = image * out_size() + row * columns_out() * lines_.inner;
-      const float* from = x + image * in_size();
+      const Stored* from = x + image * in_size();
       if (is_max_) {
         max_pool_row(lines_, row, from, y + at, taps ? taps + at : nullptr);
       } else {
@@ -43,7 +44,8 @@ class PoolPass {
     });
   }
 
-  void backward(const float* dy, const uint8_t* taps, float* dx) const {
+  template <typename Stored>
+  void backward(const Stored* dy, const uint8_t* taps, Stored* dx) const {
     for_rows(rows_in(), columns_in(), [=, this](int64_t image, int64_t row) {
       const int64_t at = image * in_size() + row * columns_in() * lines_.inner;
       const int64_t from = image * out_size();
@@ -91,11 +93,12 @@ std::vector<PoolPass> pool_passes(const PoolingLayer& layer, int64_t images, int
   return passes;
 }
 
+template <typename Stored>
 class PoolingNative : public Kernel {
  public:
   PoolingNative(const KernelRequest& request, const PoolingLayer& layer, const Layout& bottom, const Layout& top) {
     const int64_t inner = onednn::has_channels_last(bottom) ? layer.channels() : onednn::channel_block(bottom);
-    const int64_t stored = stored_count({request.bottoms[0].shape, DType::kF32, bottom});
+    const int64_t stored = stored_count({request.bottoms[0].shape, request.dtype(), bottom});
     passes_ = pool_passes(layer, stored / (elements_in(layer.axes()) * inner), inner);
     booking_.bottom_layouts = {bottom};
     booking_.top_layouts = {top};
@@ -108,8 +111,8 @@ class PoolingNative : public Kernel {
   std::string describe() const override { return "native"; }
 
   void forward(const KernelRun& run) override {
-    const float* x = run.bottoms[0].as<float>();
-    float *y = run.tops[0].as<float>(), *middle = static_cast<float*>(run.scratch);
+    const Stored* x = run.bottoms[0].as<Stored>();
+    Stored *y = run.tops[0].as<Stored>(), *middle = static_cast<Stored*>(run.scratch);
     uint8_t* taps = booking_.saved_bytes > 0 ? static_cast<uint8_t*>(run.saved) : nullptr;
     passes_.front().forward(x, has_middle() ? middle : y, taps);
     if (has_middle()) passes_.back().forward(middle, y, taps ? taps + passes_.front().out() : nullptr);
@@ -117,8 +120,8 @@ class PoolingNative : public Kernel {
 
   void backward(const KernelRun& run) override {
     if (!run.bottom_diffs[0]) return;
-    const float* dy = run.top_diffs[0].as<float>();
-    float *dx = run.bottom_diffs[0].as<float>(), *middle = static_cast<float*>(run.scratch);
+    const Stored* dy = run.top_diffs[0].as<Stored>();
+    Stored *dx = run.bottom_diffs[0].as<Stored>(), *middle = static_cast<Stored*>(run.scratch);
     const uint8_t* taps = static_cast<const uint8_t*>(run.saved);
     if (has_middle()) passes_.back().backward(dy, taps ? taps + passes_.front().out() : nullptr, middle);
     passes_.front().backward(has_middle() ? middle : dy, taps, dx);
@@ -127,7 +130,7 @@ class PoolingNative : public Kernel {
  private:
   /// What lies between two passes.
   bool has_middle() const { return passes_.size() > 1; }
-  size_t bytes_of_middle() const { return static_cast<size_t>(passes_.front().out()) * sizeof(float); }
+  size_t bytes_of_middle() const { return static_cast<size_t>(passes_.front().out()) * sizeof(Stored); }
 
   std::vector<PoolPass> passes_;
 };
@@ -164,7 +167,7 @@ bool misses_image(const WindowAxis& axis) {
 
 std::unique_ptr<Kernel> make_pooling_native(const KernelRequest& request, std::string& why_not) {
   const auto& layer = request.layer<PoolingLayer>();
-  if (!is_f32(request, why_not)) return nullptr;
+  if (!is_f32_or_bf16(request, why_not)) return nullptr;
   if (is_too_long(layer.axes())) {
     why_not = "an axis is too long";
   } else if (layer.is_stochastic()) {
@@ -179,7 +182,9 @@ std::unique_ptr<Kernel> make_pooling_native(const KernelRequest& request, std::s
   if (!why_not.empty()) return nullptr;
   Layout bottom, top;
   choose_layouts(request, bottom, top);
-  return std::make_unique<PoolingNative>(request, layer, bottom, top);
+  return with_f32_or_bf16(request.dtype(), [&](auto stored) -> std::unique_ptr<Kernel> {
+    return std::make_unique<PoolingNative<decltype(stored)>>(request, layer, bottom, top);
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 namespace robusta {
 namespace {
 
+template <typename Stored>
 class SplitNative : public Kernel {
  public:
   explicit SplitNative(const KernelRequest& request) : terms_(request.tops.size()) {
@@ -25,18 +26,25 @@ class SplitNative : public Kernel {
     if (!run.bottom_diffs[0]) return;
     size_t present = 0;
     for (const Tensor& diff : run.top_diffs) {
-      if (diff) terms_[present++] = {diff.as<float>()};
+      if (diff) terms_[present++] = {diff.as<Stored>()};
     }
-    weighted_sum({terms_.data(), present}, run.bottom_diffs[0].as<float>(), count_);
+    weighted_sum<Stored>({terms_.data(), present}, run.bottom_diffs[0].as<Stored>(), count_);
   }
 
  private:
-  std::vector<SumTerm> terms_;  // rewritten by each run; here because a run allocates nothing
+  std::vector<SumTerm<Stored>> terms_;  // rewritten by each run; here because a run allocates nothing
   int64_t count_;
 };
 
+std::unique_ptr<Kernel> make_split_native(const KernelRequest& request, std::string& why_not) {
+  if (!is_f32_or_bf16(request, why_not)) return nullptr;
+  return with_f32_or_bf16(request.dtype(), [&](auto stored) -> std::unique_ptr<Kernel> {
+    return std::make_unique<SplitNative<decltype(stored)>>(request);
+  });
+}
+
 }  // namespace
 
-ROBUSTA_REGISTER_NATIVE("Split", SplitNative);
+ROBUSTA_REGISTER_KERNEL("Split", "native", 10, make_split_native);
 
 }  // namespace robusta
