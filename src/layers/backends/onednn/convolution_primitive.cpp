@@ -13,10 +13,11 @@
 namespace robusta::onednn {
 namespace {
 
-/// The problem in oneDNN's terms; the format of the weights is left to it.
-ConvolutionRequest request_of(const ConvolutionProblem& p, dnnl::algorithm algorithm) {
+/// The problem in oneDNN's terms; the format of the weights, which are of `weights_type`, is left to it.
+ConvolutionRequest request_of(const ConvolutionProblem& p, dnnl::algorithm algorithm, DType weights_type) {
   const Desc bias = p.bias ? plain_desc(Dims{p.geometry.num_output}) : Desc();
-  ConvolutionRequest request{algorithm, p.src, any_desc(p.weight_dims()), bias, p.dst, {}, {}, {}, {}, scratch_attr()};
+  const Desc weights = any_desc(p.weight_dims(), weights_type);
+  ConvolutionRequest request{algorithm, p.src, weights, bias, p.dst, {}, {}, {}, {}, scratch_attr()};
   for (const WindowAxis& axis : p.geometry.axes) {
     request.strides.push_back(axis.stride);
     // oneDNN counts the pixels between two taps, Caffe the distance.
@@ -30,7 +31,7 @@ ConvolutionRequest request_of(const ConvolutionProblem& p, dnnl::algorithm algor
 /// `relu`: with the problem's ReLU, if it has one.
 dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionProblem& p, dnnl::algorithm algorithm,
                                                        bool relu) {
-  ConvolutionRequest request = request_of(p, algorithm);
+  ConvolutionRequest request = request_of(p, algorithm, p.type);
   if (relu && p.relu) {
     dnnl::post_ops after;
     append_relu(after, p.slope);
@@ -234,10 +235,12 @@ void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl
     if (direction == Direction::kForward) {
       add_pass<ForwardPass>(p, forward_desc(p, algorithm, true), passes);
     } else if (direction == Direction::kBackwardData) {
-      add_pass<BackwardDataPass>(p, backward_data_primitive(request_of(p, algorithm), hint(p)), passes);
+      add_pass<BackwardDataPass>(p, backward_data_primitive(request_of(p, algorithm, p.type), hint(p)), passes);
     } else {
       const auto refuse = [&p](const std::string& implementation) { return gathers_too_much(p, implementation); };
-      add_pass<BackwardWeightsPass>(p, backward_weights_primitive(request_of(p, algorithm), hint(p), refuse), passes);
+      // Gradients of filters are f32, whatever the filters were rounded to.
+      const ConvolutionRequest request = request_of(p, algorithm, DType::kF32);
+      add_pass<BackwardWeightsPass>(p, backward_weights_primitive(request, hint(p), refuse), passes);
     }
   } catch (const dnnl::error&) {
     // That is how oneDNN says that it does not do this; the caller sees that nothing was added.

@@ -25,7 +25,7 @@ std::string ConvolutionProblem::key(Direction direction) const {
   }
   auto format = [](const Desc& desc) { return layout_name(layout_of(desc)); };
   return key + "/" + format(src) + "-" + format(dst) + (bias ? "/bias" : "") + (relu ? "/relu" : "") +
-         (inference ? "/inference" : "");
+         (inference ? "/inference" : "") + (type == DType::kF32 ? "" : str("/", name_of(type)));
 }
 
 }  // namespace robusta::onednn

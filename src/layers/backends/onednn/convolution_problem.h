@@ -1,9 +1,9 @@
 /// One direction of a convolution on tensors in oneDNN's formats, and the interface of the algorithms for it: oneDNN's
 /// own (convolution_primitive.h, convolution_groups.h), and others that work on the same formats.
 ///
-/// Weights, biases and their gradients are plain; the tensors lie as the problem says. A pass packs the weights into
-/// scratch memory each time it runs (training changes them anyway) or, for inference, once per version into memory of
-/// its own.
+/// Weights, biases and their gradients are plain f32; the tensors lie as the problem says. A pass packs the weights
+/// into scratch memory each time it runs (training changes them anyway) or, for inference, once per version into memory
+/// of its own.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ enum class Direction { kForward, kBackwardData, kBackwardWeights };
 
 struct ConvolutionProblem {
   ConvolutionGeometry geometry;
-  Desc src, dst;  ///< formats that were chosen; gradients have the same
+  Desc src, dst;             ///< formats that were chosen, of `type`; gradients have the same
+  DType type = DType::kF32;  ///< or bf16: of src and dst; sums are f32
   bool bias = false;
   bool relu = false;       ///< applied to what the forward pass writes
   float slope = 0;         ///< of that ReLU, and of ConvolutionData::gate

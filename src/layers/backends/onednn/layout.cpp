@@ -77,6 +77,7 @@ class ReorderStep : public Reorder {
 
 class OnednnLayout : public StoredLayout {
  public:
+  /// `desc`: of f32.
   explicit OnednnLayout(const Desc& desc) : desc_(desc) {}
 
   int64_t elements() const override { return static_cast<int64_t>(desc_.get_size() / sizeof(float)); }
@@ -98,16 +99,33 @@ class OnednnLayout : public StoredLayout {
 }  // namespace
 
 Desc desc_of(const TensorDesc& tensor) {
-  assert(tensor.dtype == DType::kF32);
-  if (!tensor.layout) return plain_desc(tensor.shape);
+  if (!tensor.layout) return plain_desc(tensor.shape, tensor.dtype);
   const auto* layout = dynamic_cast<const OnednnLayout*>(tensor.layout.get());
   assert(layout);
-  return layout->desc();
+  return typed(layout->desc(), tensor.dtype);
+}
+
+Desc typed(const Desc& desc, DType type) {
+  const Dims dims = dims_of(desc);
+  const dnnl::memory::data_type now = type_of(desc);
+  if (now == type_of(plain_desc(dims, type))) return desc;
+  // A descriptor's type cannot be changed, so the format is looked for among those that can be made anew.
+  const DType known = now == dnnl::memory::data_type::bf16  ? DType::kBF16
+                      : now == dnnl::memory::data_type::f16 ? DType::kF16
+                                                            : DType::kF32;
+  if (desc == plain_desc(dims, known) || is_dense_c_order(blocking_of(desc))) return plain_desc(dims, type);
+  if (has_image_axes(desc)) {
+    if (desc == channels_last_desc(dims, known)) return channels_last_desc(dims, type);
+    for (const int block : {16, 8}) {
+      if (desc == blocked_desc(dims, block, known)) return blocked_desc(dims, block, type);
+    }
+  }
+  throw dnnl::error(dnnl_unimplemented, "this format is known for elements of one type only");
 }
 
 Layout layout_of(const Desc& desc) {
   if (is_dense_c_order(blocking_of(desc))) return nullptr;
-  return std::make_shared<OnednnLayout>(desc);
+  return std::make_shared<OnednnLayout>(typed(desc, DType::kF32));
 }
 
 int channel_block(const Layout& layout) {

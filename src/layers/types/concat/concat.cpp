@@ -53,7 +53,8 @@ std::vector<Shape> ConcatLayer::infer_tops(const std::vector<Shape>& bottoms) {
 namespace {
 
 std::unique_ptr<Kernel> make_concat(const KernelRequest& request, std::string&) {
-  return std::make_unique<JoinKernel>(request, request.layer<ConcatLayer>().axis(), "reference");
+  const Pieces pieces(request.tops[0], request.bottoms, request.layer<ConcatLayer>().axis());
+  return std::make_unique<JoinKernel>(request, pieces, "reference");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
+#include "layers/kit/elementwise.h"
 #include "layers/types/convolution/convolution_passes.h"
 #include "layers/types/convolution/folded_convolution.h"
 
@@ -18,9 +19,13 @@ namespace {
 
 using namespace onednn;
 
-ROBUSTA_SIMD void mask_values(const float* y, const float* dy, float slope, float* masked, int64_t count) {
+template <typename Stored>
+ROBUSTA_SIMD void mask_values(const Stored* y, const Stored* dy, float slope, Stored* masked, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) masked[i] = y[i] > 0 ? dy[i] : slope * dy[i];
+  for (int64_t i = 0; i < count; ++i) {
+    const float gradient = static_cast<float>(dy[i]);
+    assign(static_cast<float>(y[i]) > 0 ? gradient : slope * gradient, masked[i]);
+  }
 }
 
 struct Passes {
@@ -97,12 +102,16 @@ class OnednnConvolution : public Kernel {
  private:
   /// The gradient before the ReLU. The top's own gradient stays as it is: others may share it.
   const void* masked(const KernelRun& run) const {
-    float* result = static_cast<float*>(at_offset(run.scratch, masked_at_));
-    const float *y = run.tops[0].as<float>(), *dy = run.top_diffs[0].as<float>();
-    const float slope = problem_.slope;
-    parallel_ranges(
-        static_cast<int64_t>(problem_.dst.get_size() / sizeof(float)), 1 << 14,
-        [=](int64_t begin, int64_t end) { mask_values(y + begin, dy + begin, slope, result + begin, end - begin); });
+    void* result = at_offset(run.scratch, masked_at_);
+    with_f32_or_bf16(problem_.type, [&](auto stored) {
+      using Stored = decltype(stored);
+      Stored* to = static_cast<Stored*>(result);
+      const Stored *y = run.tops[0].as<Stored>(), *dy = run.top_diffs[0].as<Stored>();
+      const float slope = problem_.slope;
+      parallel_ranges(
+          static_cast<int64_t>(problem_.dst.get_size() / sizeof(Stored)), kElementwiseGrain,
+          [=](int64_t begin, int64_t end) { mask_values(y + begin, dy + begin, slope, to + begin, end - begin); });
+    });
     return result;
   }
 
@@ -117,7 +126,8 @@ class OnednnConvolution : public Kernel {
 /// Why the chain cannot be taken; "" if it can.
 std::string objection(const KernelRequest& request, const FusedConvolution& chain) {
   const ConvolutionGeometry& geometry = chain.convolution->geometry();
-  if (request.dtype() != DType::kF32) return "computes in f32";
+  std::string why_not;
+  if (!is_f32_or_bf16(request, why_not)) return why_not;
   if (request.bottoms.size() != 1) return "takes one bottom";
   if (geometry.axes.empty() || geometry.axes.size() > 3) return "takes 1 to 3 spatial axes";
   if (is_too_long(geometry.axes)) return "an axis is too long";
@@ -143,9 +153,17 @@ bool wants_channels_last(const ConvolutionGeometry& geometry) {
   return geometry.group == 1 && 2 * in * padded(geometry.num_output) >= 3 * geometry.channels * geometry.num_output;
 }
 
+/// What matrix units read: a pixel's channels beside one another. All kernels of 16 bits take this format.
+std::vector<ConvolutionProblem> in_channels_last(ConvolutionProblem problem, const Dims& src, const Dims& dst) {
+  problem.src = channels_last_desc(src, problem.type);
+  problem.dst = channels_last_desc(dst, problem.type);
+  return {problem};
+}
+
 /// The formats to try, the best first: what oneDNN would choose, or others that it has all directions for.
 std::vector<ConvolutionProblem> with_formats(const KernelRequest& request, const ConvolutionProblem& problem) {
   const Dims src = dims_of(request.bottoms[0].shape), dst = dims_of(request.tops[0].shape);
+  if (problem.type != DType::kF32) return in_channels_last(problem, src, dst);
   std::vector<ConvolutionProblem> problems(3, problem);
   problems[0].src = any_desc(src);
   problems[0].dst = any_desc(dst);
@@ -183,6 +201,7 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
 
   ConvolutionProblem problem;
   problem.geometry = chain.convolution->geometry();
+  problem.type = request.dtype();
   problem.bias = chain.convolution->has_bias() || bool{chain.norm};
   problem.relu = bool{chain.relu};
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;

@@ -74,6 +74,10 @@ bool prefers_blocks(const ConvolutionGeometry& geometry) {
 
 ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProblem& problem) {
   ConvolutionPasses passes;
+  if (problem.type != DType::kF32) {
+    onednn::add_primitive_passes(direction, problem, dnnl::algorithm::convolution_direct, passes);
+    return passes;
+  }
   winograd::add_passes(direction, problem, passes);
   if (is_3x3_stride_1(problem.geometry)) {
     if (problem.geometry.group == 1) {

@@ -102,7 +102,8 @@ std::vector<Shape> SliceLayer::infer_tops(const std::vector<Shape>& bottoms) {
 namespace {
 
 std::unique_ptr<Kernel> make_slice(const KernelRequest& request, std::string&) {
-  return std::make_unique<CutKernel>(request, request.layer<SliceLayer>().axis(), "reference");
+  const Pieces pieces(request.bottoms[0], request.tops, request.layer<SliceLayer>().axis());
+  return std::make_unique<CutKernel>(request, pieces, "reference");
 }
 
 }  // namespace
