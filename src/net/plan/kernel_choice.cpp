@@ -144,7 +144,11 @@ bool try_chain(const Graph& graph, const NetOptions& options, const NodeChain& c
   const KernelRequest request = make_request(graph, options, chain, form_of, storage);
   for (const KernelCandidate* candidate : candidates) {
     std::string why_not;
-    unit.kernel = candidate->factory(request, why_not);
+    if (is_16_bit(storage) && candidate->backend == "reference") {
+      why_not = "computes in f32 and f64";
+    } else {
+      unit.kernel = candidate->factory(request, why_not);
+    }
     if (!unit.kernel) {
       unit.declined.push_back({chain_name(request.layers), candidate->backend, why_not});
       continue;

@@ -23,19 +23,24 @@ struct AskedTypes {
 
 AskedTypes asked_of(const Graph& graph, const Node& node) { return {graph.def.param, node.layer->param()}; }
 
-bool has_half_kernels(const NetOptions& options) { return options.device->kernel_kind() != "cpu"; }
+/// The host has no kernels that store f16.
+bool has_kernels_for(DType type, const NetOptions& options) {
+  return type == DType::kF32 || type == DType::kBF16 || options.device->kernel_kind() != "cpu";
+}
 
 }  // namespace
 
 DType storage_of(const Graph& graph, const NetOptions& options, NodeId node) {
   const Node& asked = graph.nodes[node];
-  if (asked.source || !has_half_kernels(options) || options.dtype != DType::kF32) return options.dtype;
-  if (options.precision) return *options.precision;
-  return asked_of(graph, asked).half() ? DType::kF16 : DType::kF32;
+  if (asked.source || options.dtype != DType::kF32) return options.dtype;
+  const DType wanted = options.precision               ? *options.precision
+                       : asked_of(graph, asked).half() ? DType::kF16
+                                                       : DType::kF32;
+  return has_kernels_for(wanted, options) ? wanted : options.dtype;
 }
 
 void explain_precision(const Graph& graph, const NetOptions& options) {
-  bool half = options.precision && is_16_bit(*options.precision), mixed = false, wide = false;
+  bool half = options.precision == DType::kF16, mixed = false, wide = false;
   for (const Node& node : graph.nodes) {
     if (options.precision || node.source) continue;
     const AskedTypes asked = asked_of(graph, node);
@@ -43,8 +48,8 @@ void explain_precision(const Graph& graph, const NetOptions& options) {
     mixed = mixed || (asked.any(caffe::FLOAT16) && !asked.half());
     wide = wide || asked.any(caffe::DOUBLE);
   }
-  if (!has_half_kernels(options)) {
-    if (half) LOG_INFO << "Activations of 16 bits are for GPUs: on the CPU they stay " << name_of(options.dtype);
+  if (!has_kernels_for(DType::kF16, options)) {
+    if (half) LOG_INFO << "Activations in f16 are for GPUs: on the CPU they stay " << name_of(options.dtype);
     return;
   }
   if (mixed) {
