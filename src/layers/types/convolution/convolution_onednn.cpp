@@ -7,11 +7,12 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
-#include "layers/backends/onednn/convolution_primitive.h"
+#include "base/str.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
 #include "layers/kit/elementwise.h"
-#include "layers/types/convolution/convolution_passes.h"
+#include "layers/types/convolution/convolution_formats.h"
+#include "layers/types/convolution/convolution_types.h"
 #include "layers/types/convolution/folded_convolution.h"
 
 namespace robusta {
@@ -28,15 +29,11 @@ ROBUSTA_SIMD void mask_values(const Stored* y, const Stored* dy, float slope, St
   }
 }
 
-struct Passes {
-  std::unique_ptr<ConvolutionPass> forward, data, weights;
-};
-
 class OnednnConvolution : public Kernel {
  public:
-  OnednnConvolution(const KernelRequest& request, const FusedConvolution& chain, const ConvolutionProblem& problem,
-                    Passes passes)
-      : problem_(problem), passes_(std::move(passes)) {
+  OnednnConvolution(const KernelRequest& request, const FusedConvolution& chain, FormattedConvolution convolution)
+      : problem_(convolution.problem), passes_(std::move(convolution)) {
+    const ConvolutionProblem& problem = problem_;
     if (chain.norm) folded_ = std::make_unique<FoldedWeights>(chain);
     booking_.bottom_layouts = {layout_of(problem.src)};
     booking_.top_layouts = {layout_of(problem.dst)};
@@ -116,7 +113,7 @@ class OnednnConvolution : public Kernel {
   }
 
   ConvolutionProblem problem_;
-  Passes passes_;
+  FormattedConvolution passes_;
   std::unique_ptr<FoldedWeights> folded_;
   size_t pass_at_ = 0, masked_at_ = 0;
   bool wants_weights_ = false, wants_bias_ = false;
@@ -128,6 +125,7 @@ std::string objection(const KernelRequest& request, const FusedConvolution& chai
   const ConvolutionGeometry& geometry = chain.convolution->geometry();
   std::string why_not;
   if (!is_f32_or_bf16(request, why_not)) return why_not;
+  if (request.dtype() == DType::kBF16 && !computes_in_bf16()) return "this processor does not compute in bf16";
   if (request.bottoms.size() != 1) return "takes one bottom";
   if (geometry.axes.empty() || geometry.axes.size() > 3) return "takes 1 to 3 spatial axes";
   if (is_too_long(geometry.axes)) return "an axis is too long";
@@ -143,57 +141,6 @@ std::string objection(const KernelRequest& request, const FusedConvolution& chai
   return "";
 }
 
-/// Blocks of 16 channels are wasted on few odd ones (LeNet's 20 and 50): channels last then has the faster kernels,
-/// half of the arithmetic being padding otherwise.
-bool wants_channels_last(const ConvolutionGeometry& geometry) {
-  auto padded = [](int64_t channels) { return (channels + 15) / 16 * 16; };
-  if (prefers_blocks(geometry)) return false;
-  constexpr int64_t kPlainInput = 4;  // so few are read from plain images
-  const int64_t in = geometry.channels <= kPlainInput ? geometry.channels : padded(geometry.channels);
-  return geometry.group == 1 && 2 * in * padded(geometry.num_output) >= 3 * geometry.channels * geometry.num_output;
-}
-
-/// What matrix units read: a pixel's channels beside one another. All kernels of 16 bits take this format.
-std::vector<ConvolutionProblem> in_channels_last(ConvolutionProblem problem, const Dims& src, const Dims& dst) {
-  problem.src = channels_last_desc(src, problem.type);
-  problem.dst = channels_last_desc(dst, problem.type);
-  return {problem};
-}
-
-/// The formats to try, the best first: what oneDNN would choose, or others that it has all directions for.
-std::vector<ConvolutionProblem> with_formats(const KernelRequest& request, const ConvolutionProblem& problem) {
-  const Dims src = dims_of(request.bottoms[0].shape), dst = dims_of(request.tops[0].shape);
-  if (problem.type != DType::kF32) return in_channels_last(problem, src, dst);
-  std::vector<ConvolutionProblem> problems(3, problem);
-  problems[0].src = any_desc(src);
-  problems[0].dst = any_desc(dst);
-  problems[1].src = channels_last_desc(src);
-  problems[1].dst = channels_last_desc(dst);
-  // oneDNN would read few channels from a plain image, but has no gradient in that format.
-  problems[2].src = blocked_desc(src, 16);
-  problems[2].dst = blocked_desc(dst, 16);
-  if (wants_channels_last(problem.geometry)) std::swap(problems[0], problems[1]);
-  std::erase_if(problems, [](ConvolutionProblem& p) { return !choose_formats(p); });
-  return problems;
-}
-
-/// False when oneDNN lacks a direction that the request asks for.
-bool choose_passes(const KernelRequest& request, const ConvolutionProblem& problem, Passes& passes) {
-  ConvolutionProblem gradients = problem;
-  gradients.relu = false;
-  gradients.bias = request.backward && request.param_grads.size() > 1 && request.param_grads[1];
-  if (request.backward && (request.param_grads[0] || gradients.bias)) {
-    passes.weights = choose_pass(Direction::kBackwardWeights, gradients, request.tuner);
-    if (!passes.weights) return false;
-  }
-  if (request.backward && request.bottom_grads[0]) {
-    passes.data = choose_pass(Direction::kBackwardData, gradients, request.tuner);
-    if (!passes.data) return false;
-  }
-  passes.forward = choose_pass(Direction::kForward, problem, request.tuner);
-  return passes.forward != nullptr;
-}
-
 std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, std::string& why_not) {
   const FusedConvolution chain(request);
   why_not = objection(request, chain);
@@ -206,12 +153,14 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
   problem.relu = bool{chain.relu};
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;
   problem.inference = !request.backward;
-  for (const ConvolutionProblem& formatted : with_formats(request, problem)) {
-    Passes passes;
-    if (!choose_passes(request, formatted, passes)) continue;
-    return std::make_unique<OnednnConvolution>(request, chain, formatted, std::move(passes));
+  std::optional<FormattedConvolution> convolution = in_best_formats(request, problem);
+  if (!convolution) {
+    why_not = "oneDNN has only its slow reference for this shape";
+  } else if (problem.type != DType::kF32 && is_faster_in_f32(request, *convolution)) {
+    why_not = str("is faster in f32 than in ", name_of(problem.type));
+  } else {
+    return std::make_unique<OnednnConvolution>(request, chain, *std::move(convolution));
   }
-  why_not = "oneDNN has only its slow reference for this shape";
   return nullptr;
 }
 

@@ -1,14 +1,13 @@
-// Which algorithms are tried for a convolution on the CPU, and in which order; the tuner times them on memory of their
-// own.
+// Which algorithms are tried for a convolution on the CPU, and in which order.
 
 #include "layers/types/convolution/convolution_passes.h"
 
 #include <algorithm>
 
-#include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/convolution_groups.h"
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/winograd/winograd_pass.h"
+#include "layers/types/convolution/convolution_trial.h"
 
 namespace robusta {
 
@@ -33,36 +32,6 @@ bool winograd_pays(const ConvolutionGeometry& geometry) {
   return geometry.channels / geometry.group >= least && geometry.num_output / geometry.group >= least &&
          geometry.batch * elements_out(geometry.axes) >= kPixels;
 }
-
-/// Runs a pass on memory of its own, for timing.
-class Trial {
- public:
-  explicit Trial(const ConvolutionProblem& problem)
-      : src_(filled(problem.src.get_size())),
-        dst_(filled(problem.dst.get_size())),
-        weights_(filled(static_cast<size_t>(problem.geometry.weight_shape().count()) * sizeof(float))),
-        bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
-
-  void run(onednn::ConvolutionPass& pass) {
-    if (scratch_bytes_ < pass.scratch_bytes()) {
-      scratch_bytes_ = pass.scratch_bytes();
-      scratch_ = onednn::AlignedMemory(scratch_bytes_);
-    }
-    onednn::ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
-    data.version = 1;
-    pass.run(data, scratch_.data());
-  }
-
- private:
-  static onednn::AlignedMemory filled(size_t bytes) {
-    onednn::AlignedMemory memory(bytes);
-    // Ones everywhere: denormals and NaN would be slower than real values.
-    std::fill_n(memory.floats(), bytes / sizeof(float), 1.0f);
-    return memory;
-  }
-  onednn::AlignedMemory src_, dst_, weights_, bias_, scratch_;
-  size_t scratch_bytes_ = 0;
-};
 
 }  // namespace
 
@@ -100,9 +69,9 @@ std::unique_ptr<onednn::ConvolutionPass> choose_pass(Direction direction, const 
   if (passes.size() == 1 || !tuner) return std::move(passes[0]);
   std::vector<std::string> names;
   for (const auto& pass : passes) names.push_back(pass->name());
-  std::unique_ptr<Trial> trial;
+  std::unique_ptr<ConvolutionTrial> trial;
   const int chosen = tuner->choose(problem.key(direction), names, [&](int option) {
-    if (!trial) trial = std::make_unique<Trial>(problem);
+    if (!trial) trial = std::make_unique<ConvolutionTrial>(problem);
     trial->run(*passes[static_cast<size_t>(option)]);
   });
   return std::move(passes[static_cast<size_t>(chosen)]);

@@ -1,0 +1,43 @@
+/// Runs the passes of a convolution on memory of their own, for timing.
+#pragma once
+
+#include <algorithm>
+
+#include "layers/backends/onednn/aligned_memory.h"
+#include "layers/backends/onednn/convolution_problem.h"
+
+namespace robusta {
+
+class ConvolutionTrial {
+ public:
+  explicit ConvolutionTrial(const onednn::ConvolutionProblem& problem)
+      : src_(filled(problem.src.get_size())),
+        dst_(filled(problem.dst.get_size())),
+        weights_(filled(static_cast<size_t>(problem.geometry.weight_shape().count()) * sizeof(float))),
+        bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
+
+  void run(onednn::ConvolutionPass& pass) {
+    if (scratch_bytes_ < pass.scratch_bytes()) {
+      scratch_bytes_ = pass.scratch_bytes();
+      scratch_ = onednn::AlignedMemory(scratch_bytes_);
+    }
+    onednn::ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
+    data.version = 1;
+    pass.run(data, scratch_.data());
+  }
+  /// As ConvolutionProblem::src.
+  void* src() const { return src_.data(); }
+
+  /// Ones everywhere: denormals and NaN would be slower than real values.
+  static onednn::AlignedMemory filled(size_t bytes) {
+    onednn::AlignedMemory memory(bytes);
+    std::fill_n(memory.floats(), bytes / sizeof(float), 1.0f);
+    return memory;
+  }
+
+ private:
+  onednn::AlignedMemory src_, dst_, weights_, bias_, scratch_;
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace robusta
