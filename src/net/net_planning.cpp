@@ -33,6 +33,7 @@ NetState planned(NetDef def, NetOptions options) {
   state.graph = build_graph(std::move(def), state.options, lender_of(state.options));
   if (!state.options.share_params) explain_precision(state.graph, state.options);
   state.plan = make_plan(state.graph, state.options);
+  if (!state.options.share_params) report_precision(state.plan, state.options);
   return state;
 }
 

@@ -20,7 +20,7 @@ class Net;
 struct NetOptions {
   caffe::Phase phase = caffe::TRAIN;  ///< decides which layers the net has, and what some of them do
   DType dtype = DType::kF32;          ///< f64: every kernel is the reference one
-  std::optional<DType> precision;  ///< f32, bf16 or f16: of activations on a GPU; none: as the net says (precision.h)
+  std::optional<DType> precision;     ///< of activations: f32, bf16 or f16; none: as the net says (precision.h)
   Device* device = &cpu_device();
   uint64_t seed = 1;             ///< of the parameter fillers
   bool backward = true;          ///< plan gradients (if anything wants them)

@@ -69,6 +69,7 @@ class CpuDevice : public Device {
   std::string name() const override { return "cpu"; }
   std::string kernel_kind() const override { return "cpu"; }
   bool is_host() const override { return true; }
+  bool multiplies_bf16() const override { return false; }
 
   void* allocate(size_t bytes) override {
     // Linux grants more than there is and kills the process when it is touched: ask first.

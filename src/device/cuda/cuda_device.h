@@ -31,6 +31,8 @@ class CudaDevice : public Device {
   std::shared_ptr<void> pin(void* memory, size_t bytes) override;
   size_t total_memory() const override { return total_; }
   size_t free_memory() const override;
+  /// Since Ampere.
+  bool multiplies_bf16() const override { return generation_ >= 8; }
 
   int ordinal() const { return ordinal_; }
   /// As NVIDIA calls it: "NVIDIA H100 80GB HBM3".

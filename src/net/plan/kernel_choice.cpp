@@ -135,6 +135,10 @@ void require_room_for_code() {
               "raise `ulimit -v`, or lower the batch size (-batch)");
 }
 
+bool any_in_16_bits(const Node& node, const FormOf& form_of) {
+  return std::ranges::any_of(node.bottoms, [&](VersionId version) { return is_16_bit(form_of(version)->dtype); });
+}
+
 /// True if a candidate took it; the unit is then complete.
 bool try_chain(const Graph& graph, const NetOptions& options, const NodeChain& chain, const FormOf& form_of,
                DType storage, Unit& unit) {
@@ -184,8 +188,9 @@ void check_kernels(const NetOptions& options) {
 Unit choose_kernel(const Graph& graph, const NetOptions& options, NodeId node, const FormOf& form_of) {
   Unit unit;
   const DType wanted = storage_of(graph, options, node);
+  const bool wide = follows_bottoms(graph, options, node) && !any_in_16_bits(graph.nodes[node], form_of);
   // Where no kernel takes 16 bits, one in f32 serves, with conversions around it.
-  for (DType storage = wanted;; storage = options.dtype) {
+  for (DType storage = wide ? options.dtype : wanted;; storage = options.dtype) {
     NodeChain chain = chain_from(graph, options, node, wanted, form_of);
     for (; !chain.nodes.empty(); chain.nodes.pop_back(), chain.chain_bottoms.pop_back()) {
       if (try_chain(graph, options, chain, form_of, storage, unit)) return unit;

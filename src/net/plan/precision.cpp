@@ -39,6 +39,11 @@ DType storage_of(const Graph& graph, const NetOptions& options, NodeId node) {
   return has_kernels_for(wanted, options) ? wanted : options.dtype;
 }
 
+bool follows_bottoms(const Graph& graph, const NetOptions& options, NodeId node) {
+  const Layer& layer = *graph.nodes[node].layer;
+  return options.device->kernel_kind() == "cpu" && layer.num_output() == 0;
+}
+
 void explain_precision(const Graph& graph, const NetOptions& options) {
   bool half = options.precision == DType::kF16, mixed = false, wide = false;
   for (const Node& node : graph.nodes) {
@@ -59,12 +64,26 @@ void explain_precision(const Graph& graph, const NetOptions& options) {
   if (wide) LOG_WARNING << "forward_type or backward_type is DOUBLE: on a GPU activations are at most f32";
 }
 
-DType precision_from(const std::string& text) {
+void report_precision(const Plan& plan, const NetOptions& options) {
+  const bool asked = options.precision && has_kernels_for(*options.precision, options);
+  if (!asked || !is_16_bit(*options.precision) || !options.device->is_host()) return;
+  int narrow = 0;
+  for (const Unit& unit : plan.units) narrow += is_16_bit(unit.storage);
+  LOG_INFO << narrow << " of " << plan.units.size() << " kernels store " << name_of(*options.precision)
+           << ", the others f32, where it is faster or all that they have (`caffe plan` says which)";
+}
+
+std::optional<DType> precision_from(const std::string& text, const Device& device, const Tuner* tuner) {
+  if (text.empty()) return std::nullopt;
   if (text == "f32" || text == "fp32") return DType::kF32;
   if (text == "bf16") return DType::kBF16;
   if (text == "f16" || text == "fp16") return DType::kF16;
-  throw Error(ErrorKind::kUsage, str("-precision \"", text, "\"", did_you_mean(text, {"f32", "bf16", "fp16"})),
-              "known: f32, bf16, fp16");
+  if (text == "auto") {
+    const bool narrow = device.is_host() ? tuner != nullptr : device.multiplies_bf16();
+    return narrow ? DType::kBF16 : DType::kF32;
+  }
+  throw Error(ErrorKind::kUsage, str("-precision \"", text, "\"", did_you_mean(text, {"f32", "bf16", "fp16", "auto"})),
+              "known: f32, bf16, fp16, auto");
 }
 
 }  // namespace robusta

@@ -5,7 +5,6 @@
 
 #include "net/offload/offload.h"
 #include "net/plan/plan_builder.h"
-#include "net/plan/precision.h"
 #include "net/plan/sharing.h"
 #include "net/planner/budget.h"
 
@@ -13,10 +12,17 @@ namespace robusta {
 namespace {
 
 /// What the pass would take with every version's data and gradient side by side.
-size_t unshared_bytes(const Graph& graph, const NetOptions& options) {
+size_t unshared_bytes(const Plan& plan, const Graph& graph, const NetOptions& options) {
+  IdVector<NodeId, DType> storage(graph.nodes.size(), options.dtype);
+  for (const Unit& unit : plan.units) {
+    for (const NodeId node : unit.nodes) storage[node] = unit.storage;
+  }
   size_t bytes = 0;
-  for (const BlobVersion& version : graph.versions) {
-    const DType type = storage_of(graph, options, version.producer);
+  for (const VersionId v : graph.versions.ids()) {
+    const BlobVersion& version = graph.versions[v];
+    // What a fused kernel keeps to itself has no value.
+    const ValueId value = plan.data[v];
+    const DType type = value ? plan.values[value].desc.dtype : storage[version.producer];
     bytes += static_cast<size_t>(version.shape.count()) * size_of(type) * (options.backward ? 2 : 1);
   }
   return bytes;
@@ -46,7 +52,7 @@ Plan make_plan(const Graph& graph, const NetOptions& options) {
   if (options.keep_blobs) keep_for_backward(plan);
   place_persistent(plan);
   place_in_budget(plan, graph, options);
-  plan.unshared_bytes = unshared_bytes(graph, options);
+  plan.unshared_bytes = unshared_bytes(plan, graph, options);
   return plan;
 }
 
