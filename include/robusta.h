@@ -41,7 +41,7 @@ typedef struct robusta_net_options {
   int level;              ///< of the net's state
   const char* stages;     ///< of the net's state, separated by commas; null: none
   int gpu;                ///< -1: the processor
-  const char* precision;  ///< "f32", "bf16", "fp16" on a GPU; null: as the net says
+  const char* precision;  ///< of activations: "f32", "bf16", "fp16", "auto"; null: as the net says
   const char* kernels;    ///< null: the fastest
   uint64_t seed;
   int64_t batch;  ///< > 0: in place of that of every source

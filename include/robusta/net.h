@@ -38,7 +38,7 @@ struct NetOptions {
   std::vector<std::string> stages;  ///< the same
   DType dtype = DType::kF32;        ///< or kF64: everything in double precision, by the reference kernels
   int gpu = -1;                     ///< number of the GPU; -1: the processor
-  std::string precision;            ///< how a GPU stores activations: "f32", "bf16", "fp16"; "": as the net says
+  std::string precision;            ///< of activations: "f32", "bf16", "fp16", "auto"; "": as the net says
   uint64_t seed = 1;                ///< of fillers, dropout and random crops
   bool backward = false;            ///< gradients are wanted: plans backward, and memory for it
   bool keep_blobs = false;          ///< every blob is kept after a pass; false: inputs and outputs, in less memory

@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 #include "device/gpus.h"
-#include "net/plan/precision.h"
 #include "robusta/error.h"
 
 namespace robusta::v1 {
@@ -20,12 +19,7 @@ Device* device_or_cpu(const std::shared_ptr<Device>& device) { return device ? d
 robusta::DType computing_type(DType type) {
   if (type == DType::kF32 || type == DType::kF64) return inside(type);
   throw Error(ErrorKind::kUsage, "dtype is neither kF32 nor kF64",
-              "for activations of 16 bits on a GPU set precision to \"bf16\" or \"fp16\"");
-}
-
-std::optional<robusta::DType> parse_precision(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  return precision_from(name);
+              "for activations of 16 bits set precision to \"bf16\" or, on a GPU, \"fp16\"");
 }
 
 }  // namespace robusta::v1

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "device/device.h"
@@ -19,9 +18,6 @@ Device* device_or_cpu(const std::shared_ptr<Device>& device);
 
 /// What nets and solvers compute in. Throws Error{kUsage} for what is neither f32 nor f64.
 robusta::DType computing_type(DType type);
-
-/// "": none. Throws Error{kUsage}.
-std::optional<robusta::DType> parse_precision(const std::string& name);
 
 constexpr robusta::DType inside(DType type) { return static_cast<robusta::DType>(type); }
 constexpr DType outside(robusta::DType type) { return static_cast<DType>(type); }

@@ -4,6 +4,7 @@
 #include "api/net_impl.h"
 #include "base/str.h"
 #include "net/graph/missing.h"
+#include "net/plan/precision.h"
 #include "schema/filter.h"
 #include "schema/ignored_fields.h"
 #include "schema/read_text.h"
@@ -28,7 +29,7 @@ robusta::NetOptions inside(const NetOptions& options, Device* device, Tuner* tun
   robusta::NetOptions own;
   own.phase = options.phase == Phase::kTrain ? caffe::TRAIN : caffe::TEST;
   own.dtype = computing_type(options.dtype);
-  own.precision = parse_precision(options.precision);
+  own.precision = precision_from(options.precision, *device, tuner);
   own.device = device;
   own.seed = options.seed;
   own.backward = options.backward;

@@ -9,6 +9,7 @@
 #include "api/devices.h"
 #include "api/net_impl.h"
 #include "base/str.h"
+#include "net/plan/precision.h"
 #include "schema/read_text.h"
 #include "solver/files/ignored.h"
 #include "solver/solver.h"
@@ -75,7 +76,7 @@ Solver::Impl::Impl(SolverDef solver, const SolverOptions& wanted) : def(std::mov
 void Solver::Impl::build(const std::string& from) {
   robusta::SolverOptions own;
   own.dtype = computing_type(options.dtype);
-  own.precision = parse_precision(options.precision);
+  own.precision = precision_from(options.precision, *device_or_cpu(device), tuner.get());
   own.device = device_or_cpu(device);
   own.kernels = options.kernels;
   own.batch = options.batch;

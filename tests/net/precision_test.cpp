@@ -10,6 +10,7 @@
 
 #include "device/sim/sim_device.h"
 #include "net/net.h"
+#include "net/tuning.h"
 #include "support/errors.h"
 #include "support/lms.h"
 #include "support/nets.h"
@@ -185,10 +186,21 @@ TEST(Precision, HalvesMemoryAndWhatLargeModelSupportMoves) {
 }
 
 TEST(Precision, HasNames) {
-  EXPECT_EQ(precision_from("f32"), DType::kF32);
-  EXPECT_EQ(precision_from("bf16"), DType::kBF16);
-  EXPECT_EQ(precision_from("fp16"), DType::kF16);
-  EXPECT_TRUE(contains(error_of([] { precision_from("bp16"); }).what(), "bf16"));
+  const Device& host = cpu_device();
+  EXPECT_EQ(precision_from("", host, nullptr), std::nullopt);
+  EXPECT_EQ(precision_from("f32", host, nullptr), DType::kF32);
+  EXPECT_EQ(precision_from("bf16", host, nullptr), DType::kBF16);
+  EXPECT_EQ(precision_from("fp16", host, nullptr), DType::kF16);
+  EXPECT_TRUE(contains(error_of([&] { precision_from("bp16", host, nullptr); }).what(), "bf16"));
+}
+
+/// On the host the tuner measures; a GPU has its units or has them not.
+TEST(Precision, AutoIsWhatIsFastest) {
+  RecordingTuner tuner("");
+  const SimDevice gpu(size_t{1} << 20, 0, "emulated");
+  EXPECT_EQ(precision_from("auto", cpu_device(), &tuner), DType::kBF16);
+  EXPECT_EQ(precision_from("auto", cpu_device(), nullptr), DType::kF32);
+  EXPECT_EQ(precision_from("auto", gpu, nullptr), DType::kBF16);
 }
 
 }  // namespace

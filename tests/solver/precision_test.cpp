@@ -7,6 +7,7 @@
 
 #include "comm/thread_ranks.h"
 #include "device/sim/sim_device.h"
+#include "layers/types/convolution/convolution_types.h"
 #include "solver/files/weights.h"
 #include "solver/toy_solver.h"
 #include "support/close.h"
@@ -38,8 +39,7 @@ const std::string kLeNet = R"(net_param { name: "LeNet"
     inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" } })";
 
-std::vector<double> losses_of_lenet(DType precision, int iterations) {
-  SimDevice device(kMemory, 0, "emulated");
+std::vector<double> losses_of_lenet(DType precision, int iterations, Device& device) {
   SolverOptions options;
   options.device = &device;
   options.precision = precision;
@@ -56,15 +56,27 @@ std::vector<double> losses_of_lenet(DType precision, int iterations) {
   return losses;
 }
 
-TEST(Precision, LeNetLearnsAsInF32) {
+/// Twice, to the same bits.
+void expect_to_learn_as_in_f32(DType type, double bound, Device& device) {
   constexpr int kIterations = 12;
-  const std::vector<double> exact = losses_of_lenet(DType::kF32, kIterations);
+  const std::vector<double> exact = losses_of_lenet(DType::kF32, kIterations, device);
   ASSERT_LT(exact.back(), 0.5 * exact.front());
+  const std::vector<double> losses = losses_of_lenet(type, kIterations, device);
+  for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], exact[i], bound * exact[0]) << name_of(type) << i;
+  EXPECT_NE(losses, exact);
+  EXPECT_EQ(losses_of_lenet(type, kIterations, device), losses);
+}
+
+TEST(Precision, LeNetLearnsAsInF32) {
+  SimDevice device(kMemory, 0, "emulated");
   for (const auto& [type, bound] : {std::pair{DType::kBF16, 0.02}, {DType::kF16, 0.002}}) {
-    const std::vector<double> losses = losses_of_lenet(type, kIterations);
-    for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], exact[i], bound * exact[0]) << name_of(type) << i;
-    EXPECT_NE(losses, exact);
+    expect_to_learn_as_in_f32(type, bound, device);
   }
+}
+
+TEST(Precision, LeNetLearnsAsInF32OnTheHost) {
+  if (!computes_in_bf16()) GTEST_SKIP() << "this processor does not compute in bf16";
+  expect_to_learn_as_in_f32(DType::kBF16, 0.02, cpu_device());
 }
 
 std::unique_ptr<Solver> half_toy(const std::string& settings, Device& device, double scale = 0,

@@ -32,7 +32,7 @@ NetOptions NetSetup::net_options(const Options& options, caffe::Phase phase) con
   net.device = device.get();
   net.tuner = tuner.get();
   net.kernels = options.kernels();
-  net.precision = precision_flag(options);
+  net.precision = precision_from(options.precision(), *device, tuner.get());
   net.share_memory = options.share_memory();
   net.batch = batch_flag(options);
   net.data = data_settings(options);
@@ -46,11 +46,6 @@ DataSettings data_settings(const Options& options) {
   settings.shuffle = options.shuffle();
   settings.scaled_jpeg = options.scaled_jpeg();
   return settings;
-}
-
-std::optional<DType> precision_flag(const Options& options) {
-  if (options.precision().empty()) return std::nullopt;
-  return precision_from(options.precision());
 }
 
 }  // namespace robusta

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "app/flags/options.h"
@@ -30,8 +29,5 @@ NetSetup set_up_nets(const Options& options, Ranks& ranks, std::shared_ptr<Devic
 
 /// How the sources of nets read: -shuffle, -scaled_jpeg, -data_threads.
 DataSettings data_settings(const Options& options);
-
-/// -precision; none where it is not given. Throws Error{kUsage}.
-std::optional<DType> precision_flag(const Options& options);
 
 }  // namespace robusta

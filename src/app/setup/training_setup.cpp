@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "comm/launch.h"
+#include "net/plan/precision.h"
 #include "schema/placeholders.h"
 #include "schema/read_text.h"
 #include "solver/files/ignored.h"
@@ -126,7 +127,7 @@ TrainingSetup::TrainingSetup(const Options& options, const TrainingRun& run, con
     rate_factor(options_.lr_scaling(), 1);
     SolverOptions& solver = solver_options_;
     solver.kernels = options_.kernels();
-    solver.precision = precision_flag(options_);
+    precision_from(options_.precision(), cpu_device(), nullptr);  // before anything is opened
     solver.share_memory = options_.share_memory();
     solver.ranks = &ranks_;
     solver.batch_is_global = options_.batch() == "global";
@@ -177,6 +178,7 @@ void TrainingSetup::open_device(Timing timing) {
   solver_options_.device = nets_.device.get();
   solver_options_.memory = nets_.memory;
   solver_options_.tuner = nets_.tuner.get();
+  solver_options_.precision = precision_from(options_.precision(), *nets_.device, nets_.tuner.get());
 }
 
 size_t TrainingSetup::choose_snapshot() {
