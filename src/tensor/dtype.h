@@ -1,7 +1,7 @@
 /// Element types. A tensor carries its type at run time; templates stop at a kernel's dispatch.
 ///
 /// Parameters, gradients of parameters and histories are f32 (f64 in tests). The 16-bit types store activations and
-/// their gradients on a GPU; kernels compute in float.
+/// their gradients, f16 on a GPU alone; kernels compute in float.
 #pragma once
 
 #include <cassert>
