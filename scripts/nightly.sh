@@ -247,9 +247,7 @@ part_asan() { # the tests that CI leaves out, with AddressSanitizer and Undefine
 part_python_asan() { # the Python module's tests, with AddressSanitizer and UndefinedBehaviorSanitizer
   # shellcheck disable=SC1091
   . scripts/sanitizers.sh
-  configure build-asan -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF -DROBUSTA_PYTHON=ON \
-    -DROBUSTA_SANITIZE="${sanitizers[asan]}" -DROBUSTA_SANITIZE_WITHOUT="${checks_left_out[asan]}" \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1
+  configure_sanitized asan "${checks_left_out[asan]}" -DROBUSTA_PYTHON=ON
   build build-asan robusta_python caffe_python_proto
   local runtime
   runtime=$(gcc -print-file-name=libasan.so) # an interpreter without it loads it first

@@ -61,16 +61,23 @@ tests_left_out() {
   echo "$pattern"
 }
 
-# build_sanitized KIND CHECKS FOLDER...: in build-KIND/, without these checks, the test programs of these folders, and
-# all tools.
-build_sanitized() {
-  local kind=$1 without=$2 folder tool targets=(make_digits fake_nccl) options
+# configure_sanitized KIND CHECKS [OPTION...]: build-KIND/, without these checks. All that builds there comes by here, for
+# a compiler of another name would compile everything anew.
+configure_sanitized() {
+  local kind=$1 without=$2 options
   shift 2
   read -r -a options <<< "${more_options[$kind]}"
   # -O1 halves the time of compilation and keeps the stack traces readable.
   configure "build-$kind" "${options[@]}" -DROBUSTA_TESTS=ON -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF \
     -DROBUSTA_SANITIZE="${sanitizers[$kind]}" -DROBUSTA_SANITIZE_WITHOUT="$without" \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 "$@"
+}
+
+# build_sanitized KIND CHECKS FOLDER...: the test programs of these folders, and all tools.
+build_sanitized() {
+  local kind=$1 without=$2 folder tool targets=(make_digits fake_nccl)
+  shift 2
+  configure_sanitized "$kind" "$without"
   for folder in "$@"; do targets+=("${folder}_test"); done
   for tool in "$ROOT"/tools/*.cpp; do targets+=("$(basename "$tool" .cpp)"); done
   build "build-$kind" "${targets[@]}"
