@@ -250,7 +250,8 @@ part_python_asan() { # the Python module's tests, with AddressSanitizer and Unde
   configure_sanitized asan "${checks_left_out[asan]}" -DROBUSTA_PYTHON=ON
   build build-asan robusta_python caffe_python_proto
   local runtime
-  runtime=$(gcc -print-file-name=libasan.so) # an interpreter without it loads it first
+  # An interpreter without it loads it first, and with it where exceptions come from, which it looks for at once.
+  runtime=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libstdc++.so)
   # Python gives much of its memory back to nobody: leaks are the business of tests/python/test_kept.py. Programs that
   # tests start have an interpreter of their own, which a module with sanitizers does not fit into.
   LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS ROBUSTA_BUILD_DIR=$ROOT/build-asan PYTHONMALLOC=malloc \

@@ -66,7 +66,8 @@ std::unique_ptr<onednn::ConvolutionPass> choose_pass(Direction direction, const 
                                                      Tuner* tuner) {
   ConvolutionPasses passes = convolution_passes(direction, problem);
   if (passes.empty()) return nullptr;
-  if (passes.size() == 1 || !tuner) return std::move(passes[0]);
+  const bool timed = tuner && passes.size() > 1 && ConvolutionTrial::has_room(ConvolutionTrial::bytes(problem));
+  if (!timed) return std::move(passes[0]);
   std::vector<std::string> names;
   for (const auto& pass : passes) names.push_back(pass->name());
   std::unique_ptr<ConvolutionTrial> trial;

@@ -10,7 +10,8 @@ namespace robusta {
 /// All algorithms that are worth trying, the one to take untried first. Empty when there is nothing fast.
 onednn::ConvolutionPasses convolution_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem);
 
-/// The pass to use: the fastest of these, or without a tuner the first. Null when there is none.
+/// The pass to use: the fastest of these, or the first where there is no tuner, or no memory to time them in. Null when
+/// there is none.
 std::unique_ptr<onednn::ConvolutionPass> choose_pass(onednn::Direction direction,
                                                      const onednn::ConvolutionProblem& problem, Tuner* tuner);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "device/cpu/host_memory.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/convolution_problem.h"
 
@@ -15,6 +16,13 @@ class ConvolutionTrial {
         dst_(filled(problem.dst.get_size())),
         weights_(filled(static_cast<size_t>(problem.geometry.weight_shape().count()) * sizeof(float))),
         bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
+
+  /// Bytes of the tensors of all trials that run at once may take half of what is available: a net whose values take
+  /// more, with gradients as large, is refused before it runs, and so must not take memory for timing.
+  static bool has_room(size_t bytes) { return 2 * bytes <= available_host_memory(); }
+  static size_t bytes(const onednn::ConvolutionProblem& problem) {
+    return problem.src.get_size() + problem.dst.get_size();
+  }
 
   void run(onednn::ConvolutionPass& pass) {
     if (scratch_bytes_ < pass.scratch_bytes()) {

@@ -64,7 +64,9 @@ bool is_faster_in_f32(const KernelRequest& request, FormattedConvolution& narrow
   ConvolutionProblem problem = narrow.problem;
   problem.type = DType::kF32;
   std::optional<FormattedConvolution> wide = in_best_formats(untimed, problem);
-  if (!wide) return false;
+  const bool timed = wide && ConvolutionTrial::has_room(ConvolutionTrial::bytes(narrow.problem) +
+                                                        ConvolutionTrial::bytes(wide->problem));
+  if (!timed) return false;
   std::unique_ptr<StepTrial> trials[2];
   const TensorDesc& bottom = request.bottoms[0];
   const std::vector<std::string> types{name_of(narrow.problem.type), name_of(DType::kF32)};

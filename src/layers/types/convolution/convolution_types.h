@@ -12,7 +12,8 @@ namespace robusta {
 bool computes_in_bf16();
 
 /// True if all passes of the convolution take less time in f32 than as they are in `narrow`. Counted is what brings the
-/// bottom from where its producer leaves it, and takes its gradient back. Without a tuner it is false.
+/// bottom from where its producer leaves it, and takes its gradient back. Without a tuner, or memory to
+/// time them in, it is false.
 bool is_faster_in_f32(const KernelRequest& request, FormattedConvolution& narrow);
 
 }  // namespace robusta
