@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Training speed on the CPU: ours and PyTorch's, against this machine's arithmetic peak, in one run.
 
-  scripts/bench_cpu.py [--nets lenet,alexnet,...] [--quick] [--inference] [--json FILE]
+  scripts/bench_cpu.py [--nets lenet,alexnet,...] [--precisions f32,bf16] [--quick] [--inference] [--json FILE]
 
-A step is forward + backward + update (SGD with momentum) on synthetic input in f32. Ours is what `caffe time` prints.
-PyTorch runs eagerly, the same networks (scripts/bench_torch.py) in both memory formats, and the better one counts.
-Contestants alternate for several rounds, each in a process of its own, and the median of the rounds counts. The peak
+A step is forward + backward + update (SGD with momentum) on synthetic input. Ours is what `caffe time` prints, with
+-precision. PyTorch runs eagerly, the same networks (scripts/bench_torch.py) in both memory formats and in these
+precisions (bf16 by autocast), and the best one counts for all of ours. The first lines have the machine's peaks in f32
+and, where it has them, of its instructions for bf16, and its memory's rate; a share is of the peak in f32. Contestants
+alternate for several rounds, each in a process of its own, and the median of the rounds counts. The peak
 is measured before and after every network, because clocks change with load and neighbours. One GFLOP is 1e9
 multiplications or additions; a step counts as 3 times the forward convolutions and inner products. With --inference a
 step is a forward pass in phase TEST, and counts once.
@@ -71,6 +73,7 @@ NETS = {
     "googlenet": Net("bvlc_googlenet", 16, 9.5, 10),
     "resnet50": Net("resnet50", 16, 23, 6),
     "vgg16": Net("vgg16", 8, 93, 4),
+    "squeezenet": Net("squeezenet", 16, 2.35, 14),
     "mobilenet": Net("mobilenet_v1", 16, 3.4, 10),
     "mobilenet_v2": Timed("mobilenet_v2", 16, 1.8, 10),
     "shufflenet_v2": Timed("shufflenet_v2", 16, 0.87, 16),
@@ -81,60 +84,16 @@ NETS = {
     "lstm64": Lstm(64, 8),
 }
 
-# Independent fused multiply-adds on registers, as wide as the machine has them.
-PEAK_SOURCE = r"""
-#include <omp.h>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#if defined(__AVX512F__)
-constexpr int kBytes = 64;
-#elif defined(__AVX__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
-typedef float Vector __attribute__((vector_size(kBytes)));
-constexpr int kChains = 12, kLanes = kBytes / 4;
-
-static double gflops(double seconds, float* sink) {
-  Vector a[kChains], m, s;
-  for (int l = 0; l < kLanes; ++l) m[l] = 0.999f, s[l] = 0.001f;
-  for (int c = 0; c < kChains; ++c) a[c] = s * static_cast<float>(c);
-  long rounds = 0;
-  const auto start = std::chrono::steady_clock::now();
-  double passed = 0;
-  while (passed < seconds) {
-    for (int i = 0; i < 100000; ++i)
-      for (int c = 0; c < kChains; ++c) a[c] = a[c] * m + s;
-    rounds += 100000;
-    passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-  for (int c = 0; c < kChains; ++c) *sink += a[c][0];
-  return 2.0 * kLanes * kChains * static_cast<double>(rounds) / passed * 1e-9;
-}
-
-int main(int, char** argv) {
-  double sum = 0;
-  float sink = 0;
-#pragma omp parallel reduction(+ : sum, sink)
-  sum += gflops(std::atof(argv[1]), &sink);
-  std::printf("%.3f %g\n", sum, static_cast<double>(sink));
-}
-"""
-
-
 def fail(text):
     sys.exit(f"bench_cpu.py: {text}")
 
 
 class Peak:
-    """The measuring program, compiled once."""
+    """The measuring program, compiled once for this machine."""
 
     def __init__(self, folder, environment):
-        self.program, self.environment = folder / "peak", environment
-        source = folder / "peak.cpp"
-        source.write_text(PEAK_SOURCE)
+        self.program, self.environment = folder / "peaks", environment
+        source = ROOT / "scripts" / "robusta_bench" / "peaks.cpp"
         compiler = os.environ.get("CXX", "g++")
         flags = ["-O3", "-march=native", "-ffp-contract=fast", "-fopenmp"]
         command = [compiler, *flags, source, "-o", self.program]
@@ -142,20 +101,28 @@ class Peak:
         if done.returncode != 0:
             fail(f"cannot compile the peak program:\n{done.stderr}")
 
+    def all(self, seconds):
+        """Of all threads together: GFLOP/s by name, and GB/s of "triad"."""
+        done = self.run(seconds)
+        return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
+
     def measure(self, seconds):
-        """GFLOP/s of all threads together."""
-        command = [self.program, str(seconds)]
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True)
-        return float(done.stdout.split()[0])
+        """GFLOP/s in f32."""
+        return float(self.run(seconds, "f32").stdout.split()[1])
+
+    def run(self, *arguments):
+        command = [self.program, *map(str, arguments)]
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True)
 
 
-def our_step(options, net, steps, folder, environment):
+def our_step(options, net, steps, precision, folder, environment):
     """Milliseconds of a step by `caffe time`."""
     text, batch = net.definition()
     synthetic = folder / f"{net.folder}.prototxt"
     synthetic.write_text(text)
     mode = ["-forward_only", "-phase", "TEST"] if options.inference else []
-    command = [options.caffe, "time", "-model", str(synthetic), *batch, "-iterations", str(steps), *mode]
+    command = [options.caffe, "time", "-model", str(synthetic), *batch, "-iterations", str(steps),
+               "-precision", precision, *mode]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}:\n{done.stderr[-3000:]}")
@@ -172,11 +139,11 @@ def our_step(options, net, steps, folder, environment):
     return milliseconds("Forward-Backward") + milliseconds("Update")
 
 
-def torch_step(options, name, net, steps, memory_format, environment):
-    """Milliseconds of a step by PyTorch."""
+def torch_step(options, name, net, steps, how, environment):
+    """Milliseconds of a step by PyTorch, whose memory format and precision `how` has."""
     worker = ROOT / "scripts" / "bench_torch.py"
-    command = [options.python, str(worker), net.torch_net or name, str(net.batch), str(steps), memory_format,
-               str(options.threads), *(["--inference"] if options.inference else [])]
+    command = [options.python, str(worker), net.torch_net or name, str(net.batch), str(steps), how[0],
+               str(options.threads), "--precision", how[1], *(["--inference"] if options.inference else [])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
@@ -192,39 +159,46 @@ def torch_version(python):
 
 
 def measure(name, options, folder, environment, version, peak, before):
-    """One row of the table."""
+    """The rows of the table of a net: one for each of our precisions."""
     net = NETS[name]
     steps = max(2, net.steps // 3) if options.quick else net.steps
-    formats = net.formats if version else []
-    times = {key: [] for key in ["ours", *formats]}
+    theirs = [(form, precision) for precision in options.precisions for form in net.formats] if version else []
+    times = {key: [] for key in [*options.precisions, *theirs]}
     for _ in range(1 if options.quick else options.rounds):
-        times["ours"].append(our_step(options, net, steps, folder, environment))
-        for form in formats:
-            times[form].append(torch_step(options, name, net, steps, form, environment))
+        for precision in options.precisions:
+            times[precision].append(our_step(options, net, steps, precision, folder, environment))
+        for how in theirs:
+            times[how].append(torch_step(options, name, net, steps, how, environment))
     after = peak.measure(options.peak_seconds)
     median = {key: statistics.median(values) for key, values in times.items()}
     rate = {key: net.batch / ms * 1000 for key, ms in median.items()}
     gflop = net.gflop / 3 if options.inference else net.gflop
-    row = {"net": name, "batch": net.batch, "peak_before": before, "peak_after": after, "ms": times,
-           "ours_images_per_s": rate["ours"], "ours_gflops": rate["ours"] * gflop,
-           "share_of_peak": rate["ours"] * gflop / ((before + after) / 2)}
-    if formats:
-        best = max(formats, key=rate.get)
-        row.update(torch_format=best, torch_images_per_s=rate[best], ratio=rate["ours"] / rate[best])
-    return row
+    rows = []
+    for precision in options.precisions:
+        ours = rate[precision]
+        row = {"net": name, "batch": net.batch, "precision": precision, "peak_before": before, "peak_after": after,
+               "ms": {" ".join(key) if isinstance(key, tuple) else key: value for key, value in times.items()},
+               "ours_images_per_s": ours, "ours_gflops": ours * gflop,
+               "share_of_peak": ours * gflop / ((before + after) / 2)}
+        if theirs:
+            best = max(theirs, key=rate.get)
+            row.update(torch_how=" ".join(best), torch_images_per_s=rate[best], ratio=ours / rate[best])
+        rows.append(row)
+    return rows
 
 
 def print_row(row):
-    line = (f"{row['net']:<14}{row['batch']:>6}{row['ours_images_per_s']:>11.1f}{row['ours_gflops']:>10.1f}"
-            f"{row['share_of_peak']:>8.2f}")
+    line = (f"{row['net']:<14}{row['batch']:>6}  {row['precision']:<6}{row['ours_images_per_s']:>9.1f}"
+            f"{row['ours_gflops']:>10.1f}{row['share_of_peak']:>8.2f}")
     if "ratio" in row:
-        line += f"{row['torch_images_per_s']:>11.1f}  {row['torch_format']:<14}{row['ratio']:>7.2f}"
+        line += f"{row['torch_images_per_s']:>11.1f}  {row['torch_how']:<20}{row['ratio']:>7.2f}"
     print(f"{line}   {row['peak_before']:.0f} / {row['peak_after']:.0f}", flush=True)
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--nets", default=",".join(NETS), help=f"comma list of {', '.join(NETS)}")
+    parser.add_argument("--precisions", default="f32", help="comma list of f32 and bf16 (default: f32)")
     parser.add_argument("--quick", action="store_true", help="one short round")
     parser.add_argument("--inference", action="store_true", help="forward passes in phase TEST instead of training")
     parser.add_argument("--rounds", type=int, default=3)
@@ -233,7 +207,10 @@ def parse():
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
-    options.nets = options.nets.split(",")
+    options.nets, options.precisions = options.nets.split(","), options.precisions.split(",")
+    for precision in options.precisions:
+        if precision not in ("f32", "bf16"):
+            parser.error(f"unknown precision {precision} (known: f32, bf16)")
     options.peak_seconds = 0.5 if options.quick else 2
     for name in options.nets:
         if name not in NETS:
@@ -253,19 +230,23 @@ def main():
         print(f"PyTorch is not installed for {options.python}, so only ours is measured. To compare: python3 -m venv "
               "/tmp/torch && /tmp/torch/bin/pip install torch, then add --python /tmp/torch/bin/python")
     work = "forward, phase TEST" if options.inference else "forward + backward + update"
-    print(f"{options.threads} threads, f32, {work}\n")
-    print("net            batch     img/s   GFLOP/s  x peak" +
-          ("  PyTorch img/s  format        ratio" if version else "") + "   peak before / after")
+    print(f"{options.threads} threads, {work}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         peak = Peak(folder, environment)
-        before, rows = peak.measure(options.peak_seconds), []
+        peaks = peak.all(options.peak_seconds)
+        print("peaks: " + ", ".join(f"{name} {value:.0f} {'GB/s' if name == 'triad' else 'GFLOP/s'}"
+                                    for name, value in peaks.items()) + "\n")
+        print("net            batch  type      img/s   GFLOP/s  x peak" +
+              ("  PyTorch img/s  its best            ratio" if version else "") + "   peak before / after")
+        before, rows = peaks["f32"], []
         for net in options.nets:
-            rows.append(measure(net, options, folder, environment, version, peak, before))
+            rows += measure(net, options, folder, environment, version, peak, before)
             before = rows[-1]["peak_after"]
-            print_row(rows[-1])
+            for row in rows[-len(options.precisions):]:
+                print_row(row)
     if options.json:
-        result = {"torch": version, "threads": options.threads, "rows": rows}
+        result = {"torch": version, "threads": options.threads, "peaks": peaks, "rows": rows}
         pathlib.Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The networks of models/ in PyTorch, and the time of a training step, or of a forward pass. Called by bench_cpu.py.
 
-  scripts/bench_torch.py NET BATCH STEPS contiguous|channels_last THREADS [--inference]
+  scripts/bench_torch.py NET BATCH STEPS contiguous|channels_last THREADS [--precision f32|bf16] [--inference]
 
-Prints the milliseconds of a step. Those of robusta_bench/torch_timed.py aside, every network returns a list of (scores, weight of its loss), so that GoogLeNet's
-auxiliary classifiers count as they do in models/bvlc_googlenet/train_val.prototxt.
+Prints the milliseconds of a step; bf16 is by autocast. Those of robusta_bench/torch_timed.py aside, every network returns a
+list of (scores, weight of its loss), so that GoogLeNet's auxiliary classifiers count as they do in
+models/bvlc_googlenet/train_val.prototxt.
 """
 
-import sys
+import argparse
 import time
 
 import torch
@@ -64,6 +65,28 @@ def vgg16():
             channels = outputs
         layers.append(max_pool(2, 2))
     return Classifier(*layers, *fully_connected(512 * 7 * 7))
+
+
+class Fire(nn.Module):
+    """A block of SqueezeNet."""
+
+    def __init__(self, inputs, squeezed, outputs):
+        super().__init__()
+        self.squeeze = nn.Sequential(*conv_relu(inputs, squeezed, 1))
+        self.one, self.three = [nn.Sequential(*conv_relu(squeezed, outputs, kernel, padding=kernel // 2))
+                                for kernel in (1, 3)]
+
+    def forward(self, x):
+        x = self.squeeze(x)
+        return torch.cat([self.one(x), self.three(x)], 1)
+
+
+def squeezenet():
+    """Version 1.1."""
+    return Classifier(*conv_relu(3, 64, 3, stride=2), max_pool(3, 2), Fire(64, 16, 64), Fire(128, 16, 64),
+                      max_pool(3, 2), Fire(128, 32, 128), Fire(256, 32, 128), max_pool(3, 2), Fire(256, 48, 192),
+                      Fire(384, 48, 192), Fire(384, 64, 256), Fire(512, 64, 256), nn.Dropout(0.5),
+                      *conv_relu(512, 1000, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 
 class Inception(nn.Module):
@@ -147,7 +170,7 @@ class Lstm(nn.Module):
 
 
 INPUTS = {"lenet": (lenet, 1, 28, 10), "alexnet": (alexnet, 3, 227, 1000), "googlenet": (GoogLeNet, 3, 224, 1000),
-          "resnet50": (resnet50, 3, 224, 1000), "vgg16": (vgg16, 3, 224, 1000)}
+          "resnet50": (resnet50, 3, 224, 1000), "squeezenet": (squeezenet, 3, 227, 1000), "vgg16": (vgg16, 3, 224, 1000)}
 
 
 def task(name, batch):
@@ -171,24 +194,30 @@ def prepared(name, batch, memory_format):
     return net.to(memory_format=memory_format), x.to(memory_format=memory_format), loss
 
 
-def training_step(net, x, loss_of):
+def autocast(precision):
+    return torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
+
+
+def training_step(net, x, loss_of, precision):
     net.train()
     optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.001, momentum=0.9,
                                 weight_decay=0.0005)
 
     def step():
         optimizer.zero_grad()
-        loss_of(net(x)).backward()
+        with autocast(precision):
+            loss = loss_of(net(x))
+        loss.backward()
         optimizer.step()
 
     return step
 
 
-def forward_pass(net, x):
+def forward_pass(net, x, precision):
     net.eval()
 
     def step():
-        with torch.inference_mode():
+        with torch.inference_mode(), autocast(precision):
             net(x)
 
     return step
@@ -205,12 +234,21 @@ def time_of(step, steps):
 
 
 def main():
-    name, batch, steps, memory_format, threads, *more = sys.argv[1:]
-    torch.set_num_threads(int(threads))
     formats = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
-    net, x, loss_of = prepared(name, int(batch), formats[memory_format])
-    step = forward_pass(net, x) if more == ["--inference"] else training_step(net, x, loss_of)
-    print(time_of(step, int(steps)))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("net")
+    for name in ("batch", "steps"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("memory_format", choices=formats)
+    parser.add_argument("threads", type=int)
+    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--inference", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    net, x, loss_of = prepared(options.net, options.batch, formats[options.memory_format])
+    step = (forward_pass(net, x, options.precision) if options.inference
+            else training_step(net, x, loss_of, options.precision))
+    print(time_of(step, options.steps))
 
 
 if __name__ == "__main__":

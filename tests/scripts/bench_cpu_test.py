@@ -1,0 +1,62 @@
+"""scripts/bench_cpu.py with a program that stands for ours, and without PyTorch."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# In bf16 it takes half of the time.
+CAFFE = r"""#!/bin/sh
+echo "$*" >> "$CALLS"
+case "$*" in *"-precision bf16"*) step=20 ;; *) step=40 ;; esac
+echo "Average Forward-Backward: $step ms."
+echo "Average Update: 0 ms."
+"""
+
+
+class BenchCpuTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="bench ")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "caffe").write_text(CAFFE)
+        (self.folder / "python").write_text("#!/bin/sh\nexit 1\n")  # has no PyTorch
+        for program in ("caffe", "python"):
+            (self.folder / program).chmod(0o755)
+
+    def bench(self, *options):
+        command = [sys.executable, ROOT / "scripts/bench_cpu.py", "--quick", "--caffe", self.folder / "caffe",
+                   "--python", self.folder / "python", "--json", self.folder / "rows", *options]
+        return subprocess.run(command, text=True, capture_output=True, check=False,
+                              env={**os.environ, "CALLS": str(self.folder / "calls")})
+
+    def test_a_row_for_each_precision(self):
+        done = self.bench("--nets", "lenet,squeezenet", "--precisions", "f32,bf16")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads((self.folder / "rows").read_text())
+        rows = [(row["net"], row["precision"], row["ours_images_per_s"]) for row in result["rows"]]
+        self.assertEqual(rows, [("lenet", "f32", 1600), ("lenet", "bf16", 3200),
+                                ("squeezenet", "f32", 400), ("squeezenet", "bf16", 800)])
+        self.assertGreater(result["peaks"]["f32"], 0)
+        self.assertGreater(result["peaks"]["triad"], 0)
+        self.assertRegex(done.stdout, r"peaks: f32 \d+ GFLOP/s, .*triad \d+ GB/s")
+        self.assertRegex(done.stdout, r"squeezenet +16 +bf16 +800\.0")
+
+    def test_f32_alone_unless_told_otherwise(self):
+        self.assertEqual(self.bench("--nets", "lenet").returncode, 0)
+        calls = (self.folder / "calls").read_text().splitlines()
+        self.assertEqual(len(calls), 1)
+        self.assertIn("-precision f32", calls[0])
+
+    def test_unknown_precision(self):
+        done = self.bench("--precisions", "f16")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown precision f16 (known: f32, bf16)", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
