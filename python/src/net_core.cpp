@@ -35,6 +35,18 @@ void unless_without_gradient(const Work& work) {
   }
 }
 
+/// Copies that others may run beside: on a GPU they wait for all that was begun before, on one without hardware for
+/// layers in Python, too, which want the interpreter's lock.
+Numbers without_lock(const Numbers& numbers) {
+  const auto unlocked = [](const auto& copy) {
+    if (passes_end() || !PyGILState_Check()) return copy();
+    const Guard::Unlocked others_run;
+    return copy();
+  };
+  return {numbers.view, [=, read = numbers.read] { return unlocked(read); },
+          [=, write = numbers.write](std::span<const float> values) { unlocked([&] { write(values); }); }};
+}
+
 }  // namespace
 
 NetCore::NetCore(Recipe recipe) : recipe_(std::move(recipe)), guard_(std::make_shared<Guard>()) {
@@ -106,7 +118,7 @@ Numbers NetCore::numbers_of(const Place& place) {
 
 std::shared_ptr<NetCore::Slot> NetCore::slot(const Place& place) {
   std::shared_ptr<Slot>& found = slots_[place];
-  if (!found) found = std::make_shared<Slot>(Slot{numbers_of(place), {}});
+  if (!found) found = std::make_shared<Slot>(Slot{without_lock(numbers_of(place)), {}});
   return found;
 }
 

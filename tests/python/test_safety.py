@@ -31,6 +31,7 @@ START = """
 import os, signal, sys, threading, time
 import numpy as np
 import caffe
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell's background jobs ignore
 """
 
 
@@ -326,3 +327,42 @@ def test_the_interpreter_ends_while_a_layer_waits_for_ever(files):
         print('end')
     """) == "end\n"
     assert time.time() - begin < 50
+
+
+SLOW_LAYER = """
+import time
+import caffe
+class Slow(caffe.Layer):
+    def setup(self, bottom, top):
+        pass
+    def reshape(self, bottom, top):
+        top[0].reshape(*bottom[0].shape)
+    def forward(self, bottom, top):
+        time.sleep(0.05)
+        top[0].data[...] = bottom[0].data
+    def backward(self, top, down, bottom):
+        time.sleep(0.05)
+        bottom[0].diff[...] = top[0].diff
+"""
+
+
+@pytest.mark.parametrize("gpus", ["1:64M", "1:64M:emulated"])
+def test_callbacks_look_at_blobs_that_wait_for_a_layer(files, gpus):
+    """On a GPU without hardware a layer in Python runs on the stream's thread; who waits for it lets it run."""
+    pathlib.Path("slow.py").write_text(SLOW_LAYER)
+    between = 'layer { name: "slow" type: "Python" bottom: "ip1" top: "slow" python_param { module: "slow" layer: "Slow" } }'
+    net = NET.replace('type: "InnerProduct" bottom: "ip1"', 'type: "InnerProduct" bottom: "slow"')
+    pathlib.Path("net.prototxt").write_text(net.replace('layer { name: "ip2"', between + '\nlayer { name: "ip2"'))
+    done = alone("""
+        sys.path.insert(0, "")
+        caffe.set_mode_gpu()
+        solver = caffe.SGDSolver("solver.prototxt")
+        seen = []
+        def look():
+            seen.append(float(solver.net.blobs["slow"].data.sum()) + float(solver.net.params["ip1"][0].diff.sum()))
+        solver.add_callback(look, look)
+        solver.net.blobs["data"].data[...] = 1
+        solver.step(2)
+        assert len(seen) == 4 and seen[-1] != 0, seen
+        """, env={**os.environ, "ROBUSTA_SIM_GPUS": gpus})
+    assert done.returncode == 0, done.stderr[-3000:]
