@@ -66,13 +66,14 @@ namespace {
 
 std::string why_no_view(const Tensor& tensor, bool on_host) {
   if (!tensor.data) return "there is no gradient";
+  if (on_host && is_16_bit(tensor.desc.dtype)) return str("it is stored as ", name_of(tensor.desc.dtype));
   return on_host ? "it is stored as " + layout_name(tensor.desc.layout) : "it lies in a GPU's memory";
 }
 
 /// The memory as a view, where the host can read it in C order. `copy` names the calls for elsewhere.
 TensorView view_of(const robusta::Net& net, const Tensor& tensor, const std::string& blob, const char* copy) {
   const bool on_host = net.options().device->is_host();
-  if (on_host && tensor.data && !tensor.desc.layout) {
+  if (on_host && tensor.data && !tensor.desc.layout && !is_16_bit(tensor.desc.dtype)) {
     return plain_view(tensor.data, outside(tensor.desc.dtype), tensor.desc.shape.dims());
   }
   throw Error(ErrorKind::kUnsupported, str("blob \"", blob, "\" has no view: ", why_no_view(tensor, on_host)),

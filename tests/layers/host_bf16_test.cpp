@@ -109,6 +109,13 @@ TEST(HostBf16, ConcatAndSlice) {
   compare("onednn", slice);
 }
 
+/// It takes pooling's kernels, which do store bf16.
+TEST(HostBf16, SppIsInF32) {
+  const std::string text = "type: 'SPP' spp_param { pyramid_height: 2 pool: MAX }";
+  const KernelHarness harness({{text}, {{2, 16, 8, 8}}}, {.backend = "native", .dtype = DType::kBF16});
+  EXPECT_NE(harness.why_not().find("computes in f32"), std::string::npos) << harness.why_not();
+}
+
 TEST(HostBf16, FunctionsOfElements) {
   for (const char* type : {"ReLU", "Sigmoid", "TanH", "ELU", "AbsVal", "Swish"}) {
     compare("native", {{str("type: '", type, "'")}, {{2, 7, 5, 3}}}, 4);

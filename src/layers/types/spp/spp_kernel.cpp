@@ -176,6 +176,7 @@ std::unique_ptr<Kernel> make_spp_reference(const KernelRequest& request, std::st
 }
 
 std::unique_ptr<Kernel> make_spp_native(const KernelRequest& request, std::string& why_not) {
+  if (!is_f32(request, why_not)) return nullptr;
   return make_spp(request, "native", why_not);
 }
 
