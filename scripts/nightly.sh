@@ -256,7 +256,7 @@ part_python_asan() { # the Python module's tests, with AddressSanitizer and Unde
   # tests start have an interpreter of their own, which a module with sanitizers does not fit into. What is freed is kept
   # from use for a while, in less memory than those tests look for.
   LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=32:$ASAN_OPTIONS ROBUSTA_BUILD_DIR=$ROOT/build-asan PYTHONMALLOC=malloc \
-    measured tests/python/run.py -q
+    measured tests/python/run.py -rf
   result "$(tail -n 1 "$out")"
 }
 
