@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "layers/backends/onednn/layout.h"
+#include "layers/types/convolution/convolution_types.h"
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 
@@ -28,15 +29,8 @@ void compare_plain(const std::string& backend, const KernelCase& what) {
   compare_with_reference(backend, what, 2 * kRounding, {.dtype = DType::kBF16});
 }
 
-/// oneDNN computes with bf16 where the processor does (AVX512_BF16, AMX).
-bool has_bf16_convolution() {
-  return KernelHarness({{convolution_text("num_output: 16 kernel_size: 3")}, {{2, 16, 6, 6}}},
-                       {.backend = "onednn", .dtype = DType::kBF16})
-      .made();
-}
-
 TEST(HostBf16, Convolution) {
-  if (!has_bf16_convolution()) GTEST_SKIP() << "this processor does not compute with bf16";
+  if (!computes_in_bf16()) GTEST_SKIP() << "this processor does not compute in bf16";
   for (const char* fields : {"num_output: 32 kernel_size: 3 pad: 1", "num_output: 48 kernel_size: 1 stride: 2",
                              "num_output: 16 kernel_size: 5 stride: 2 pad: 2 bias_term: false",
                              "num_output: 32 kernel_size: 3 pad: 1 group: 2", "num_output: 20 kernel_size: 3",
@@ -49,7 +43,7 @@ TEST(HostBf16, Convolution) {
 
 /// With a slope near 1, so that it matters little on which side of zero a rounded sum lies.
 TEST(HostBf16, ConvolutionWithRelu) {
-  if (!has_bf16_convolution()) GTEST_SKIP() << "this processor does not compute with bf16";
+  if (!computes_in_bf16()) GTEST_SKIP() << "this processor does not compute in bf16";
   compare(
       "onednn",
       {{convolution_text("num_output: 32 kernel_size: 3 pad: 1"), "type: 'ReLU' relu_param { negative_slope: 0.9 }"},
