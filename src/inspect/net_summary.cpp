@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/counted.h"
+#include "base/str.h"
 #include "inspect/text_table.h"
 #include "net/report.h"
 #include "solver/reports/json_log.h"
@@ -73,8 +74,8 @@ std::string joined_shapes(const std::vector<Shape>& shapes) {
   std::string text;
   for (const Shape& shape : shapes) {
     std::string dims;
-    for (const int64_t extent : shape.dims()) dims += (dims.empty() ? "" : "x") + std::to_string(extent);
-    text += (text.empty() ? "" : ", ") + (dims.empty() ? "1" : dims);
+    for (const int64_t extent : shape.dims()) dims += str(dims.empty() ? "" : "x", extent);
+    text += str(text.empty() ? "" : ", ", dims.empty() ? "1" : dims);
   }
   return text;
 }

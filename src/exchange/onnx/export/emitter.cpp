@@ -23,7 +23,7 @@ std::map<std::string, int>& varying_axes() {
 
 std::string joined_integers(const std::vector<int64_t>& values) {
   std::string text;
-  for (const int64_t value : values) text += (text.empty() ? "" : "_") + std::to_string(value);
+  for (const int64_t value : values) text += str(text.empty() ? "" : "_", value);
   return text;
 }
 
