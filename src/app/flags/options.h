@@ -70,10 +70,10 @@ struct Options : FlagSet {
   Flag<bool> deterministic{this, "deterministic", false, "the same bits on every run: implies -autotune=false"};
   Flag<bool> cuda_graphs{this, "cuda_graphs", true, "launch the steps of a pass on a GPU as recorded graphs"};
   Flag<bool> tf32{this, "tf32", true, "round the factors of products to 10 bits of mantissa where a GPU is faster so"};
-  Flag<std::string> precision{this, "precision", "",
-                              "of activations: f32, bf16, on a GPU fp16, or auto: bf16 where it is faster (default: as "
-                              "forward_type and its like "
-                              "in the net say)"};
+  Flag<std::string> precision{
+      this, "precision", "",
+      "of activations: f32, bf16, on a GPU fp16, or auto: bf16 where it is faster (default: as forward_type and its "
+      "like in the net say)"};
   Flag<std::string> batch{
       this, "batch", "",
       "samples per batch, instead of that of every data layer; global: training divides them by the ranks"};
