@@ -52,6 +52,17 @@ void put_state(const TempDir& tasks, const std::string& thread, char state) {
   write_file(tasks / (thread + "/stat"), "7 (a) S (b) " + std::string(1, state) + " 1 7 7 0\n");
 }
 
+TEST(StarvationTest, AThreadThatEndsWhileItIsLookedAtIsNotWaiting) {
+  const TempDir tasks;
+  put(tasks, "1", "900000000 0 3\n");
+  // The first page of memory is never mapped: opening succeeds and reading fails, as for a thread that has just ended.
+  fs::create_symlink("/proc/self/mem", tasks / "1/stat");
+  Starvation starvation(tasks.path().string());
+  EXPECT_EQ(starvation.seconds(1), 0);
+  put(tasks, "1", "900000000 2000000000 3\n");
+  EXPECT_DOUBLE_EQ(starvation.seconds(2), 2);
+}
+
 TEST(StarvationTest, AWaitThatLastsCountsAndIsNotCountedTwice) {
   const TempDir tasks;
   Starvation starvation(tasks.path().string());

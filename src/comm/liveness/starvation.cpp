@@ -6,15 +6,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <string>
 
 namespace robusta::liveness {
 namespace {
 
-/// Of a file stat: "id (name) state ...", where the name may be anything.
+/// Of a file stat: "id (name) state ...", where the name may be anything. A thread may end while it is looked at, so that
+/// reading fails: std::getline says so, where iterators over the stream would throw.
 bool is_ready(const std::filesystem::path& file) {
   std::ifstream in(file);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  std::getline(in, text, '\0');
   const size_t name_end = text.rfind(')');
   return name_end != std::string::npos && text.substr(name_end, 3) == ") R";
 }
