@@ -11,8 +11,9 @@ where there are none. The faults are drawn from the seed:
   memory  a job begins with a limit on the memory of one rank
 
 One line is printed per fault: what was done, what the job said of it, and whether that is right: rank or host, and code.
-When the time is over the chain is asked to stop; what it has learned is compared with a training of as many iterations at
-one go. The last line is a summary. Exit code 0: all was named rightly, and the accuracies are alike.
+A training that nothing disturbs goes on beside it, on hosts of its own, with what the chain leaves of the processors. When
+the time is over the chain is asked to stop; what it has learned is compared with what the other one had learned after as
+many iterations. The last line is a summary. Exit code 0: all was named rightly, and the accuracies are alike.
 """
 
 import argparse
@@ -22,7 +23,8 @@ import sys
 import tempfile
 
 from robusta_bench.lenet import ROOT, BenchError
-from robusta_soak.chain import Chain, undisturbed
+from robusta_soak.calm import Calm
+from robusta_soak.chain import Chain
 from robusta_soak.ending import Ending
 from robusta_soak.report import summary
 from robusta_soak.workplace import Workplace
@@ -48,9 +50,9 @@ def read_options():
 def soak(ending, options, folder):
     """The exit code."""
     place = Workplace(ending, options, folder)
-    chain = Chain(place)
-    iterations = chain.run()
-    return int(not summary(place, chain, iterations, undisturbed(place, iterations)))
+    chain, calm = Chain(place), Calm(place, ending)
+    iterations = chain.run(calm)
+    return int(not summary(place, chain, iterations, calm.model_at(iterations)))
 
 
 def main():

@@ -1,4 +1,4 @@
-"""The chain of jobs under -snapshot auto with a fault now and then, and the training that nothing disturbs."""
+"""The chain of jobs under -snapshot auto with a fault now and then."""
 
 import collections
 import pathlib
@@ -7,6 +7,7 @@ import time
 
 from robusta_bench.lenet import BenchError
 from robusta_soak.faults import kinds_for
+from robusta_soak.workplace import SNAPSHOT_EVERY
 
 
 class Chain:
@@ -17,30 +18,42 @@ class Chain:
         self.kinds, self.lacking = kinds_for(soak)
         self.made, self.right, self.order = collections.Counter(), 0, []
 
-    def run(self):
-        """Until the time is over; the iteration that was reached."""
+    def run(self, calm):
+        """Until the time is over and a snapshot is written that `calm`, the training that nothing disturbs, writes, too;
+        its iteration."""
         self.begin()
         end = time.monotonic() + 60 * self.options.minutes
-        job = self.soak.start("-snapshot", "auto")
-        while self.calm(job, min(end, time.monotonic() + self.options.every)) < end:
+        job = self.soak.start()
+        while self.rest(job, calm, min(end, time.monotonic() + self.options.every)) < end:
             self.disturb(job)
             if not job.lives():
-                job = self.soak.start("-snapshot", "auto")
+                job = self.soak.start()
         if not job.stop():
             raise BenchError(f"asked to stop, the job ended with code {job.process.returncode}:\n{job.log()[-3000:]}")
-        return self.soak.newest()
+        return self.go_on_to(calm.next(self.soak.newest()))
 
     def begin(self):
         hosts, without = self.soak.hosts, f"; without {', '.join(self.lacking)}" if self.lacking else ""
         where = f"{hosts.ranks} ranks on {len(hosts.names)} host{'s' if len(hosts.names) > 1 else ''}"
         print(f"{where}, seed {self.options.seed}{without}", flush=True)
-        self.soak.solver("snapshots/net")
+        self.soak.solver("solver.prototxt", "snapshots/net", SNAPSHOT_EVERY)
 
-    def calm(self, job, until):
+    def go_on_to(self, iteration):
+        """The last job ends there."""
+        self.soak.prune(1)
+        self.soak.solver("solver.prototxt", "snapshots/net", 0, iteration)
+        job = self.soak.start()
+        report = job.end(time.monotonic())
+        if report.code:
+            raise BenchError(f"the last job ended with code {report.code}:\n{job.log()[-3000:]}")
+        return iteration
+
+    def rest(self, job, calm, until):
         """Nothing is done to the job until then, and a snapshot is written; the time after it."""
         job.await_snapshot()
         while time.monotonic() < until:
             self.soak.prune()
+            calm.prune(self.soak.newest())
             if not job.lives():
                 raise BenchError(f"a job ended without a fault:\n{job.log()[-3000:]}")
             time.sleep(0.5)
@@ -64,12 +77,3 @@ class Chain:
         shutil.copy(self.soak.folder / f"job{self.soak.jobs}.log", keep)
         print(f"       its log: {keep}", flush=True)
 
-
-def undisturbed(soak, iterations):
-    """The model of a training of as many iterations at one go."""
-    soak.solver("calm", iterations)
-    job = soak.start()
-    report = job.end(time.monotonic(), seconds=3600 * 24)
-    if report.code:
-        raise BenchError(f"the undisturbed training ended with code {report.code}:\n{job.log()[-3000:]}")
-    return soak.folder / f"calm_iter_{iterations}.caffemodel"

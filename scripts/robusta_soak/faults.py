@@ -65,7 +65,7 @@ def short_memory(soak, job, draw):
     """The job under way is asked to stop; one that begins with too little memory says so, and the next may go on."""
     ended = job.stop()
     rank, since = draw.randrange(soak.hosts.ranks), time.monotonic()
-    limited = soak.start("-snapshot", "auto", before=("bash", "limited.sh", str(rank), str(LITTLE_KIB)))
+    limited = soak.start(before=("bash", "limited.sh", str(rank), str(LITTLE_KIB)))
     report = limited.end(since)
     # Before it has met the others a rank does not know its number.
     named = f"found by    rank {rank} on" in limited.log() or "left to start with" in report.line

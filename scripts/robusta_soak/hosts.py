@@ -1,4 +1,5 @@
-"""Where the ranks run: hosts of a cluster script, which are this soak's own, or this host."""
+"""Where the ranks run: hosts of a cluster script, which are this soak's own, or this host. Two sets may stand beside each
+other, each with a network of its own."""
 
 import os
 import subprocess
@@ -6,23 +7,23 @@ import subprocess
 from robusta_bench.lenet import BenchError
 from robusta_soak.ending import held
 
-PREFIX = "soak"
+NETWORKS = {"soak": "10.91.0", "calm": "10.92.0"}  # by the names of the sets
 NUMBER = 3
 ALONE = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
          "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
-OWN = {"VC_RUN": "/run/robusta.soak", "VC_NET": "10.91.0", "VC_PREFIX": PREFIX, "VC_SWITCH": "robusta.soak"}
 
 
 class Hosts:
-    """Of `script`, or this one where it is none. names[0] has rank 0."""
+    """Set `name` of `script`'s, or this host where there is no script. names[0] has rank 0."""
 
-    def __init__(self, ending, script):
+    def __init__(self, ending, script, name):
         self.script, self.names = script, [os.uname().nodename]
         self.environment = {**os.environ, **ALONE}
         if not script:
             return
-        self.environment.update(OWN)
-        self.names = [f"{PREFIX}{number}" for number in range(1, NUMBER + 1)]
+        self.environment.update(VC_RUN=f"/run/robusta.{name}", VC_NET=NETWORKS[name], VC_PREFIX=name,
+                                VC_SWITCH=f"robusta.{name}")
+        self.names = [f"{name}{number}" for number in range(1, NUMBER + 1)]
         ending.will(self.remove)
         self.remove()  # what a soak that was killed may have left
         with held():

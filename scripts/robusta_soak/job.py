@@ -16,17 +16,17 @@ Report = collections.namedtuple("Report", "line code seconds")
 
 
 class Job:
-    """`words`: further options of `caffe train`; `before`: stands before the program."""
+    """`hosts`, `environment`: where and in what its ranks run; `words`: further options of `caffe train`; `before`: stands
+    before the program; `niceness`: how far it stands back behind others."""
 
-    def __init__(self, soak, path, words, before):
+    def __init__(self, soak, path, hosts, environment, words, *, before=(), timeout=TIMEOUT, niceness=0):
         self.soak, self.path = soak, path
-        hosts = soak.hosts
         slots = str(hosts.ranks // len(hosts.names))
-        command = hosts.command("ddlrun", "-H", hosts.list, "-accelerators", slots, "-ddlarg",
-                                f"-timeout {TIMEOUT}", *before, "caffe", "train", "-solver", "solver.prototxt",
-                                "-deterministic", "-batch", "global", *words)
+        command = hosts.command("nice", "-n", str(niceness), "ddlrun", "-H", hosts.list, "-accelerators", slots,
+                                "-ddlarg", f"-timeout {timeout}", *before, "caffe", "train", "-deterministic",
+                                "-batch", "global", *words)
         with open(path, "wb") as log:
-            self.process = subprocess.Popen(command, cwd=soak.folder, env=soak.environment, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(command, cwd=soak.folder, env=environment, stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
     def log(self):

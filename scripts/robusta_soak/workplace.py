@@ -12,6 +12,8 @@ from robusta_soak.job import Job
 
 DISK_MIB = 48
 SNAPSHOT_EVERY = 100  # iterations
+FOR_EVER = 100000000
+MARK = "ROBUSTA_SOAK"  # the variable by which ranks are known
 SOLVER = """net: "net.prototxt" base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005 random_seed: 1 solver_mode: CPU
 lr_policy: "inv" gamma: 0.0001 power: 0.75 display: 10 max_iter: {iterations}
 snapshot: {every} snapshot_prefix: "{prefix}"
@@ -29,12 +31,16 @@ class Workplace:
         self.draw = random.Random(options.seed)
         self.disk = Disk(ending, self.folder / "snapshots", DISK_MIB)
         self.make_data()
-        self.hosts = Hosts(ending, options.cluster)
-        self.environment = dict(self.hosts.environment)
-        self.environment.update(
-            PATH=f"{options.caffe.parent}:{ROOT / 'scripts'}:{os.environ['PATH']}", OMP_NUM_THREADS="1",
-            TMPDIR=str(self.folder), XDG_CACHE_HOME=str(self.folder), ROBUSTA_SOAK=str(self.folder))
-        ending.will(self.kill_ranks)
+        self.hosts = Hosts(ending, options.cluster, "soak")
+        self.mark = str(self.folder)
+        self.environment = self.environment_on(self.hosts, self.mark)
+        ending.will(lambda: kill_ranks(self.mark))
+
+    def environment_on(self, hosts, mark):
+        """What ranks on `hosts` run in; they are known by `mark`."""
+        return {**hosts.environment, "PATH": f"{self.options.caffe.parent}:{ROOT / 'scripts'}:{os.environ['PATH']}",
+                "OMP_NUM_THREADS": "1", "TMPDIR": str(self.folder), "XDG_CACHE_HOME": str(self.folder),
+                MARK: mark}
 
     def make_data(self):
         tools = self.options.caffe.parent
@@ -47,24 +53,8 @@ class Workplace:
         (self.folder / "net.prototxt").write_text(net)
         (self.folder / "limited.sh").write_text(LIMITED)
 
-    def kill_ranks(self):
-        for pid in self.processes().values():
-            os.kill(pid, signal.SIGKILL)
-
     def processes(self):
-        """Ranks of this soak that live, and their process ids: hosts of namespaces share these."""
-        found = {}
-        for folder in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                variables = dict(item.partition("=")[::2] for item in
-                                 (folder / "environ").read_bytes().decode(errors="replace").split("\0"))
-                name = (folder / "comm").read_text().strip()
-            except OSError:
-                continue
-            rank = variables.get("OMPI_COMM_WORLD_RANK")
-            if variables.get("ROBUSTA_SOAK") == str(self.folder) and rank is not None and name == "caffe":
-                found[int(rank)] = int(folder.name)
-        return found
+        return processes(self.mark)
 
     def states(self):
         return {int(path.stem.rpartition("_")[2]): path for path in self.disk.folder.glob("net_iter_*.solverstate")}
@@ -77,11 +67,33 @@ class Workplace:
             for path in self.disk.folder.glob(f"net_iter_{iteration}.*"):
                 path.unlink(missing_ok=True)
 
-    def solver(self, prefix, iterations=100000000):
-        every = SNAPSHOT_EVERY if prefix.startswith("snapshots") else 0
-        (self.folder / "solver.prototxt").write_text(SOLVER.format(iterations=iterations, every=every, prefix=prefix))
+    def solver(self, name, prefix, every, iterations=FOR_EVER):
+        """Writes the file `name`: a training with a snapshot `every` so many iterations."""
+        (self.folder / name).write_text(SOLVER.format(iterations=iterations, every=every, prefix=prefix))
 
-    def start(self, *words, before=()):
-        """A job that trains. `before`: stands before the program."""
+    def start(self, before=()):
+        """The next job of the chain. `before`: stands before the program."""
         self.jobs += 1
-        return Job(self, self.folder / f"job{self.jobs}.log", words, before)
+        words = ("-solver", "solver.prototxt", "-snapshot", "auto")
+        return Job(self, self.folder / f"job{self.jobs}.log", self.hosts, self.environment, words, before=before)
+
+
+def processes(mark):
+    """Ranks known by `mark` that live, and their process ids: hosts of namespaces share these."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            variables = dict(item.partition("=")[::2] for item in
+                             (folder / "environ").read_bytes().decode(errors="replace").split("\0"))
+            name = (folder / "comm").read_text().strip()
+        except OSError:
+            continue
+        rank = variables.get("OMPI_COMM_WORLD_RANK")
+        if variables.get(MARK) == mark and rank is not None and name == "caffe":
+            found[int(rank)] = int(folder.name)
+    return found
+
+
+def kill_ranks(mark):
+    for pid in processes(mark).values():
+        os.kill(pid, signal.SIGKILL)
