@@ -1,4 +1,4 @@
-/// Nets and training for other languages than C++: handles, numbers and error codes.
+/// Nets, training and ranks for other languages than C++: handles, numbers and error codes.
 ///
 /// Functions return 0, or the number of the kind of error (robusta/error.h: 2 a prototxt, 3 data, 4 weights, 5 memory,
 /// ...); robusta_last_error() then has the text, with file and line, of the calling thread's last error. Arrays are
@@ -114,11 +114,46 @@ ROBUSTA_C_API int robusta_load_image(const char* path, int channels, int64_t hei
 /// The mean of each of so many channels of a mean image (mean.binaryproto, .npy).
 ROBUSTA_C_API int robusta_load_channel_means(const char* path, float* means, size_t channels);
 
+typedef struct robusta_ranks robusta_ranks;
+
+/// The ranks that a launcher started (mpirun, srun, torchrun), this process being one of them; alone without a
+/// launcher. At most one at a time. To be freed; every call on it is made by all ranks, in the same order
+/// (robusta/communicator.h).
+ROBUSTA_C_API int robusta_ranks_world(robusta_ranks** ranks);
+/// Ranks that a program starts itself meet at host and port, where rank 0 listens, within so many seconds; `secret` is
+/// the same for all, and has 16 characters at least.
+ROBUSTA_C_API int robusta_ranks_meet(int rank, int size, const char* host, int port, const char* secret, double seconds,
+                                     robusta_ranks** ranks);
+/// Null is allowed. Waits for the other ranks.
+ROBUSTA_C_API void robusta_ranks_free(robusta_ranks* ranks);
+
+/// -1 for null.
+ROBUSTA_C_API int robusta_ranks_rank(const robusta_ranks* ranks);
+ROBUSTA_C_API int robusta_ranks_size(const robusta_ranks* ranks);
+/// Among the ranks of this host: the GPU that a rank takes, for one.
+ROBUSTA_C_API int robusta_ranks_local_rank(const robusta_ranks* ranks);
+ROBUSTA_C_API int robusta_ranks_local_size(const robusta_ranks* ranks);
+/// The name of this rank's host; null for null.
+ROBUSTA_C_API const char* robusta_ranks_host(robusta_ranks* ranks);
+
+ROBUSTA_C_API int robusta_ranks_barrier(robusta_ranks* ranks);
+/// `bytes` of them from rank `root` to all.
+ROBUSTA_C_API int robusta_ranks_broadcast(robusta_ranks* ranks, void* data, size_t bytes, int root);
+/// Sums over the ranks, element by element, in place; the same bits on every rank.
+ROBUSTA_C_API int robusta_ranks_all_reduce(robusta_ranks* ranks, float* numbers, size_t count);
+ROBUSTA_C_API int robusta_ranks_all_reduce_doubles(robusta_ranks* ranks, double* numbers, size_t count);
+/// The same of several arrays, which travel together: sooner than one by one where they are small.
+ROBUSTA_C_API int robusta_ranks_all_reduce_n(robusta_ranks* ranks, int arrays, float* const* numbers,
+                                             const size_t* counts);
+
 typedef struct robusta_solver robusta_solver;
 
 /// A training on the GPU of that number; -1: on the processor. To be freed.
 ROBUSTA_C_API int robusta_solver_from_file(const char* path, int gpu, robusta_solver** solver);
 ROBUSTA_C_API int robusta_solver_from_text(const char* text, int gpu, robusta_solver** solver);
+/// One training of all ranks, which call this together. `ranks` lives longer than the solver.
+ROBUSTA_C_API int robusta_solver_from_file_over(const char* path, int gpu, robusta_ranks* ranks,
+                                                robusta_solver** solver);
 ROBUSTA_C_API void robusta_solver_free(robusta_solver* solver);
 
 ROBUSTA_C_API int robusta_solver_solve(robusta_solver* solver);

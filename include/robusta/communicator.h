@@ -45,6 +45,9 @@ class ROBUSTA_API Communicator {
   int rank() const;
   int size() const;
   std::string host() const;
+  /// Among the ranks of this host, in their order: the GPU that a rank takes, for one.
+  int local_rank() const;
+  int local_size() const;
 
   void barrier();
   /// `bytes` of them from rank `root` to all.

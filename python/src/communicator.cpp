@@ -86,6 +86,8 @@ void add_communicator(py::module_& module) {
       .def_property_readonly("rank", [](const Made& ranks) { return ranks->communicator.rank(); })
       .def_property_readonly("size", [](const Made& ranks) { return ranks->communicator.size(); })
       .def_property_readonly("host", [](const Made& ranks) { return ranks->communicator.host(); })
+      .def_property_readonly("local_rank", [](const Made& ranks) { return ranks->communicator.local_rank(); })
+      .def_property_readonly("local_size", [](const Made& ranks) { return ranks->communicator.local_size(); })
       .def("barrier", [](const Made& ranks) { collectively(*ranks, [&] { ranks->communicator.barrier(); }); })
       .def("broadcast", &broadcast, py::arg("array"), py::arg("root") = 0)
       .def("allreduce", &all_reduce, py::arg("array"), "Sums over the ranks, in place.");

@@ -33,9 +33,11 @@ class Calm:
 
     def prune(self, iteration):
         """Snapshots before that one are wanted no more."""
-        for path in self.folder.glob("net_iter_*.*"):
-            if path.suffix == ".solverstate" or int(path.stem.rpartition("_")[2]) < iteration:
+        for path in self.folder.glob("net_iter_*.caffemodel"):
+            if int(path.stem.rpartition("_")[2]) < iteration:
                 path.unlink(missing_ok=True)
+        for path in self.folder.glob("net_iter_*.solverstate"):  # nobody goes on from there
+            path.unlink(missing_ok=True)
 
     def model_at(self, iteration):
         """Of a snapshot, as a path. Waits for it, and ends the training."""

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "comm/sockets/meeting.h"
 #include "comm/thread_ranks.h"
+#include "comm/topology.h"
 #include "comm/world.h"
 
 namespace robusta::v1 {
@@ -11,10 +12,19 @@ namespace {
 
 constexpr size_t kShortestSecret = 16;
 
-std::unique_ptr<Communicator::Impl> owner_of(std::unique_ptr<robusta::Communicator> ranks, bool is_world) {
+/// Collective: the ranks tell each other their hosts.
+std::unique_ptr<Communicator::Impl> impl_of(robusta::Communicator& ranks) {
   auto impl = std::make_unique<Communicator::Impl>();
+  impl->ranks = &ranks;
+  const Topology topology = find_topology(ranks, {});
+  impl->local_rank = topology.local_rank;
+  impl->local_size = topology.local_ranks;
+  return impl;
+}
+
+std::unique_ptr<Communicator::Impl> owner_of(std::unique_ptr<robusta::Communicator> ranks, bool is_world) {
+  auto impl = impl_of(*ranks);
   impl->owned = std::move(ranks);
-  impl->ranks = impl->owned.get();
   impl->is_world = is_world;
   return impl;
 }
@@ -64,9 +74,7 @@ Communicator Communicator::alone() { return Communicator(owner_of(make_self(), f
 void Communicator::run_threads(int ranks, const std::function<void(Communicator&)>& body) {
   if (ranks < 1) throw Error(ErrorKind::kUsage, "at least one rank is needed");
   run_thread_ranks(ranks, [&](robusta::Communicator& own) {
-    auto impl = std::make_unique<Impl>();
-    impl->ranks = &own;
-    Communicator communicator(std::move(impl));
+    Communicator communicator(impl_of(own));
     body(communicator);
   });
 }
@@ -74,6 +82,8 @@ void Communicator::run_threads(int ranks, const std::function<void(Communicator&
 int Communicator::rank() const { return impl_->ranks->rank(); }
 int Communicator::size() const { return impl_->ranks->size(); }
 std::string Communicator::host() const { return impl_->ranks->host(); }
+int Communicator::local_rank() const { return impl_->local_rank; }
+int Communicator::local_size() const { return impl_->local_size; }
 void Communicator::barrier() { impl_->ranks->barrier(); }
 
 void Communicator::broadcast(void* data, size_t bytes, int root) {

@@ -122,6 +122,12 @@ cp -r "$prefix/share/robusta/examples/c" "$WORK/c"
 quietly make -C "$WORK/c"
 quietly "$WORK/c/linear"
 has 'loss 1.1250' "$WORK/log"
+quietly "$WORK/c/ranks"
+has '^1 ranks, 1 on .*: y = 2\.0' "$WORK/log"
+if command -v mpirun > /dev/null && ! grep -q '^ROBUSTA_MPI:STRING=OFF' "$BUILD/CMakeCache.txt"; then
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 quietly mpirun --oversubscribe -n 3 "$WORK/c/ranks"
+  has '^3 ranks, 3 on .*: y = 2\.0' "$WORK/log"
+fi
 
 echo "-- beside another Caffe's messages, in one process and one protobuf"
 mkdir "$WORK/other"

@@ -18,6 +18,7 @@ SCRIPT = """import caffe
 before = caffe.solver_rank(), caffe.solver_count()
 world = caffe.Communicator.world()
 assert before == (world.rank, world.size) and world.size == 2, (before, world.rank, world.size)
+assert (world.local_rank, world.local_size) == (world.rank, 2), "both on this host"
 world.barrier()
 """
 

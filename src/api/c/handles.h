@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "robusta.h"
+#include "robusta/communicator.h"
 #include "robusta/error.h"
 #include "robusta/net.h"
 #include "robusta/solver.h"
@@ -16,6 +17,11 @@ struct robusta_net {
   std::optional<robusta::v1::Net> owned;  ///< none: the net is a solver's
   robusta::v1::Net* net = nullptr;
   std::string name;  ///< the last one that was returned
+};
+
+struct robusta_ranks {
+  robusta::v1::Communicator communicator;
+  std::string host;
 };
 
 struct robusta_solver {

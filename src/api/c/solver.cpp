@@ -33,6 +33,15 @@ int robusta_solver_from_file(const char* path, int gpu, robusta_solver** solver)
   });
 }
 
+int robusta_solver_from_file_over(const char* path, int gpu, robusta_ranks* ranks, robusta_solver** solver) {
+  return guarded([&] {
+    *required(solver, "solver") = nullptr;
+    auto options = on_gpu(gpu);
+    options.communicator = &required(ranks, "ranks")->communicator;
+    *solver = handle_of(Solver::from_file(required(path, "path"), options));
+  });
+}
+
 int robusta_solver_from_text(const char* text, int gpu, robusta_solver** solver) {
   return guarded([&] {
     *required(solver, "solver") = nullptr;

@@ -11,8 +11,8 @@
 namespace robusta::liveness {
 namespace {
 
-/// Of a file stat: "id (name) state ...", where the name may be anything. A thread may end while it is looked at, so that
-/// reading fails: std::getline says so, where iterators over the stream would throw.
+/// Of a file stat: "id (name) state ...", where the name may be anything. A thread may end while it is looked at, so
+/// that reading fails: std::getline says so, where iterators over the stream would throw.
 bool is_ready(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string text;
