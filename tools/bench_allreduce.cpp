@@ -1,5 +1,6 @@
 // Times our sums over ranks beside the library's own: alternated calls, the best of each.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -61,7 +62,7 @@ Best race(const Flags& flags, const Ours& ours, const Library& library) {
   const int sides = flags.library() ? 2 : 1;
   const double longer = std::max(ours(2), flags.library() ? library(2) : 0);
   const int calls = std::clamp(static_cast<int>(0.01 / longer), 1, 1000);
-  const int rounds = std::clamp(static_cast<int>(flags.seconds() / (sides * longer * calls)), 3, 200);
+  const int rounds = static_cast<int>(std::clamp(flags.seconds() / (sides * longer * calls), 3.0, 200.0));
   for (int round = 0; round < rounds; ++round) {
     best.ours = std::min(best.ours, ours(calls));
     if (flags.library()) best.library = std::min(best.library, library(calls));
@@ -84,10 +85,26 @@ void print_row(const Flags& flags, size_t bytes, const Best& best, size_t hosts)
   std::fflush(stdout);
 }
 
-void run(const Flags& flags, Communicator& world) {
+/// Bytes of "4,16". Throws Error{kUsage} where one of them is no number of kilobytes.
+std::vector<size_t> sizes_of(const std::string& kilobytes) {
+  constexpr size_t kMost = size_t{1} << 40;  // bytes
   std::vector<size_t> sizes;
-  std::istringstream words(flags.kilobytes());
-  for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::stoul(word) * 1024);
+  std::istringstream words(kilobytes + ",");
+  for (std::string word; std::getline(words, word, ',');) {
+    size_t size = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), size);
+    if (error != std::errc{} || stop != word.data() + word.size() || size < 1 || size > kMost / 1024) {
+      throw Error(ErrorKind::kUsage, "-kilobytes " + kilobytes + ": \"" + word + "\" is no size",
+                  "give numbers above 0, such as 4,1024");
+    }
+    sizes.push_back(size * 1024);
+  }
+  return sizes;
+}
+
+void run(const Flags& flags, Communicator& world) {
+  const std::vector<size_t> sizes = sizes_of(flags.kilobytes());
+  if (!(flags.seconds() >= 0)) throw Error(ErrorKind::kUsage, "-seconds is below 0", "give 1, say");
   const size_t largest = *std::max_element(sizes.begin(), sizes.end());
   const DdlOptions options = parse_ddl_options(flags.ddl());
   const Topology topology = find_topology(world, options);

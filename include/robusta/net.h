@@ -94,6 +94,8 @@ class ROBUSTA_API Net {
  public:
   /// From a prototxt of any of Caffe's generations and forks.
   static Net from_file(const std::string& path, const NetOptions& options = {});
+  /// The text that from_file would read, from a file or a pipe. Throws as it does where there is none.
+  static std::string text_of_file(const std::string& path);
   /// From its text; `name` stands for the file in messages.
   static Net from_text(const std::string& text, const NetOptions& options = {}, const std::string& name = "net");
   Net(Net&&) noexcept;

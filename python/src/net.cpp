@@ -4,8 +4,6 @@
 
 #include <pybind11/stl.h>
 
-#include <fstream>
-#include <sstream>
 
 #include "blob.h"
 #include "layer.h"
@@ -33,10 +31,7 @@ Phase phase_of(int phase) {
 
 std::string text_of(const std::string& path) {
   const Guard::Unlocked unlocked;  // a slow disk, or a pipe that another thread fills
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return Net::text_of_file(path);
 }
 
 Core make_net(const py::object& file, int phase, int level, const Stages& stages, const py::object& weights,

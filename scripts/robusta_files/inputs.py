@@ -7,6 +7,7 @@ import select
 import stat
 
 PATIENCE = 10  # seconds until a pipe has to bring something, as the programs have it (src/schema/text_file.cpp)
+MOST_BYTES = 2 << 30  # as of the programs: a file without content may have any length
 BYTE_ORDER_MARK = "\ufeff"  # with which some editors begin every file; it belongs to no word
 
 
@@ -34,5 +35,7 @@ def open_input(path, patience=PATIENCE):
 def read_text(path, errors="surrogateescape", patience=PATIENCE):
     """All of it, without a byte order mark, with newlines at the ends of lines."""
     with open_input(path, patience) as file:
-        text = file.read().decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")
+        if os.fstat(file.fileno()).st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, "the file has more than 2 GiB", path)
+        text = file.read(MOST_BYTES).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")
     return text[1:] if text.startswith(BYTE_ORDER_MARK) else text

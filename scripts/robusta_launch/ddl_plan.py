@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import shlex
 import socket
 
 from . import ddl_args, hosts
@@ -11,7 +10,7 @@ from .errors import Code, LaunchError
 from .rankfile import check_entries, parse_rankfile, write_rankfile
 from .topology import nearest_dims, parse_dims, ranks_of_host, show
 from .true_mpirun import forwarded, safety_options
-from .words import check_variable, counted
+from .words import check_variable, counted, split
 
 # Seconds that ranks have after mpirun's SIGTERM. Short, because Open MPI waits them out four times even where no rank
 # is left; ddlrun has asked the ranks to stop by SIGUSR1 long before.
@@ -192,5 +191,5 @@ def command(plan, options, env, launcher, rank_file, exit_file):
     for variable in options.x:
         words += ["-x", check_variable("-x", variable)]
     for extra in options.mpiarg:
-        words += shlex.split(extra)
+        words += split("-mpiarg", extra)
     return words + options.program

@@ -33,7 +33,9 @@ def run(program, main):
     try:
         return int(main() or 0)
     except LaunchError as error:
-        print(f"{program}: error: {error}", file=sys.stderr)
+        # What a user named may hold bytes that a terminal would obey, or could not show.
+        text = "".join(c if c.isprintable() or c == "\n" else "?" for c in str(error))
+        print(f"{program}: error: {text}", file=sys.stderr)
         return int(error.code)
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
         sys.stderr.close()

@@ -117,6 +117,8 @@ def expand_slurm(text):
     parts, depth, start = [], 0, 0
     for at, c in enumerate(text + ","):
         depth += (c == "[") - (c == "]")
+        if depth not in (0, 1) or (depth == 1 and at == len(text)):
+            raise LaunchError(f'the brackets of the node list "{text[:60]}" do not fit together', "", Code.CONFIG)
         if c == "," and depth == 0:
             parts.append(text[start:at])
             start = at + 1

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from .errors import Code, LaunchError
-from .words import counted, number
+from .words import counted, number, split
 
 BEGIN, END = "ROBUSTA-BEGIN", "ROBUSTA-END"
 # Seconds for one host to answer.
@@ -69,7 +69,7 @@ def agent(env):
     """The words before `HOST COMMAND` that run a command elsewhere: those of Open MPI's plm_rsh_agent, or the batch
     system's."""
     for choice in env.get("OMPI_MCA_plm_rsh_agent", "").split(":"):
-        words = shlex.split(choice)
+        words = split("OMPI_MCA_plm_rsh_agent", choice)
         if words and shutil.which(words[0]):
             return words
     if "SLURM_JOB_ID" in env and shutil.which("srun"):

@@ -1,6 +1,7 @@
 """Words: numbers with their nouns, and what may become a word of a command line."""
 
 import re
+import shlex
 
 from .errors import LaunchError
 
@@ -28,6 +29,14 @@ def is_number(text):
         return number(text) >= 0
     except ValueError:
         return False
+
+
+def split(option, text):
+    """The words of `text` as a shell would have them."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:  # a quotation that does not end
+        raise LaunchError(f"{option}: {text[:60]}: {str(error).lower()}", "close it, or take it away") from None
 
 
 def check_variable(option, text):

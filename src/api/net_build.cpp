@@ -9,6 +9,7 @@
 #include "schema/ignored_fields.h"
 #include "schema/read_text.h"
 #include "schema/splits.h"
+#include "schema/text_file.h"
 #include "solver/files/model_format.h"
 #include "solver/files/weights.h"
 
@@ -76,6 +77,8 @@ Net& Net::operator=(Net&&) noexcept = default;
 Net::~Net() = default;
 
 Net Net::from_file(const std::string& path, const NetOptions& options) { return build(read_whole_net(path), options); }
+
+std::string Net::text_of_file(const std::string& path) { return load_text(path); }
 
 Net Net::from_text(const std::string& text, const NetOptions& options, const std::string& name) {
   return build(parse_whole_net(text, name), options);

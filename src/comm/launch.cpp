@@ -5,11 +5,14 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
+#include <sstream>
 #include <vector>
 
 #include "base/counted.h"
+#include "base/input_file.h"
 #include "base/str.h"
 #include "robusta/error.h"
 #include "tf_config.pb.h"
@@ -42,13 +45,29 @@ constexpr Sign kForeignSigns[] = {
     {"DMLC_NUM_WORKER", "DMLC_NUM_WORKER", "DMLC_WORKER_ID", "MXNet's launcher"},
 };
 
-int number(const char* text) { return text ? std::atoi(text) : 0; }
+constexpr int kMost = 1 << 24;  // ranks of any cluster, and above the numbers of ports
+
+/// From 0 on; -1: this is no such number. 0 for null and for a variable that is set to nothing.
+int number(const char* text) {
+  if (!text || !*text) return 0;
+  int value = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, value);
+  return error == std::errc{} && stop == end && value >= 0 && value <= kMost ? value : -1;
+}
+
+/// The variable's number, 0 where it is not told. One that is none becomes the launch's defect.
+int told(const std::function<const char*(const char*)>& get, const char* variable, Launch& launch) {
+  const int value = number(get(variable));
+  if (value < 0) launch.defect = str(variable, "=", get(variable));
+  return std::max(value, 0);
+}
 
 /// Where rank 0 listens, as "host:port".
 void set_meeting(Launch& launch, const std::string& place) {
   const size_t colon = place.rfind(':');
   if (colon == std::string::npos || colon == 0) return;
-  const int port = std::atoi(place.c_str() + colon + 1);
+  const int port = number(place.c_str() + colon + 1);
   if (port < 1 || port > 65535) return;
   launch.meeting_host = place.substr(0, colon);
   launch.meeting_port = static_cast<uint16_t>(port);
@@ -60,7 +79,9 @@ Launch launch_of_tf_config(const std::string& json) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
   tf_config::TfConfig config;
-  if (!google::protobuf::util::JsonStringToMessage(json, &config, options).ok()) return {};
+  if (!google::protobuf::util::JsonStringToMessage(json, &config, options).ok()) {
+    return {.variable = "TF_CONFIG", .defect = json.empty() ? "" : str("TF_CONFIG=", json)};
+  }
   const tf_config::Cluster& cluster = config.cluster();
   const tf_config::Task& task = config.task();
   Launch launch{.variable = "TF_CONFIG", .launcher = "what sets TensorFlow's TF_CONFIG", .value = json};
@@ -98,12 +119,16 @@ std::string how_to_start(int ranks) {
              " caffe train ...), or srun --mpi=pmix -n ", ranks, " where Slurm and that MPI have PMIx");
 }
 
-/// 0: it cannot be read, as on other hosts than the first.
+/// 0: it cannot be read, as on other hosts than the first, or is no file.
 int filled_lines(const char* path) {
-  std::ifstream file(path);
-  int count = 0;
-  for (std::string line; std::getline(file, line);) count += line.empty() ? 0 : 1;
-  return count;
+  try {
+    std::istringstream file(read_input_file(path, ErrorKind::kUsage));
+    int count = 0;
+    for (std::string line; std::getline(file, line);) count += line.empty() ? 0 : 1;
+    return count;
+  } catch (const Error&) {
+    return 0;
+  }
 }
 
 template <size_t kCount>
@@ -111,12 +136,11 @@ Launch find_sign(const Sign (&signs)[kCount], const std::function<const char*(co
   for (const Sign& sign : signs) {
     const char* value = get(sign.variable);
     if (!value) continue;
-    return {.variable = sign.variable,
-            .launcher = sign.launcher,
-            .value = value,
-            .ranks = number(get(sign.ranks)),
-            .rank = number(get(sign.rank)),
-            .has_rendezvous = has_rendezvous};
+    Launch launch{
+        .variable = sign.variable, .launcher = sign.launcher, .value = value, .has_rendezvous = has_rendezvous};
+    launch.ranks = told(get, sign.ranks, launch);
+    launch.rank = told(get, sign.rank, launch);
+    return launch;
   }
   return {};
 }
@@ -131,13 +155,12 @@ std::string without(const Launch& launch) {
 Launch find_launch(const std::function<const char*(const char*)>& get) {
   if (const Launch launch = find_sign(kSigns, get, true); !launch.variable.empty()) return launch;
   if (is_step_task(get)) {
-    const char* tasks = get("SLURM_STEP_NUM_TASKS");
-    return {.variable = "SLURM_STEP_NUM_TASKS",
-            .launcher = "srun without --mpi=pmix",
-            .value = tasks,
-            .ranks = number(tasks),
-            .rank = number(get("SLURM_PROCID")),
-            .has_rendezvous = false};
+    Launch launch{.variable = "SLURM_STEP_NUM_TASKS",
+                  .launcher = "srun without --mpi=pmix",
+                  .value = get("SLURM_STEP_NUM_TASKS")};
+    launch.ranks = told(get, "SLURM_STEP_NUM_TASKS", launch);
+    launch.rank = told(get, "SLURM_PROCID", launch);
+    return launch;
   }
   // pbsdsh numbers its tasks from 2 on; the job's script is task 1.
   if (const char* task = get("PBS_TASKNUM"); number(task) > 1) {
@@ -150,11 +173,11 @@ Launch find_launch(const std::function<const char*(const char*)>& get) {
   }
   Launch foreign;
   if (const char* json = get("TF_CONFIG")) foreign = launch_of_tf_config(json);
-  if (foreign.ranks <= 1) {
+  if (foreign.ranks <= 1 && foreign.defect.empty()) {
     foreign = find_sign(kForeignSigns, get, false);
     if (foreign.variable == "WORLD_SIZE") set_torch_meeting(foreign, get);
   }
-  if (foreign.ranks <= 1) return {};
+  if (foreign.ranks <= 1 && foreign.defect.empty()) return {};
   if (const char* port = get("ROBUSTA_PORT"); port && !foreign.meeting_host.empty()) {
     set_meeting(foreign, str(foreign.meeting_host, ":", port));
   }
@@ -175,7 +198,16 @@ Grant find_grant(const std::function<const char*(const char*)>& get) {
   return {str("PBS granted ", counted(slots, "slot"), " (the lines of PBS_NODEFILE=", path, ")"), slots};
 }
 
+void check_told(const Launch& launch) {
+  if (launch.defect.empty()) return;
+  throw Error(ErrorKind::kCommunication,
+              launch.defect + " does not say how many processes were started, or which this is",
+              "correct it, or take it away to train alone: env -u " + launch.defect.substr(0, launch.defect.find('=')) +
+                  " caffe train ...");
+}
+
 void check_launch(const Launch& launch, int world) {
+  check_told(launch);
   const int least = std::max(launch.ranks, launch.rank + 1);  // where the number is not told, the rank tells some
   if (least <= 1 && world <= 1) return;
   if (launch.ranks == world || (launch.ranks == 0 && launch.has_rendezvous && least <= world)) return;

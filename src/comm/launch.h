@@ -8,14 +8,15 @@
 namespace robusta {
 
 struct Launch {
-  std::string variable;         ///< that gave it away; empty: started by hand
-  std::string launcher;         ///< "Open MPI's mpirun", for messages
-  std::string value;            ///< of the variable
+  std::string variable{};       ///< that gave it away; empty: started by hand
+  std::string launcher{};       ///< "Open MPI's mpirun", for messages
+  std::string value{};          ///< of the variable
   int ranks = 0;                ///< announced; 0: not told
   int rank = 0;                 ///< this one; 0 too where it is not told
   bool has_rendezvous = false;  ///< the launcher offers what MPI needs to find the other ranks
   std::string meeting_host{};   ///< of rank 0, where ranks without MPI meet; empty: the launcher does not tell
   uint16_t meeting_port = 0;
+  std::string defect{};  ///< "WORLD_SIZE=abc": a variable that should hold a number and does not; empty: none
 };
 
 /// `get` returns the value of a variable, or null, as std::getenv does.
@@ -33,6 +34,10 @@ struct Grant {
 /// Slurm's number of tasks, or the lines of PBS's file of nodes. A job of fewer ranks is legal, but often an oversight:
 /// the program was started by its bare name.
 Grant find_grant(const std::function<const char*(const char*)>& get);
+
+/// Throws Error{kCommunication} where the launch has a defect: what it announces is not known, and this process might
+/// train alone beside others that do.
+void check_told(const Launch& launch);
 
 /// Throws Error{kCommunication} with the fix unless `world` ranks are what was announced. `world` is 0 when there is no
 /// MPI in this build.

@@ -30,6 +30,7 @@ const WorldBackend* backend_for(const Launch& launch) {
 
 std::unique_ptr<Communicator> join_world() {
   const Launch launch = own_launch();
+  check_told(launch);  // before MPI believes it
   const WorldBackend* const backend = backend_for(launch);
   if (!backend) {
     check_launch(launch, world_backend() ? 1 : 0);

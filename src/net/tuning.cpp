@@ -12,9 +12,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "base/atomic_file.h"
+#include "base/cache_file.h"
 #include "base/log.h"
 #include "base/output_place.h"
 #include "base/str.h"
@@ -96,9 +97,7 @@ RecordingTuner::RecordingTuner(std::string cache_file) : file_(std::move(cache_f
 RecordingTuner::~RecordingTuner() { save(); }
 
 void RecordingTuner::load() {
-  // Reading a pipe would wait for whoever writes it.
-  if (std::error_code error; !std::filesystem::is_regular_file(file_, error)) return;
-  std::ifstream in(file_);
+  std::istringstream in(read_cache_file(file_));
   for (std::string key, option; in >> key >> option;) cached_[key] = option;
 }
 

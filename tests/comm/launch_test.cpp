@@ -1,6 +1,7 @@
 #include "comm/launch.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <map>
 
@@ -29,6 +30,21 @@ const Environment kSlurmStep{
 Environment with(Environment environment, const std::string& name, const std::string& value) {
   environment[name] = value;
   return environment;
+}
+
+/// What a process alone is told.
+std::string refused(const Environment& environment) {
+  const Error error = error_of([&] { check_launch(launch_of(environment), 1); });
+  EXPECT_EQ(error.kind(), ErrorKind::kCommunication);
+  EXPECT_TRUE(contains(error.cause(), "each would train alone")) << error.cause();
+  EXPECT_TRUE(contains(error.fix(), "mpirun -n ")) << error.fix();
+  return str(error.cause(), " | ", error.fix());
+}
+
+std::string defect_of(const Environment& environment) {
+  const Error error = error_of([&] { check_launch(launch_of(environment), 1); });
+  EXPECT_EQ(error.kind(), ErrorKind::kCommunication);
+  return error.what();
 }
 
 }  // namespace
@@ -82,13 +98,6 @@ TEST(LaunchTest, ManySinglesAreRefused) {
 
 /// Launchers of other frameworks: without MPI each process would train alone, into the files of all.
 TEST(LaunchTest, ManySinglesOfOtherFrameworksAreRefused) {
-  const auto refused = [](const Environment& environment) {
-    const Error error = error_of([&] { check_launch(launch_of(environment), 1); });
-    EXPECT_EQ(error.kind(), ErrorKind::kCommunication);
-    EXPECT_TRUE(contains(error.cause(), "each would train alone")) << error.cause();
-    EXPECT_TRUE(contains(error.fix(), "mpirun -n ")) << error.fix();
-    return str(error.cause(), " | ", error.fix());
-  };
   const Environment torch{{"RANK", "1"}, {"WORLD_SIZE", "4"}};  // and no word of where they meet
   EXPECT_TRUE(contains(refused(torch), "torchrun")) << refused(torch);
   EXPECT_TRUE(contains(refused(torch), "started 4 processes (WORLD_SIZE=4)")) << refused(torch);
@@ -110,10 +119,27 @@ TEST(LaunchTest, TensorFlowsClusterIsCounted) {
   EXPECT_FALSE(launch.has_rendezvous);
   EXPECT_EQ(launch.meeting_host, "") << "a parameter server is no rank";
   EXPECT_EQ(error_of([&] { check_launch(launch, 1); }).kind(), ErrorKind::kCommunication);
-  for (const char* one :
-       {"", "{}", "{\"cluster\": {\"worker\": [\"a:1\"]}}", "{\"cluster\"", "{\"cluster\": {\"worker\": [\""}) {
+  for (const char* one : {"", "{}", "{\"cluster\": {\"worker\": [\"a:1\"]}}"}) {
     EXPECT_EQ(launch_of({{"TF_CONFIG", one}}).variable, "") << one;
   }
+}
+
+TEST(LaunchTest, WhatIsNoNumberIsAnErrorAndNotOneProcess) {
+  for (const char* none : {"abc", "-5", "8x", "99999999999", "2147483647", " 2"}) {
+    for (const char* size : {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", "HOROVOD_SIZE", "PMI_SIZE"}) {
+      const std::string why = defect_of({{size, none}});
+      EXPECT_TRUE(contains(why, str(size, "=", none, " does not say how many"))) << why;
+      EXPECT_TRUE(contains(why, str("env -u ", size))) << why;
+    }
+    EXPECT_TRUE(contains(defect_of({{"WORLD_SIZE", "4"}, {"RANK", none}}), str("RANK=", none)));
+    EXPECT_TRUE(contains(defect_of({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", none}}), "RANK="));
+    EXPECT_TRUE(contains(defect_of(with(kSlurmStep, "SLURM_PROCID", none)), "SLURM_PROCID="));
+  }
+  for (const char* cut : {"{", "nonsense", "{\"cluster\"", "{\"cluster\": {\"worker\": [\""}) {
+    EXPECT_TRUE(contains(defect_of({{"TF_CONFIG", cut}}), "env -u TF_CONFIG")) << cut;
+  }
+  check_launch(launch_of({{"WORLD_SIZE", ""}}), 1);
+  check_launch(launch_of({{"WORLD_SIZE", "abc"}, {"OMPI_COMM_WORLD_SIZE", "2"}}), 2);  // mpirun within
 }
 
 TEST(LaunchTest, RanksMeetWhereTorchrunSays) {
@@ -180,6 +206,17 @@ TEST(GrantTest, OfBatchSystems) {
   EXPECT_EQ(grant_of({{"PBS_NODEFILE", nodes}}).ranks, 3);
   EXPECT_EQ(grant_of({{"PBS_NODEFILE", nodes}}).words, "PBS granted 3 slots (the lines of PBS_NODEFILE=" + nodes + ")");
   EXPECT_EQ(grant_of({{"PBS_NODEFILE", folder / "elsewhere"}}).words, "");
+  EXPECT_EQ(grant_of({{"SLURM_NTASKS", "many"}}).words, "");
+}
+
+// None of these ends, and nobody may wait for it.
+TEST(GrantTest, AListThatIsNoFileIsNone) {
+  const TempDir folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero"), folder.path().string()}) {
+    EXPECT_EQ(grant_of({{"PBS_NODEFILE", path}}).ranks, 0) << path;
+  }
 }
 
 }  // namespace robusta::test::launch_test

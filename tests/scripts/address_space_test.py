@@ -36,11 +36,12 @@ class AddressSpace(unittest.TestCase):
         (self.folder / "solver.prototxt").write_text(SOLVER)
         (self.folder / "limited.sh").write_text(LIMITED)
 
-    def train(self, mebibytes, *launcher):
+    def train(self, mebibytes, *launcher, **environment):
         exit_file = self.folder / "exit"
         exit_file.unlink(missing_ok=True)
         words = [*launcher, "bash", "limited.sh", str(mebibytes << 10), TOOLS / "caffe", "train", "-solver", "solver.prototxt"]
-        env = {**os.environ, **SETTINGS, "XDG_CACHE_HOME": str(self.folder), "ROBUSTA_EXIT_FILE": str(exit_file)}
+        env = {**os.environ, **SETTINGS, "XDG_CACHE_HOME": str(self.folder), "ROBUSTA_EXIT_FILE": str(exit_file),
+               **environment}
         done = subprocess.run(words, cwd=self.folder, env=env, capture_output=True, text=True, timeout=120, check=False)
         return done.returncode, done.stderr, exit_file.read_text() if exit_file.exists() else ""
 
@@ -54,6 +55,15 @@ class AddressSpace(unittest.TestCase):
                 self.assertIn("caffe: error: ", said)
         self.assertEqual(codes[-1], 0)
         self.assertNotEqual(codes[0], 0)
+
+    def test_threads_of_openmp(self):
+        for variables, code, part in (({"OMP_NUM_THREADS": "1000"}, MEMORY, "999 further threads"),
+                                      ({"OMP_NUM_THREADS": "2", "OMP_STACKSIZE": "99999G"}, MEMORY, "OMP_STACKSIZE"),
+                                      ({"OMP_NUM_THREADS": "1000000"}, 1, "asks for 1000000 threads"),
+                                      ({"OMP_NUM_THREADS": "2", "OMP_STACKSIZE": "4M"}, 0, "")):
+            ended, said, _ = self.train(4000, **variables)
+            self.assertEqual(ended, code, f"{variables}: {said[-2000:]}")
+            self.assertIn(part, said)
 
     def test_all_programs(self):
         for program in sorted(TOOLS.iterdir()):

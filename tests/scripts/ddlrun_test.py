@@ -169,6 +169,10 @@ class Planning(Case):
                      "caffe", code=2)
         self.refuses("option -acelerators is not known; did you mean -accelerators?", "-acelerators", "4", "caffe")
         self.refuses("no program is named", *hosts)
+        self.refuses("-mpiarg: ': no closing quotation", *hosts, "-mpiarg", "'", "-skipchecks", "-sockets", "1", "-cores", "9",
+                     "caffe")
+        self.put("noise", "\x1b[2J\x7f a\n")
+        self.refuses('"?[2J?"', "-hostfile", "noise", "caffe", code=2)
         self.refuses("-n wants a whole number", "-n", "x", "caffe")
         self.refuses("wants a word behind it", "-H")
         self.refuses("give -sockets and -cores", *hosts, "-skipchecks", "caffe")

@@ -52,8 +52,15 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(hosts.expand_slurm("n[08-11]"), ["n08", "n09", "n10", "n11"])
         self.assertEqual(hosts.expand_slurm("r[1-2]n[1,3]-ib"), ["r1n1-ib", "r1n3-ib", "r2n1-ib", "r2n3-ib"])
         self.refuses("no range", hosts.expand_slurm, "n[1-x]")
+        for text in ("n[1-2", "n1-2]", "n[[1-2]]", "]n[1", "a,n[1-2"):
+            self.refuses("do not fit together", hosts.expand_slurm, text)
         self.assertEqual(hosts.expand_counts("2(x3),1"), [2, 2, 2, 1])
         self.refuses("number of tasks", hosts.expand_counts, "2(y3)")
+
+    def test_a_file_that_claims_a_terabyte(self):
+        path = self.file("")
+        os.truncate(path, 1 << 40)
+        self.refuses("more than 2 GiB", hosts.parse_file, path)
 
     def test_numbers_beyond_all_jobs(self):
         for text in ("n[1-99999999999]", "n[1-9999][1-9999][1-9999]", "n[1-1000000],m[1-1000000]"):

@@ -139,6 +139,33 @@ class StrangeInputs(unittest.TestCase):
         for name in self.STRANGE:
             self.refused(name, "caffe", "train", f"-flagfile={name}", code=1)
 
+    def test_lists_of_names_to_write(self):
+        for name in self.STRANGE:
+            (self.folder / "net.prototxt").write_text(
+                "layer { name: 'data' type: 'DummyData' top: 'x' dummy_data_param { shape { dim: 2 } } }\n"
+                "layer { name: 'write' type: 'MatWrite' bottom: 'x' "
+                f"mat_write_param {{ prefix: 'm' source: '{name}' }} }}\n")
+            if name not in ("none", "circle"):  # which `caffe plan` warns of
+                self.refused(name, "caffe", "plan", "-model", "net.prototxt")
+
+    def test_caches_are_passed_over(self):
+        words = self.train("DummyData", "dummy_data_param { shape { dim: 2 dim: 3 } shape { dim: 2 } }")
+        for name in ("fifo", "folder", "circle", "vast"):
+            ended, said = self.run_tool(*words, f"-tune_cache={name}")
+            self.assertEqual(ended, 0, said)
+
+    def test_lists_of_a_batch_system(self):
+        words = self.train("DummyData", "dummy_data_param { shape { dim: 2 dim: 3 } shape { dim: 2 } }")
+        self.addCleanup(os.environ.pop, "PBS_NODEFILE", None)
+        for name in self.STRANGE:
+            os.environ["PBS_NODEFILE"] = name
+            ended, said = self.run_tool(*words)
+            self.assertEqual(ended, 0, said)
+
+    def test_sizes_that_are_none(self):
+        for sizes in ("", ",", "-1", "0", "abc", "1,x", "18446744073709551615", "9" * 20):
+            self.refused("-kilobytes", "bench_allreduce", f"-kilobytes={sizes}", code=1)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv)

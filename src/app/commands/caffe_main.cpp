@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "app/commands/commands.h"
+#include "device/cpu/openmp_threads.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -20,6 +21,7 @@ int report(const char* what, ErrorKind kind) {
 
 int caffe_main(int argc, char** argv) {
   try {
+    require_openmp_threads();
     return run_caffe(argc, argv);
   } catch (const Error& error) {
     return report(error.what(), error.kind());

@@ -4,11 +4,11 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 
 #include "base/atomic_file.h"
+#include "base/cache_file.h"
 #include "base/str.h"
 #include "comm/dims.h"
 #include "robusta/error.h"
@@ -38,9 +38,7 @@ std::string text_of(const Choices& choices) {
 }
 
 Choices read_file(const std::string& file) {
-  // Reading a pipe would wait for whoever writes it.
-  if (std::error_code error; !std::filesystem::is_regular_file(file, error)) return {};
-  std::ifstream in(file);
+  std::istringstream in(read_cache_file(file));
   return parse(in);
 }
 

@@ -3,9 +3,9 @@
 #include "layers/types/mat_write/mat_write.h"
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "base/input_text.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "layers/kit/booking.h"
@@ -17,6 +17,15 @@ namespace robusta {
 namespace {
 
 constexpr char kSource[] = "mat_write_param.source";
+
+std::string list_at(const std::string& path) {
+  try {
+    return read_input_text(path, ErrorKind::kData);
+  } catch (Error& error) {
+    error.in_field(kSource);
+    throw;
+  }
+}
 
 }  // namespace
 
@@ -44,9 +53,7 @@ void MatWriteLayer::read_files(bool may_be_absent) {
     LOG_WARNING << "Layer " << name() << ": " << p.source() << " does not exist, and files are named by their pass";
     return;
   }
-  std::ifstream list(p.source());
-  if (!list)
-    throw Error(ErrorKind::kData, str("cannot read the list ", p.source()), "check the path").in_field(kSource);
+  std::istringstream list(list_at(p.source()));
   for (std::string line; std::getline(list, line);) {
     std::string word;
     if (!(std::istringstream(line) >> word)) continue;
