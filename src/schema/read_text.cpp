@@ -8,6 +8,7 @@
 #include "robusta/error.h"
 #include "schema/dialect.h"
 #include "schema/field_lines.h"
+#include "schema/finite_fields.h"
 #include "schema/has_phases.h"
 #include "schema/repeated_windows.h"
 #include "schema/snapshot_prefix.h"
@@ -33,6 +34,7 @@ void collect_layers(const Layers& layers, const char* list, const ParseInfoTree&
 
 void upgrade(NetDef* net, UpgradeNotes* wanted) {
   const UpgradeNotes notes = upgrade_net(net);
+  refuse_not_finite(*net);
   if (wanted) {
     *wanted = notes;
     return;
