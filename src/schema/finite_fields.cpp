@@ -1,5 +1,5 @@
-// Reflection finds all numbers, those of layers that are yet to come, too. Comparisons with NaN are false, so that checks of
-// ranges let it pass, and a training would end with a loss that is not finite, far from the cause.
+// Reflection finds all numbers, those of layers that are yet to come, too. Comparisons with NaN are false, so that
+// checks of ranges let it pass, and a training would end with a loss that is not finite, far from the cause.
 
 #include "schema/finite_fields.h"
 
@@ -34,7 +34,8 @@ double number_of(const Message& message, const FieldDescriptor* field, int index
 
 bool must_be_finite(const FieldDescriptor& field) {
   const std::string& name = field.name();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return name == "transform_param" || name.ends_with("_filler");
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+    return name == "transform_param" || name.ends_with("_filler");
   return name == "loss_weight" || name == "lr_mult" || name == "decay_mult";
 }
 

@@ -60,16 +60,19 @@ class ExtremeSources {
 
   /// What data_param.source is for a layer of the type; "" for others.
   std::string database_of(const std::string& type) const {
-    return type == "AnnotatedData" || type == "BoxData" ? folder_ / type : "";
+    return type == "Data" || type == "AnnotatedData" || type == "BoxData" ? folder_ / type : "";
   }
 
  private:
-  /// A record each, with a box.
+  /// A record each, with a box where there can be one.
   void write_databases(const Image& image) {
     caffe::AnnotatedDatum annotated;
     caffe::Datum& datum = *annotated.mutable_datum();
     datum.set_encoded(true);
     datum.set_data(encode_image(image, ImageFormat::kPng));
+    LmdbWriter plain(folder_ / "Data");
+    plain.put("0", datum.SerializeAsString());
+    plain.finish();
     annotated.set_type(caffe::AnnotatedDatum::BBOX);
     caffe::NormalizedBBox& box = *annotated.add_annotation_group()->add_annotation()->mutable_bbox();
     box.set_xmax(0.5f);

@@ -21,7 +21,8 @@ std::string refused(const std::string& fields) {
 
 TEST(FiniteFieldsTest, NanIsTakenNowhere) {
   EXPECT_EQ(refused("loss_weight: nan"), "net.prototxt:5: layer \"a\": loss_weight[0] is nan; give a finite number");
-  EXPECT_TRUE(contains(refused("transform_param {\n scale: nan }"), "net.prototxt:6: layer \"a\": transform_param.scale"));
+  EXPECT_TRUE(
+      contains(refused("transform_param {\n scale: nan }"), "net.prototxt:6: layer \"a\": transform_param.scale"));
   EXPECT_TRUE(contains(refused("transform_param { mean_value: 1 mean_value: nan }"), "mean_value[1]"));
   EXPECT_TRUE(contains(refused("clip_param { min: -inf max: nan }"), "clip_param.max"));
   EXPECT_TRUE(contains(refused("param { lr_mult: nan }"), "param[0].lr_mult"));

@@ -42,7 +42,7 @@ std::vector<std::string> extremes(const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_INT32:
       return {"0", "1", "-1", "1000000000", "2147483647", "-2147483648"};
     case FieldDescriptor::CPPTYPE_INT64:
-      return {"0", "-1", "9223372036854775807", "-9223372036854775808"};
+      return {"0", "-1", "1099511627776", "9223372036854775807", "-9223372036854775808"};
     case FieldDescriptor::CPPTYPE_FLOAT:
       return {"0", "1", "-1", "3e38", "-3e38", "1e-45", "nan", "inf", "-inf"};
     default:
