@@ -77,7 +77,9 @@ TEST(Flags, RefuseWhatTheyCannotRead) {
   }
   EXPECT_TRUE(contains(refusal({"-sampling=maybe"}), "-sampling cannot be \"maybe\"; give a value of type bool"));
   EXPECT_TRUE(contains(refusal({"-nosolver"}), "unknown flag -nosolver"));
-  EXPECT_TRUE(contains(refusal({"-lms_frac=half"}), "type double"));
+  for (const char* none : {"half", "nan", "-nan", "1.5x"}) {
+    EXPECT_TRUE(contains(refusal({std::string("-lms_frac=") + none}), "type double")) << none;
+  }
 }
 
 TEST(Flags, AreReadFromAFile) {

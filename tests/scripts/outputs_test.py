@@ -88,6 +88,26 @@ class Outputs(unittest.TestCase):
         self.run_tool("caffe", "train", "-solver", "solver.prototxt")
         self.assertTrue((self.folder / "toy_iter_2.caffemodel").is_symlink())
 
+    def test_models(self):
+        self.run_tool("caffe", "train", "-solver", "solver.prototxt", "-log_json", "log.json")
+        model = "toy_iter_2.caffemodel"
+        self.run_tool("upgrade_net_proto_binary", model, "/dev/null")
+        self.run_tool("caffe", "surgery", model, "-output", "/dev/null", "-rename", "ip=other")
+        (self.folder / "deploy.prototxt").write_text(
+            'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }\n'
+            'layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 1 } }\n')
+        self.run_tool("caffe", "export", "-onnx", "/dev/null", "-model", "deploy.prototxt", "-weights", model, "-check", "off")
+        self.run_tool("caffe", "report", "log.json", "-o", "/dev/null")
+        full = self.run_tool("caffe", "report", "log.json", "-o", "/dev/full", want=7)
+        self.assertIn("No space left on device", full.stderr)
+
+    def test_names(self):
+        (self.folder / "names").write_text("cat 1\n")
+        self.run_tool("create_label_map", "names", "/dev/null")
+        (self.folder / "list").write_text("")
+        done = self.run_tool("get_image_size", "./", "list", "/dev/stdout")
+        self.assertEqual(done.stdout, "")
+
 
 def main():
     if os.environ.get(INSIDE):

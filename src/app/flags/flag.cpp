@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 namespace robusta {
@@ -53,7 +54,7 @@ bool parse_flag(const std::string& text, uint64_t& value) { return parse_integer
 bool parse_flag(const std::string& text, double& value) {
   char* end = nullptr;
   const double parsed = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != 0) return false;
+  if (text.empty() || *end != 0 || std::isnan(parsed)) return false;
   value = parsed;
   return true;
 }

@@ -91,6 +91,7 @@ std::vector<int> DeviceChoice::ordinals() const {
     }
     ordinals.push_back(ordinal);
   }
+  if (ordinals.empty() && !list_.empty()) throw Error(ErrorKind::kUsage, str("-gpu ", list_, " names no GPU"));
   return ordinals;
 }
 
