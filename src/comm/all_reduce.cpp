@@ -5,11 +5,26 @@
 #include "base/str.h"
 #include "comm/reduce/builder.h"
 #include "comm/reduce/library.h"
+#include "robusta/error.h"
 
 namespace robusta {
+namespace {
+
+void refuse_int8_without_dimensions(const DdlOptions& options) {
+  if (options.compress != Compression::kInt8) return;
+  for (const ReduceMode mode :
+       {ReduceMode::kByHosts, ReduceMode::kLayered, ReduceMode::kCustom, ReduceMode::kExplored}) {
+    if (options.mode == mode) return;
+  }
+  throw Error(ErrorKind::kUsage, "-compress int8 sums by dimension, which this -mode does not",
+              "give -mode b or p with it, or none");
+}
+
+}  // namespace
 
 std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& topology, const DdlOptions& options,
                                            std::shared_ptr<SharedMemory> memory, size_t largest_bytes) {
+  refuse_int8_without_dimensions(options);
   if (options.mode == ReduceMode::kLibrary) return make_library_all_reduce(world);
   ReduceBuilder builder(world, topology, options, std::move(memory), largest_bytes);
   switch (options.mode) {

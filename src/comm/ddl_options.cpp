@@ -70,6 +70,7 @@ bool read_compression(const std::string& text, DdlOptions& options) {
   if (text == "none") return options.compress = Compression::kNone, true;
   if (text == "fp16") return options.compress = Compression::kFp16, true;
   if (text == "bf16") return options.compress = Compression::kBf16, true;
+  if (text == "int8") return options.compress = Compression::kInt8, true;
   return false;
 }
 
@@ -87,7 +88,7 @@ constexpr Word kWords[] = {
     {"rebind_iter", kCount, read_int<&DdlOptions::rebind_iter, 0, INT_MAX>},
     {"dbg_level", "0, 1 or 2", read_int<&DdlOptions::dbg_level, 0, 2>},
     {"bucket_mb", "a size above 0 in MB", read_size<&DdlOptions::bucket_mb, Zero::kRefused>},
-    {"compress", "none, fp16 or bf16", read_compression},
+    {"compress", "none, fp16, bf16 or int8", read_compression},
     {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };

@@ -7,7 +7,7 @@
 
 namespace robusta {
 
-enum class Compression { kNone, kFp16, kBf16 };
+enum class Compression { kNone, kFp16, kBf16, kInt8 };
 
 /// How gradients are summed. The values are the letters of IBM's -mode (docs/multinode.md); comm/all_reduce.cpp and,
 /// for GPUs, solver/ranks/sums/choose_sum.cpp turn them into reductions, and nothing else looks at them.

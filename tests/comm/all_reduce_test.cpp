@@ -177,8 +177,9 @@ TEST_F(AllReduceTest, TheExactTailIsNotCompressed) {
   constexpr int64_t kExact = 7;
   const auto value = [](int64_t i) { return static_cast<float>(1'000'003 + i); };
   const auto body = [&](Communicator& comm) {
-    for (const char* format : {"bf16", "fp16"}) {
+    for (const std::string format : {"bf16", "fp16", "int8"}) {
       for (const std::string& mode : {str("b:2x", comm.size() / 2), str("r:", comm.size()), str("b:", comm.size())}) {
+        if (format == "int8" && mode[0] == 'r') continue;
         Reduction reduction(comm, str("-mode ", mode, " -compress ", format));
         float* data = static_cast<float*>(reduction.memory->data());
         for (const int64_t count : {7, 8, 33, 100, 15'365, 61'441, 200'003}) {
@@ -218,6 +219,77 @@ TEST_F(AllReduceTest, Compressed) {
   };
   run_thread_ranks(4, body, 2);
   run_thread_ranks(8, body, 4);
+}
+
+/// What int8 has left out so far, over all ranks.
+std::vector<double> left_of(Communicator& comm, AllReduce& all_reduce, float* data, int64_t count) {
+  std::vector<float> left(static_cast<size_t>(count));
+  if (!all_reduce.add_left(data, count, left.data())) fail("nothing is kept");
+  std::vector<double> all(left.begin(), left.end());
+  comm.all_reduce(all.data(), count, DType::kF64);
+  return all;
+}
+
+/// Sums the same fractions `rounds` times, and adds what came out to `total`.
+void sum_fractions(Communicator& comm, Reduction& reduction, int64_t count, int rounds, std::vector<double>& total) {
+  auto* const data = static_cast<float*>(reduction.memory->data());
+  for (int round = 0; round < rounds; ++round) {
+    for (int64_t i = 0; i < count; ++i) data[i] = fraction<float>(comm.rank(), i);
+    reduction.all_reduce->sum(data, count, DType::kF32);
+    std::vector<float> first(data, data + count);
+    comm.broadcast(first.data(), first.size() * sizeof(float), 0);
+    if (!std::equal(first.begin(), first.end(), data)) fail("ranks have other bits");
+    for (int64_t i = 0; i < count; ++i) total[static_cast<size_t>(i)] += data[i];
+  }
+}
+
+// Nothing is lost: what comes out of many sums and what is left are together what went in.
+TEST_F(AllReduceTest, WhatEightBitsLeaveOutIsGivenBack) {
+  constexpr int kRounds = 40;
+  const auto body = [](Communicator& comm) {
+    const int hosts = comm.size() / 2;
+    for (const std::string& mode : {str("b:2x", hosts), str("b:", comm.size()), str("b:1x2x", comm.size() / 2)}) {
+      for (const int64_t count : {1, 17, 300, 20'011}) {
+        Reduction reduction(comm, str("-mode ", mode, " -compress int8"));
+        auto* const data = static_cast<float*>(reduction.memory->data());
+        std::vector<double> total(static_cast<size_t>(count));
+        sum_fractions(comm, reduction, count, kRounds, total);
+        // As a snapshot does, in the middle.
+        const std::vector<double> left = left_of(comm, *reduction.all_reduce, data, count);
+        reduction.all_reduce->give_left(data, count, std::vector<float>(left.begin(), left.end()).data());
+        sum_fractions(comm, reduction, count, 1, total);
+        const std::vector<double> rest = left_of(comm, *reduction.all_reduce, data, count);
+        double largest = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          double exact = 0;
+          for (int rank = 0; rank < comm.size(); ++rank) exact += fraction<float>(rank, i);
+          const auto at = static_cast<size_t>(i);
+          const double wrong = total[at] + rest[at] - (kRounds + 1) * exact;
+          if (std::abs(wrong) > 2e-4) fail(str(mode, ": element ", i, " of ", count, " is wrong by ", wrong));
+          largest = std::max(largest, std::abs(rest[at]));
+        }
+        if (count > 1 && largest == 0) fail(str(mode, ": nothing was left out"));
+        if (largest > 0.1 * comm.size()) fail(str(mode, ": ", largest, " is left, more than a step of 8 bits each"));
+      }
+    }
+  };
+  run_thread_ranks(4, body, 2);
+  run_thread_ranks(8, body, 4);
+}
+
+TEST_F(AllReduceTest, EightBitsGoByDimension) {
+  run_thread_ranks(
+      4,
+      [](Communicator& comm) {
+        for (const char* mode : {"r:4", "m:4", "n:4"}) {
+          const Error error = error_of([&] { Reduction(comm, str("-mode ", mode, " -compress int8")); });
+          if (!contains(error.what(), "-compress int8 sums by dimension")) fail(error.what());
+        }
+        Reduction half(comm, "-mode b:2x2 -compress bf16");
+        std::vector<float> left(4);
+        if (half.all_reduce->add_left(half.memory->data(), 4, left.data())) fail("bf16 keeps nothing");
+      },
+      2);
 }
 
 TEST_F(AllReduceTest, CompressionSparesTheHost) {

@@ -57,6 +57,7 @@ TEST(DdlOptionsTest, AllWords) {
   EXPECT_EQ(parse_ddl_options("-timeout 0").timeout_s, 0);
   EXPECT_EQ(options.check_iter, 5);
   EXPECT_EQ(parse_ddl_options("-compress fp16").compress, Compression::kFp16);
+  EXPECT_EQ(parse_ddl_options("-compress int8").compress, Compression::kInt8);
   const DdlOptions automatic = parse_ddl_options("auto -bucket_mb 1");
   EXPECT_EQ(automatic.mode, ReduceMode::kAutomatic);
   EXPECT_EQ(automatic.bucket_mb, 1);
@@ -83,7 +84,7 @@ TEST(DdlOptionsTest, Refusals) {
   expect_refused("-bucket_mb 0", "-bucket_mb 0 is not allowed", "MB");
   expect_refused("-timeout nan", "-timeout nan is not allowed", "seconds");
   expect_refused("-bucket_mb inf", "-bucket_mb inf is not allowed", "MB");
-  expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16 or bf16");
+  expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16, bf16 or int8");
   expect_refused("-timeout=", "-timeout  is not allowed", "seconds");
   expect_refused("auto -mode r:4", "auto chooses", "leave one of them out");
 }

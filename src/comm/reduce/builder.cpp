@@ -50,6 +50,7 @@ size_t count_hosts(const Topology& topology) {
 /// What a fixed rule gives a dimension.
 std::shared_ptr<Stage> usual_stage(const Tier& tier) {
   if (tier.stages[Tier::kShared]) return tier.stages[Tier::kShared];
+  if (!tier.stages[Tier::kRing]) return tier.stages[Tier::kDirect];
   return std::make_shared<SizedStage>(
       std::vector<SizedStage::Choice>{{kDirectBytes, tier.stages[Tier::kDirect]}, {0, tier.stages[Tier::kRing]}});
 }
@@ -90,10 +91,12 @@ std::vector<std::shared_ptr<Stage>> ReduceBuilder::stages_of(const Dimension& di
   const Group group{dimension.ranks, dimension.position};
   const Compression compress = dimension.one_host ? Compression::kNone : options_.compress;
   const bool shares = board && regions_->reaches(group.ranks);
+  // Around a ring partial sums would be rounded at every step, and what is left of one cannot be given back.
+  const bool rings = compress != Compression::kInt8;
   return {
       shares ? std::make_shared<SharedStage>(world_, group, regions_, std::move(board), crowded_) : nullptr,
-      std::make_shared<DirectStage>(world_, group, compress),
-      std::make_shared<RingStage>(world_, group, compress),
+      std::make_shared<DirectStage>(world_, group, compress, arena_),
+      rings ? std::make_shared<RingStage>(world_, group, compress) : nullptr,
   };
 }
 
@@ -128,14 +131,25 @@ std::unique_ptr<AllReduce> ReduceBuilder::ring(std::vector<std::string> notes) {
                                             std::move(notes));
 }
 
-std::unique_ptr<AllReduce> ReduceBuilder::layered(const Topology& topology) {
+Topology ReduceBuilder::shape_of(const Topology& topology) const {
+  if (options_.compress != Compression::kInt8 || topology.dimensions.size() < 2) return topology;
+  const Dimension& inner = topology.dimensions.front();
+  const int ranks = world_.size(), local = inner.one_host ? static_cast<int>(inner.ranks.size()) : 1;
+  DdlOptions merged = options_;
+  merged.dims = local > 1 ? std::vector<int>{local, ranks / local} : std::vector<int>{ranks};
+  return topology_of(topology.hosts, world_.rank(), merged);
+}
+
+std::unique_ptr<AllReduce> ReduceBuilder::layered(const Topology& given) {
+  const Topology topology = shape_of(given);
   const std::vector<Tier> tiers = tiers_of(topology);
   std::vector<std::shared_ptr<Stage>> chosen;
   for (const Tier& tier : tiers) chosen.push_back(usual_stage(tier));
   return assemble(topology, tiers, std::move(chosen), {});
 }
 
-std::unique_ptr<AllReduce> ReduceBuilder::explored(const Topology& topology) {
+std::unique_ptr<AllReduce> ReduceBuilder::explored(const Topology& given) {
+  const Topology topology = shape_of(given);
   const std::vector<Tier> tiers = tiers_of(topology);
   ChoiceCache cache(world_, topology, default_choice_cache());
   std::vector<std::string> notes;

@@ -24,16 +24,19 @@ class ReduceBuilder {
   /// One ring over all ranks, whatever the dims.
   std::unique_ptr<AllReduce> ring(std::vector<std::string> notes = {});
   /// Each dimension with the algorithm that a fixed rule gives it.
-  std::unique_ptr<AllReduce> layered(const Topology& topology);
+  std::unique_ptr<AllReduce> layered(const Topology& given);
 
   /// Each dimension with the algorithms that are found best by trying.
-  std::unique_ptr<AllReduce> explored(const Topology& topology);
+  std::unique_ptr<AllReduce> explored(const Topology& given);
   /// The grid, or single ring, that is found best by trying.
   std::unique_ptr<AllReduce> automatic();
   /// As -mode says: m, r, or the dims of b.
   std::unique_ptr<AllReduce> by_mode(const DdlOptions& options);
 
  private:
+  /// With int8 all dimensions between hosts are one: a sum that is rounded in one dimension and again in the next would
+  /// leave something on several ranks, which would have to agree on it.
+  Topology shape_of(const Topology& topology) const;
   size_t staging_bytes() const;
   void share_memory();
   /// Zeros for trials, in shared memory where there is any.

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "comm/reduce/wire.h"
-
 namespace robusta {
 namespace {
 
@@ -18,11 +16,12 @@ size_t round_bytes(int others) {
 
 }  // namespace
 
-DirectStage::DirectStage(Communicator& world, Group group, Compression compress)
+DirectStage::DirectStage(Communicator& world, Group group, Compression compress, std::shared_ptr<SharedMemory> arena)
     : group_(std::move(group)),
       compress_(compress),
+      left_(compress == Compression::kInt8 ? std::move(arena) : nullptr),
       round_(round_bytes(others())),
-      buffers_(2 * static_cast<size_t>(others()) * round_),
+      buffers_(2 * static_cast<size_t>(others()) * (round_ + Wire::kLonger)),
       channel_(world.open_channel(2 * others(), Traffic::kShort)) {}
 
 template <typename Round>
@@ -55,7 +54,8 @@ void DirectStage::reduce_scatter(const Span& span) {
     for (int i = 0; i < others(); ++i) {
       const Span theirs = piece(span, member(1 + i), begin, end);
       if (theirs.count == 0) continue;
-      channel_->send(i, wire.encode(theirs, outgoing(i)), wire.bytes(theirs), group_.neighbour(1 + i));
+      channel_->send(i, wire.encode(theirs, outgoing(i), left_.at(theirs)), wire.bytes(theirs),
+                     group_.neighbour(1 + i));
     }
     for (int i = 0; i < others() && mine.count; ++i) {
       channel_->wait(others() + i);
@@ -68,14 +68,13 @@ void DirectStage::all_gather(const Span& span) {
   const Wire wire(compress_, span.type);
   in_rounds(span, [&](int64_t begin, int64_t end) {
     const Span mine = piece(span, group_.position, begin, end);
-    wire.round(mine, outgoing(0));
     for (int i = 0; i < others(); ++i) {
       const Span theirs = piece(span, member(group_.size() - 1 - i), begin, end);
       if (theirs.count == 0) continue;
       void* into = wire.packs() ? incoming(i) : theirs.data;
       channel_->receive(others() + i, into, wire.bytes(theirs), group_.neighbour(-1 - i));
     }
-    const void* packed = wire.encode(mine, outgoing(0));
+    const void* packed = wire.share(mine, outgoing(0), left_.at(mine));
     for (int i = 0; i < others() && mine.count; ++i) {
       channel_->send(i, packed, wire.bytes(mine), group_.neighbour(1 + i));
     }

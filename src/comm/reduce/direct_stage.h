@@ -7,16 +7,20 @@
 
 #include "comm/communicator.h"
 #include "comm/ddl_options.h"
+#include "comm/reduce/leftovers.h"
 #include "comm/reduce/stage.h"
+#include "comm/reduce/wire.h"
 
 namespace robusta {
 
 class DirectStage : public Stage {
  public:
-  DirectStage(Communicator& world, Group group, Compression compress);
+  /// With int8, what rounding leaves out of elements of `arena` (may be null) is kept.
+  DirectStage(Communicator& world, Group group, Compression compress, std::shared_ptr<SharedMemory> arena = nullptr);
   std::string name() const override { return "direct"; }
   void reduce_scatter(const Span& span) override;
   void all_gather(const Span& span) override;
+  float* left_of(const Span& span) override { return left_.at(span); }
 
  private:
   /// Calls round(begin, end), elements within each piece, until the longest piece is done.
@@ -27,11 +31,12 @@ class DirectStage : public Stage {
   int others() const { return group_.size() - 1; }
   /// The member `distance` places further on, by its position.
   int member(int distance) const { return (group_.position + distance) % group_.size(); }
-  std::byte* outgoing(int index) { return buffers_.data() + static_cast<size_t>(index) * round_; }
+  std::byte* outgoing(int index) { return buffers_.data() + static_cast<size_t>(index) * (round_ + Wire::kLonger); }
   std::byte* incoming(int index) { return outgoing(others() + index); }
 
   Group group_;
   Compression compress_;
+  Leftovers left_;
   size_t round_;                    ///< bytes for each peer and round
   std::vector<std::byte> buffers_;  ///< a round's bytes out, and as many in, for each other member
   std::unique_ptr<Channel> channel_;

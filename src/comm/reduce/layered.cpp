@@ -9,6 +9,14 @@
 #include "base/str.h"
 
 namespace robusta {
+namespace {
+
+/// Where the elements of a part begin in the whole.
+int64_t index_of(const Span& part, const Span& whole) {
+  return (part.data - whole.data) / static_cast<std::ptrdiff_t>(size_of(whole.type));
+}
+
+}  // namespace
 
 LayeredAllReduce::LayeredAllReduce(std::vector<ReduceLayer> layers, std::string shape,
                                    std::shared_ptr<const SharedRegions> regions, std::vector<std::string> notes)
@@ -50,6 +58,34 @@ void LayeredAllReduce::reduce(const Span& span, size_t depth) {
   timed(depth, span, 1, [&] { stage.reduce_scatter(span); });
   reduce(mine, depth + 1);
   timed(depth, span, 1, [&] { stage.all_gather(span); });
+}
+
+bool LayeredAllReduce::add_left(void* data, int64_t count, float* left) {
+  const Span span{static_cast<std::byte*>(data), count, DType::kF32};
+  bool keeps = false;
+  for (const ReduceLayer& layer : layers_) {
+    const float* const kept = layer.stage->left_of(span);
+    if (!kept) continue;
+    keeps = true;
+    for (int64_t i = 0; i < count; ++i) left[i] += kept[i];
+  }
+  return keeps;
+}
+
+/// One rank may keep what is left of an element, of those whose part of the data it is in: here the first member of the
+/// innermost dimension that keeps anything.
+void LayeredAllReduce::give_left(void* data, int64_t count, const float* left) {
+  const Span span{static_cast<std::byte*>(data), count, DType::kF32};
+  Span mine = span;
+  bool given = false;
+  for (const ReduceLayer& layer : layers_) {
+    float* const kept = layer.stage->left_of(span);
+    if (kept) std::fill_n(kept, count, 0.0f);
+    const int64_t first = index_of(mine, span);
+    if (kept && !given && layer.position == 0) std::copy_n(left + first, mine.count, kept + first);
+    given = given || kept;
+    mine = mine.piece(layer.position, layer.members);
+  }
 }
 
 template <typename Work>

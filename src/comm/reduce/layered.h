@@ -28,6 +28,8 @@ class LayeredAllReduce : public AllReduce {
   LayeredAllReduce(std::vector<ReduceLayer> layers, std::string shape, std::shared_ptr<const SharedRegions> regions,
                    std::vector<std::string> notes);
   void sum(void* data, int64_t count, DType type, int64_t exact) override;
+  bool add_left(void* data, int64_t count, float* left) override;
+  void give_left(void* data, int64_t count, const float* left) override;
   std::string describe() const override;
   std::vector<DimensionTime> take_times() override;
   std::vector<std::string> notes() const override { return notes_; }

@@ -25,6 +25,12 @@ class AllReduce {
   virtual ~AllReduce() = default;
   /// Sums `count` elements over all ranks, in place. Blocks. The last `exact` of them are never compressed.
   virtual void sum(void* data, int64_t count, DType type, int64_t exact = 0) = 0;
+  /// What compression has left out of data that sum() was given and will be added to it the next time, over all ranks
+  /// and rounds: this rank's part is added to `left`, of which each element belongs to one of the data. False, and
+  /// nothing happens, where nothing is kept.
+  virtual bool add_left(void* data, int64_t count, float* left) { return false; }
+  /// `left`, the same on all ranks, takes the place of all their parts.
+  virtual void give_left(void* data, int64_t count, const float* left) {}
   /// "reduce-scatter and all-gather over 4x2 ranks: shared memory, ring"
   virtual std::string describe() const = 0;
   virtual std::vector<DimensionTime> take_times() { return {}; }

@@ -96,7 +96,7 @@ void RingStage::all_gather(const Span& span) {
   const Span mine = span.piece(group_.position, group_.size());
   constexpr int64_t kElements = kSegment / sizeof(float);
   for (int64_t begin = 0; wire.packs() && begin < mine.count; begin += kElements) {
-    wire.round(mine.part(begin, std::min(begin + kElements, mine.count)), outgoing(0));
+    wire.share(mine.part(begin, std::min(begin + kElements, mine.count)), outgoing(0));
   }
   Pass(*this, span, group_.position, false).run();
 }

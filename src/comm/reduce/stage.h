@@ -64,6 +64,9 @@ class Stage {
     reduce_scatter(span);
     all_gather(span);
   }
+  /// Where a stage that rounds what it sends keeps what is left of the span's elements for the next time; null: it
+  /// keeps nothing.
+  virtual float* left_of(const Span& span) { return nullptr; }
 };
 
 }  // namespace robusta

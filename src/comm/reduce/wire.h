@@ -1,10 +1,11 @@
-/// How the elements of a span travel between hosts: as they are, or as 16 bits each, but for the last ones of
+/// How the elements of a span travel between hosts: as they are, as 16 bits or as 8 bits each, but for the last ones of
 /// Span::exact.
 #pragma once
 
 #include <cstring>
 
 #include "comm/reduce/arithmetic.h"
+#include "comm/reduce/int8.h"
 
 namespace robusta {
 
@@ -12,20 +13,32 @@ class Wire {
  public:
   Wire(Compression format, DType type) : format_(type == DType::kF32 ? format : Compression::kNone) {}
 
+  /// Bytes by which a packed span may be longer than one that travels as it is: a scale for few elements.
+  static constexpr size_t kLonger = 64;
+
   bool packs() const { return format_ != Compression::kNone; }
   size_t bytes(const Span& span) const { return packs() ? packed_bytes(span) + exact_bytes(span) : span.bytes(); }
-  /// What to send: the span itself, or `buffer` with its packed form.
-  const void* encode(const Span& span, std::byte* buffer) const {
+  /// What to send: the span itself, or `buffer` with its packed form. `left` (may be null): what rounding has left out
+  /// of the span's elements, where the format keeps that (int8.h).
+  const void* encode(const Span& span, std::byte* buffer, float* left = nullptr) const {
     if (!packs()) return span.data;
-    pack(format_, floats(span), halves(buffer), packed(span));
+    if (format_ == Compression::kInt8) {
+      int8::pack(floats(span), left, buffer, packed(span));
+    } else {
+      pack(format_, floats(span), halves(buffer), packed(span));
+    }
     if (span.exact) std::memcpy(buffer + packed_bytes(span), floats(span) + packed(span), exact_bytes(span));
     return buffer;
   }
   /// to += what was received
   void decode_add(const std::byte* buffer, const Span& to) const {
     if (!packs()) return add(to, buffer);
-    add_unpacked(format_, halves(buffer), floats(to), packed(to));
-    // Behind an odd number of halves they are not aligned.
+    if (format_ == Compression::kInt8) {
+      int8::add_unpacked(buffer, floats(to), packed(to));
+    } else {
+      add_unpacked(format_, halves(buffer), floats(to), packed(to));
+    }
+    // Behind packed elements they may not be aligned.
     for (int64_t i = packed(to); i < to.count; ++i) {
       float value;
       std::memcpy(&value, buffer + packed_bytes(to) + static_cast<size_t>(i - packed(to)) * sizeof value, sizeof value);
@@ -35,21 +48,28 @@ class Wire {
   void decode(const std::byte* buffer, const Span& to) const {
     if (!packs()) {
       if (to.count) std::memcpy(to.data, buffer, to.bytes());
+      return;
+    }
+    if (format_ == Compression::kInt8) {
+      int8::unpack(buffer, floats(to), packed(to));
     } else {
       unpack(format_, halves(buffer), floats(to), packed(to));
-      if (to.exact) std::memcpy(floats(to) + packed(to), buffer + packed_bytes(to), exact_bytes(to));
     }
+    if (to.exact) std::memcpy(floats(to) + packed(to), buffer + packed_bytes(to), exact_bytes(to));
   }
-  /// Rounds the span as the others will see it.
-  void round(const Span& span, std::byte* buffer) const {
-    if (!packs()) return;
-    encode(span, buffer);
-    decode(buffer, span);
+  /// As encode(); the span itself becomes what the others will see of it.
+  const void* share(const Span& span, std::byte* buffer, float* left = nullptr) const {
+    const void* sent = encode(span, buffer, left);
+    if (packs()) decode(buffer, span);
+    return sent;
   }
 
  private:
   static int64_t packed(const Span& span) { return span.count - span.exact; }
-  static size_t packed_bytes(const Span& span) { return static_cast<size_t>(packed(span)) * sizeof(uint16_t); }
+  size_t packed_bytes(const Span& span) const {
+    return format_ == Compression::kInt8 ? int8::bytes(packed(span))
+                                         : static_cast<size_t>(packed(span)) * sizeof(uint16_t);
+  }
   static size_t exact_bytes(const Span& span) { return static_cast<size_t>(span.exact) * sizeof(float); }
   static float* floats(const Span& span) { return reinterpret_cast<float*>(span.data); }
   static uint16_t* halves(std::byte* buffer) { return reinterpret_cast<uint16_t*>(buffer); }
