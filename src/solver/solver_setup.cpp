@@ -90,6 +90,11 @@ void Solver::assemble() {
   strategy_ = ranked_ ? make_ranked_strategy(*training_, *passes_, *ranked_, votes)
                       : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };
+  if (ranked_) {
+    ranked_->begin_with_left(state_.compression_left);
+    training_->settle_sums = [this] { state_.compression_left = ranked_->settle_left(); };
+  }
+  state_.compression_left = {};
   snapshotter_ = std::make_unique<Snapshotter>(*training_, options_.tuner, log_);
   tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_,
                                      TestReports{on_test, on_averaged_test});

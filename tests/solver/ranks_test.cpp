@@ -256,9 +256,43 @@ TEST_F(Training, ByNcclEqualsOneRankWithTheGlobalBatch) {
 TEST_F(Training, CompressionSparesTheLoss) {
   const std::string net = kConv + kDropped + loss_layer();
   const double want = train(kFixed, net, 1, 1, DType::kF32).losses.at(0);
-  for (const std::string format : {"bf16", "fp16"}) {
+  for (const std::string format : {"bf16", "fp16", "int8"}) {
     const double got = train(kFixed, net, 4, 1, DType::kF32, "-compress " + format, 2).losses.at(0);
     EXPECT_NEAR(got, want, 1e-6 * want) << format;
+  }
+}
+
+/// With 8 bits a training goes where it would have gone: what they leave out comes later.
+TEST_F(Training, EightBitsLeadToTheSameWeights) {
+  const std::string net = kConv + kDropped + loss_layer();
+  const Outcome exact = train(kSlow, net, 4, 40, DType::kF32, "", 2);
+  const Outcome packed = train(kSlow, net, 4, 40, DType::kF32, "-compress int8", 2);
+  EXPECT_NE(packed.numbers, exact.numbers) << "nothing was rounded";
+  expect_same(packed, exact, 5e-3);
+}
+
+/// A snapshot has what was left out, and all go on from there: those that wrote it, too.
+TEST_F(Training, EightBitsResumeBitByBit) {
+  const std::string net = kConv + kDropped + loss_layer();
+  for (const std::string format : {"", "snapshot_format: HDF5 "}) {
+    const TempDir folder;
+    const std::string settings = kFixed + format + "snapshot_prefix: '" + (folder / "r") + "' ";
+    Run first{settings, net, 4, 6, DType::kF32, "-compress int8", 2};
+    first.snapshot = true;
+    try {
+      train(first);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kUnsupported) continue;  // a build without HDF5
+      throw;
+    }
+    Run second = first;
+    second.resume = folder / (format.empty() ? "r_iter_6.solverstate" : "r_iter_6.solverstate.h5");
+    second.snapshot = false;
+    const Outcome whole = train(Run{settings + "snapshot: 6", net, 4, 12, DType::kF32, "-compress int8", 2});
+    EXPECT_EQ(train(second).numbers, whole.numbers) << format;
+    // As many ranks of one host keep nothing, and drop it; fewer hosts take it.
+    second.ranks = 2;
+    expect_same({{}, train(second).numbers, {}}, {{}, whole.numbers, {}}, 2e-2);
   }
 }
 

@@ -34,6 +34,7 @@ caffe::SolverState state_to_proto(const TrainingState& state) {
     own->set_loss_scale_good_steps(state.loss_scale.good_steps);
     own->set_skipped_steps(state.loss_scale.skipped);
   }
+  own->mutable_compression_left()->Add(state.compression_left.begin(), state.compression_left.end());
   for (const auto& [key, choice] : state.kernel_choices) {
     caffe::RobustaState::KernelChoice* entry = own->add_kernel_choice();
     entry->set_key(key);
@@ -53,6 +54,7 @@ TrainingState state_from_proto(const caffe::SolverState& proto, int average_loss
   state.global_batch = own.global_batch();
   for (float loss : own.smoothed_loss()) state.losses.add(loss);
   state.loss_scale = {own.loss_scale(), own.loss_scale_good_steps(), own.skipped_steps()};
+  state.compression_left.assign(own.compression_left().begin(), own.compression_left().end());
   for (const auto& entry : own.kernel_choice()) state.kernel_choices[entry.key()] = entry.choice();
   return state;
 }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "caffe.pb.h"
 #include "solver/update/loss_scale.h"
@@ -36,6 +37,9 @@ struct TrainingState {
   PolicyState policy;         ///< of learning rates that depend on the past
   LossWindow losses;          ///< what the shown loss is the mean of
   LossScale loss_scale;
+  /// Of gradients that travelled in 8 bits, over all ranks, in the order of gradient memory: it comes with later ones.
+  /// Known while a snapshot is written or read.
+  std::vector<float> compression_left;
   std::map<std::string, std::string> kernel_choices;  ///< so that a resumed run computes the same bits
 };
 

@@ -29,6 +29,7 @@ SnapshotPaths Snapshotter::write_locked(const std::string& scores) {
 
 SnapshotPaths Snapshotter::write(const std::string& scores) {
   training_.finish_updates();
+  training_.settle_sums();
   TrainingState& state = training_.state;
   const DriverSpan span(training_.recorder, TraceKind::kSnapshot, state.iter);
   // A file holds one net: the means of the statistics that each rank keeps of its own batches.
@@ -38,6 +39,7 @@ SnapshotPaths Snapshotter::write(const std::string& scores) {
   SnapshotPaths paths;
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
   training_.ranks.root_only([&] { paths = write_locked(scores); });
+  state.compression_left = {};
   for (std::string* path : {&paths.model, &paths.state, &paths.averaged}) training_.ranks.broadcast(*path);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_ = std::max(slowest_, seconds);

@@ -24,6 +24,7 @@ struct Training {
   TraceRecorder* recorder = nullptr;             ///< null: no timeline is wanted
   double rate = 0;                               ///< of the running iteration
   std::function<void()> finish_updates = [] {};  ///< waits for those under way. REQUIRED before parameters are read
+  std::function<void()> settle_sums = [] {};     ///< the state gets what compressed sums have left out. Collective
 
   const caffe::SolverParameter& param() const { return def.param; }
 };

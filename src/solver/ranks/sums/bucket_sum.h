@@ -36,6 +36,9 @@ class BucketSum {
   virtual bool under_way() const { return false; }
   virtual void check() {}
 
+  /// What sums in the memory of the host; null: nothing does.
+  virtual AllReduce* reduction() { return nullptr; }
+
   /// As those of AllReduce. Between rounds.
   virtual std::string describe() const = 0;
   virtual std::vector<std::string> notes() const = 0;

@@ -18,7 +18,8 @@ class SumChooser {
 
   std::unique_ptr<BucketSum> choose() {
     const ReduceMode mode = ranks_.options().mode;
-    if (device_.is_host() || mode == ReduceMode::kRing) return by_host(ranks_.options());
+    const bool keeps_what_is_left = ranks_.options().compress == Compression::kInt8;  // in the memory of the host
+    if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left) return by_host(ranks_.options());
     if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(ranks_.options());
     const NcclAgreement nccl = agree_on_nccl(ranks_, device_);
     if (!nccl.api) return without_nccl(nccl.refusal);

@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cstdio>
 
+#include "base/log.h"
 #include "solver/ranks/agreement.h"
 #include "solver/ranks/sums/choose_sum.h"
 
@@ -138,6 +139,51 @@ void RankedUpdate::update_reduced() {
   if (hold_) return;
   for (const BucketId b : IdRange(BucketId(0), reducer_.first_open())) {
     if (!updated_[b]) update(b);
+  }
+}
+
+int64_t RankedUpdate::gradients() const {
+  int64_t count = 0;
+  for (const Bucket& bucket : reducer_.buckets()) count += bucket.count - bucket.tail;
+  return count;
+}
+
+std::vector<float> RankedUpdate::settle_left() {
+  AllReduce* const reduction = reducer_.sums().reduction();
+  if (!reduction || ranks_.options().compress != Compression::kInt8) return {};
+  std::vector<float> left(static_cast<size_t>(gradients()));
+  float* next = left.data();
+  bool keeps = false;
+  for (const Bucket& bucket : reducer_.buckets()) {
+    const int64_t count = bucket.count - bucket.tail;
+    keeps = reduction->add_left(bucket.data, count, next) || keeps;
+    next += count;
+  }
+  // Of ranks that have no dimension between hosts none keeps anything.
+  if (!keeps) return {};
+  const Ranks::Waiting waiting(ranks_);
+  ranks_.control().all_reduce(left.data(), static_cast<int64_t>(left.size()), DType::kF32);
+  ranks_.broadcast(left.data(), left.size() * sizeof(float));  // a library's sum may differ in its last bits
+  give_left(left);
+  return left;
+}
+
+void RankedUpdate::begin_with_left(const std::vector<float>& left) {
+  if (left.empty() || !reducer_.sums().reduction() || ranks_.options().compress != Compression::kInt8) return;
+  if (static_cast<int64_t>(left.size()) != gradients()) {
+    LOG_WARNING << "The state has what compression left out of " << left.size() << " gradients, and the net has "
+                << gradients() << ": it is passed over";
+    return;
+  }
+  give_left(left);
+}
+
+void RankedUpdate::give_left(const std::vector<float>& left) {
+  const float* next = left.data();
+  for (const Bucket& bucket : reducer_.buckets()) {
+    const int64_t count = bucket.count - bucket.tail;
+    reducer_.sums().reduction()->give_left(bucket.data, count, next);
+    next += count;
   }
 }
 

@@ -37,12 +37,20 @@ class RankedUpdate : public GradientSink, public ParamGate {
   /// Waits for all buckets and updates what was not yet. Does nothing when all is done.
   void finish();
 
+  /// What compression has left out of the summed gradients, in the order of their memory; empty where nothing is kept.
+  /// From here on the ranks share it out as they do when they begin with it. Collective. REQUIRES: finish().
+  std::vector<float> settle_left();
+  /// It will be added to the next sums. What does not fit the net is passed over, with a warning. Collective.
+  void begin_with_left(const std::vector<float>& left);
+
   BucketReducer& reducer() { return reducer_; }
   /// Notes what it does from now on. It outlives this.
   void record_in(TraceRecorder& recorder);
 
  private:
   void post();
+  int64_t gradients() const;
+  void give_left(const std::vector<float>& left);
   BucketId last() const { return missing_.end_id() - 1; }
   void wait_for(BucketId bucket);
   void update(BucketId bucket);

@@ -19,6 +19,7 @@ class StagedSum : public BucketSum {
   void complete(BucketId bucket) override;
   void sum(BucketId bucket) override;
   void deliver(BucketId bucket) override;
+  AllReduce* reduction() override { return all_reduce_.get(); }
   std::string describe() const override { return all_reduce_->describe(); }
   std::vector<std::string> notes() const override;
   std::vector<DimensionTime> take_times() override { return all_reduce_->take_times(); }
