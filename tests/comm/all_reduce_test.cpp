@@ -172,6 +172,24 @@ TEST_F(AllReduceTest, Times) {
       2);
 }
 
+TEST_F(AllReduceTest, BytesAreThoseOnTheWire) {
+  run_thread_ranks(
+      4,
+      [](Communicator& comm) {
+        constexpr int64_t kCount = 1024, kExact = 8;
+        const auto sent = [&](const std::string& mode) {
+          const Reduction reduction(comm, mode);
+          reduction.all_reduce->sum(reduction.memory->data(), kCount, DType::kF32, kExact);
+          const double bytes = reduction.all_reduce->take_times().back().bytes;
+          return bytes / (2 * 3 / 4.0);  // of four members each sends 3/4 of the data, and again
+        };
+        EXPECT_EQ(sent("-mode r:4"), kCount * 4);
+        EXPECT_EQ(sent("-mode r:4 -compress bf16"), (kCount - kExact) * 2 + kExact * 4);
+        EXPECT_EQ(sent("-mode b:4 -compress int8"), (kCount - kExact) + 4 * 4 + kExact * 4) << "four scales";
+      },
+      2);
+}
+
 // The last elements keep all bits and the range of f32, wherever the cuts between pieces and segments fall.
 TEST_F(AllReduceTest, TheExactTailIsNotCompressed) {
   constexpr int64_t kExact = 7;
@@ -248,7 +266,8 @@ TEST_F(AllReduceTest, WhatEightBitsLeaveOutIsGivenBack) {
   constexpr int kRounds = 40;
   const auto body = [](Communicator& comm) {
     const int hosts = comm.size() / 2;
-    for (const std::string& mode : {str("b:2x", hosts), str("b:", comm.size()), str("b:1x2x", comm.size() / 2)}) {
+    for (const std::string& mode :
+         {str("b:2x", hosts), str("b:", comm.size()), str("b:1x2x", comm.size() / 2), str("p:2x", hosts)}) {
       for (const int64_t count : {1, 17, 300, 20'011}) {
         Reduction reduction(comm, str("-mode ", mode, " -compress int8"));
         auto* const data = static_cast<float*>(reduction.memory->data());

@@ -20,6 +20,7 @@ class DirectStage : public Stage {
   std::string name() const override { return "direct"; }
   void reduce_scatter(const Span& span) override;
   void all_gather(const Span& span) override;
+  size_t wire_bytes(const Span& span) const override { return Wire(compress_, span.type).bytes(span); }
   float* left_of(const Span& span) override { return left_.at(span); }
 
  private:

@@ -96,7 +96,7 @@ void LayeredAllReduce::timed(size_t depth, const Span& span, int passes, const W
   // Of n members each sends (n-1)/n of the data in a reduce-scatter, and again in an all-gather.
   const int members = layers_[depth].members;
   seconds_[depth] += std::chrono::duration<double>(Clock::now() - start).count();
-  bytes_[depth] += static_cast<double>(span.bytes()) * passes * (members - 1) / members;
+  bytes_[depth] += static_cast<double>(layers_[depth].stage->wire_bytes(span)) * passes * (members - 1) / members;
 }
 
 std::string LayeredAllReduce::describe() const {

@@ -86,6 +86,8 @@ RingStage::RingStage(Communicator& world, Group group, Compression compress)
       buffers_(2 * kSlots * kSegment),
       channel_(world.open_channel(2 * kSlots, Traffic::kBulk)) {}
 
+size_t RingStage::wire_bytes(const Span& span) const { return Wire(compress_, span.type).bytes(span); }
+
 // The piece that a member ends with is the one before which it starts, so that member i ends with piece i.
 void RingStage::reduce_scatter(const Span& span) { Pass(*this, span, group_.position - 1, true).run(); }
 

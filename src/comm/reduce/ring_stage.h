@@ -19,6 +19,7 @@ class RingStage : public Stage {
   std::string name() const override { return "ring"; }
   void reduce_scatter(const Span& span) override;
   void all_gather(const Span& span) override;
+  size_t wire_bytes(const Span& span) const override;
 
  private:
   class Pass;

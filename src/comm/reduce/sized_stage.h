@@ -21,6 +21,8 @@ class SizedStage : public Stage {
   void reduce_scatter(const Span& span) override { stage_for(span).reduce_scatter(span); }
   void all_gather(const Span& span) override { stage_for(span).all_gather(span); }
   void all_reduce(const Span& span) override { stage_for(span).all_reduce(span); }
+  size_t wire_bytes(const Span& span) const override { return stage_for(span).wire_bytes(span); }
+  float* left_of(const Span& span) override { return stage_for(span).left_of(span); }
 
  private:
   Stage& stage_for(const Span& span) const;

@@ -64,6 +64,8 @@ class Stage {
     reduce_scatter(span);
     all_gather(span);
   }
+  /// That the span takes when it travels.
+  virtual size_t wire_bytes(const Span& span) const { return span.bytes(); }
   /// Where a stage that rounds what it sends keeps what is left of the span's elements for the next time; null: it
   /// keeps nothing.
   virtual float* left_of(const Span& span) { return nullptr; }
