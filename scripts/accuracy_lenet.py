@@ -5,12 +5,14 @@ Takes MNIST's test set as published (10,000 digits, gzipped idx), splits it by a
 and 1,500 to test on, writes both as LMDB with convert_mnist_data, and runs `caffe train` with the usual solver of LeNet.
 
   scripts/accuracy_lenet.py FOLDER_WITH_T10K [--caffe build/tools/caffe] [--seeds 1 2 3 4 5] [--iterations 1000 4000]
+                            [--before "ddlrun -H a,b"] [--options "-batch global -ddl '-compress int8'"]
 """
 import argparse
 import gzip
 import pathlib
 import random
 import re
+import shlex
 import statistics
 import struct
 import subprocess
@@ -60,11 +62,11 @@ def make_net(root, work):
     (work / "net.prototxt").write_text(text)
 
 
-def train(caffe, work, seed, iterations):
-    """Test accuracy in percent at each of the iteration counts."""
+def train(command, work, seed, iterations):
+    """Test accuracy in percent at each of the iteration counts. `command`: what trains, less the solver."""
     (work / "solver.prototxt").write_text(
         SOLVER.format(seed=seed, iterations=max(iterations), interval=min(iterations)))
-    run = subprocess.run([caffe, "train", "-solver", "solver.prototxt"], cwd=work, capture_output=True, text=True)
+    run = subprocess.run([*command, "-solver", "solver.prototxt"], cwd=work, capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)
     found = {int(n): 100 * float(a) for n, a in re.findall(
@@ -79,15 +81,18 @@ def main():
     parser.add_argument("--caffe", type=pathlib.Path, default=root / "build/tools/caffe")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--iterations", type=int, nargs="+", default=[1000, 4000])
+    parser.add_argument("--before", default="", help="words before the program, which start it on several ranks")
+    parser.add_argument("--options", default="", help="further words for caffe train")
     args = parser.parse_args()
     caffe = args.caffe.resolve()
+    command = [*shlex.split(args.before), caffe, "train", *shlex.split(args.options)]
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         make_data(args.folder.resolve(), work, caffe.parent)
         make_net(root, work)
         results = []
         for seed in args.seeds:
-            results.append(train(caffe, work, seed, args.iterations))
+            results.append(train(command, work, seed, args.iterations))
             print(f"seed {seed}: " + ", ".join(f"{a:.2f} % after {n}" for n, a in zip(args.iterations, results[-1])),
                   flush=True)
         for i, n in enumerate(args.iterations):

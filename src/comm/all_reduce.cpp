@@ -11,16 +11,17 @@ namespace robusta {
 namespace {
 
 void refuse_int8_without_dimensions(const DdlOptions& options) {
-  if (options.compress != Compression::kInt8) return;
-  for (const ReduceMode mode :
-       {ReduceMode::kByHosts, ReduceMode::kLayered, ReduceMode::kCustom, ReduceMode::kExplored}) {
-    if (options.mode == mode) return;
-  }
+  if (options.compress != Compression::kInt8 || sums_by_dimension(options.mode)) return;
   throw Error(ErrorKind::kUsage, "-compress int8 sums by dimension, which this -mode does not",
               "give -mode b or p with it, or none");
 }
 
 }  // namespace
+
+bool sums_by_dimension(ReduceMode mode) {
+  return mode == ReduceMode::kByHosts || mode == ReduceMode::kLayered || mode == ReduceMode::kCustom ||
+         mode == ReduceMode::kExplored;
+}
 
 std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& topology, const DdlOptions& options,
                                            std::shared_ptr<SharedMemory> memory, size_t largest_bytes) {

@@ -161,7 +161,8 @@ std::vector<std::string> warnings_of(const std::function<void(IgnoredFieldWarnin
 
 TEST(IgnoredFields, AreWarnedOfOncePerFile) {
   const NetDef net = parse_net(
-      "multinode { }\nlayer { name: 'a' type: 'Convolution'\n convolution_param {\n engine: CAFFE } }\n"
+      "multinode { model_parallel { layer_from: 'a' } }\nlayer { name: 'a' type: 'Convolution'\n convolution_param {\n "
+      "engine: CAFFE } }\n"
       "layer { name: 'b' type: 'Convolution' convolution_param { engine: CAFFE } multinode { num_nodes: 2 } }\n",
       "n.prototxt");
   const auto lines = warnings_of([&](IgnoredFieldWarnings& warnings) {
@@ -169,7 +170,9 @@ TEST(IgnoredFields, AreWarnedOfOncePerFile) {
     warnings.look_at(net);
   });
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(lines[0], "n.prototxt:1: multinode (Intel) changes nothing here: all layers are trained data parallel");
+  EXPECT_EQ(
+      lines[0],
+      "n.prototxt:1: model_parallel (Intel) changes nothing here: all layers are trained data parallel");
   EXPECT_EQ(lines[1], "n.prototxt:4: engine (Caffe) changes nothing here: kernels are chosen by -kernels");
   EXPECT_EQ(lines[2], "n.prototxt:5: multinode (Intel) changes nothing here: all layers are trained data parallel");
 }

@@ -271,6 +271,38 @@ TEST_F(Training, EightBitsLeadToTheSameWeights) {
   expect_same(packed, exact, 5e-3);
 }
 
+/// Intel's fields say which gradients travel in 8 bits: those of a layer, or the weights of a type.
+TEST_F(Training, APrototxtNamesWhatIsCompressed) {
+  const auto net_with = [](const std::string& convolution, const std::string& whole) {
+    std::string conv = kConv;
+    conv.insert(conv.find("convolution_param"), convolution);
+    return whole + conv + kDropped + loss_layer();
+  };
+  const auto trained = [&](const std::string& convolution, const std::string& whole, const std::string& ddl = "") {
+    return train(kSlow, net_with(convolution, whole), 4, 1, DType::kF32, ddl, 2).numbers;
+  };
+  const std::vector<float> exact = trained("", ""), all = trained("", "", "-compress int8");
+  const std::string none = "mn_grad_compress_param { param_grad_compress_enable: false } ",
+                    both = "mn_grad_compress_param { param_grad_compress_enable: [ true, true ] } ",
+                    types = "multinode { compress_layer_type_list { layer_type: 'Convolution' } } ";
+  EXPECT_EQ(trained(none, ""), exact);
+  EXPECT_EQ(trained(none, types), exact) << "what the layer says counts";
+  const std::vector<float> of_layer = trained(both, ""), of_type = trained("", types);
+  EXPECT_NE(of_layer, exact);
+  EXPECT_NE(of_type, exact);
+  // Weights of the convolution come first, then its biases, then those of the inner product.
+  constexpr size_t kWeights = 6 * 3 * 3 * 3, kBiases = 6;
+  const auto same = [](const std::vector<float>& a, const std::vector<float>& b, size_t from, size_t to) {
+    return std::equal(a.begin() + static_cast<std::ptrdiff_t>(from), a.begin() + static_cast<std::ptrdiff_t>(to),
+                      b.begin() + static_cast<std::ptrdiff_t>(from));
+  };
+  EXPECT_FALSE(same(of_type, exact, 0, kWeights));
+  EXPECT_TRUE(same(of_type, exact, kWeights, exact.size() / 2)) << "neither biases nor other types";
+  EXPECT_FALSE(same(of_layer, exact, kWeights, kWeights + kBiases));
+  EXPECT_TRUE(same(of_layer, exact, kWeights + kBiases, exact.size() / 2));
+  EXPECT_FALSE(same(all, exact, kWeights + kBiases, exact.size() / 2)) << "with -compress all are";
+}
+
 /// A snapshot has what was left out, and all go on from there: those that wrote it, too.
 TEST_F(Training, EightBitsResumeBitByBit) {
   const std::string net = kConv + kDropped + loss_layer();

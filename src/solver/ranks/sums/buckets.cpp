@@ -17,13 +17,15 @@ size_t bytes_between(const void* begin, const void* end) {
 
 }  // namespace
 
-Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail) {
-  if (params.empty()) return {{tail_data, tail, tail, {}}};
+Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
+                     const std::function<bool(const Param&)>& is_compressed) {
+  if (params.empty()) return {{tail_data, tail, tail, tail, {}}};
   const size_t element = size_of(params[0]->desc.dtype);
   Buckets buckets;
   for (size_t i = 0; i < params.size(); ++i) {
     const bool full = !buckets.empty() && static_cast<size_t>(buckets.back().count) * element >= bytes;
-    if (buckets.empty() || full) buckets.push_back({params[i]->diff, 0, 0, {}});
+    const bool changes = i > 0 && is_compressed(*params[i]) != is_compressed(*params[i - 1]);
+    if (buckets.empty() || full || changes) buckets.push_back({params[i]->diff, 0, 0, 0, {}});
     Bucket& bucket = buckets.back();
     bucket.params.push_back(params[i]);
     const void* end = i + 1 < params.size() ? params[i + 1]->diff : tail_data;
@@ -31,6 +33,7 @@ Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail
   }
   buckets.back().count += tail;
   buckets.back().tail = tail;
+  for (Bucket& bucket : buckets) bucket.exact = is_compressed(*bucket.params[0]) ? bucket.tail : bucket.count;
   return buckets;
 }
 
@@ -49,7 +52,7 @@ std::span<std::byte> tail_of(const Bucket& bucket, DType type) {
 uint64_t hash_of(const Buckets& buckets) {
   std::string text;
   for (const Bucket& bucket : buckets) {
-    text += str("bucket ", bucket.count, '\n');
+    text += str("bucket ", bucket.count, ' ', bucket.exact, '\n');
     for (const Param* param : bucket.params) text += str(param->layer, ' ', param->desc.shape.str(), '\n');
   }
   return hash_bytes(text);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace robusta {
 struct Bucket {
   void* data = nullptr;        ///< where its gradients begin
   int64_t count = 0;           ///< elements, with the gaps that align parameters
-  int64_t tail = 0;            ///< the last of them, which are no gradients and keep all bits
+  int64_t tail = 0;            ///< the last of them, which are no gradients
+  int64_t exact = 0;           ///< the last of them, which keep all bits on their way: the tail, or all
   std::vector<Param*> params;  ///< in the order of memory, which is that of backward
 };
 
@@ -26,10 +28,12 @@ struct Bucket {
 using BucketId = Id<struct BucketTag>;
 using Buckets = IdVector<BucketId, Bucket>;
 
-/// Closes a bucket when it holds `bytes` or more. `params`: in the order of completion, their gradients one after the
-/// other in memory. The last bucket is followed by `tail` elements, which are reduced with it; without parameters it
-/// holds them alone, at `tail_data`.
-Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail);
+/// Closes a bucket when it holds `bytes` or more, and between gradients that are compressed and others. `params`: in
+/// the order of completion, their gradients one after the other in memory. The last bucket is followed by `tail`
+/// elements, which are reduced with it; without parameters it holds them alone, at `tail_data`.
+Buckets plan_buckets(
+    const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
+    const std::function<bool(const Param&)>& is_compressed = [](const Param&) { return true; });
 
 /// Bytes of the largest one.
 size_t largest_bytes(const Buckets& buckets, DType type);

@@ -13,14 +13,14 @@ namespace {
 
 class SumChooser {
  public:
-  SumChooser(Ranks& ranks, Net& net, Buckets buckets)
-      : ranks_(ranks), net_(net), buckets_(std::move(buckets)), device_(*net.options().device) {}
+  SumChooser(Ranks& ranks, Net& net, Buckets buckets, const DdlOptions& options)
+      : ranks_(ranks), net_(net), buckets_(std::move(buckets)), device_(*net.options().device), options_(options) {}
 
   std::unique_ptr<BucketSum> choose() {
-    const ReduceMode mode = ranks_.options().mode;
-    const bool keeps_what_is_left = ranks_.options().compress == Compression::kInt8;  // in the memory of the host
-    if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left) return by_host(ranks_.options());
-    if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(ranks_.options());
+    const ReduceMode mode = options_.mode;
+    const bool keeps_what_is_left = options_.compress == Compression::kInt8;  // in the memory of the host
+    if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left) return by_host(options_);
+    if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(options_);
     const NcclAgreement nccl = agree_on_nccl(ranks_, device_);
     if (!nccl.api) return without_nccl(nccl.refusal);
     return mode == ReduceMode::kNccl ? sum_by_nccl(ranks_, net_, std::move(buckets_), *nccl.api)
@@ -36,7 +36,7 @@ class SumChooser {
   }
 
   std::unique_ptr<BucketSum> direct() {
-    auto reduction = all_reduce(ranks_.options());
+    auto reduction = all_reduce(options_);
     return std::make_unique<DirectSum>(net_, std::move(buckets_), std::move(reduction));
   }
 
@@ -47,7 +47,7 @@ class SumChooser {
 
   /// `refusal`: why NCCL cannot be used; "" where nobody asked for it.
   std::unique_ptr<BucketSum> without_nccl(const std::string& refusal) {
-    DdlOptions options = ranks_.options();
+    DdlOptions options = options_;
     if (options.mode == ReduceMode::kNccl) {
       options.mode = ReduceMode::kRing;
       return by_host(options, {str("-mode n: ", refusal.empty() ? "NCCL was not found" : refusal,
@@ -61,12 +61,13 @@ class SumChooser {
   Net& net_;
   Buckets buckets_;
   Device& device_;
+  const DdlOptions& options_;
 };
 
 }  // namespace
 
-std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, Buckets buckets) {
-  return SumChooser(ranks, net, std::move(buckets)).choose();
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, Buckets buckets, const DdlOptions& options) {
+  return SumChooser(ranks, net, std::move(buckets), options).choose();
 }
 
 }  // namespace robusta

@@ -18,10 +18,11 @@ namespace {
 constexpr double kDefaultBucketMb = 4;
 constexpr int64_t kVotes = sizeof(Votes) / sizeof(double);
 
-Buckets buckets_of(const Ranks& ranks, const Net& net) {
+Buckets buckets_of(const Ranks& ranks, const Net& net, const CompressedParams& compressed) {
   const double mb = ranks.options().bucket_mb > 0 ? ranks.options().bucket_mb : kDefaultBucketMb;
   return plan_buckets(net.param_memory().completion(), static_cast<size_t>(mb * (1 << 20)),
-                      net.param_memory().gradient_tail(), kVotes);
+                      net.param_memory().gradient_tail(), kVotes,
+                      [&](const Param& param) { return compressed.has(param); });
 }
 
 }  // namespace
@@ -29,8 +30,9 @@ Buckets buckets_of(const Ranks& ranks, const Net& net) {
 RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
     : ranks_(ranks),
       updater_(updater),
+      compressed_(compressed_params(ranks.options(), net)),
       type_(net.options().dtype),
-      reducer_(make_bucket_sum(ranks, net, buckets_of(ranks, net))),
+      reducer_(make_bucket_sum(ranks, net, buckets_of(ranks, net, compressed_), compressed_.options)),
       tail_(reducer_.sums().tail()) {
   const Buckets& buckets = reducer_.buckets();
   for (const BucketId b : buckets.ids()) {
@@ -150,7 +152,7 @@ int64_t RankedUpdate::gradients() const {
 
 std::vector<float> RankedUpdate::settle_left() {
   AllReduce* const reduction = reducer_.sums().reduction();
-  if (!reduction || ranks_.options().compress != Compression::kInt8) return {};
+  if (!reduction || compressed_.options.compress != Compression::kInt8) return {};
   std::vector<float> left(static_cast<size_t>(gradients()));
   float* next = left.data();
   bool keeps = false;
@@ -169,7 +171,7 @@ std::vector<float> RankedUpdate::settle_left() {
 }
 
 void RankedUpdate::begin_with_left(const std::vector<float>& left) {
-  if (left.empty() || !reducer_.sums().reduction() || ranks_.options().compress != Compression::kInt8) return;
+  if (left.empty() || !reducer_.sums().reduction() || compressed_.options.compress != Compression::kInt8) return;
   if (static_cast<int64_t>(left.size()) != gradients()) {
     LOG_WARNING << "The state has what compression left out of " << left.size() << " gradients, and the net has "
                 << gradients() << ": it is passed over";

@@ -11,6 +11,7 @@
 #include "net/net.h"
 #include "solver/ranks/ranks.h"
 #include "solver/ranks/sums/bucket_reducer.h"
+#include "solver/ranks/sums/compressed_params.h"
 #include "solver/ranks/votes.h"
 #include "solver/trace/trace_recorder.h"
 #include "solver/update/updater.h"
@@ -58,6 +59,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
 
   Ranks& ranks_;
   Updater& updater_;
+  const CompressedParams compressed_;
   DType type_;
   BucketReducer reducer_;
   void* tail_;  ///< the votes, in host memory

@@ -39,7 +39,7 @@ void StagedSum::complete(BucketId bucket) {
 void StagedSum::sum(BucketId bucket) {
   if (stream_) ranges_[bucket].copied->wait();
   const Bucket& b = buckets_[bucket];
-  all_reduce_->sum(b.data, b.count, type_, b.tail);
+  all_reduce_->sum(b.data, b.count, type_, b.exact);
 }
 
 void StagedSum::deliver(BucketId bucket) {
