@@ -55,9 +55,13 @@ struct HostLayerSpec {
 /// Throws Error.
 using HostLayerFactory = std::function<std::unique_ptr<HostLayer>(const HostLayerSpec& spec)>;
 
+/// Throws Error where the module, or what leads to it, is absent. Asked of all such layers of a net before any is made,
+/// so that one message names all modules that are missing; the factory may still throw.
+using HostModuleCheck = std::function<void(const std::string& module, const std::string& layer)>;
+
 /// Says who makes layers of type "Python" from now on. Before that a net which has one loads the interpreter that was
 /// built with the library, or is an Error of kind kUnsupported.
-ROBUSTA_API void set_host_layers(HostLayerFactory factory);
+ROBUSTA_API void set_host_layers(HostLayerFactory factory, HostModuleCheck check = {});
 
 /// What was made for this layer of a net; null for a layer of another type, and where there is none of that name.
 ROBUSTA_API std::shared_ptr<HostLayer> host_layer(const Net& net, const std::string& layer);

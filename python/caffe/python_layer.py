@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
@@ -185,6 +186,20 @@ class Layer:
 
     def reshape(self, bottom: list[LayerBlob], top: list[LayerBlob]) -> None:
         """Before each forward, and when bottoms change their shapes."""
+
+
+def find_module(name: str) -> None:
+    """Raises ModuleNotFoundError where there is no module of this name; its packages alone are imported."""
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if f"{name}.".startswith(f"{error.name}."):  # one of its packages
+            raise
+        return
+    except Exception:  # noqa: BLE001 (__main__ has no spec, and what packages raise is told when the layer is made)
+        return
+    if found is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 class Running:

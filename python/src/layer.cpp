@@ -158,6 +158,18 @@ class PythonLayer : public HostLayer {
   mutable py::object tops_, parameters_;
 };
 
+/// A net that is made anew from layers which run needs no module.
+void find_module(const std::string& module, const std::string& layer) {
+  if (known_objects || !Py_IsInitialized() || passes_end()) return;
+  const InLayersCode may_wait;
+  const py::gil_scoped_acquire acquired;
+  try {
+    py::module_::import("caffe.python_layer").attr("find_module")(module);
+  } catch (py::error_already_set& error) {
+    throw_module_missing(error, module, layer);
+  }
+}
+
 const PythonLayer* python_layer(const Net& net, const std::string& layer) {
   return dynamic_cast<const PythonLayer*>(host_layer(net, layer).get());
 }
@@ -181,7 +193,7 @@ UseLayerObjects::UseLayerObjects(const LayerObjects* objects) : outer_(std::exch
 UseLayerObjects::~UseLayerObjects() { known_objects = outer_; }
 
 void add_layers(py::module_&) {
-  set_host_layers([](const HostLayerSpec& spec) { return std::make_unique<PythonLayer>(spec); });
+  set_host_layers([](const HostLayerSpec& spec) { return std::make_unique<PythonLayer>(spec); }, &find_module);
 }
 
 }  // namespace robusta::python

@@ -54,13 +54,8 @@ std::string explained(const py::object& exception) {
   }
 }
 
-}  // namespace
-
-void throw_as_error(py::error_already_set& error) {
-  const py::object exception = error.value();
-  if (error.trace()) PyException_SetTraceback(exception.ptr(), error.trace().ptr());
-  const bool memory = error.matches(PyExc_MemoryError), missing = error.matches(PyExc_ImportError);
-  const std::string cause = "its Python code: " + explained(exception);
+/// Until its Error, which has this cause, arrives in Python.
+void keep(const py::object& exception, const std::string& cause) {
   std::deque<Raised>& all = raised();
   Raised oldest;  // dropped last
   if (all.size() == kMostKept) {
@@ -68,8 +63,26 @@ void throw_as_error(py::error_already_set& error) {
     all.pop_front();
   }
   all.push_back({std::this_thread::get_id(), cause, exception});
+}
+
+}  // namespace
+
+void throw_as_error(py::error_already_set& error) {
+  const py::object exception = error.value();
+  if (error.trace()) PyException_SetTraceback(exception.ptr(), error.trace().ptr());
+  const bool memory = error.matches(PyExc_MemoryError), missing = error.matches(PyExc_ImportError);
+  const std::string cause = "its Python code: " + explained(exception);
+  keep(exception, cause);
   throw Error(memory ? ErrorKind::kMemory : ErrorKind::kConfig, cause,
               missing ? "name a module that PYTHONPATH leads to" : "");
+}
+
+void throw_module_missing(py::error_already_set& error, const std::string& module, const std::string& layer) {
+  const std::string words = bytes_of(py::str(error.value()));
+  const std::string cause = "its code is the class " + layer + " of the Python module " + module +
+                            ", which is not there (" + words + ")";
+  keep(error.value(), cause);
+  throw Error(ErrorKind::kConfig, cause, "put it where PYTHONPATH leads to");
 }
 
 py::object take_exception(const Error& error) {

@@ -26,6 +26,9 @@ constexpr std::string_view kLeaveOut = "remove it, if the net means the same wit
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
                            kManyLabels = "write images and their labels as HDF5 files for HDF5Data",
                            kRegions = "train with RegionLoss",
+                           kYoloBoxes =
+                               "here DetectionOutput is SSD's: YOLO's boxes are those of YoloDetectionOutput, with "
+                               "yolo_detection_output_param",
                            kShares = "ranks share one list; or give each its own, with %# for the rank in its name";
 
 constexpr AbsentField kAbsent[] = {
@@ -59,12 +62,12 @@ constexpr AbsentField kAbsent[] = {
     {"DetectionLossParameter", "object_scale", kYolo, kRegions},
     {"DetectionLossParameter", "side", kYolo, kRegions},
     {"DetectionLossParameter", "sqrt", kYolo, kRegions},
-    {"DetectionOutputParameter", "biases", kYolo, kLeaveOut},
-    {"DetectionOutputParameter", "coords", kYolo, kLeaveOut},
-    {"DetectionOutputParameter", "label_map_file", kYolo, kLeaveOut},
+    {"DetectionOutputParameter", "biases", kYolo, kYoloBoxes},
+    {"DetectionOutputParameter", "coords", kYolo, kYoloBoxes},
+    {"DetectionOutputParameter", "label_map_file", kYolo, kYoloBoxes},
     {"DetectionOutputParameter", "nms_threshold", kYolo, "write nms_param { nms_threshold: ... }"},
-    {"DetectionOutputParameter", "num_box", kYolo, kLeaveOut},
-    {"DetectionOutputParameter", "side", kYolo, kLeaveOut},
+    {"DetectionOutputParameter", "num_box", kYolo, kYoloBoxes},
+    {"DetectionOutputParameter", "side", kYolo, kYoloBoxes},
     {"DetectionOutputParameter", "theta", kOneFork, kLeaveOut},
     {"ImageDataParameter", "clip_max", kC3d, kFilms},
     {"ImageDataParameter", "clip_min", kC3d, kFilms},

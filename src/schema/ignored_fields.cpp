@@ -39,6 +39,7 @@ constexpr IgnoredField kIgnored[] = {
     {"BatchNormParameter", "icnet", "Synopsys", "the planner keeps no more than backward needs"},
     {"BatchNormParameter", "use_weight_bias", kOfIntel, "a Scale layer behind it scales and shifts"},
     {"BatchNormParameter", "bias_term", kOfIntel, "a Scale layer behind it scales and shifts"},
+    {"BNParameter", "icnet", "Synopsys", "the planner keeps no more than backward needs"},
     {"BNParameter", "engine", "yjxiong's Caffe", kEngine},
     {"ConcatParameter", "engine", kOfIntel, kEngine},
     {"ConcatParameter", "per_fla_fuse", kOfIntel, "no engine but MKLDNN reads it, and that along channels alone"},

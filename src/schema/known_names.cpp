@@ -158,8 +158,32 @@ struct WayRound {
   std::string_view type, instead;
 };
 
-/// Of layers that are not built in.
+constexpr std::string_view
+    kMeanField =
+        "train the scores in front of it with SoftmaxWithLoss; refining them by a mean field is "
+        "for a plugin (docs/library.md) or a layer of type Python",
+    kDilation = "around a convolution both are its dilation: give it dilation, and leave them out",
+    kSelu = "write ELU with alpha: 1.6732632, and Power with scale: 1.0507010 behind it",
+    kVoxels = "write the clips and what is true of each voxel as HDF5 files, and read them with HDF5Data",
+    kBefore = "make what it computes of the labels before training, and read it with HDF5Data";
+
+/// Of layers that are not built in, by their types and by their old ones.
 constexpr WayRound kWaysRound[] = {
+    {"Affinity", kBefore},
+    {"BatchToSpaceND", kDilation},
+    {"ConnectedComponent", kBefore},
+    {"DenseCRF", kMeanField},
+    {"DENSE_CRF", kMeanField},
+    {"MULTI_STAGE_MEANFIELD", kMeanField},
+    {"MultiStageMeanfield", kMeanField},
+    {"SeLU", kSelu},
+    {"SeLu", kSelu},
+    {"SpaceToBatchND", kDilation},
+    {"Transpose", "write Permute, whose order is what dim is here"},
+    {"VIDEO_SEGMENTATION_DATA", kVoxels},
+    {"VIDEO_WITH_VOXEL_TRUTH_DATA", kVoxels},
+    {"VOLUME_DATA", kVoxels},
+    {"VOXEL_SOFTMAX_LOSS", "write SOFTMAX_LOSS, which takes a label for each voxel, too"},
     {"MalisLoss", "examples/malis is it as a plugin: caffe train -plugin libmalis_loss.so"},
     {"MnActivation",
      "Intel's program puts it in by itself, for layers whose model is cut among ranks: take the net that was given to "
@@ -174,8 +198,9 @@ constexpr WayRound kWaysRound[] = {
      "its maps come from AnnotatedData's seg_ fields, which are not there either: train the boxes without it, and maps "
      "with ImageSegData and SigmoidCrossEntropyLoss"},
     {"VideoData",
-     "make images of the frames with ffmpeg, and read these with an ImageData layer: docs/compatibility.md, "
-     "\"Films\", has the commands"},
+     "make images of the frames with ffmpeg, and read these with an ImageData layer, or clips of several frames as "
+     "HDF5 "
+     "files with HDF5Data: docs/compatibility.md, \"Films\", has the commands"},
 };
 
 constexpr Known kRules[] = {
@@ -227,7 +252,7 @@ std::optional<Error> refuse_known_value(std::string_view field, std::string_view
   const bool type = field == "type";
   const std::optional<std::string_view> whose = type ? who_knows_old_layer(value) : fork_of_value(value);
   if (!whose) return std::nullopt;
-  return not_in_this_build(str(type ? "layer type \"" : "\"", value, "\""), *whose, "");
+  return not_in_this_build(str(type ? "layer type \"" : "\"", value, "\""), *whose, type ? way_round_layer(value) : "");
 }
 
 }  // namespace robusta

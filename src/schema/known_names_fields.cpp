@@ -2,7 +2,8 @@
 // xmyqsh/deeplab-v2, hszhao/PSPNet, facebook/C3D, eric612/MobileNet-YOLO, gklz1982/caffe-yolov2, zhaoweicai/mscnn,
 // daijifeng001/caffe-mnc, yjxiong/caffe, microsoft/caffe, happynear/caffe-windows, wy1iu/sphereface,
 // wy1iu/LargeMargin_Softmax_Loss, ydwen/caffe-face, naibaf7/caffe, torrvision/caffe, ChWick/caffe, yalecyu/crnn.caffe,
-// lmb-freiburg/flownet2, yuqj1991/caffe_train and foss-for-synopsys-dwc-arc-processors/synopsys-caffe.
+// lmb-freiburg/flownet2, zhaoweicai/cascade-rcnn, soeaver/caffe-model, yuqj1991/caffe_train and
+// foss-for-synopsys-dwc-arc-processors/synopsys-caffe.
 
 #include "schema/known_names_of_forks.h"
 
@@ -16,9 +17,8 @@ struct ForkFields {
 constexpr ForkFields kForkFields[] = {
     {"AccuracyParameter", "caffe-windows", "min_is_better"},
     {"AnnotatedDataParameter", "yuqj1991's Caffe",
-     "bbox_sampler crop_type data_anchor_sampler has_landmarks yoloformat"},
+     "bbox_sampler crop_type data_anchor_sampler has_landmarks low_prob up_prob yoloformat"},
     {"ArgMaxParameter", "Synopsys", "min_first"},
-    {"BNParameter", "Synopsys", "icnet"},
     {"BatchNormParameter", "DeepLab, PSPNet, Synopsys", "update_global_stats"},
     {"BatchNormParameter", "caffe-windows", "disable_mean disable_variance"},
     {"BatchNormParameter", "naibaf7's Caffe", "fused_relu"},
@@ -72,6 +72,10 @@ constexpr ForkFields kForkFields[] = {
      "adaptive_bias_channel_param bias_channel_param dense_crf_param domain_transform_param mat_read_param "
      "unique_label_param"},
     {"LayerParameter", "C3D", "down_sampling_param"},
+    {"LayerParameter", "Cascade R-CNN",
+     "box_group_output_param detection_data_param detection_group_accuracy_param detection_group_loss_param "
+     "eval_data_param frcnn_output_param hard_mining_param scale_route_param"},
+    {"LayerParameter", "DenseNet's forks", "denseblock_param"},
     {"LayerParameter", "MobileNet-YOLO", "segmentation_evaluate_param yolo_seg_param"},
     {"LayerParameter", "yjxiong's Caffe", "batch_reduction_param color_conv_param seg_data_param"},
     {"LayerParameter", "Microsoft's Caffe, caffe-windows", "mil_data_param mil_param"},
@@ -132,7 +136,7 @@ constexpr ForkFields kForkFields[] = {
     {"PowerParameter", "Synopsys", "quantize_method saturate"},
     {"PriorBoxParameter", "chuanqi305's SSD", "reduce_boxes"},
     {"PriorBoxParameter", "yuqj1991's Caffe", "anchor default_ratio default_size density fixed_ratio fixed_size"},
-    {"PriorBoxParameter", "Synopsys", "box_height box_width faceboxes keras tf yx_order"},
+    {"PriorBoxParameter", "Synopsys", "box_height box_width faceboxes keras"},
     {"QuantizationParameter", "caffe-yolov2", "exp_bits exp_max exp_min mant_bits"},
     {"ReLUParameter", "Synopsys",
      "input_scale input_zero_point maximum minimum output_scale output_zero_point saturate"},
@@ -159,6 +163,7 @@ constexpr ForkFields kForkFields[] = {
     {"TransformationParameter", "yuqj1991's Caffe", "resize_param_yolo rotate_param"},
     {"TransformationParameter", "Synopsys", "caffe_yolo"},
     {"TripletLossParameter", "yuqj1991's Caffe", "eps"},
+    {"V1LayerParameter", "CRF-RNN", "multi_stage_meanfield_param"},
     {"V1LayerParameter", "caffe-yolov2", "detection_loss_param eval_detection_param"},
     {"V1LayerParameter", "caffe-windows",
      "eltwise_affine_param insanity_param local_param noise_param sub_region_param triplet_loss_param"},

@@ -2,7 +2,8 @@
 // xmyqsh/deeplab-v2, hszhao/PSPNet, facebook/C3D, eric612/MobileNet-YOLO, gklz1982/caffe-yolov2, zhaoweicai/mscnn,
 // daijifeng001/caffe-mnc, yjxiong/caffe, microsoft/caffe, happynear/caffe-windows, wy1iu/sphereface,
 // wy1iu/LargeMargin_Softmax_Loss, ydwen/caffe-face, naibaf7/caffe, torrvision/caffe, ChWick/caffe, yalecyu/crnn.caffe,
-// lmb-freiburg/flownet2, yuqj1991/caffe_train and foss-for-synopsys-dwc-arc-processors/synopsys-caffe.
+// lmb-freiburg/flownet2, zhaoweicai/cascade-rcnn, soeaver/caffe-model, yuqj1991/caffe_train and
+// foss-for-synopsys-dwc-arc-processors/synopsys-caffe.
 
 #include <algorithm>
 #include <iterator>
@@ -22,6 +23,10 @@ constexpr ForkLayers kForkLayers[] = {
      "AdaptiveBiasChannel BiasChannel DenseCRF DomainTransform DomainTransformForwardOnly MatRead MatWrite "
      "SegAccuracy SpatialProduct UniqueLabel"},
     {"C3D", "BlackHole L2Normalize"},
+    {"Cascade R-CNN",
+     "BoxGroupOutput DetectionData DetectionGroupAccuracy DetectionGroupLoss EvalData FrcnnOutput HardMining "
+     "ScaleRoute"},
+    {"DenseNet's forks", "DenseBlock"},
     {"MobileNet-YOLO", "AssistedExcitation GaussianYolov3 LaneData SegmentationEvaluate YoloSeg"},
     {"caffe-yolov2", "ConvolutionRistretto DeconvolutionRistretto FcRistretto LRNRistretto"},
     {"mscnn, Synopsys", "ROIAlign"},
@@ -37,7 +42,7 @@ constexpr ForkLayers kForkLayers[] = {
     {"caffe-windows, SphereFace", "MarginInnerProduct"},
     {"caffe-windows, naibaf7's Caffe", "Noise"},
     {"caffe-windows, caffe-face, yuqj1991's Caffe", "CenterLoss"},
-    {"naibaf7's Caffe", "LibDNNConvolution LibDNNPooling MOE Quantizer"},
+    {"naibaf7's Caffe", "DataRandTransform LibDNNConvolution LibDNNPooling MOE Quantizer"},
     {"the CTC forks", "CTCLoss ReverseTime WarpCTCLoss"},
     {"the CTC forks, Synopsys", "Reverse"},
     {"the CTC forks, yuqj1991's Caffe", "CTCGreedyDecoder"},
@@ -52,7 +57,8 @@ constexpr ForkLayers kForkLayers[] = {
      "CosinL2Normalize CPMData DetectionCcpdOutput Euclidean faceAttributeData FaceAttriEvaluate "
      "FocalCrossEntropyLoss focalSoftmaxWithLoss Identity2Verify LpEvaluate Lstm MultiBoxSSDLoss Norm "
      "PairEuclidean pairfaceEvaluate PairReidLabel RankHardLoss ReidData SampleTriplet SimpleNormalize "
-     "Transpose Yolov3Detection Yolov3Loss"},
+     "Transpose Yolov3Detection Yolov3Loss YoloAnnotatedData"},
+    {"soeaver's Caffe", "SeLu SeLuDropout"},
     {"Synopsys",
      "Add Atan Attention BatchToSpaceND BEGANLoss BroadcastTo Ceil Corr1d CountNonzero CropAndResize "
      "DepthToSpace Div EmbeddingLookup EmbeddingLookupSparse ExpandDimsND FarthestPointSample Floor "

@@ -25,8 +25,8 @@ std::string MissingReport::line_of(const Missing& missing) {
                              : missing.others == 1 ? " (and of 1 more layer)"
                                                    : str(" (and of ", missing.others, " more layers)");
   const std::string layer = error.layer().empty() ? others : str(" layer \"", error.layer(), "\"", others, ":");
-  // A list of all types, as an unknown one has it, would bury the other lines.
-  const bool advises = error.kind() == ErrorKind::kUnsupported && !error.fix().empty();
+  constexpr size_t kMostAdvice = 250;  // a list of all types, as an unknown one has it, would bury the other lines
+  const bool advises = !error.fix().empty() && error.fix().size() <= kMostAdvice;
   return str("\n  ", error.location(), ":", layer, " ", error.cause(), advises ? "; " : "", advises ? error.fix() : "");
 }
 

@@ -27,5 +27,34 @@ TEST(Plan, ANetThatFixesItsBatchIsPlanned) {
   EXPECT_TRUE(contains(free.out, "Largest batch that fits in ")) << free.out;
 }
 
+/// As nets are published for testing alone: their data have rules, and all else has none.
+TEST(Plan, ANetForTestingAloneIsTakenInItsPhase) {
+  const std::string net =
+      "layer { name: 'x' type: 'Input' top: 'x' include { phase: TEST } input_param { shape { dim: 2 dim: 3 } } }\n"
+      "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' inner_product_param { num_output: 4 } }\n";
+  const Finished own = plan(net);
+  EXPECT_EQ(own.code, 0) << own.log;
+  EXPECT_TRUE(contains(own.log,
+                       "The net is taken in the TEST phase, for in the TRAIN phase this holds: net.prototxt:2: "
+                       "layer \"ip\": bottom \"x\" is made by layer \"x\""))
+      << own.log;
+  const TempDir folder;
+  write_file(folder / "net.prototxt", net);
+  const Finished asked = run_caffe_program(folder.path(), {"plan", "-model=net.prototxt", "-phase=TRAIN"});
+  EXPECT_EQ(asked.code, 2) << asked.log;
+  const Finished summary = run_caffe_program(folder.path(), {"summary", "net.prototxt"});
+  EXPECT_EQ(summary.code, 0) << summary.log;
+  EXPECT_TRUE(contains(summary.out, "ip")) << summary.out;
+}
+
+TEST(Plan, ANetThatIsWholeInNoPhaseIsRefusedAsOneToTrain) {
+  const Finished neither = plan(
+      "layer { name: 'x' type: 'Input' top: 'x' include { phase: TEST } input_param { shape { dim: 2 dim: 3 } } }\n"
+      "layer { name: 'a' type: 'AbsVal' bottom: 'x' top: 'a' }\n"
+      "layer { name: 'b' type: 'AbsVal' bottom: 'y' top: 'b' include { phase: TEST } }\n");
+  EXPECT_EQ(neither.code, 2);
+  EXPECT_TRUE(contains(neither.log, "layer \"a\": bottom \"x\"")) << neither.log;
+}
+
 }  // namespace
 }  // namespace robusta::test::plan_test

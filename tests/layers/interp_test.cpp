@@ -24,6 +24,10 @@ const KernelCase kCases[] = {
     interp("height: 4 width: 5", {2, 16, 4, 5}),
 };
 
+KernelCase to_size_of(const Shape& other, const Shape& bottom, const std::string& more = "") {
+  return {{"type: 'Interp' interp_param { use_blob_size: true " + more + " }"}, {bottom, other}};
+}
+
 Shape size(const std::string& param, const Shape& bottom) {
   return KernelHarness(interp(param, bottom), {}).top_shapes()[0];
 }
@@ -33,6 +37,20 @@ TEST(InterpTest, Sizes) {
   EXPECT_EQ(size("shrink_factor: 8", {1, 2, 321, 240}), (Shape{1, 2, 41, 30}));
   EXPECT_EQ(size("shrink_factor: 2 zoom_factor: 3", {1, 1, 6, 5}), (Shape{1, 1, 7, 7}));
   EXPECT_EQ(size("zoom_factor: 1 pad_beg: -1", {1, 1, 6, 5}), (Shape{1, 1, 5, 4}));
+}
+
+TEST(InterpTest, TakesTheSizeOfAnotherBlob) {
+  const KernelCase what = to_size_of({2, 7, 5, 9}, {2, 3, 4, 6});
+  EXPECT_EQ(KernelHarness(what, {}).top_shapes()[0], (Shape{2, 3, 5, 9}));
+  check_gradients(what);
+  compare_with_reference("reference", what);
+  compare_gpu_with_reference(what);
+  expect_config_error(to_size_of({2, 7, 5}, {2, 3, 4, 6}), "takes an input of batch, channels", "");
+  expect_config_error(to_size_of({2, 7, 5, 9}, {2, 3, 4, 6}, "zoom_factor: 2"), "another one is given",
+                      "interp_param.use_blob_size");
+  expect_config_error(interp("use_blob_size: true", {2, 3, 4, 6}), "no second bottom", "interp_param.use_blob_size");
+  expect_config_error({{"type: 'Interp' interp_param { height: 2 width: 3 }"}, {{1, 1, 2, 2}, {1, 1, 2, 2}}},
+                      "for its size alone", "interp_param.use_blob_size");
 }
 
 TEST(InterpTest, KeepsCorners) {

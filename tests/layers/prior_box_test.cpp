@@ -67,6 +67,25 @@ TEST(PriorBoxTest, PlacesOfBoxes) {
   }
 }
 
+TEST(PriorBoxTest, AsTensorFlowHasThem) {
+  const auto boxes = [](const std::string& backend, const std::string& param) {
+    const Array all = boxes_of(backend, prior_box(param, {1, 1, 1, 1}, {1, 3, 100, 200}));
+    return Array(all.begin(), all.begin() + static_cast<int64_t>(all.size() / 2));
+  };
+  for (const char* backend : {"reference", "gpu"}) {
+    // Around (100, 50): a square of 40, 80 x 20, 20 x 80, and then one of sqrt(40 x 90) = 60.
+    const std::string four = "min_size: 40 max_size: 90 aspect_ratio: 4 ";
+    const Array want{0.4, 0.3, 0.6, 0.7, 0.3, 0.4, 0.7, 0.6, 0.45, 0.1, 0.55, 0.9, 0.35, 0.2, 0.65, 0.8};
+    expect_near(boxes(backend, four + "tf: true"), want, 1e-6, backend);
+    Array rows_first;
+    for (size_t i = 0; i < want.size(); i += 2) rows_first.insert(rows_first.end(), {want[i + 1], want[i]});
+    expect_near(boxes(backend, four + "tf: true yx_order: true"), rows_first, 1e-6, backend);
+    expect_near(boxes(backend, "min_size: 60 aspect_ratio: 4 flip: false tf: true"),
+                {0.4, 0.25, 0.6, 0.75, 0.2, 0.35, 0.8, 0.65}, 1e-6, backend);
+    expect_near(boxes(backend, "min_size: 60"), {0.35, 0.2, 0.65, 0.8}, 1e-6, backend);
+  }
+}
+
 TEST(PriorBoxTest, Variances) {
   for (const char* backend : {"reference", "gpu"}) {
     const auto of = [&](const std::string& param) {

@@ -128,6 +128,16 @@ TEST(GraphErrors, FieldsTypesAndValuesAreInOneReport) {
   }
 }
 
+TEST(GraphErrors, OldTypesThatTheSchemaLacksAreSaidOnce) {
+  const TempDir dir;
+  write_file(
+      dir / "old.prototxt",
+      "layers { name: 'data' type: VOLUME_DATA top: 'x' }\nlayers { name: 'n' type: CENSOR_LABEL bottom: 'x' }\n");
+  const std::string message = error_of([&] { read_whole_net(dir / "old.prototxt"); }).what();
+  EXPECT_NE(message.find("2 things that this net wants are missing:\n"), std::string::npos) << message;
+  EXPECT_EQ(message.find("unknown layer type"), std::string::npos) << message;
+}
+
 TEST(GraphErrors, WrongNumberOfBottoms) {
   const std::string message =
       failure(kInput + "layer { name: \"r\" type: \"ReLU\" bottom: \"x\" bottom: \"x\" top: \"r\" }");

@@ -187,6 +187,35 @@ def test_modules_that_are_not_there(program):
     assert code == 2 and "No module named 'absent_module'" in log and "PYTHONPATH" in log
 
 
+def test_all_modules_that_are_not_there_are_named_at_once(program, tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package/__init__.py").write_text("")
+    net = tmp_path / "n.prototxt"
+    layer = 'layer {{ name: "{}" type: "Python" {} top: "{}" python_param {{ module: "{}" layer: "{}" }} }}\n'
+    net.write_text(layer.format("data", "", "x", "rois.layer", "Rois") +
+                   layer.format("there", 'bottom: "x"', "a", "sums", "Times") +
+                   layer.format("rpn", 'bottom: "a"', "y", "package.proposals", "Proposals") +
+                   layer.format("rpn2", 'bottom: "a"', "z", "package.proposals", "Proposals"))
+    write()
+    code, _, log = program("plan", "-model", str(net))
+    assert code == 2
+    assert "2 things that this net wants are missing" in log, log
+    assert ('n.prototxt:1: layer "data": its code is the class Rois of the Python module rois.layer, which is not there '
+            "(No module named 'rois'); put it where PYTHONPATH leads to\n") in log, log
+    assert ('n.prototxt:3: layer "rpn" (and of 1 more layer): its code is the class Proposals of the Python module '
+            "package.proposals, which is not there (No module named 'package.proposals'); put it") in log, log
+    assert "Times" not in log
+
+
+def test_scripts_see_that_a_module_is_not_there(tmp_path):
+    caffe = pytest.importorskip("caffe")
+    net = tmp_path / "n.prototxt"
+    net.write_text('layer { name: "d" type: "Python" top: "x" python_param { module: "not.there" layer: "Rois" } }\n')
+    with pytest.raises(caffe.Error, match="the Python module not.there, which is not there") as raised:
+        caffe.Net(str(net), caffe.TEST)
+    assert isinstance(raised.value.__cause__, ModuleNotFoundError)
+
+
 def test_an_environment_without_numpy_is_told_of_by_its_name(program, tmp_path):
     (tmp_path / "without/numpy").mkdir(parents=True)
     (tmp_path / "without/numpy/__init__.py").write_text("raise ImportError('no numpy here')\n")
@@ -195,6 +224,7 @@ def test_an_environment_without_numpy_is_told_of_by_its_name(program, tmp_path):
                    'layer { name: "p" type: "Python" bottom: "x" top: "y" python_param { module: "m" layer: "L" } }\n')
     code, _, log = program("plan", "-model", str(net), PYTHONPATH=str(tmp_path / "without"))
     assert code == 9 and "no numpy here" in log and "install numpy" in log and "does not start" not in log, log
+    assert "its code is the class L of the Python module m: " in log, log
 
 
 def test_environments_of_another_python(program, tmp_path):

@@ -35,7 +35,9 @@ TEST(KnownNames, ValuesOfForksAreAbsent) {
   EXPECT_EQ(of_net("layer { eltwise_param { operation: STOCHASTIC_SUM } }").kind(), ErrorKind::kUnsupported);
   const Error old = of_net("layers { name: 'i' type: DENSE_CRF }");
   EXPECT_EQ(old.kind(), ErrorKind::kUnsupported);
-  EXPECT_TRUE(contains(old.what(), "layer type \"DENSE_CRF\" (DeepLab) is not in this build")) << old.what();
+  EXPECT_TRUE(
+      contains(old.what(), "layer type \"DENSE_CRF\" (DeepLab) is not in this build; train the scores in front"))
+      << old.what();
   EXPECT_EQ(of_net("layers { name: 'i' type: MIN }").kind(), ErrorKind::kConfig) << "a value of another field";
 }
 
@@ -43,6 +45,7 @@ TEST(KnownNames, OfForksAreAbsentLayers) {
   EXPECT_EQ(who_knows_layer("BN"), "SegNet, PSPNet, caffe-windows");
   EXPECT_EQ(who_knows_layer("Truncation"), "caffe-windows");
   EXPECT_EQ(who_knows_layer("Accum"), "FlowNet 2, Synopsys");
+  EXPECT_EQ(who_knows_layer("BoxGroupOutput"), "Cascade R-CNN");
   EXPECT_FALSE(who_knows_layer("Accum BlackAugmentation"));
   EXPECT_FALSE(who_knows_layer(""));
 }

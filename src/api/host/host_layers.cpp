@@ -10,15 +10,21 @@
 
 #include "api/host/host_layer.h"
 #include "base/str.h"
+#include "layers/kit/known_layers.h"
 #include "robusta/layer.h"
 #include "robusta/version.h"
 
 namespace robusta::v1 {
 namespace {
 
+struct Maker {
+  HostLayerFactory factory;
+  HostModuleCheck check;
+};
+
 struct Makers {
   std::mutex mutex;
-  HostLayerFactory factory;
+  Maker known;
 };
 
 /// Never destroyed: nets may end after it would.
@@ -27,9 +33,9 @@ Makers& makers() {
   return *made;
 }
 
-HostLayerFactory known_factory() {
+Maker known_maker() {
   const std::lock_guard lock(makers().mutex);
-  return makers().factory;
+  return makers().known;
 }
 
 /// Where the program, or library, that holds this code lies.
@@ -69,19 +75,36 @@ void load_interpreter(const std::string& file) {
   }
 }
 
-/// `module`: that the layer names.
-HostLayerFactory require_factory(const std::string& module) {
-  if (HostLayerFactory factory = known_factory()) return factory;
+Maker require_maker() {
+  if (Maker known = known_maker(); known.factory) return known;
   // One at a time: an interpreter is started once.
   static std::mutex loading;
   const std::lock_guard lock(loading);
-  if (HostLayerFactory factory = known_factory()) return factory;
+  if (Maker known = known_maker(); known.factory) return known;
   const std::string file = interpreter_file();
   if (!file.empty()) load_interpreter(file);
-  if (HostLayerFactory factory = known_factory()) return factory;
-  throw Error(ErrorKind::kUnsupported,
-              str("its code is the Python module ", module, ", and this build has no interpreter for it"),
+  if (Maker known = known_maker(); known.factory) return known;
+  throw Error(ErrorKind::kUnsupported, "this build has no interpreter for it",
               "build with -DROBUSTA_PYTHON=ON (python3-dev, pybind11-dev), or train from a script: docs/python.md");
+}
+
+/// Who does not have the interpreter does not have the module, either: the error names both.
+Maker require_maker_for(const caffe::PythonParameter& code) {
+  try {
+    return require_maker();
+  } catch (const Error& error) {
+    throw Error(
+        error.kind(),
+        str("its code is the class ", code.layer(), " of the Python module ", code.module(), ": ", error.cause()),
+        error.fix());
+  }
+}
+
+/// Throws where the layer's module is absent.
+void find_module(const caffe::LayerParameter& param) {
+  const caffe::PythonParameter& code = param.python_param();
+  const Maker maker = require_maker_for(code);
+  if (maker.check) maker.check(code.module(), code.layer());
 }
 
 std::vector<int> bottoms_in_place(const caffe::LayerParameter& param) {
@@ -96,15 +119,14 @@ std::vector<int> bottoms_in_place(const caffe::LayerParameter& param) {
 /// The layer's first reshape says whether it has parameters.
 std::unique_ptr<robusta::Layer> make_python_layer(const caffe::LayerParameter& param) {
   const caffe::PythonParameter& code = param.python_param();
-  const HostLayerFactory factory = require_factory(code.module());
-  std::shared_ptr<HostLayer> own = factory({.name = param.name(),
-                                            .module = code.module(),
-                                            .layer = code.layer(),
-                                            .param_str = code.param_str(),
-                                            .training = param.phase() == caffe::TRAIN,
-                                            .bottoms = param.bottom_size(),
-                                            .tops = param.top_size(),
-                                            .in_place_of = bottoms_in_place(param)});
+  std::shared_ptr<HostLayer> own = require_maker_for(code).factory({.name = param.name(),
+                                                                    .module = code.module(),
+                                                                    .layer = code.layer(),
+                                                                    .param_str = code.param_str(),
+                                                                    .training = param.phase() == caffe::TRAIN,
+                                                                    .bottoms = param.bottom_size(),
+                                                                    .tops = param.top_size(),
+                                                                    .in_place_of = bottoms_in_place(param)});
   if (param.bottom_size() > 0) return std::make_unique<HostNode>(param, std::move(own));
   own->reshape({});
   if (!own->parameters().empty()) return std::make_unique<HostNode>(param, std::move(own));
@@ -112,12 +134,13 @@ std::unique_ptr<robusta::Layer> make_python_layer(const caffe::LayerParameter& p
 }
 
 const bool registered_python_layer = robusta::register_layer("Python", make_python_layer);
+const bool registered_look = robusta::register_look("Python", find_module);
 
 }  // namespace
 
-void set_host_layers(HostLayerFactory factory) {
+void set_host_layers(HostLayerFactory factory, HostModuleCheck check) {
   const std::lock_guard lock(makers().mutex);
-  makers().factory = std::move(factory);
+  makers().known = {std::move(factory), std::move(check)};
 }
 
 }  // namespace robusta::v1

@@ -13,7 +13,8 @@ struct Options : FlagSet {
   // Caffe's.
   Flag<std::string> solver{this, "solver", "", "solver prototxt (train, check, time)", kOfRank};
   Flag<std::string> model{this, "model", "", "net prototxt (test, time)"};
-  Flag<std::string> phase{this, "phase", "", "TRAIN or TEST (time; TRAIN unless given)"};
+  Flag<std::string> phase{this, "phase", "",
+                          "TRAIN or TEST (time, plan; unless given TRAIN, or TEST for a net of that phase alone)"};
   Flag<int32_t> level{this, "level", 0, "level of the net's state"};
   Flag<std::string> stage{this, "stage", "", "stages of the net's state, separated by commas"};
   Flag<std::string> snapshot{this, "snapshot", "",

@@ -2,6 +2,9 @@
 
 #include "app/setup/chosen_net.h"
 
+#include <utility>
+#include <vector>
+
 #include "base/nearest.h"
 #include "robusta/error.h"
 #include "schema/read_text.h"
@@ -18,6 +21,18 @@ caffe::Phase phase_flag(const std::string& text) {
               "known: TRAIN, TEST");
 }
 
+/// That of -model, in the phase of -phase, or in its own.
+void take_model(const Options& options, ChosenNet& chosen) {
+  const std::vector<std::string> stages = stage_flag(options);
+  if (!options.phase().empty()) {
+    chosen.net = net_in_state(options.model(), chosen.phase, options.level(), stages);
+    return;
+  }
+  NetInPhase own = net_in_its_phase(options.model(), options.level(), stages);
+  chosen.net = std::move(own.net);
+  chosen.phase = own.phase;
+}
+
 }  // namespace
 
 ChosenNet choose_net(const Options& options, const std::string& action) {
@@ -26,7 +41,7 @@ ChosenNet choose_net(const Options& options, const std::string& action) {
   chosen.solver.param.set_momentum(0.9f);
   if (!options.solver().empty()) chosen.solver = read_solver(options.solver());
   if (!options.model().empty()) {
-    chosen.net = net_in_state(options.model(), chosen.phase, options.level(), stage_flag(options));
+    take_model(options, chosen);
     warn_of_ignored_fields_in(options.model());
   } else {
     require_flag(action, "model or -solver", options.solver());

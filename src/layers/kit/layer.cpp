@@ -18,6 +18,7 @@ namespace {
 struct LayerRegister {
   std::shared_mutex mutex;
   std::map<std::string, LayerFactory> factories;
+  std::map<std::string, LayerLook> looks;
 };
 
 LayerRegister& layers() {
@@ -32,6 +33,12 @@ LayerFactory factory_of(const std::string& type) {
   return found == layers().factories.end() ? nullptr : found->second;
 }
 
+LayerLook look_of(const std::string& type) {
+  const std::shared_lock lock(layers().mutex);
+  const auto found = layers().looks.find(type);
+  return found == layers().looks.end() ? nullptr : found->second;
+}
+
 }  // namespace
 
 std::optional<std::vector<AxisMap>> Layer::alignment(const Shape& bottom, const Shape& top) const {
@@ -43,6 +50,11 @@ std::optional<std::vector<AxisMap>> Layer::alignment(const Shape& bottom, const 
 bool register_layer(const std::string& type, LayerFactory factory) {
   const std::unique_lock lock(layers().mutex);
   return layers().factories.emplace(type, factory).second;
+}
+
+bool register_look(const std::string& type, LayerLook look) {
+  const std::unique_lock lock(layers().mutex);
+  return layers().looks.emplace(type, look).second;
 }
 
 std::vector<std::string> layer_types() {
@@ -69,7 +81,14 @@ Error missing_type(const std::string& type) {
 
 std::vector<Error> missing_in(const caffe::LayerParameter& param) {
   if (!factory_of(param.type())) return {missing_type(param.type())};
-  return absent_fields_in(param);
+  std::vector<Error> missing = absent_fields_in(param);
+  const LayerLook look = look_of(param.type());
+  try {
+    if (look) look(param);
+  } catch (const Error& error) {
+    missing.push_back(error);
+  }
+  return missing;
 }
 
 std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& param) {

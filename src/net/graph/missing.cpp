@@ -11,9 +11,11 @@
 namespace robusta {
 namespace {
 
-void add_missing(const NetDef& def, MissingReport& report) {
+/// `types_unread`: a layer without a type has one that the schema lacks, which the report says already.
+void add_missing(const NetDef& def, bool types_unread, MissingReport& report) {
   for (int i = 0; i < def.param.layer_size(); ++i) {
     const caffe::LayerParameter& layer = def.param.layer(i);
+    if (types_unread && layer.type().empty()) continue;
     for (Error& error : missing_in(layer)) {
       error.in_layer(layer.name()).at(def.source_of(i).where(error.field()));
       report.add(std::move(error));
@@ -27,7 +29,7 @@ NetDef read_or_report(const Read& read) {
     return read();
   } catch (const UnreadFields& unread) {
     MissingReport report = unread.report();
-    add_missing(unread.rest(), report);
+    add_missing(unread.rest(), true, report);
     throw report.error(unread.rest().file);
   }
 }
@@ -36,7 +38,7 @@ NetDef read_or_report(const Read& read) {
 
 void refuse_missing(const NetDef& def) {
   MissingReport report;
-  add_missing(def, report);
+  add_missing(def, false, report);
   if (!report.empty()) throw report.error(def.file);
 }
 

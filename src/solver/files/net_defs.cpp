@@ -1,6 +1,10 @@
 // The order of the merged states and of the test nets is Caffe's, which decides which layers a net has.
 #include "solver/files/net_defs.h"
 
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
 #include "base/str.h"
 #include "net/graph/missing.h"
 #include "robusta/error.h"
@@ -46,6 +50,26 @@ void check_tests(const SolverDef& solver, int named, bool common) {
       refuse_nets(solver, "test_iter", str("test_iter is ", p.test_iter(i)), "give the number of batches of a test");
     }
   }
+}
+
+NetDef in_phase(const NetDef& net, caffe::Phase phase, int level, const std::vector<std::string>& stages) {
+  caffe::NetState state;
+  state.set_phase(phase);
+  state.set_level(level);
+  for (const std::string& stage : stages) state.add_stage(stage);
+  caffe::NetState merged = net.param.state();
+  merged.MergeFrom(state);
+  return net_in_state(net, merged);
+}
+
+/// The net of the TEST phase; none where it is not whole, either.
+std::optional<NetDef> whole_in_test(const NetDef& net, int level, const std::vector<std::string>& stages) {
+  try {
+    const QuietLog quiet;  // the layers that stay out are of interest where the net is taken alone
+    NetDef tested = in_phase(net, caffe::TEST, level, stages);
+    if (tested.param.layer_size() > 0) return tested;
+  } catch (const Error&) {}
+  return std::nullopt;
 }
 
 }  // namespace
@@ -103,14 +127,23 @@ std::vector<NetSource> test_nets_of(const SolverDef& solver) {
 }
 
 NetDef net_in_state(const std::string& path, caffe::Phase phase, int level, const std::vector<std::string>& stages) {
-  NetDef net = read_whole_net(path);
-  caffe::NetState state;
-  state.set_phase(phase);
-  state.set_level(level);
-  for (const std::string& stage : stages) state.add_stage(stage);
-  caffe::NetState merged = net.param.state();
-  merged.MergeFrom(state);
-  return net_in_state(net, merged);
+  return in_phase(read_whole_net(path), phase, level, stages);
+}
+
+NetInPhase net_in_its_phase(const std::string& path, int level, const std::vector<std::string>& stages) {
+  const NetDef net = read_whole_net(path);
+  std::optional<NetDef> tested;
+  try {
+    NetDef trained = in_phase(net, caffe::TRAIN, level, stages);
+    if (trained.param.layer_size() == 0) tested = whole_in_test(net, level, stages);
+    if (!tested) return {std::move(trained), caffe::TRAIN};
+    LOG_INFO << "The net is taken in the TEST phase: it has no layers in the TRAIN phase";
+  } catch (const Error& of_training) {
+    tested = whole_in_test(net, level, stages);
+    if (!tested) throw;
+    LOG_INFO << "The net is taken in the TEST phase, for in the TRAIN phase this holds: " << of_training.what();
+  }
+  return {std::move(*tested), caffe::TEST};
 }
 
 }  // namespace robusta

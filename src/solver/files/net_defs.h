@@ -30,4 +30,13 @@ std::vector<NetSource> test_nets_of(const SolverDef& solver);
 /// A net by itself (test, time), in this phase, level and stages.
 NetDef net_in_state(const std::string& path, caffe::Phase phase, int level, const std::vector<std::string>& stages);
 
+struct NetInPhase {
+  NetDef net;
+  caffe::Phase phase;
+};
+
+/// A net by itself in the TRAIN phase, or, where it is whole in the TEST phase alone, in that, which the log says: nets
+/// that are published for testing have data for that phase and no other.
+NetInPhase net_in_its_phase(const std::string& path, int level, const std::vector<std::string>& stages);
+
 }  // namespace robusta

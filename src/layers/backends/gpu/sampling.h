@@ -65,7 +65,7 @@ class SamplingGpu : public Kernel {
     booking_.repeatable = true;
     const TensorDesc& bottom = request.bottoms[0];
     if (!s_.of_planes || !is_channels_last(bottom.layout)) return;
-    booking_.bottom_layouts = {bottom.layout};
+    for (const TensorDesc& each : request.bottoms) booking_.bottom_layouts.push_back(each.layout);
     booking_.top_layouts = {channels_last(request.tops[0])};
     s_.inner = bottom.shape[1];
     s_.outer = bottom.shape[0];

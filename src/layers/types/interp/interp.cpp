@@ -1,9 +1,9 @@
 // Interp: images of another size, bilinear, with the corners on each other (Chen et al. 2017, "DeepLab"; gpapan/caffe,
 // xmyqsh/deeplab-v2, hszhao/PSPNet).
 //
-// The size is height x width; or, of what is left when pad_beg and pad_end (both <= 0) have cut off the margins, the
-// distances between pixels are divided by zoom_factor, or multiplied by shrink_factor, or first the one and then the
-// other.
+// The size is height x width, or that of bottom 1 (use_blob_size, as in soeaver/caffe-model's pyramids); or, of what is
+// left when pad_beg and pad_end (both <= 0) have cut off the margins, the distances between pixels are divided by
+// zoom_factor, or multiplied by shrink_factor, or first the one and then the other.
 
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/sampling.h"
@@ -19,12 +19,23 @@ class InterpLayer : public SamplingLayer {
  public:
   explicit InterpLayer(const caffe::LayerParameter& param) : SamplingLayer(param) {
     const auto& p = param.interp_param();
+    const bool of_blob = param.bottom_size() > 1;
+    if (p.use_blob_size() != of_blob) {
+      throw bad_field(
+          "use_blob_size",
+          of_blob ? "a second bottom is there for its size alone" : "there is no second bottom for the size",
+          of_blob ? "write use_blob_size: true, or remove the second bottom" : "name it as the second bottom");
+    }
     if (p.has_height() != p.has_width()) {
       throw bad_field(p.has_height() ? "height" : "width", "height and width are given together or not at all",
                       "give both");
     }
     const bool factors = p.has_zoom_factor() || p.has_shrink_factor();
-    if (p.has_height() == factors) {
+    if (of_blob && (factors || p.has_height())) {
+      throw bad_field("use_blob_size", "the size is that of the second bottom, and another one is given",
+                      "remove height, width, zoom_factor and shrink_factor");
+    }
+    if (!of_blob && p.has_height() == factors) {
       throw bad_field("height", factors ? "both a size and a factor are given" : "neither a size nor a factor is given",
                       "give height and width, or zoom_factor or shrink_factor");
     }
@@ -35,14 +46,18 @@ class InterpLayer : public SamplingLayer {
     }
   }
 
+  Arity arity() const override { return {1, 2, 1, 1}; }
+
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override {
     require_elements(bottoms);
-    const Shape& bottom = bottoms[0];
-    if (bottom.axes() != 4) {
+    for (const Shape& bottom : bottoms) {
+      if (bottom.axes() == 4) continue;
       throw Error(ErrorKind::kConfig, str("takes an input of batch, channels, height and width, not ", bottom.str()));
     }
     const auto& p = param().interp_param();
-    return {sample_planes(bottom, axis(bottom, 2, p.height()), axis(bottom, 3, p.width()))};
+    const bool of_blob = bottoms.size() > 1;
+    const int64_t height = of_blob ? bottoms[1][2] : p.height(), width = of_blob ? bottoms[1][3] : p.width();
+    return {sample_planes(bottoms[0], axis(bottoms[0], 2, height), axis(bottoms[0], 3, width))};
   }
 
  private:
@@ -56,8 +71,9 @@ class InterpLayer : public SamplingLayer {
     if (seen < 1) throw bad_field("pad_beg", str("nothing is left of ", bottom.str()), "cut off less");
     const char* what = axis == 2 ? "height" : "width";
     check_sampled_extent(in, what, "bottom");
-    const int64_t out = p.has_height() ? given : (seen - 1) / p.shrink_factor() * int64_t{p.zoom_factor()} + 1;
-    check_sampled_extent(out, what, p.has_height() ? str("interp_param.", what) : "interp_param.zoom_factor");
+    const bool is_given = given > 0 || p.has_height();
+    const int64_t out = is_given ? given : (seen - 1) / p.shrink_factor() * int64_t{p.zoom_factor()} + 1;
+    check_sampled_extent(out, what, is_given ? str("interp_param.", what) : "interp_param.zoom_factor");
     return linear_axis(SampledBy::kCorners, in, begin, seen, out);
   }
 };

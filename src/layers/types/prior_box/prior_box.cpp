@@ -2,6 +2,7 @@
 
 #include "layers/types/prior_box/prior_box.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -63,6 +64,7 @@ std::vector<PriorSize> prior_sizes(const caffe::PriorBoxParameter& p) {
   for (int i = 0; i < least.size(); ++i) {
     const float size = whole_pixels(least[i], "min_size");
     sizes.push_back({size, size});
+    const size_t second = sizes.size();
     if (!most.empty()) {
       if (!(most[i] > least[i])) {
         throw wrong_setting("prior_box_param.max_size", str("max_size ", most[i], " is not above min_size ", least[i]),
@@ -76,6 +78,18 @@ std::vector<PriorSize> prior_sizes(const caffe::PriorBoxParameter& p) {
     for (const double ratio : ratios) {
       sizes.push_back({static_cast<float>(size * std::sqrt(ratio)), static_cast<float>(size / std::sqrt(ratio))});
     }
+    const auto after = sizes.begin() + static_cast<std::ptrdiff_t>(second);
+    if (p.tf() && !most.empty()) std::rotate(after, after + 1, sizes.end());
+  }
+  return sizes;
+}
+
+/// With `tf`, for an image of this size: of the boxes of each min_size the first one is its square.
+std::vector<PriorSize> smaller_squares(std::vector<PriorSize> sizes, size_t min_sizes, const PriorGrid& grid) {
+  for (size_t i = 0; i < sizes.size(); i += sizes.size() / min_sizes) {
+    if (sizes[i].width != kSmallerSquare) continue;
+    sizes[i].width -= kSmallerBy * grid.image_width;
+    sizes[i].height -= kSmallerBy * grid.image_height;
   }
   return sizes;
 }
@@ -133,7 +147,8 @@ void require_image_axes(const Shape& shape, int bottom) {
 
 PriorBoxLayer::PriorBoxLayer(const caffe::LayerParameter& param)
     : Layer(param),
-      sizes_(prior_sizes(param.prior_box_param())),
+      given_(prior_sizes(param.prior_box_param())),
+      sizes_(given_),
       variances_(variances_of(param.prior_box_param().variance())) {
   const auto& p = param.prior_box_param();
   steps_of(p).check("step");
@@ -162,6 +177,8 @@ std::vector<Shape> PriorBoxLayer::infer_tops(const std::vector<Shape>& bottoms) 
   grid_.step_width = steps.given() ? steps.width() : grid_.image_width / static_cast<float>(grid_.width);
   grid_.offset = p.offset();
   grid_.clip = p.clip();
+  grid_.rows_first = p.yx_order();
+  if (p.tf()) sizes_ = smaller_squares(given_, static_cast<size_t>(p.min_size_size()), grid_);
   // Coordinates are counted only where that many can be.
   const int64_t pixels = product_or_most(grid_.height, grid_.width);
   const Shape top{1, 2, product_or_most(pixels, product_or_most(grid_.boxes, 4))};
