@@ -170,9 +170,8 @@ TEST(IgnoredFields, AreWarnedOfOncePerFile) {
     warnings.look_at(net);
   });
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(
-      lines[0],
-      "n.prototxt:1: model_parallel (Intel) changes nothing here: all layers are trained data parallel");
+  EXPECT_EQ(lines[0],
+            "n.prototxt:1: model_parallel (Intel) changes nothing here: all layers are trained data parallel");
   EXPECT_EQ(lines[1], "n.prototxt:4: engine (Caffe) changes nothing here: kernels are chosen by -kernels");
   EXPECT_EQ(lines[2], "n.prototxt:5: multinode (Intel) changes nothing here: all layers are trained data parallel");
 }
