@@ -132,12 +132,45 @@ TEST(DeployReaders, FormsThatOpenCvLacksAreRefused) {
 TEST(DeployReaders, FormsThatMnnLacksAreRefused) {
   const auto cause = [](const std::string& text) { return std::string(refusal_of(text, "mnn").what()); };
   EXPECT_TRUE(contains(cause(kImage + layer("Scale", "scale_param { axis: 2 }")), "other than the channels"));
-  EXPECT_TRUE(contains(cause(kImage + layer("Flatten", "flatten_param { end_axis: 2 }")), "before the last axis"));
   const std::string pool = layer("Pooling", "pooling_param { kernel_size: 2 stride: 2 pad: 1 }");
   EXPECT_TRUE(contains(cause(input("dim: 1 dim: 2 dim: 7 dim: 7") + pool), "would begin in the padding"));
   EXPECT_EQ(lint_text(input("dim: 1 dim: 2 dim: 8 dim: 8") + pool, "mnn").code, 0);
-  EXPECT_TRUE(
-      contains(cause(kImage + layer("Clip", "clip_param { min: -1 max: 1 }")), "MNN has no layer of type Clip"));
+  EXPECT_TRUE(contains(cause(kImage + layer("ArgMax", "")), "MNN has no layer of type ArgMax"));
+}
+
+TEST(DeployReaders, AFlattenOfSomeAxesIsAReshape) {
+  const std::string text = kImage + layer("Flatten", "flatten_param { end_axis: 2 }");
+  EXPECT_EQ(mended_types(text, "mnn", "whole-flatten"), (Types{"Input", "Reshape"}));
+  Deployment deployment(text);
+  deployment.options.target = "mnn";
+  deployment.run();
+  const auto& dims = deployment.net().layer(1).reshape_param().shape().dim();
+  EXPECT_EQ(std::vector<int64_t>(dims.begin(), dims.end()), (std::vector<int64_t>{0, 24, 9}));
+  EXPECT_EQ(lint_text(kImage + layer("Flatten", "flatten_param { end_axis: 3 }"), "mnn").text, "");
+}
+
+TEST(DeployReaders, AClipIsMadeOfRectifiers) {
+  const auto types = [](const char* range) {
+    return mended_types(kImage + layer("Clip", std::string("clip_param { ") + range + " }"), "opencv", "no-clip");
+  };
+  EXPECT_EQ(types("min: 0 max: 6"), (Types{"Input", "ReLU6"}));
+  EXPECT_EQ(types("min: -0.25 max: 0.5"), (Types{"Input", "Power", "ReLU", "Power", "ReLU", "Power"}));
+  EXPECT_EQ(types("min: 0 max: 0.5"), (Types{"Input", "ReLU", "Power", "ReLU", "Power"}));
+}
+
+TEST(DeployReaders, GatesAreSpreadOverThePixels) {
+  const std::string text =
+      kImage + input("dim: 2 dim: 3", "b") + layer("Scale", "scale_param { axis: 0 }", "bottom: 'data' bottom: 'b'");
+  EXPECT_EQ(mended_types(text, "mnn", "gate-product"),
+            (Types{"Input", "Input", "Reshape", "Deconvolution", "Eltwise"}));
+  const std::string rows =
+      kImage + input("dim: 8", "b") + layer("Scale", "scale_param { axis: 2 }", "bottom: 'data' bottom: 'b'");
+  EXPECT_TRUE(contains(refusal_of(rows, "mnn").what(), "a Scale of two bottoms"));
+}
+
+TEST(DeployReaders, ConcatSaysItsAxisByItsNewName) {
+  const std::string text = kImage + layer("Concat", "concat_param { concat_dim: 2 }", "bottom: 'data' bottom: 'data'");
+  EXPECT_EQ(mended_types(text, "opencv", "counted-axes"), (Types{"Input", "Concat"}));
 }
 
 TEST(DeployReaders, OutputsOfMnnAreCalledLikeTheirLayers) {

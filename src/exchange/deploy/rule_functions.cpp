@@ -7,6 +7,18 @@
 #include "exchange/deploy/rule_layers.h"
 
 namespace robusta::deploy {
+namespace {
+
+/// A Power in the place of a layer, with its name and blobs.
+caffe::LayerParameter power_layer_like(const caffe::LayerParameter& layer, float scale, float shift) {
+  caffe::LayerParameter power = power_layer(scale, shift);
+  power.set_name(layer.name());
+  *power.mutable_bottom() = layer.bottom();
+  *power.mutable_top() = layer.top();
+  return power;
+}
+
+}  // namespace
 
 std::optional<Finding> check_lrn_fields(const DeployNet& net, int layer) {
   const caffe::LRNParameter& p = net.param(layer).lrn_param();
@@ -42,6 +54,48 @@ void mend_plain_log(DeployNet& net, int layer) {
   if (p.scale() != 1 || p.shift() != 0) at = net.put_before(at, 0, power_layer(p.scale(), p.shift()), "_of");
   if (p.base() == -1) return;
   net.append_behind(at, power_layer(static_cast<float>(1 / std::log(static_cast<double>(p.base())))), "_base");
+}
+
+std::optional<Finding> check_plain_exp(const DeployNet& net, int layer) {
+  const caffe::ExpParameter& p = net.param(layer).exp_param();
+  if (net.param(layer).type() != "Exp" || (p.base() == -1 && p.scale() == 1 && p.shift() == 0)) return std::nullopt;
+  const char* field = p.base() != -1 ? "exp_param.base" : p.scale() != 1 ? "exp_param.scale" : "exp_param.shift";
+  return Finding{"base, scale and shift of an Exp are passed over", field};
+}
+
+/// b^(shift + scale x) = e^(ln b shift + ln b scale x).
+void mend_plain_exp(DeployNet& net, int layer) {
+  const caffe::ExpParameter p = net.param(layer).exp_param();
+  net.param(layer).clear_exp_param();
+  net.change();
+  const double log_base = p.base() == -1 ? 1 : std::log(static_cast<double>(p.base()));
+  net.put_before(
+      layer, 0, power_layer(static_cast<float>(log_base * p.scale()), static_cast<float>(log_base * p.shift())), "_of");
+}
+
+std::optional<Finding> check_no_clip(const DeployNet& net, int layer) {
+  if (net.param(layer).type() != "Clip") return std::nullopt;
+  return Finding{"a Clip is not understood", "type"};
+}
+
+/// From 0 to 6 a ReLU6. Else, with t = max(0, x - min), min(max, max(min, x)) = max - max(0, (max - min) - t).
+void mend_no_clip(DeployNet& net, int layer) {
+  const caffe::ClipParameter p = net.param(layer).clip_param();
+  caffe::LayerParameter& param = net.param(layer);
+  param.clear_clip_param();
+  net.change();
+  if (p.min() == 0 && p.max() == 6) {
+    param.set_type("ReLU6");
+    return;
+  }
+  param = power_layer_like(param, -1, p.max());
+  caffe::LayerParameter rectifier;
+  rectifier.set_type("ReLU");
+  // From the last to the first: each is put before the one before.
+  net.put_before(layer, 0, rectifier, "_below_max");
+  net.put_before(layer, 0, power_layer(-1, p.max() - p.min()), "_to_max");
+  net.put_before(layer, 0, rectifier, "_above_min");
+  if (p.min() != 0) net.put_before(layer, 0, power_layer(1, -p.min()), "_to_min");
 }
 
 std::optional<Finding> check_swish_beta(const DeployNet& net, int layer) {
