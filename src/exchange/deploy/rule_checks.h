@@ -34,6 +34,7 @@ ROBUSTA_DEPLOY_RULE(not_transposed);
 ROBUSTA_DEPLOY_RULE(inner_axis);
 ROBUSTA_DEPLOY_RULE(lrn_k);
 ROBUSTA_DEPLOY_RULE(no_coeff);
+ROBUSTA_DEPLOY_RULE(two_bottoms);
 // rule_scales.cpp
 ROBUSTA_DEPLOY_RULE(bias_scale);
 ROBUSTA_DEPLOY_RULE(scale_alone);
@@ -51,6 +52,7 @@ ROBUSTA_DEPLOY_RULE(no_swish);
 ROBUSTA_DEPLOY_RULE(opencv_types);
 ROBUSTA_DEPLOY_RULE(mnn_types);
 ROBUSTA_DEPLOY_RULE(ncnn_types);
+ROBUSTA_DEPLOY_RULE(rknn_types);
 ROBUSTA_DEPLOY_RULE(openvino_types);
 // rule_crops.cpp
 ROBUSTA_DEPLOY_RULE(crop_offset);

@@ -2,6 +2,8 @@
 
 #include "exchange/deploy/rule_forms.h"
 
+#include <algorithm>
+
 #include "layers/kit/windows.h"
 
 namespace robusta::deploy {
@@ -28,6 +30,35 @@ bool is_across_channels(const DeployNet& net, int layer) { return net.param(laye
 
 bool is_stochastic(const DeployNet& net, int layer) {
   return net.param(layer).pooling_param().pool() == caffe::PoolingParameter::STOCHASTIC;
+}
+
+bool leaves_gaps(const DeployNet& net, int layer) {
+  const caffe::PoolingParameter& p = net.param(layer).pooling_param();
+  if (p.global_pooling()) return false;
+  const std::vector<WindowAxis> axes = read_windows(p, net.shapes(layer).bottoms[0]);
+  return std::any_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.stride > axis.extent(); });
+}
+
+/// Along both axes.
+bool moves_by_single_pixels(const DeployNet& net, int layer) {
+  const std::vector<WindowAxis> axes = read_windows(net.param(layer).convolution_param(), size_t{2});
+  return std::all_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.stride == 1; });
+}
+
+bool is_other_than_one_place(const DeployNet& net, int layer) {
+  const caffe::ArgMaxParameter& p = net.param(layer).argmax_param();
+  return !p.has_axis() || p.top_k() != 1 || p.out_max_val();
+}
+
+bool is_within_channels(const DeployNet& net, int layer) {
+  return net.param(layer).lrn_param().norm_region() == caffe::LRNParameter::WITHIN_CHANNEL;
+}
+
+bool is_constant(const DeployNet& net, int layer) { return net.param(layer).power_param().scale() == 0; }
+
+bool multiplies_the_samples(const DeployNet& net, int layer) {
+  const int axis = net.param(layer).inner_product_param().axis();
+  return axis == 0 || axis == -net.shapes(layer).bottoms[0].axes();
 }
 
 /// Rows of a matrix are multiplied one by one.

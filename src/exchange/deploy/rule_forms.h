@@ -11,17 +11,23 @@ namespace robusta::deploy {
 ROBUSTA_DEPLOY_FORM(is_over_other_than_channels);
 ROBUSTA_DEPLOY_FORM(is_no_image);
 ROBUSTA_DEPLOY_FORM(has_several_bottoms);
+ROBUSTA_DEPLOY_FORM(moves_by_single_pixels);
 // InnerProduct
+ROBUSTA_DEPLOY_FORM(multiplies_the_samples);
 ROBUSTA_DEPLOY_FORM(multiplies_other_than_rows);
 // Pooling
 ROBUSTA_DEPLOY_FORM(has_several_tops);
 ROBUSTA_DEPLOY_FORM(leaves_out_a_window);
+ROBUSTA_DEPLOY_FORM(leaves_gaps);
 ROBUSTA_DEPLOY_FORM(is_stochastic);
 // Scale
 ROBUSTA_DEPLOY_FORM(is_of_other_axes);
 ROBUSTA_DEPLOY_FORM(is_learned_along_other_axes);
 ROBUSTA_DEPLOY_FORM(is_by_other_than_channels);
-// MVN
+// ArgMax, LRN, Power, MVN
+ROBUSTA_DEPLOY_FORM(is_other_than_one_place);
+ROBUSTA_DEPLOY_FORM(is_within_channels);
+ROBUSTA_DEPLOY_FORM(is_constant);
 ROBUSTA_DEPLOY_FORM(is_across_channels);
 // Concat, Slice, Softmax, Crop, Reshape, Permute, Input: what changes places among samples, or has none
 ROBUSTA_DEPLOY_FORM(works_along_the_samples);

@@ -7,19 +7,6 @@
 #include "exchange/deploy/rule_layers.h"
 
 namespace robusta::deploy {
-namespace {
-
-/// A Power in the place of a layer, with its name and blobs.
-caffe::LayerParameter power_layer_like(const caffe::LayerParameter& layer, float scale, float shift) {
-  caffe::LayerParameter power = power_layer(scale, shift);
-  power.set_name(layer.name());
-  *power.mutable_bottom() = layer.bottom();
-  *power.mutable_top() = layer.top();
-  return power;
-}
-
-}  // namespace
-
 std::optional<Finding> check_lrn_fields(const DeployNet& net, int layer) {
   const caffe::LRNParameter& p = net.param(layer).lrn_param();
   if (net.param(layer).type() != "LRN" || (p.has_local_size() && p.has_alpha() && p.has_beta())) return std::nullopt;
@@ -78,24 +65,21 @@ std::optional<Finding> check_no_clip(const DeployNet& net, int layer) {
   return Finding{"a Clip is not understood", "type"};
 }
 
-/// From 0 to 6 a ReLU6. Else, with t = max(0, x - min), min(max, max(min, x)) = max - max(0, (max - min) - t).
+/// With s = 6 / (max - min), min(max, max(min, x)) = relu6(s (x - min)) / s + min.
 void mend_no_clip(DeployNet& net, int layer) {
   const caffe::ClipParameter p = net.param(layer).clip_param();
-  caffe::LayerParameter& param = net.param(layer);
-  param.clear_clip_param();
-  net.change();
-  if (p.min() == 0 && p.max() == 6) {
-    param.set_type("ReLU6");
-    return;
+  if (!(p.max() > p.min())) {
+    throw Error(ErrorKind::kUnsupported, "a Clip whose max is not above its min", "remove the layer")
+        .in_field("clip_param.max");
   }
-  param = power_layer_like(param, -1, p.max());
-  caffe::LayerParameter rectifier;
-  rectifier.set_type("ReLU");
-  // From the last to the first: each is put before the one before.
-  net.put_before(layer, 0, rectifier, "_below_max");
-  net.put_before(layer, 0, power_layer(-1, p.max() - p.min()), "_to_max");
-  net.put_before(layer, 0, rectifier, "_above_min");
-  if (p.min() != 0) net.put_before(layer, 0, power_layer(1, -p.min()), "_to_min");
+  net.param(layer).clear_clip_param();
+  net.param(layer).set_type("ReLU6");
+  net.change();
+  const double min = p.min(), scale = 6 / (p.max() - min);
+  if (min == 0 && scale == 1) return;
+  const int at =
+      net.put_before(layer, 0, power_layer(static_cast<float>(scale), static_cast<float>(-scale * min)), "_of");
+  net.append_behind(at, power_layer(static_cast<float>(1 / scale), p.min()), "_range");
 }
 
 std::optional<Finding> check_swish_beta(const DeployNet& net, int layer) {

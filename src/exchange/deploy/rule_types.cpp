@@ -86,6 +86,12 @@ constexpr std::string_view kOfOpenVino[] = {"Axpy",         "BN",         "Batch
                                             "Slice",        "Softmax",    "Swish",          "TanH",
                                             "Tile"};
 
+/// What RKNN-Toolkit2's loader ends with. Types of forks it is given with a warning: of some it knows more than was
+/// tried.
+constexpr std::string_view kLackingInRknn[] = {"AbsVal",    "BatchReindex", "ELU",      "Embed",    "Exp", "Filter",
+                                               "Im2col",    "LSTM",         "LSTMUnit", "Log",      "MVN", "RNN",
+                                               "Reduction", "SPP",          "Swish",    "Threshold"};
+
 /// A form of a layer type that a reader does not take.
 struct Form {
   std::string_view type;
@@ -138,6 +144,28 @@ constexpr Form kNotInNcnn[] = {
     {"Softmax", works_along_the_samples, "a Softmax along the samples", "softmax_param.axis"},
 };
 
+/// What RKNN-Toolkit2 refuses, ends with, or computes otherwise.
+constexpr Form kNotInRknn[] = {
+    {"ArgMax", is_other_than_one_place, "an ArgMax without an axis, of more than one place, or of values",
+     "argmax_param"},
+    {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
+    {"Convolution", is_over_other_than_channels, "a Convolution whose channels are not axis 1",
+     "convolution_param.axis"},
+    {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
+    {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
+    {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
+    {"Deconvolution", moves_by_single_pixels, "a Deconvolution of stride 1", "convolution_param.stride"},
+    {"InnerProduct", multiplies_the_samples, "an InnerProduct along the samples", "inner_product_param.axis"},
+    {"LRN", is_within_channels, "an LRN within channels", "lrn_param.norm_region"},
+    {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
+    {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
+    {"Pooling", leaves_gaps, "a Pooling whose stride is larger than its window", "pooling_param.stride"},
+    {"Power", is_constant, "a Power of scale 0", "power_param.scale"},
+    {"Scale", is_learned_along_other_axes, "a Scale along other than the channels", "scale_param"},
+    {"Scale", is_by_other_than_channels, "a Scale of two bottoms, the second of which is not a number for each channel",
+     "bottom"},
+};
+
 constexpr Form kNotInOpenVino[] = {
     {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
     {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
@@ -151,16 +179,22 @@ constexpr Form kNotInOpenVino[] = {
 /// One reader.
 struct Reader {
   const char* name;
-  std::span<const std::string_view> types;
+  std::span<const std::string_view> types;  ///< none: all but those that are lacking
   std::span<const Form> not_taken;
+  std::span<const std::string_view> lacking = {};
 };
 
 constexpr Reader kOpenCvReader{"OpenCV", kOfOpenCv, kNotInOpenCv}, kMnnReader{"MNN", kOfMnn, kNotInMnn},
-    kOpenVinoReader{"OpenVINO", kOfOpenVino, kNotInOpenVino}, kNcnnReader{"ncnn", kOfNcnn, kNotInNcnn};
+    kOpenVinoReader{"OpenVINO", kOfOpenVino, kNotInOpenVino}, kNcnnReader{"ncnn", kOfNcnn, kNotInNcnn},
+    kRknnReader{"RKNN", {}, kNotInRknn, kLackingInRknn};
+
+bool has(std::span<const std::string_view> types, const std::string& type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
 
 std::optional<Finding> find_untaken(const Reader& reader, const DeployNet& net, int layer) {
   const std::string& type = net.param(layer).type();
-  if (std::find(reader.types.begin(), reader.types.end(), type) == reader.types.end()) {
+  if (has(reader.lacking, type) || (!reader.types.empty() && !has(reader.types, type))) {
     return Finding{str(reader.name, " has no layer of type ", type, " with Caffe's fields"), "type"};
   }
   for (const Form& form : reader.not_taken) {
@@ -188,6 +222,11 @@ void mend_opencv_types(DeployNet& net, int layer) { refuse_untaken(kOpenCvReader
 
 std::optional<Finding> check_mnn_types(const DeployNet& net, int layer) { return find_untaken(kMnnReader, net, layer); }
 void mend_mnn_types(DeployNet& net, int layer) { refuse_untaken(kMnnReader, net, layer); }
+
+std::optional<Finding> check_rknn_types(const DeployNet& net, int layer) {
+  return find_untaken(kRknnReader, net, layer);
+}
+void mend_rknn_types(DeployNet& net, int layer) { refuse_untaken(kRknnReader, net, layer); }
 
 std::optional<Finding> check_ncnn_types(const DeployNet& net, int layer) {
   return find_untaken(kNcnnReader, net, layer);
