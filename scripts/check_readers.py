@@ -35,12 +35,14 @@ from robusta_readers.case import Case  # noqa: E402
 LIMIT = 1e-4
 RECORDED_LIMIT = 5e-4  # MNN differs by more than 1e-4 in a LeNet; what is computed wrongly, by 1e-2 and more
 LIMITS = {"rknn": 2e-2}  # its simulator computes in f16
-READERS = ("pycaffe", "opencv", "mnn", "openvino", "rknn", "onnxruntime")
+READERS = ("pycaffe", "opencv", "mnn", "openvino", "rknn", "ncnn", "onnxruntime")
 CUT_WINDOWS = ("AVE windows that are cut are divided by whole ones", 5e-2)
 # What a reader cannot, as measured: the reason, and how it shows: what the failure says, or the largest difference.
 LINES = {
     ("opencv", "lstm"): ("deploy refuses an LSTM", r"OpenCV has no layer of type LSTM"),
     ("mnn", "lstm"): ("deploy refuses an LSTM", r"MNN has no layer of type LSTM"),
+    ("ncnn", "lstm"): ("deploy refuses an LSTM", r"ncnn has no layer of type LSTM"),
+    ("ncnn", "ssd"): ("detections have six columns, without the item", r"found has 294 numbers, not 350"),
     ("mnn", "ssd"): ("detections have six columns, without the item", r"found has 294 numbers, not 350"),
     ("pycaffe", "cifar10_quick"): CUT_WINDOWS,
     ("rknn", "cifar10_quick"): CUT_WINDOWS,

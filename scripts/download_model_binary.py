@@ -3,8 +3,8 @@
 
   scripts/download_model_binary.py MODEL_FOLDER
 
-MODEL_FOLDER/readme.md begins with a block between lines of ---, in which `caffemodel:` names the file,
-`caffemodel_url:` where it lies, and `sha1:` what it must be. A download that was cut off goes on where it ended; what
+MODEL_FOLDER/readme.md has a block between lines of ---, before which a title may stand, in which `caffemodel:` names the
+file, `caffemodel_url:` where it lies, and `sha1:` what it must be. A download that was cut off goes on where it ended; what
 is not what `sha1` says is refused and removed, and a file that is right already is left alone.
 """
 
@@ -49,13 +49,12 @@ def read_card(folder):
     """The entries of readme.md that are needed, checked."""
     path = os.path.join(folder, "readme.md")
     with open_input(path) as card:
-        lines = card.read(1 << 20).decode("utf-8", "replace").splitlines()
-    if not lines or lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
-        raise CardError(f"{path} does not begin with a block between lines of ---")
+        lines = [line.strip() for line in card.read(1 << 20).decode("utf-8", "replace").splitlines()]
+    if lines.count("---") < 2:
+        raise CardError(f"{path} has no block between lines of ---")
+    begin = lines.index("---") + 1  # cards of gists have a title before it
     entries = {}
-    for line in lines[1:]:
-        if line.strip() == "---":
-            break
+    for line in lines[begin:lines.index("---", begin)]:
         name, colon, value = line.partition(":")
         if colon:
             entries[name.strip()] = value.strip().strip("'\"")

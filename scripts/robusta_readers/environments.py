@@ -28,6 +28,8 @@ READERS = {
                             "psutil==6.1.1", "ruamel.yaml==0.18.6", "tqdm==4.67.1", "fast-histogram==0.14",
                             "opencv-python-headless==4.10.0.84", "setuptools==75.8.0"), ("rknn-toolkit2==2.5.0",),
                    "rknn.api"),
+    # Its wheel has no converter of Caffe's files (`caffe2ncnn`); what else it asks for is for its own models alone.
+    "ncnn": Reader("3.11", ("numpy==2.2.6",), ("ncnn==1.0.20261020",), "ncnn"),
     # No readers: what the tests of `caffe export -onnx` and `caffe import` need. torch brings gigabytes of NVIDIA's
     # libraries, without which it cannot be imported.
     "onnx": Reader("3.11", ("onnx==1.23.2", "onnxruntime==1.31.1", "numpy==2.2.6"), (), "onnx, onnxruntime"),
@@ -79,8 +81,19 @@ def run(*words, fix):
         raise Unavailable(f"{fix}: {lines[-1] if lines else done.returncode}")
 
 
+def caffe2ncnn():
+    """The converter of ncnn's source, tools/caffe, which no package holds."""
+    named = os.environ.get("ROBUSTA_CAFFE2NCNN") or shutil.which("caffe2ncnn")
+    if not named or not os.access(named, os.X_OK):
+        raise Unavailable("there is no caffe2ncnn: build tools/caffe of ncnn's source, and put it into the PATH or name "
+                          "it in ROBUSTA_CAFFE2NCNN")
+    return os.path.abspath(named)
+
+
 def settings(name):
-    """Variables that the reader's interpreter wants."""
+    """Variables that the reader's interpreter wants. Raises Unavailable where a program is lacking."""
+    if name == "ncnn":
+        return {"ROBUSTA_CAFFE2NCNN": caffe2ncnn()}
     site = next((folder() / name).glob("lib/python3*/site-packages"))
     if name == "pycaffe":
         return {"PYTHONPATH": str(site / "tpu_mlir/python"), "GLOG_minloglevel": "2", "PYTHONUNBUFFERED": "1"}
@@ -105,6 +118,8 @@ def environment(name, make=True):
     """The reader's interpreter and the variables for it; without `make` only where it is installed already, or where
     this very interpreter can import it."""
     reader, place = READERS[name], folder() / name
+    if name == "ncnn":
+        caffe2ncnn()  # before anything is installed
     if not installed(name):
         if not make:
             words = [sys.executable, "-c", NOT_HERE + f"import {reader.module}"]

@@ -1,4 +1,4 @@
-"""The nets that are given to readers: those of models/, and four with what these lack."""
+"""The nets that are given to readers: those of models/, and five with what these lack."""
 
 import pathlib
 
@@ -67,7 +67,40 @@ layer { name: "ip" type: "InnerProduct" bottom: "lstm" top: "ip"
   inner_product_param { num_output: 4 axis: 2 weight_filler { type: "xavier" } } }
 """
 
-WRITTEN = {"deconvolution": DECONVOLUTION, "prelu": PRELU, "ssd": SSD, "lstm": LSTM}
+
+def gated(name, bottom, channels, squeezed):
+    """Squeeze and excitation: gates of channels that are made of their means, by a hard sigmoid."""
+    return f"""
+layer {{ name: "{name}_mean" type: "Pooling" bottom: "{bottom}" top: "{name}_mean"
+  pooling_param {{ pool: AVE global_pooling: true }} }}
+""" + convolution(f"{name}_in", f"{name}_mean", squeezed, 1, "") + f"""
+layer {{ name: "{name}_relu" type: "ReLU" bottom: "{name}_in" top: "{name}_in" }}
+""" + convolution(f"{name}_out", f"{name}_in", channels, 1, "") + f"""
+layer {{ name: "{name}_up" type: "Power" bottom: "{name}_out" top: "{name}_up" power_param {{ shift: 3 }} }}
+layer {{ name: "{name}_clip" type: "Clip" bottom: "{name}_up" top: "{name}_clip" clip_param {{ min: 0 max: 6 }} }}
+layer {{ name: "{name}_gate" type: "Power" bottom: "{name}_clip" top: "{name}_gate"
+  power_param {{ scale: 0.16666667 }} }}
+layer {{ name: "{name}_flat" type: "Flatten" bottom: "{name}_gate" top: "{name}_flat" }}
+layer {{ name: "{name}" type: "Scale" bottom: "{bottom}" bottom: "{name}_flat" top: "{name}"
+  scale_param {{ axis: 0 }} }}
+"""
+
+
+# As a MobileNet v3 and an EfficientNet are after `caffe import`.
+GATED = ('name: "gated"\n' + entry(1, 3, 24, 24) + convolution("conv", "data", 8, 3, "pad: 1 stride: 2") + """
+layer { name: "up" type: "Power" bottom: "conv" top: "up" power_param { shift: 3 } }
+layer { name: "clip" type: "Clip" bottom: "up" top: "clip" clip_param { min: 0 max: 6 } }
+layer { name: "part" type: "Power" bottom: "clip" top: "part" power_param { scale: 0.16666667 } }
+layer { name: "hard" type: "Eltwise" bottom: "conv" bottom: "part" top: "hard" eltwise_param { operation: PROD } }
+""" + gated("gates", "hard", 8, 4) + convolution("wide", "gates", 16) + """
+layer { name: "swish" type: "Swish" bottom: "wide" top: "swish" }
+layer { name: "mean" type: "Pooling" bottom: "swish" top: "mean"
+  pooling_param { pool: AVE kernel_size: 3 stride: 1 pad: 1 } }
+layer { name: "ip" type: "InnerProduct" bottom: "mean" top: "ip"
+  inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+""")
+
+WRITTEN = {"deconvolution": DECONVOLUTION, "prelu": PRELU, "ssd": SSD, "gated": GATED, "lstm": LSTM}
 
 
 def all_nets(root: pathlib.Path):

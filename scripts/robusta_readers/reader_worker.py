@@ -121,6 +121,40 @@ def rknn(task, inputs):
 
 
 @runner
+def ncnn(task, inputs):
+    import ncnn as library
+
+    model, weights = (str(pathlib.Path(task["folder"]) / f"converted.{end}") for end in ("param", "bin"))
+    done = subprocess.run([os.environ["ROBUSTA_CAFFE2NCNN"], task["net"], task["weights"], model, weights],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"caffe2ncnn ends with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
+    net = library.Net()
+    net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
+    net.opt.use_bf16_storage = False
+    net.opt.num_threads = 1
+    if net.load_param(model) != 0 or net.load_model(weights) != 0:
+        raise RuntimeError("the library refuses what caffe2ncnn wrote")
+    # It knows no batches: item by item.
+    sizes = {numbers.shape[0] for numbers in inputs.values()}
+    if len(sizes) != 1 or any(numbers.ndim < 2 for numbers in inputs.values()):
+        raise RuntimeError("inputs of no common batch, which ncnn does not know")
+    found = {name: [] for name in task["outputs"]}
+    for item in range(sizes.pop()):
+        with net.create_extractor() as run:
+            for name, numbers in inputs.items():
+                # A copy: layers in place crash on memory that is not the library's.
+                if run.input(name, library.Mat(numbers[item]).clone()) != 0:
+                    raise RuntimeError(f"there is no input {name}")
+            for name, items in found.items():
+                status, mat = run.extract(name)
+                if status != 0:
+                    raise RuntimeError(f"{name} cannot be computed, or is not there")
+                items.append(numpy.array(mat))
+    return {name: numpy.stack(items) for name, items in found.items()}
+
+
+@runner
 def onnxruntime(task, inputs):
     import onnxruntime as runtime
 

@@ -132,12 +132,69 @@ TEST(DeployReaders, FormsThatOpenCvLacksAreRefused) {
 TEST(DeployReaders, FormsThatMnnLacksAreRefused) {
   const auto cause = [](const std::string& text) { return std::string(refusal_of(text, "mnn").what()); };
   EXPECT_TRUE(contains(cause(kImage + layer("Scale", "scale_param { axis: 2 }")), "other than the channels"));
-  EXPECT_TRUE(contains(cause(kImage + layer("Flatten", "flatten_param { end_axis: 2 }")), "before the last axis"));
   const std::string pool = layer("Pooling", "pooling_param { kernel_size: 2 stride: 2 pad: 1 }");
   EXPECT_TRUE(contains(cause(input("dim: 1 dim: 2 dim: 7 dim: 7") + pool), "would begin in the padding"));
   EXPECT_EQ(lint_text(input("dim: 1 dim: 2 dim: 8 dim: 8") + pool, "mnn").code, 0);
-  EXPECT_TRUE(
-      contains(cause(kImage + layer("Clip", "clip_param { min: -1 max: 1 }")), "MNN has no layer of type Clip"));
+  EXPECT_TRUE(contains(cause(kImage + layer("ArgMax", "")), "MNN has no layer of type ArgMax"));
+}
+
+TEST(DeployReaders, AFlattenOfSomeAxesIsAReshape) {
+  const std::string text = kImage + layer("Flatten", "flatten_param { end_axis: 2 }");
+  EXPECT_EQ(mended_types(text, "mnn", "whole-flatten"), (Types{"Input", "Reshape"}));
+  Deployment deployment(text);
+  deployment.options.target = "mnn";
+  deployment.run();
+  const auto& dims = deployment.net().layer(1).reshape_param().shape().dim();
+  EXPECT_EQ(std::vector<int64_t>(dims.begin(), dims.end()), (std::vector<int64_t>{0, 24, 9}));
+  EXPECT_EQ(lint_text(kImage + layer("Flatten", "flatten_param { end_axis: 3 }"), "mnn").text, "");
+}
+
+TEST(DeployReaders, AClipIsAReLU6) {
+  const auto types = [](const char* range) {
+    return mended_types(kImage + layer("Clip", std::string("clip_param { ") + range + " }"), "opencv", "no-clip");
+  };
+  EXPECT_EQ(types("min: 0 max: 6"), (Types{"Input", "ReLU6"}));
+  EXPECT_EQ(types("min: -0.25 max: 0.5"), (Types{"Input", "Power", "ReLU6", "Power"}));
+  EXPECT_EQ(types("min: 0 max: 0.5"), (Types{"Input", "Power", "ReLU6", "Power"}));
+  EXPECT_TRUE(contains(refusal_of(kImage + layer("Clip", "clip_param { min: 1 max: 1 }"), "opencv").what(),
+                       "max is not above its min"));
+}
+
+TEST(DeployReaders, GatesAreSpreadOverThePixels) {
+  const std::string text =
+      kImage + input("dim: 2 dim: 3", "b") + layer("Scale", "scale_param { axis: 0 }", "bottom: 'data' bottom: 'b'");
+  EXPECT_EQ(mended_types(text, "mnn", "gate-product"),
+            (Types{"Input", "Input", "Reshape", "Deconvolution", "Eltwise"}));
+  const std::string rows =
+      kImage + input("dim: 8", "b") + layer("Scale", "scale_param { axis: 2 }", "bottom: 'data' bottom: 'b'");
+  EXPECT_TRUE(contains(refusal_of(rows, "mnn").what(), "a Scale of two bottoms"));
+}
+
+TEST(DeployReaders, SumsOfThreeAreSumsOfTwo) {
+  const std::string text = kImage + layer("Eltwise", "eltwise_param { coeff: 1 coeff: -0.5 coeff: 2 coeff: 1 }",
+                                          "bottom: 'data' bottom: 'data' bottom: 'data' bottom: 'data'");
+  EXPECT_EQ(mended_types(text, "rknn", "two-bottoms"),
+            (Types{"Input", "Power", "Power", "Eltwise", "Eltwise", "Eltwise"}));
+}
+
+TEST(DeployReaders, FormsThatRknnLacksAreRefused) {
+  const auto cause = [](const std::string& text) { return std::string(refusal_of(text, "rknn").what()); };
+  EXPECT_TRUE(contains(cause(kImage + layer("MVN", "")), "RKNN has no layer of type MVN"));
+  EXPECT_TRUE(contains(cause(kImage + layer("LRN", "lrn_param { norm_region: WITHIN_CHANNEL }")), "within channels"));
+  EXPECT_TRUE(contains(cause(kImage + layer("Power", "power_param { scale: 0 shift: 2 }")), "a Power of scale 0"));
+  EXPECT_TRUE(contains(cause(kImage + layer("InnerProduct", "inner_product_param { num_output: 2 axis: 0 }")),
+                       "along the samples"));
+  EXPECT_TRUE(contains(cause(kImage + layer("Pooling", "pooling_param { kernel_size: 2 stride: 3 }")), "larger than"));
+  EXPECT_TRUE(contains(cause(kImage + layer("ArgMax", "")), "an ArgMax without an axis"));
+  EXPECT_EQ(lint_text(kImage + layer("ArgMax", "argmax_param { axis: 1 }"), "rknn").text, "");
+  const std::string windows = "convolution_param { num_output: 2 kernel_size: 3 stride_h: 1 stride_w: ";
+  EXPECT_TRUE(contains(cause(kImage + layer("Deconvolution", windows + "1 }")), "of stride 1"));
+  EXPECT_EQ(lint_text(kImage + layer("Deconvolution", windows + "2 }"), "rknn").text, "");
+}
+
+TEST(DeployReaders, ConcatSaysItsAxisByItsNewName) {
+  const std::string text = kImage + layer("Concat", "concat_param { concat_dim: 2 }", "bottom: 'data' bottom: 'data'");
+  EXPECT_EQ(mended_types(text, "opencv", "counted-axes"), (Types{"Input", "Concat"}));
 }
 
 TEST(DeployReaders, OutputsOfMnnAreCalledLikeTheirLayers) {

@@ -23,7 +23,7 @@ TEST(DeployRules, FloorPoolingIsCutOff) {
   EXPECT_EQ(mended_types(kImage + layer("Pooling",
                                         "pooling_param { kernel_size: 3 stride: 2 pad: 1 pool: AVE ceil_mode: "
                                         "false }"),
-                         "ncnn", "floor-pooling"),
+                         "openvino", "floor-pooling"),
             expected);
 }
 
@@ -156,22 +156,37 @@ TEST(DeployRules, LayersOfOneNameGetTheirOwn) {
   EXPECT_EQ(mended_types(text, "netron", "one-name"), (Types{"Input", "ReLU", "TanH"}));
 }
 
-TEST(DeployRules, AveragePoolingIsWarnedOf) {
-  const std::string padded = kImage + layer("Pooling", "pooling_param { pool: AVE kernel_size: 3 stride: 1 pad: 1 }");
-  EXPECT_TRUE(contains(lint_text(padded, "ncnn").text, "average-padding"));
-  const LintResult cut =
-      lint_text(kImage + layer("Pooling", "pooling_param { pool: AVE kernel_size: 3 stride: 2 }"), "rknn");
+TEST(DeployRules, AveragesOfPaddedWindowsAreConvolutions) {
+  const std::string padded = "pooling_param { pool: AVE kernel_h: 3 kernel_w: 5 stride: 1 pad_h: 1 pad_w: 2 }";
+  EXPECT_EQ(mended_types(kImage + layer("Pooling", padded), "ncnn", "average-padding"),
+            (Types{"Input", "Convolution"}));
+  // A Convolution rounds down by itself.
+  const std::string floor = "pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 round_mode: FLOOR }";
+  EXPECT_EQ(mended_types(kImage + layer("Pooling", floor), "ncnn", "average-padding"), (Types{"Input", "Convolution"}));
+  const std::string volume = input("dim: 1 dim: 2 dim: 4 dim: 5 dim: 4");
+  const std::string text = volume + layer("Pooling", "pooling_param { pool: AVE kernel_size: 3 stride: 1 pad: 1 }");
+  EXPECT_EQ(lint_text(text, "ncnn").code, 9);
+}
+
+TEST(DeployRules, AveragesOfWindowsThatAreCutAreWarnedOf) {
+  const std::string fields = "pool: AVE kernel_size: 3 stride: 2";
+  const LintResult cut = lint_text(kImage + layer("Pooling", "pooling_param { " + fields + " }"), "rknn");
   EXPECT_TRUE(contains(cut.text, "average-cut"));
   EXPECT_EQ(cut.code, 0);
+  EXPECT_EQ(lint_text(kImage + layer("Pooling", "pooling_param { " + fields + " }"), "ncnn").text, "");
+  const LintResult both = lint_text(kImage + layer("Pooling", "pooling_param { " + fields + " pad: 1 }"), "ncnn");
+  EXPECT_TRUE(contains(both.text, "average-both"));
+  EXPECT_EQ(both.code, 0);
   EXPECT_EQ(lint_text(kImage + layer("Pooling", "pooling_param { pool: AVE kernel_size: 2 stride: 1 }"), "rknn").text,
             "");
 }
 
 TEST(DeployRules, TypesOfForks) {
-  const LintResult found =
-      lint_text(kImage + layer("Permute", "permute_param { order: 0 order: 2 order: 3 order: 1 }"), "ncnn");
+  const std::string permute = kImage + layer("Permute", "permute_param { order: 0 order: 2 order: 3 order: 1 }");
+  const LintResult found = lint_text(permute, "rknn");
   EXPECT_EQ(found.code, 0);
   EXPECT_TRUE(contains(found.text, "known-types"));
+  EXPECT_EQ(lint_text(permute, "ncnn").text, "") << "its table has the type";
   const std::string upsample = kImage + layer("UpsampleDarknet", "upsample_darknet_param { stride: 2 }");
   EXPECT_EQ(lint_text(upsample, "ncnn").code, 9);
   EXPECT_EQ(lint_text(upsample, "rknn").code, 0);
@@ -239,7 +254,7 @@ TEST(DeployRules, WhatIsPutInIsCalledLikeNoLayerAndNoBlob) {
 
 TEST(DeployRules, AnAxisOfInnerProductBringsNoClashOfNames) {
   Deployment deployment(kImage + layer("InnerProduct", "inner_product_param { num_output: 5 axis: 2 }"));
-  deployment.options.target = "any";
+  deployment.options.target = "openvino";
   EXPECT_EQ(deployment.run().outputs, std::vector<std::string>{"it"});
   expect_no_clash(deployment.net());
 }

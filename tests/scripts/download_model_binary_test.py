@@ -147,8 +147,26 @@ class Downloads(unittest.TestCase):
         self.card(self.base + "/whole", sha1="12")
         self.assertIn("no SHA-1", self.download(want=1))
         (self.folder / "readme.md").write_text("no card")
-        self.assertIn("does not begin with a block", self.download(want=1))
+        self.assertIn("has no block", self.download(want=1))
         self.assertEqual(Server.ranges, [])
+
+    def test_title_before_the_block(self):
+        self.card(self.base + "/whole")
+        card = self.folder / "readme.md"
+        card.write_text("## Information\n\n" + card.read_text())
+        self.download()
+        self.assertEqual(self.weights.read_bytes(), WEIGHTS)
+
+    def test_cards_of_our_models(self):
+        """Each names a file and its hash; a file that is there, and is not that, ends it before a server is asked."""
+        cards = sorted(SCRIPT.parents[1].glob("models/*/readme.md"))
+        self.assertEqual([card.parent.name for card in cards], ["bvlc_alexnet", "bvlc_googlenet"])
+        for card in cards:
+            name = card.parent.name
+            self.assertTrue((card.parent / "deploy.prototxt").exists())
+            shutil.copy(card, self.folder)
+            (self.folder / f"{name}.caffemodel").write_text("other weights")
+            self.assertIn(f"{name}.caffemodel is there, but", self.download(want=1))
 
     def test_redirect_to_a_file(self):
         self.card(self.base + "/file")

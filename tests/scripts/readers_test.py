@@ -110,8 +110,18 @@ class ReadersTest(unittest.TestCase):
         self.assertEqual(inputs, {"bottom_1": "b", "raw_1": "b", "data": "d"})
         self.assertEqual(parameters, {("layer", 0): "p", ("ip", 1): "q"})
 
-    def test_there_are_twelve_nets(self):
-        self.assertEqual(len(nets.all_nets(ROOT)), 12)
+    def test_ncnn_wants_its_converter_before_anything_is_installed(self):
+        with tempfile.TemporaryDirectory() as own:
+            with mock.patch.dict(os.environ, {"ROBUSTA_READERS_DIR": own, "PATH": own, "ROBUSTA_CAFFE2NCNN": ""}):
+                with self.assertRaisesRegex(environments.Unavailable, "no caffe2ncnn: build tools/caffe"):
+                    environments.environment("ncnn")
+                self.assertEqual(os.listdir(own), [])
+                program = pathlib.Path(own) / "caffe2ncnn"
+                program.touch(0o755)
+                self.assertEqual(environments.settings("ncnn"), {"ROBUSTA_CAFFE2NCNN": str(program)})
+
+    def test_there_are_thirteen_nets(self):
+        self.assertEqual(len(nets.all_nets(ROOT)), 13)
 
     def test_every_rule_has_a_net_or_a_reason(self):
         self.assertEqual(rules.forgotten(TOOLS / "caffe"), [])

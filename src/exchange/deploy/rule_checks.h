@@ -21,7 +21,8 @@ ROBUSTA_DEPLOY_RULE(floor_pooling);
 ROBUSTA_DEPLOY_RULE(equal_dilations);
 ROBUSTA_DEPLOY_RULE(kernel_h_w);
 ROBUSTA_DEPLOY_RULE(kernel_axes);
-ROBUSTA_DEPLOY_CHECK(average_padding);
+ROBUSTA_DEPLOY_RULE(average_padding);
+ROBUSTA_DEPLOY_CHECK(average_both);
 ROBUSTA_DEPLOY_CHECK(average_cut);
 // rule_fields.cpp
 ROBUSTA_DEPLOY_RULE(known_fields);
@@ -33,26 +34,36 @@ ROBUSTA_DEPLOY_RULE(not_transposed);
 ROBUSTA_DEPLOY_RULE(inner_axis);
 ROBUSTA_DEPLOY_RULE(lrn_k);
 ROBUSTA_DEPLOY_RULE(no_coeff);
+ROBUSTA_DEPLOY_RULE(two_bottoms);
 // rule_scales.cpp
 ROBUSTA_DEPLOY_RULE(bias_scale);
 ROBUSTA_DEPLOY_RULE(scale_alone);
 ROBUSTA_DEPLOY_RULE(channel_scale);
 ROBUSTA_DEPLOY_RULE(channel_slopes);
+ROBUSTA_DEPLOY_RULE(gate_product);
 // rule_functions.cpp
 ROBUSTA_DEPLOY_RULE(lrn_fields);
 ROBUSTA_DEPLOY_RULE(plain_log);
+ROBUSTA_DEPLOY_RULE(plain_exp);
+ROBUSTA_DEPLOY_RULE(no_clip);
 ROBUSTA_DEPLOY_RULE(swish_beta);
 ROBUSTA_DEPLOY_RULE(no_swish);
 // rule_types.cpp
 ROBUSTA_DEPLOY_RULE(opencv_types);
 ROBUSTA_DEPLOY_RULE(mnn_types);
+ROBUSTA_DEPLOY_RULE(ncnn_types);
+ROBUSTA_DEPLOY_RULE(rknn_types);
 ROBUSTA_DEPLOY_RULE(openvino_types);
+// rule_crops.cpp
+ROBUSTA_DEPLOY_RULE(crop_offset);
+ROBUSTA_DEPLOY_RULE(crop_slices);
 // rule_shapes.cpp
 ROBUSTA_DEPLOY_RULE(counted_axes);
 ROBUSTA_DEPLOY_RULE(tile_concat);
 ROBUSTA_DEPLOY_RULE(no_split);
-ROBUSTA_DEPLOY_RULE(crop_offset);
 ROBUSTA_DEPLOY_RULE(whole_reshape);
+ROBUSTA_DEPLOY_RULE(whole_flatten);
+ROBUSTA_DEPLOY_RULE(said_reshape);
 ROBUSTA_DEPLOY_RULE(slice_points);
 
 #undef ROBUSTA_DEPLOY_RULE

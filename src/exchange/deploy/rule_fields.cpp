@@ -141,9 +141,9 @@ constexpr std::string_view kTypes[] = {
     "WindowData",
 };
 
-/// Messages of forks in ncnn's caffe.proto.
-constexpr std::string_view kOfNcnn[] = {"permute_param", "prior_box_param",       "detection_output_param",
-                                        "norm_param",    "shuffle_channel_param", "roi_pooling_param"};
+/// Messages of forks in ncnn's caffe.proto, which has other ones in the place of Caffe's swish_param and clip_param.
+constexpr std::string_view kNcnnMessages[] = {"permute_param", "prior_box_param",       "detection_output_param",
+                                              "norm_param",    "shuffle_channel_param", "roi_pooling_param"};
 
 /// Caffe's enums count from 0; numbers of forks begin here, and so do engines of Intel's.
 bool is_foreign_value(const Message& message, const FieldDescriptor* field) {
@@ -211,14 +211,14 @@ std::vector<Foreign> foreign_fields(caffe::LayerParameter* layer) {
   return found;
 }
 
-/// The first message of a fork that ncnn's schema lacks.
+/// The first message that ncnn's schema lacks.
 std::optional<std::string> unknown_to_ncnn(const caffe::LayerParameter& layer) {
   std::vector<const FieldDescriptor*> fields;
   layer.GetReflection()->ListFields(layer, &fields);
   for (const FieldDescriptor* field : fields) {
-    if (field->number() <= 148) continue;
+    if (field->number() < caffe::LayerParameter::kSwishParamFieldNumber) continue;
     const std::string name(field->name());
-    if (std::find(std::begin(kOfNcnn), std::end(kOfNcnn), name) == std::end(kOfNcnn)) return name;
+    if (std::find(std::begin(kNcnnMessages), std::end(kNcnnMessages), name) == std::end(kNcnnMessages)) return name;
   }
   return std::nullopt;
 }
@@ -261,7 +261,11 @@ std::optional<Finding> check_ncnn_fields(const DeployNet& net, int layer) {
 }
 
 void mend_ncnn_fields(DeployNet& net, int layer) {
-  const std::string name = unknown_to_ncnn(net.param(layer)).value_or("");
+  net.param(layer).clear_swish_param();  // an earlier rule has seen to its beta
+  net.change();
+  const std::optional<std::string> unknown = unknown_to_ncnn(net.param(layer));
+  if (!unknown) return;
+  const std::string& name = *unknown;
   throw Error(ErrorKind::kUnsupported, str("ncnn's schema has no ", name),
               "end the net before this layer (-blobs), or add the message to ncnn's caffe.proto and leave -target out")
       .in_field(name);

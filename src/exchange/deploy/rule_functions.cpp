@@ -7,7 +7,6 @@
 #include "exchange/deploy/rule_layers.h"
 
 namespace robusta::deploy {
-
 std::optional<Finding> check_lrn_fields(const DeployNet& net, int layer) {
   const caffe::LRNParameter& p = net.param(layer).lrn_param();
   if (net.param(layer).type() != "LRN" || (p.has_local_size() && p.has_alpha() && p.has_beta())) return std::nullopt;
@@ -42,6 +41,45 @@ void mend_plain_log(DeployNet& net, int layer) {
   if (p.scale() != 1 || p.shift() != 0) at = net.put_before(at, 0, power_layer(p.scale(), p.shift()), "_of");
   if (p.base() == -1) return;
   net.append_behind(at, power_layer(static_cast<float>(1 / std::log(static_cast<double>(p.base())))), "_base");
+}
+
+std::optional<Finding> check_plain_exp(const DeployNet& net, int layer) {
+  const caffe::ExpParameter& p = net.param(layer).exp_param();
+  if (net.param(layer).type() != "Exp" || (p.base() == -1 && p.scale() == 1 && p.shift() == 0)) return std::nullopt;
+  const char* field = p.base() != -1 ? "exp_param.base" : p.scale() != 1 ? "exp_param.scale" : "exp_param.shift";
+  return Finding{"base, scale and shift of an Exp are passed over", field};
+}
+
+/// b^(shift + scale x) = e^(ln b shift + ln b scale x).
+void mend_plain_exp(DeployNet& net, int layer) {
+  const caffe::ExpParameter p = net.param(layer).exp_param();
+  net.param(layer).clear_exp_param();
+  net.change();
+  const double log_base = p.base() == -1 ? 1 : std::log(static_cast<double>(p.base()));
+  net.put_before(
+      layer, 0, power_layer(static_cast<float>(log_base * p.scale()), static_cast<float>(log_base * p.shift())), "_of");
+}
+
+std::optional<Finding> check_no_clip(const DeployNet& net, int layer) {
+  if (net.param(layer).type() != "Clip") return std::nullopt;
+  return Finding{"a Clip is not understood", "type"};
+}
+
+/// With s = 6 / (max - min), min(max, max(min, x)) = relu6(s (x - min)) / s + min.
+void mend_no_clip(DeployNet& net, int layer) {
+  const caffe::ClipParameter p = net.param(layer).clip_param();
+  if (!(p.max() > p.min())) {
+    throw Error(ErrorKind::kUnsupported, "a Clip whose max is not above its min", "remove the layer")
+        .in_field("clip_param.max");
+  }
+  net.param(layer).clear_clip_param();
+  net.param(layer).set_type("ReLU6");
+  net.change();
+  const double min = p.min(), scale = 6 / (p.max() - min);
+  if (min == 0 && scale == 1) return;
+  const int at =
+      net.put_before(layer, 0, power_layer(static_cast<float>(scale), static_cast<float>(-scale * min)), "_of");
+  net.append_behind(at, power_layer(static_cast<float>(1 / scale), p.min()), "_range");
 }
 
 std::optional<Finding> check_swish_beta(const DeployNet& net, int layer) {

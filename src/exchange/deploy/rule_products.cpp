@@ -113,4 +113,24 @@ void mend_no_coeff(DeployNet& net, int layer) {
   }
 }
 
+std::optional<Finding> check_two_bottoms(const DeployNet& net, int layer) {
+  if (net.param(layer).type() != "Eltwise" || net.param(layer).bottom_size() <= 2) return std::nullopt;
+  return Finding{str("an Eltwise of ", net.param(layer).bottom_size(), " bottoms is not understood"), "bottom"};
+}
+
+/// The first two by themselves, and so on. Coefficients are gone by then.
+void mend_two_bottoms(DeployNet& net, int layer) {
+  int at = layer;
+  for (int pair = 1; net.param(at).bottom_size() > 2; ++pair) {
+    caffe::LayerParameter first;
+    first.set_type("Eltwise");
+    *first.mutable_eltwise_param() = net.param(at).eltwise_param();
+    const std::string second = net.param(at).bottom(1);
+    net.param(at).mutable_bottom()->DeleteSubrange(1, 1);
+    at = net.put_before(at, 0, first, str('_', pair));
+    net.param(at - 1).add_bottom(second);
+    net.change();
+  }
+}
+
 }  // namespace robusta::deploy

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "exchange/deploy/rule_checks.h"
+#include "exchange/deploy/rule_layers.h"
 
 namespace robusta::deploy {
 namespace {
@@ -28,6 +29,8 @@ void make_scale_of_bias(caffe::LayerParameter* layer, std::vector<BlobData>& arr
   if (axes != 1) layer->mutable_scale_param()->set_num_axes(axes);
   if (!arrays.empty()) arrays.insert(arrays.begin(), ones_like(arrays[0]));
 }
+
+constexpr int64_t kLargestGate = 1024;  // pixels along an axis, all of them taps of a kernel
 
 bool has_channels(const DeployNet& net, int layer) { return net.shapes(layer).bottoms[0].axes() >= 2; }
 
@@ -94,6 +97,38 @@ void mend_channel_slopes(DeployNet& net, int layer) {
   net.param(layer).mutable_prelu_param()->clear_channel_shared();
   for (BlobData& array : net.at(layer).arrays) repeat(array, channels);
   net.change();
+}
+
+std::optional<Finding> check_gate_product(const DeployNet& net, int layer) {
+  const caffe::LayerParameter& param = net.param(layer);
+  if (param.type() != "Scale" || param.bottom_size() != 2 || param.scale_param().bias_term()) return std::nullopt;
+  const std::vector<Shape>& bottoms = net.shapes(layer).bottoms;
+  if (bottoms[0].axes() != 4 || bottoms[1] != Shape{bottoms[0][0], bottoms[0][1]}) return std::nullopt;
+  if (std::max(bottoms[0][2], bottoms[0][3]) > kLargestGate) return std::nullopt;  // the table of types refuses it
+  return Finding{"a Scale of two bottoms is not understood", "bottom"};
+}
+
+/// The gate of each channel goes to all of its pixels by a Deconvolution, whose one window is the image.
+void mend_gate_product(DeployNet& net, int layer) {
+  const Shape image = net.shapes(layer).bottoms[0];
+  caffe::LayerParameter& param = net.param(layer);
+  param.clear_scale_param();
+  param.set_type("Eltwise");
+  param.mutable_eltwise_param()->set_operation(caffe::EltwiseParameter::PROD);
+  net.at(layer).arrays.clear();
+  net.change();
+  const int at = net.put_before(layer, 1, reshape_layer({0, image[1], 1, 1}), "_gate");
+  caffe::LayerParameter spread;
+  spread.set_type("Deconvolution");
+  caffe::ConvolutionParameter* p = spread.mutable_convolution_param();
+  p->set_num_output(static_cast<uint32_t>(image[1]));
+  p->set_group(static_cast<uint32_t>(image[1]));
+  p->set_bias_term(false);
+  p->set_kernel_h(static_cast<uint32_t>(image[2]));
+  p->set_kernel_w(static_cast<uint32_t>(image[3]));
+  BlobData ones{.shape = {image[1], 1, image[2], image[3]}, .legacy_dims = false, .data = {}};
+  ones.data.assign(static_cast<size_t>(image.count(1)), 1.0f);
+  net.put_before(at, 1, spread, "_pixels", {std::move(ones)});
 }
 
 }  // namespace robusta::deploy

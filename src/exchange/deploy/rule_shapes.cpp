@@ -1,5 +1,7 @@
 // Axes, and layers whose fields follow from shapes.
 
+#include <algorithm>
+
 #include "base/str.h"
 #include "exchange/deploy/rule_checks.h"
 #include "exchange/deploy/rule_layers.h"
@@ -35,6 +37,9 @@ constexpr int kMostTiles = 64;  // bottoms of one Concat
 
 std::optional<Finding> check_counted_axes(const DeployNet& net, int layer) {
   caffe::LayerParameter copy = net.param(layer);
+  if (copy.concat_param().has_concat_dim()) {
+    return Finding{"concat_dim, the old name of axis, is not understood", "concat_param.concat_dim"};
+  }
   const std::optional<LastAxis> axis = last_axis(&copy);
   if (!axis || copy.bottom_size() == 0) return std::nullopt;
   return Finding{"an axis that is counted from the end is not understood", "type"};
@@ -42,6 +47,11 @@ std::optional<Finding> check_counted_axes(const DeployNet& net, int layer) {
 
 void mend_counted_axes(DeployNet& net, int layer) {
   const int axes = net.shapes(layer).bottoms[0].axes();
+  if (net.param(layer).concat_param().has_concat_dim()) {
+    caffe::ConcatParameter* p = net.param(layer).mutable_concat_param();
+    p->set_axis(static_cast<int>(p->concat_dim()));
+    p->clear_concat_dim();
+  }
   while (const std::optional<LastAxis> axis = last_axis(&net.param(layer))) {
     const auto* reflection = axis->settings->GetReflection();
     reflection->SetInt32(axis->settings, axis->field, reflection->GetInt32(*axis->settings, axis->field) + axes);
@@ -90,17 +100,6 @@ void mend_tile_concat(DeployNet& net, int layer) {
   for (int copy = 1; copy < tile.tiles(); ++copy) param.add_bottom(std::string(param.bottom(0)));
 }
 
-std::optional<Finding> check_crop_offset(const DeployNet& net, int layer) {
-  const caffe::LayerParameter& param = net.param(layer);
-  if (param.type() != "Crop" || param.crop_param().offset_size() > 0) return std::nullopt;
-  return Finding{"a Crop without offset is not understood", "crop_param"};
-}
-
-void mend_crop_offset(DeployNet& net, int layer) {
-  net.param(layer).mutable_crop_param()->add_offset(0);
-  net.change();
-}
-
 std::optional<Finding> check_whole_reshape(const DeployNet& net, int layer) {
   const caffe::ReshapeParameter& p = net.param(layer).reshape_param();
   if (net.param(layer).type() != "Reshape" || (!p.has_axis() && !p.has_num_axes())) return std::nullopt;
@@ -124,6 +123,43 @@ void mend_whole_reshape(DeployNet& net, int layer) {
   }
   p->clear_axis();
   p->clear_num_axes();
+  net.change();
+}
+
+std::optional<Finding> check_whole_flatten(const DeployNet& net, int layer) {
+  const caffe::FlattenParameter& p = net.param(layer).flatten_param();
+  if (net.param(layer).type() != "Flatten") return std::nullopt;
+  const int axes = net.shapes(layer).bottoms[0].axes();
+  if (p.axis() == 1 && (p.end_axis() == -1 || p.end_axis() == axes - 1)) return std::nullopt;
+  return Finding{"a Flatten of other than all axes behind the first is not understood", "flatten_param"};
+}
+
+/// A Reshape; 0 stands for the samples where they stay.
+void mend_whole_flatten(DeployNet& net, int layer) {
+  const bool samples = net.param(layer).flatten_param().axis() != 0;
+  std::vector<int64_t> dims = net.shapes(layer).tops[0].dims();
+  dims[0] = samples ? 0 : -1;
+  net.param(layer).clear_flatten_param();
+  net.param(layer).set_type("Reshape");
+  *net.param(layer).mutable_reshape_param() = reshape_layer(dims).reshape_param();
+  net.change();
+}
+
+std::optional<Finding> check_said_reshape(const DeployNet& net, int layer) {
+  if (net.param(layer).type() != "Reshape") return std::nullopt;
+  const LayerShapes& shapes = net.shapes(layer);
+  const Shape &bottom = shapes.bottoms[0], &top = shapes.tops[0];
+  // Where samples are merged or parted, nothing is to be said.
+  if (bottom.axes() == 0 || top.axes() < 2 || bottom[0] != top[0]) return std::nullopt;
+  const auto& dims = net.param(layer).reshape_param().shape().dim();
+  if (std::find(dims.begin() + 1, dims.end(), 0) == dims.end()) return std::nullopt;
+  return Finding{"extents that are copied are those of other axes", "reshape_param.shape"};
+}
+
+void mend_said_reshape(DeployNet& net, int layer) {
+  std::vector<int64_t> dims = net.shapes(layer).tops[0].dims();
+  dims[0] = 0;
+  *net.param(layer).mutable_reshape_param() = reshape_layer(dims).reshape_param();
   net.change();
 }
 

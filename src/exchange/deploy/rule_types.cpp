@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "exchange/deploy/rule_checks.h"
-#include "layers/kit/windows.h"
+#include "exchange/deploy/rule_forms.h"
 
 namespace robusta::deploy {
 namespace {
@@ -64,6 +64,16 @@ constexpr std::string_view kOfMnn[] = {
     "Power",           "PriorBox", "ROIPooling", "ReLU",      "ReLU6",       "Reshape",   "Scale",
     "ShuffleChannel",  "Sigmoid",  "Slice",      "Softmax",   "TanH",        "Threshold", "Upsample"};
 
+/// What ncnn's caffe2ncnn writes with its fields, and the library computes as Caffe does. Not so: ArgMax, Bias, Clip,
+/// Interp (corners are not aligned), Reduction, Tile, layers with states, and layers of regions, of which it takes one
+/// at a time.
+constexpr std::string_view kOfNcnn[] = {
+    "AbsVal",  "BNLL",  "BatchNorm", "Concat", "Convolution",    "Crop",         "Deconvolution", "DetectionOutput",
+    "Dropout", "ELU",   "Eltwise",   "Exp",    "Flatten",        "InnerProduct", "Input",         "LRN",
+    "Log",     "MVN",   "Normalize", "PReLU",  "Permute",        "Pooling",      "Power",         "PriorBox",
+    "ReLU",    "ReLU6", "Reshape",   "Scale",  "ShuffleChannel", "Sigmoid",      "Silence",       "Slice",
+    "Softmax", "Split", "Swish",     "TanH",   "Threshold"};
+
 /// What OpenVINO's converter has extractors for, but for ArgMax, which it converts into something else, or not at all.
 constexpr std::string_view kOfOpenVino[] = {"Axpy",         "BN",         "BatchNorm",      "Concat",
                                             "Convolution",  "Crop",       "Deconvolution",  "DetectionOutput",
@@ -76,6 +86,12 @@ constexpr std::string_view kOfOpenVino[] = {"Axpy",         "BN",         "Batch
                                             "Slice",        "Softmax",    "Swish",          "TanH",
                                             "Tile"};
 
+/// What RKNN-Toolkit2's loader ends with. Types of forks it is given with a warning: of some it knows more than was
+/// tried.
+constexpr std::string_view kLackingInRknn[] = {"AbsVal",    "BatchReindex", "ELU",      "Embed",    "Exp", "Filter",
+                                               "Im2col",    "LSTM",         "LSTMUnit", "Log",      "MVN", "RNN",
+                                               "Reduction", "SPP",          "Swish",    "Threshold"};
+
 /// A form of a layer type that a reader does not take.
 struct Form {
   std::string_view type;
@@ -83,44 +99,6 @@ struct Form {
   const char* cause;
   const char* field;
 };
-
-bool is_over_other_than_channels(const DeployNet& net, int layer) {
-  return net.param(layer).convolution_param().axis() != 1;
-}
-
-bool is_no_image(const DeployNet& net, int layer) { return net.shapes(layer).bottoms[0].axes() != 4; }
-
-bool has_several_bottoms(const DeployNet& net, int layer) { return net.param(layer).bottom_size() > 1; }
-bool has_several_tops(const DeployNet& net, int layer) { return net.param(layer).top_size() > 1; }
-
-bool is_of_other_axes(const DeployNet& net, int layer) {
-  const caffe::ScaleParameter& p = net.param(layer).scale_param();
-  return p.axis() != 1 || p.num_axes() != 1;
-}
-
-bool is_learned_along_other_axes(const DeployNet& net, int layer) {
-  return !has_several_bottoms(net, layer) && is_of_other_axes(net, layer);
-}
-
-bool is_across_channels(const DeployNet& net, int layer) { return net.param(layer).mvn_param().across_channels(); }
-
-bool ends_before_the_last_axis(const DeployNet& net, int layer) {
-  const int end = net.param(layer).flatten_param().end_axis();
-  return end != -1 && end != net.shapes(layer).bottoms[0].axes() - 1;
-}
-
-/// Caffe leaves out a last window that would begin in the padding.
-bool leaves_out_a_window(const DeployNet& net, int layer) {
-  const LayerShapes& shapes = net.shapes(layer);
-  if (net.param(layer).pooling_param().global_pooling()) return false;
-  const std::vector<WindowAxis> axes = read_windows(net.param(layer).pooling_param(), shapes.bottoms[0]);
-  for (size_t a = 0; a < axes.size(); ++a) {
-    const int64_t steps = axes[a].padded_in() - axes[a].extent();
-    const int64_t all = (steps + axes[a].stride - 1) / axes[a].stride + 1;
-    if (shapes.tops[0][static_cast<int>(a) + 2] < all) return true;
-  }
-  return false;
-}
 
 constexpr Form kNotInOpenCv[] = {
     {"Convolution", is_over_other_than_channels, "a convolution whose channels are not axis 1",
@@ -133,11 +111,59 @@ constexpr Form kNotInMnn[] = {
     {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
     {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
     {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
-    {"Flatten", ends_before_the_last_axis, "a Flatten that ends before the last axis", "flatten_param.end_axis"},
     {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
     {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
     {"Scale", has_several_bottoms, "a Scale of two bottoms", "bottom"},
     {"Scale", is_of_other_axes, "a Scale along other than the channels", "scale_param"},
+};
+
+/// ncnn computes sample by sample, and its arrays do not have that axis.
+constexpr Form kNotInNcnn[] = {
+    {"Concat", works_along_the_samples, "a Concat along the samples", "concat_param"},
+    {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
+    {"Convolution", is_over_other_than_channels, "a Convolution whose channels are not axis 1",
+     "convolution_param.axis"},
+    {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
+    {"Crop", works_along_the_samples, "a Crop along the samples", "crop_param.axis"},
+    {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
+    {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
+    {"InnerProduct", multiplies_other_than_rows, "an InnerProduct along other than all axes or the last of three",
+     "inner_product_param.axis"},
+    {"Input", has_no_samples, "an Input of fewer than two axes, samples first", "input_param"},
+    {"Permute", is_no_image, "a Permute of other than images", "permute_param"},
+    {"Permute", moves_the_samples, "a Permute of the samples", "permute_param.order"},
+    {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
+    {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
+    {"Pooling", is_stochastic, "a STOCHASTIC Pooling", "pooling_param.pool"},
+    {"Reshape", changes_the_samples, "a Reshape that changes the number of samples", "reshape_param"},
+    {"Reshape", has_other_than_two_to_four_axes, "a Reshape to fewer than two or more than four axes", "reshape_param"},
+    {"Scale", is_learned_along_other_axes, "a Scale along other than the channels", "scale_param"},
+    {"Scale", is_by_other_than_channels, "a Scale of two bottoms, the second of which is not a number for each channel",
+     "bottom"},
+    {"Slice", works_along_the_samples, "a Slice along the samples", "slice_param"},
+    {"Softmax", works_along_the_samples, "a Softmax along the samples", "softmax_param.axis"},
+};
+
+/// What RKNN-Toolkit2 refuses, ends with, or computes otherwise.
+constexpr Form kNotInRknn[] = {
+    {"ArgMax", is_other_than_one_place, "an ArgMax without an axis, of more than one place, or of values",
+     "argmax_param"},
+    {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
+    {"Convolution", is_over_other_than_channels, "a Convolution whose channels are not axis 1",
+     "convolution_param.axis"},
+    {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
+    {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
+    {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
+    {"Deconvolution", moves_by_single_pixels, "a Deconvolution of stride 1", "convolution_param.stride"},
+    {"InnerProduct", multiplies_the_samples, "an InnerProduct along the samples", "inner_product_param.axis"},
+    {"LRN", is_within_channels, "an LRN within channels", "lrn_param.norm_region"},
+    {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
+    {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
+    {"Pooling", leaves_gaps, "a Pooling whose stride is larger than its window", "pooling_param.stride"},
+    {"Power", is_constant, "a Power of scale 0", "power_param.scale"},
+    {"Scale", is_learned_along_other_axes, "a Scale along other than the channels", "scale_param"},
+    {"Scale", is_by_other_than_channels, "a Scale of two bottoms, the second of which is not a number for each channel",
+     "bottom"},
 };
 
 constexpr Form kNotInOpenVino[] = {
@@ -153,16 +179,22 @@ constexpr Form kNotInOpenVino[] = {
 /// One reader.
 struct Reader {
   const char* name;
-  std::span<const std::string_view> types;
+  std::span<const std::string_view> types;  ///< none: all but those that are lacking
   std::span<const Form> not_taken;
+  std::span<const std::string_view> lacking = {};
 };
 
 constexpr Reader kOpenCvReader{"OpenCV", kOfOpenCv, kNotInOpenCv}, kMnnReader{"MNN", kOfMnn, kNotInMnn},
-    kOpenVinoReader{"OpenVINO", kOfOpenVino, kNotInOpenVino};
+    kOpenVinoReader{"OpenVINO", kOfOpenVino, kNotInOpenVino}, kNcnnReader{"ncnn", kOfNcnn, kNotInNcnn},
+    kRknnReader{"RKNN", {}, kNotInRknn, kLackingInRknn};
+
+bool has(std::span<const std::string_view> types, const std::string& type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
 
 std::optional<Finding> find_untaken(const Reader& reader, const DeployNet& net, int layer) {
   const std::string& type = net.param(layer).type();
-  if (std::find(reader.types.begin(), reader.types.end(), type) == reader.types.end()) {
+  if (has(reader.lacking, type) || (!reader.types.empty() && !has(reader.types, type))) {
     return Finding{str(reader.name, " has no layer of type ", type, " with Caffe's fields"), "type"};
   }
   for (const Form& form : reader.not_taken) {
@@ -190,6 +222,16 @@ void mend_opencv_types(DeployNet& net, int layer) { refuse_untaken(kOpenCvReader
 
 std::optional<Finding> check_mnn_types(const DeployNet& net, int layer) { return find_untaken(kMnnReader, net, layer); }
 void mend_mnn_types(DeployNet& net, int layer) { refuse_untaken(kMnnReader, net, layer); }
+
+std::optional<Finding> check_rknn_types(const DeployNet& net, int layer) {
+  return find_untaken(kRknnReader, net, layer);
+}
+void mend_rknn_types(DeployNet& net, int layer) { refuse_untaken(kRknnReader, net, layer); }
+
+std::optional<Finding> check_ncnn_types(const DeployNet& net, int layer) {
+  return find_untaken(kNcnnReader, net, layer);
+}
+void mend_ncnn_types(DeployNet& net, int layer) { refuse_untaken(kNcnnReader, net, layer); }
 
 std::optional<Finding> check_openvino_types(const DeployNet& net, int layer) {
   return find_untaken(kOpenVinoReader, net, layer);

@@ -100,6 +100,22 @@ bool is_average(const caffe::LayerParameter& layer) {
          !layer.pooling_param().global_pooling();
 }
 
+bool is_padded_pooling(const DeployNet& net, int layer) {
+  const caffe::PoolingParameter& p = net.param(layer).pooling_param();
+  return p.pad() != 0 || p.pad_h() != 0 || p.pad_w() != 0;
+}
+
+/// Whether it reaches beyond the image and its padding.
+bool cuts_its_last_window(const DeployNet& net, int layer) {
+  const LayerShapes& shapes = net.shapes(layer);
+  const std::vector<WindowAxis> axes = read_windows(net.param(layer).pooling_param(), shapes.bottoms[0]);
+  for (size_t a = 0; a < axes.size(); ++a) {
+    const int64_t last = (shapes.tops[0][static_cast<int>(a) + 2] - 1) * axes[a].stride + axes[a].extent();
+    if (last > axes[a].padded_in()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Finding> check_floor_pooling(const DeployNet& net, int layer) {
@@ -198,22 +214,44 @@ void mend_kernel_axes(DeployNet& net, int layer) {
 }
 
 std::optional<Finding> check_average_padding(const DeployNet& net, int layer) {
-  const caffe::PoolingParameter& p = net.param(layer).pooling_param();
-  if (!is_average(net.param(layer)) || (p.pad() == 0 && p.pad_h() == 0 && p.pad_w() == 0)) return std::nullopt;
+  if (!is_average(net.param(layer)) || !is_padded_pooling(net, layer) || cuts_its_last_window(net, layer)) {
+    return std::nullopt;
+  }
   return Finding{"AVE pooling with padding: programs count the padding differently", "pooling_param.pad"};
 }
 
-std::optional<Finding> check_average_cut(const DeployNet& net, int layer) {
-  if (!is_average(net.param(layer))) return std::nullopt;
-  const LayerShapes& shapes = net.shapes(layer);
-  const std::vector<WindowAxis> axes = read_windows(net.param(layer).pooling_param(), shapes.bottoms[0]);
-  for (size_t a = 0; a < axes.size(); ++a) {
-    const int64_t last = (shapes.tops[0][static_cast<int>(a) + 2] - 1) * axes[a].stride + axes[a].extent();
-    if (last > axes[a].padded_in()) {
-      return Finding{"the last window of AVE pooling is cut: programs divide it differently", "pooling_param"};
-    }
+/// The mean of whole windows, in whose padding are zeros: a Convolution of each channel by itself.
+void mend_average_padding(DeployNet& net, int layer) {
+  const LayerShapes shapes = net.shapes(layer);
+  caffe::LayerParameter& param = net.param(layer);
+  if (shapes.bottoms[0].axes() != 4 || param.top_size() != 1) {
+    refuse("AVE pooling with padding over other than images", "pool without padding", "pooling_param.pad");
   }
-  return std::nullopt;
+  const std::vector<WindowAxis> axes = read_windows(param.pooling_param(), shapes.bottoms[0]);
+  const int64_t channels = shapes.bottoms[0][1], taps = axes[0].kernel * axes[1].kernel;
+  param.clear_pooling_param();
+  param.set_type("Convolution");
+  caffe::ConvolutionParameter* p = param.mutable_convolution_param();
+  p->set_num_output(static_cast<uint32_t>(channels));
+  p->set_group(static_cast<uint32_t>(channels));
+  p->set_bias_term(false);
+  write_windows(axes, p);
+  BlobData mean{.shape = {channels, 1, axes[0].kernel, axes[1].kernel}, .legacy_dims = false, .data = {}};
+  mean.data.assign(static_cast<size_t>(channels * taps), 1 / static_cast<float>(taps));
+  net.at(layer).arrays = {std::move(mean)};
+  net.change();
+}
+
+std::optional<Finding> check_average_both(const DeployNet& net, int layer) {
+  if (!is_average(net.param(layer)) || !is_padded_pooling(net, layer) || !cuts_its_last_window(net, layer)) {
+    return std::nullopt;
+  }
+  return Finding{"the last window of AVE pooling with padding is cut: programs divide it differently", "pooling_param"};
+}
+
+std::optional<Finding> check_average_cut(const DeployNet& net, int layer) {
+  if (!is_average(net.param(layer)) || !cuts_its_last_window(net, layer)) return std::nullopt;
+  return Finding{"the last window of AVE pooling is cut: programs divide it differently", "pooling_param"};
 }
 
 }  // namespace robusta::deploy
