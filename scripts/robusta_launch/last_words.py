@@ -17,6 +17,9 @@ LOST_HOST = re.compile(r"(?:ORTE|PRTE|PRRTE) has lost communication with a remot
                        r".*?Remote daemon\s*:.*? on node (\S+)", re.DOTALL)
 KILLED = re.compile(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on\s+signal (\d+)")
 
+# A rank has ended with an error, and mpirun ends the others.
+ABORTS = re.compile(r"a non-zero exit code\.{1,3}\s+Per user-direction,\s+the job has been aborted")
+
 
 class LastWords:
     """Copies `source`, a pipe, to the descriptor `target` in a thread of its own; without one somebody else copies, and
@@ -24,7 +27,7 @@ class LastWords:
 
     def __init__(self, source=None, target=2):
         self.source, self.target, self.text = source, target, ""
-        self.lost_host, self.killed = None, None
+        self.lost_host, self.killed, self.aborts = None, None, False
         self.thread = threading.Thread(target=self.copy, daemon=True) if source else None
         if self.thread:
             self.thread.start()
@@ -46,6 +49,7 @@ class LastWords:
         found = KILLED.search(self.text)
         if found and self.killed is None:
             self.killed = found.groups()
+        self.aborts = self.aborts or bool(ABORTS.search(self.text))
         self.text = self.text[-KEPT:]
 
     def finish(self):

@@ -10,6 +10,7 @@ import threading
 import time
 
 from . import job
+from .errors import Code
 from .last_words import LastWords
 
 CODES = frozenset(list(range(1, 10)) + [70, 130])
@@ -34,7 +35,7 @@ class Supervisor:
 
     def __init__(self, name, words, exit_file, linger, env=None, prefixed=False):
         self.name, self.exit_file, self.linger = name, exit_file, linger
-        self.child, self.ended_by_us, self.relay = None, False, None
+        self.child, self.ended_by_us, self.hung, self.relay = None, False, False, None
         pipes = {"stdout": subprocess.PIPE} if prefixed else {}
         job.start(words, self.handle, env=env, stderr=subprocess.PIPE, bufsize=0, **pipes)
         self.last_words = LastWords(None if prefixed else self.child.stderr)
@@ -69,16 +70,19 @@ class Supervisor:
         """Called every TICK while mpirun runs."""
 
     def wait(self):
-        """mpirun's exit code. It hangs when a host is cut off while it ends the job, so it is not waited for long."""
+        """mpirun's exit code. It hangs when a host is cut off while it ends the job, and now and then when a rank fails
+        before all have met, so it is not waited for long."""
         left = None
         while self.child.poll() is None:
             time.sleep(TICK)
             now = time.monotonic()
             self.look(now)
-            if left is None and read_end(self.exit_file)[0] is not None:
+            if left is None and (read_end(self.exit_file)[0] is not None or self.last_words.aborts):
                 left = now
             if left is not None and now >= left + self.linger and self.child.poll() is None:
-                self.end(f"the ranks ended {self.linger} s ago", False)
+                self.hung = read_end(self.exit_file)[0] is None
+                whose = "mpirun was to end the job" if self.hung else "the ranks ended"
+                self.end(f"{whose} {self.linger} s ago", False)
         status = job.exit_code(self.child.wait())
         if self.relay:
             self.relay.join(1 if self.ended_by_us else None)
@@ -89,6 +93,9 @@ class Supervisor:
         """(exit code, why) of the job whose mpirun has returned `status`; (status, "") where nobody knows more."""
         code, why = read_end(self.exit_file)
         known_better = self.last_words.verdict(code) if status else None
+        if self.hung and code is None and not known_better:
+            known_better = (Code.COMMUNICATION, "mpirun, which hung while it ended the others: a rank failed before the "
+                                                "ranks watched each other, as it says above")
         if known_better:
             return known_better[0], f"{known_better[1]}; go on from the last snapshot with -snapshot auto"
         return (status, "") if code is None else (code, why)

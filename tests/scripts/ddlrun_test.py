@@ -291,6 +291,18 @@ class Supervising(Case):
         self.assertFalse(os.path.exists(f"/proc/{pid}/cwd") and os.readlink(f"/proc/{pid}/cwd") == str(self.folder),
                          "nothing of it is left")
 
+    def test_an_mpirun_that_hangs_while_it_ends_the_job_is_ended(self):
+        self.mpirun_does("echo 'caffe: error: too little memory' >&2\n"
+                         "echo 'Primary job  terminated normally, but 1 process returned' >&2\n"
+                         "echo 'a non-zero exit code. Per user-direction, the job has been aborted.' >&2\n"
+                         "trap '' TERM\nsleep 1000 & wait\n")
+        begin = time.monotonic()
+        code, _, err = self.run_it(*self.WORDS, "caffe")
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertEqual(code, 8)
+        self.assertIn("mpirun was to end the job", err)
+        self.assertIn("a rank failed before the ranks watched each other", err)
+
 
 if __name__ == "__main__":
     unittest.main()
