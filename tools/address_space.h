@@ -5,34 +5,74 @@
 /// shared libraries.
 #pragma once
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "robusta/error.h"
 
 namespace robusta {
 
-/// Nothing is initialised yet, a sanitizer's own memory neither: plain system calls alone.
-__attribute__((no_sanitize("address", "thread", "undefined"))) inline void require_address_space(int argc, char** argv,
-                                                                                                 char**) {
+// Nothing is initialised yet, a sanitizer's own memory neither: plain system calls alone.
+#define ROBUSTA_PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
+
+/// The value of a variable; null where it is not set. getenv() does not work yet.
+ROBUSTA_PLAIN inline const char* early_variable(char** variables, const char* name) {
+  for (; *variables; ++variables) {
+    const char *left = *variables, *right = name;
+    while (*right && *left == *right) ++left, ++right;
+    if (!*right && *left == '=') return left + 1;
+  }
+  return nullptr;
+}
+
+/// All at once, so that no reader sees a part.
+ROBUSTA_PLAIN inline void write_texts(int file, const char* first, const char* second, const char* third = "") {
+  const char* const texts[] = {first, second, third};
+  iovec parts[3];
+  for (int i = 0; i < 3; ++i) {
+    const char* end = texts[i];
+    while (*end) ++end;
+    parts[i].iov_base = const_cast<char*>(texts[i]);
+    parts[i].iov_len = static_cast<size_t>(end - texts[i]);
+  }
+  [[maybe_unused]] const ssize_t written = ::writev(file, parts, 3);
+}
+
+/// A rank tells whoever started it, as one that has begun does (comm/liveness/exit_file.h).
+ROBUSTA_PLAIN inline void leave_code_of_memory(char** variables) {
+  const char* const path = early_variable(variables, "ROBUSTA_EXIT_FILE");
+  const char* const rank = early_variable(variables, "OMPI_COMM_WORLD_RANK");
+  if (!path || !rank) return;
+  constexpr int kForAll = 0644;
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll);
+  if (file < 0) return;  // another rank has told
+  write_texts(file, "5 ", rank, " too little address space to start with\n");
+  ::close(file);
+}
+
+ROBUSTA_PLAIN inline void require_address_space(int argc, char** argv, char** variables) {
   constexpr size_t kLeast = size_t{320} << 20;
   void* const probe = ::mmap(nullptr, kLeast, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (probe != MAP_FAILED) {
     ::munmap(probe, kLeast);
     return;
   }
-  const char *name = argc > 0 ? argv[0] : "", *end = name;
-  for (; *end; ++end) {
+  const char* name = argc > 0 ? argv[0] : "";
+  for (const char* end = name; *end; ++end) {
     if (*end == '/') name = end + 1;
   }
-  constexpr char kText[] = ": error: less than 320 MiB of address space are left to start with; raise `ulimit -v`\n";
-  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, name, static_cast<size_t>(end - name));
-  written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+  write_texts(STDERR_FILENO, name,
+              ": error: less than 320 MiB of address space are left to start with; raise `ulimit -v`\n");
+  leave_code_of_memory(variables);
   _exit(static_cast<int>(ErrorKind::kMemory));
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*address_space_check)(int, char**,
                                                                                     char**) = require_address_space;
+
+#undef ROBUSTA_PLAIN
 
 }  // namespace robusta
