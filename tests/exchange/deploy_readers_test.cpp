@@ -156,8 +156,11 @@ TEST(DeployReaders, AClipIsAReLU6) {
   EXPECT_EQ(types("min: 0 max: 6"), (Types{"Input", "ReLU6"}));
   EXPECT_EQ(types("min: -0.25 max: 0.5"), (Types{"Input", "Power", "ReLU6", "Power"}));
   EXPECT_EQ(types("min: 0 max: 0.5"), (Types{"Input", "Power", "ReLU6", "Power"}));
+  EXPECT_EQ(types("min: 0 max: 3.4028235e38"), (Types{"Input", "ReLU"}));
+  EXPECT_EQ(types("min: 0.25 max: 1e38"), (Types{"Input", "Power", "ReLU", "Power"}));
+  EXPECT_EQ(types("min: -1e38 max: 0.25"), (Types{"Input", "Power", "ReLU", "Power"}));
   EXPECT_TRUE(contains(refusal_of(kImage + layer("Clip", "clip_param { min: 1 max: 1 }"), "opencv").what(),
-                       "max is not above its min"));
+                       "a Clip from 1 to 1"));
 }
 
 TEST(DeployReaders, GatesAreSpreadOverThePixels) {
@@ -175,11 +178,16 @@ TEST(DeployReaders, SumsOfThreeAreSumsOfTwo) {
                                           "bottom: 'data' bottom: 'data' bottom: 'data' bottom: 'data'");
   EXPECT_EQ(mended_types(text, "rknn", "two-bottoms"),
             (Types{"Input", "Power", "Power", "Eltwise", "Eltwise", "Eltwise"}));
+  std::string many;
+  for (int bottom = 0; bottom < 65; ++bottom) many += "bottom: 'data' ";
+  EXPECT_TRUE(contains(refusal_of(kImage + layer("Eltwise", "", many), "rknn").what(), "more than 64 bottoms"));
 }
 
 TEST(DeployReaders, FormsThatRknnLacksAreRefused) {
   const auto cause = [](const std::string& text) { return std::string(refusal_of(text, "rknn").what()); };
   EXPECT_TRUE(contains(cause(kImage + layer("MVN", "")), "RKNN has no layer of type MVN"));
+  const std::string bias = layer("Bias", "bias_param { axis: 2 }", "bottom: 'data' bottom: 'b'");
+  EXPECT_TRUE(contains(cause(kImage + input("dim: 8", "b") + bias), "RKNN has no layer of type Bias"));
   EXPECT_TRUE(contains(cause(kImage + layer("LRN", "lrn_param { norm_region: WITHIN_CHANNEL }")), "within channels"));
   EXPECT_TRUE(contains(cause(kImage + layer("Power", "power_param { scale: 0 shift: 2 }")), "a Power of scale 0"));
   EXPECT_TRUE(contains(cause(kImage + layer("InnerProduct", "inner_product_param { num_output: 2 axis: 0 }")),

@@ -72,7 +72,7 @@ std::optional<Finding> check_crop_slices(const DeployNet& net, int layer) {
   const std::vector<Shape>& bottoms = net.shapes(layer).bottoms;
   const int first = first_cropped_axis(net.param(layer).crop_param(), bottoms[0].axes());
   for (int axis = 1; axis < first; ++axis) {
-    if (bottoms[0][axis] != bottoms[1][axis]) {
+    if (axis >= bottoms[1].axes() || bottoms[0][axis] != bottoms[1][axis]) {
       return Finding{str("a Crop is taken to crop axis ", axis, ", too"), "crop_param.axis"};
     }
   }

@@ -7,6 +7,12 @@
 #include "exchange/deploy/rule_layers.h"
 
 namespace robusta::deploy {
+namespace {
+
+constexpr float kNoBound = 1e20f;  // what programs write for a Clip without one is larger
+
+}  // namespace
+
 std::optional<Finding> check_lrn_fields(const DeployNet& net, int layer) {
   const caffe::LRNParameter& p = net.param(layer).lrn_param();
   if (net.param(layer).type() != "LRN" || (p.has_local_size() && p.has_alpha() && p.has_beta())) return std::nullopt;
@@ -65,21 +71,24 @@ std::optional<Finding> check_no_clip(const DeployNet& net, int layer) {
   return Finding{"a Clip is not understood", "type"};
 }
 
-/// With s = 6 / (max - min), min(max, max(min, x)) = relu6(s (x - min)) / s + min.
+/// With s = 6 / (max - min), min(max, max(min, x)) = relu6(s (x - min)) / s + min; with min alone relu(x - min) + min,
+/// with max alone max - relu(max - x).
 void mend_no_clip(DeployNet& net, int layer) {
   const caffe::ClipParameter p = net.param(layer).clip_param();
-  if (!(p.max() > p.min())) {
-    throw Error(ErrorKind::kUnsupported, "a Clip whose max is not above its min", "remove the layer")
-        .in_field("clip_param.max");
+  const bool from_min = p.min() > -kNoBound, to_max = p.max() < kNoBound;
+  if (!(p.max() > p.min()) || (!from_min && !to_max)) {
+    throw Error(ErrorKind::kUnsupported, str("a Clip from ", p.min(), " to ", p.max()), "remove the layer")
+        .in_field("clip_param");
   }
+  const double scale = !from_min ? -1 : !to_max ? 1 : 6 / (static_cast<double>(p.max()) - p.min());
+  const double from = from_min ? p.min() : p.max();
   net.param(layer).clear_clip_param();
-  net.param(layer).set_type("ReLU6");
+  net.param(layer).set_type(from_min && to_max ? "ReLU6" : "ReLU");
   net.change();
-  const double min = p.min(), scale = 6 / (p.max() - min);
-  if (min == 0 && scale == 1) return;
-  const int at =
-      net.put_before(layer, 0, power_layer(static_cast<float>(scale), static_cast<float>(-scale * min)), "_of");
-  net.append_behind(at, power_layer(static_cast<float>(1 / scale), p.min()), "_range");
+  if (from == 0 && scale == 1) return;
+  const auto bound = [](double number) { return static_cast<float>(number); };
+  const int at = net.put_before(layer, 0, power_layer(bound(scale), bound(-scale * from)), "_of");
+  net.append_behind(at, power_layer(bound(1 / scale), bound(from)), "_range");
 }
 
 std::optional<Finding> check_swish_beta(const DeployNet& net, int layer) {

@@ -120,6 +120,12 @@ std::optional<Finding> check_two_bottoms(const DeployNet& net, int layer) {
 
 /// The first two by themselves, and so on. Coefficients are gone by then.
 void mend_two_bottoms(DeployNet& net, int layer) {
+  constexpr int kMostBottoms = 64;
+  if (net.param(layer).bottom_size() > kMostBottoms) {
+    throw Error(ErrorKind::kUnsupported, str("an Eltwise of more than ", kMostBottoms, " bottoms"),
+                "part it by yourself")
+        .in_field("bottom");
+  }
   int at = layer;
   for (int pair = 1; net.param(at).bottom_size() > 2; ++pair) {
     caffe::LayerParameter first;

@@ -30,7 +30,7 @@ void make_scale_of_bias(caffe::LayerParameter* layer, std::vector<BlobData>& arr
   if (!arrays.empty()) arrays.insert(arrays.begin(), ones_like(arrays[0]));
 }
 
-constexpr int64_t kLargestGate = 1024;  // pixels along an axis, all of them taps of a kernel
+constexpr int64_t kMostPixels = int64_t{1} << 24;  // of all channels, each a tap of a kernel
 
 bool has_channels(const DeployNet& net, int layer) { return net.shapes(layer).bottoms[0].axes() >= 2; }
 
@@ -104,7 +104,7 @@ std::optional<Finding> check_gate_product(const DeployNet& net, int layer) {
   if (param.type() != "Scale" || param.bottom_size() != 2 || param.scale_param().bias_term()) return std::nullopt;
   const std::vector<Shape>& bottoms = net.shapes(layer).bottoms;
   if (bottoms[0].axes() != 4 || bottoms[1] != Shape{bottoms[0][0], bottoms[0][1]}) return std::nullopt;
-  if (std::max(bottoms[0][2], bottoms[0][3]) > kLargestGate) return std::nullopt;  // the table of types refuses it
+  if (bottoms[0].count(1) > kMostPixels) return std::nullopt;  // the table of types refuses it
   return Finding{"a Scale of two bottoms is not understood", "bottom"};
 }
 

@@ -88,9 +88,9 @@ constexpr std::string_view kOfOpenVino[] = {"Axpy",         "BN",         "Batch
 
 /// What RKNN-Toolkit2's loader ends with. Types of forks it is given with a warning: of some it knows more than was
 /// tried.
-constexpr std::string_view kLackingInRknn[] = {"AbsVal",    "BatchReindex", "ELU",      "Embed",    "Exp", "Filter",
-                                               "Im2col",    "LSTM",         "LSTMUnit", "Log",      "MVN", "RNN",
-                                               "Reduction", "SPP",          "Swish",    "Threshold"};
+constexpr std::string_view kLackingInRknn[] = {"AbsVal",    "Bias",   "Clip",  "BatchReindex", "ELU", "Embed", "Exp",
+                                               "Filter",    "Im2col", "LSTM",  "LSTMUnit",     "Log", "MVN",   "RNN",
+                                               "Reduction", "SPP",    "Swish", "Threshold"};
 
 /// A form of a layer type that a reader does not take.
 struct Form {
@@ -126,6 +126,8 @@ constexpr Form kNotInNcnn[] = {
     {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
     {"Crop", works_along_the_samples, "a Crop along the samples", "crop_param.axis"},
     {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
+    {"Deconvolution", is_over_other_than_channels, "a Deconvolution whose channels are not axis 1",
+     "convolution_param.axis"},
     {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
     {"InnerProduct", multiplies_other_than_rows, "an InnerProduct along other than all axes or the last of three",
      "inner_product_param.axis"},
@@ -153,6 +155,8 @@ constexpr Form kNotInRknn[] = {
      "convolution_param.axis"},
     {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
     {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
+    {"Deconvolution", is_over_other_than_channels, "a Deconvolution whose channels are not axis 1",
+     "convolution_param.axis"},
     {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
     {"Deconvolution", moves_by_single_pixels, "a Deconvolution of stride 1", "convolution_param.stride"},
     {"InnerProduct", multiplies_the_samples, "an InnerProduct along the samples", "inner_product_param.axis"},

@@ -9,6 +9,8 @@
 namespace robusta::deploy {
 namespace {
 
+constexpr int64_t kMostTaps = int64_t{1} << 24;  // of a kernel that stands for another layer
+
 bool is_convolution(const caffe::LayerParameter& layer) {
   return layer.type() == "Convolution" || layer.type() == "Deconvolution";
 }
@@ -229,6 +231,9 @@ void mend_average_padding(DeployNet& net, int layer) {
   }
   const std::vector<WindowAxis> axes = read_windows(param.pooling_param(), shapes.bottoms[0]);
   const int64_t channels = shapes.bottoms[0][1], taps = axes[0].kernel * axes[1].kernel;
+  if (taps > kMostTaps / channels)
+    refuse("AVE pooling with padding, whose windows have too many pixels in all channels", "pool without padding",
+           "pooling_param.pad");
   param.clear_pooling_param();
   param.set_type("Convolution");
   caffe::ConvolutionParameter* p = param.mutable_convolution_param();
