@@ -41,9 +41,9 @@ def pool(fields):
 
 
 # Readers that lack the layer altogether: deploy says so.
-REFUSED = dict.fromkeys(("opencv", "ncnn", "mnn", "openvino"), "end the net before this layer")
+REFUSED = dict.fromkeys(("opencv", "ncnn", "mnn", "openvino", "rknn"), "end the net before this layer")
 
-ONLY_NCNN, ONLY_OPENVINO = {"ncnn": REFUSED["ncnn"]}, {"openvino": REFUSED["openvino"]}
+ONLY_NCNN = {"ncnn": REFUSED["ncnn"]}
 
 RULES = [
     Row("new-layers", IMAGE + convolution(), ("ncnn", "mnn", "rknn"), form="v1"),
@@ -79,28 +79,29 @@ RULES = [
     Row("average-padding", pool("pool: AVE kernel_size: 3 stride: 1 pad: 1"), ("ncnn",)),
     Row("two-bottoms", IMAGE + layer("TanH", tops=("b",), name="b") + layer("Sigmoid", tops=("c",), name="c") +
         layer("Eltwise", "", ("data", "b", "c")), ("rknn",)),
-    Row("rknn-types", IMAGE + layer("MVN"), ("rknn",), False),
+    Row("rknn-types", IMAGE + layer("MVN"), ("mnn", "rknn"), False),
     Row("average-both", pool("pool: AVE kernel_size: 3 stride: 2 pad: 1"), ("pycaffe", "ncnn", "openvino", "rknn"),
         False),
     Row("average-cut", pool("pool: AVE kernel_size: 3 stride: 2"), ("pycaffe", "rknn"), False),
     Row("known-types", IMAGE + layer("ShuffleChannel", "shuffle_channel_param { group: 2 }"), ("rknn",), False),
     Row("counted-axes", IMAGE + layer("Scale", "scale_param { axis: -3 }"), ("opencv",)),
-    Row("kernel-axes", 'name: "rule"\n' + entry(1, 2, 5, 6, 7) + convolution(), ("opencv", "ncnn", "mnn", "openvino"),
+    Row("kernel-axes", 'name: "rule"\n' + entry(1, 2, 5, 6, 7) + convolution(),
+        ("opencv", "ncnn", "mnn", "openvino", "rknn"),
         known=REFUSED),
     Row("bias-scale", IMAGE + layer("Bias", 'bias_param { filler { type: "uniform" min: -1 } }'),
         ("opencv", "ncnn", "mnn", "rknn")),
     Row("scale-alone", IMAGE + layer("TanH", tops=("other",), name="other") +
         layer("Scale", "scale_param { axis: 0 bias_term: true }", ("data", "other")),
-        ("opencv", "ncnn", "mnn", "openvino"),
+        ("opencv", "ncnn", "mnn", "openvino", "rknn"),
         known=REFUSED),
     Row("channel-scale", IMAGE + layer("Scale", "scale_param { num_axes: 0 filler { value: 2 } }"),
         ("opencv", "ncnn", "mnn")),
     Row("channel-slopes", IMAGE + layer("PReLU", "prelu_param { channel_shared: true }"), ("opencv",)),
     Row("plain-log", IMAGE + layer("Power", "power_param { scale: 0.5 shift: 2 }", tops=("positive",), name="positive") +
-        layer("Log", "log_param { base: 10 }", ("positive",)), ("opencv", "ncnn", "openvino"),
+        layer("Log", "log_param { base: 10 }", ("positive",)), ("opencv", "ncnn", "openvino", "rknn"),
         known=REFUSED),
     Row("plain-exp", IMAGE + layer("Exp", "exp_param { base: 3 scale: 0.5 shift: 0.25 }"), ("ncnn", "openvino", "rknn"),
-        known=ONLY_OPENVINO),
+        known=REFUSED),
     Row("no-clip", IMAGE + layer("Clip", "clip_param { min: -0.25 max: 0.5 }"),
         ("opencv", "ncnn", "mnn", "openvino", "rknn")),
     Row("no-clip", IMAGE + layer("Power", "power_param { scale: 9 }", tops=("wide",), name="wide") +
@@ -109,7 +110,8 @@ RULES = [
         name="mean") + layer("Flatten", "", ("mean",), ("gates",), "gates") +
         layer("Scale", "scale_param { axis: 0 }", ("data", "gates")), ("mnn",)),
     Row("whole-flatten", IMAGE + layer("Flatten", "flatten_param { end_axis: 2 }") +
-        layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("mnn", "ncnn")),
+        layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("mnn", "ncnn", "rknn"),
+        known={"rknn": "ONNXRuntimeError"}),
     Row("said-reshape", IMAGE + layer("Reshape", "reshape_param { shape { dim: 0 dim: 0 dim: -1 } }") +
         layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("ncnn",)),
     Row("swish-beta", IMAGE + layer("Swish", "swish_param { beta: 2 }"), ("opencv", "ncnn", "mnn", "openvino", "rknn")),
