@@ -4,7 +4,6 @@
 #include "schema/finite_fields.h"
 
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "base/str.h"
@@ -15,9 +14,6 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-
-/// "" where all are as they should be; else the path of the first that is not, and `value` becomes its.
-std::string first_below(const Message& message, bool may_be_infinite, double& value);
 
 bool is_taken(double value, bool may_be_infinite) {
   return std::isfinite(value) || (may_be_infinite && !std::isnan(value));
@@ -34,56 +30,58 @@ double number_of(const Message& message, const FieldDescriptor* field, int index
 
 bool must_be_finite(const FieldDescriptor& field) {
   const std::string& name = field.name();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-    return name == "transform_param" || name.ends_with("_filler");
+  if (field.message_type()) return name == "transform_param" || name.ends_with("_filler");
   return name == "loss_weight" || name == "lr_mult" || name == "decay_mult";
 }
 
-/// As first_below(), of one field.
-std::string first_in(const Message& message, const FieldDescriptor* field, bool may_be_infinite, double& value) {
-  const auto& reflection = *message.GetReflection();
-  const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
-  for (int i = 0; i < count; ++i) {
-    const int index = field->is_repeated() ? i : -1;
-    const std::string name = index < 0 ? field->name() : str(field->name(), "[", index, "]");
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      const Message& inner =
-          index < 0 ? reflection.GetMessage(message, field) : reflection.GetRepeatedMessage(message, field, index);
-      if (const std::string path = first_below(inner, may_be_infinite, value); !path.empty()) return name + "." + path;
-    } else {
-      value = number_of(message, field, index);
-      if (!is_taken(value, may_be_infinite)) return name;
-    }
-  }
-  return "";
+bool is_looked_at(const FieldDescriptor& field) {
+  if (const auto* inner = field.message_type()) return inner->name() != "NetParameter" && inner->name() != "BlobProto";
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_FLOAT || field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
 }
 
-std::string first_below(const Message& message, bool may_be_infinite, double& value) {
-  std::vector<const FieldDescriptor*> fields;
-  message.GetReflection()->ListFields(message, &fields);
-  for (const FieldDescriptor* field : fields) {
-    const auto type = field->cpp_type();
-    const bool is_number = type == FieldDescriptor::CPPTYPE_FLOAT || type == FieldDescriptor::CPPTYPE_DOUBLE;
-    // Weights are checked where they are read.
-    if ((!is_number && type != FieldDescriptor::CPPTYPE_MESSAGE) || field->name() == "blobs") continue;
-    const bool infinite = may_be_infinite && !must_be_finite(*field);
-    if (const std::string path = first_in(message, field, infinite, value); !path.empty()) return path;
+/// Of one element of a field, its path being `name`.
+std::optional<NotFinite> first_in(const Message& message, const FieldDescriptor* field, int index, bool may_be_infinite,
+                                  const std::string& name) {
+  if (!field->message_type()) {
+    const double value = number_of(message, field, index);
+    return is_taken(value, may_be_infinite) ? std::nullopt : std::optional(NotFinite{name, value});
   }
-  return "";
+  const auto& reflection = *message.GetReflection();
+  const Message& inner =
+      index < 0 ? reflection.GetMessage(message, field) : reflection.GetRepeatedMessage(message, field, index);
+  std::optional<NotFinite> found = first_not_finite(inner, may_be_infinite);
+  if (found) found->path = str(name, ".", found->path);
+  return found;
 }
 
 }  // namespace
 
+std::optional<NotFinite> first_not_finite(const Message& message, bool may_be_infinite) {
+  const auto& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (!is_looked_at(*field)) continue;
+    const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = count > 1 ? str(field->name(), "[", i, "]") : field->name();
+      const int index = field->is_repeated() ? i : -1;
+      auto found = first_in(message, field, index, may_be_infinite && !must_be_finite(*field), name);
+      if (found) return found;
+    }
+  }
+  return std::nullopt;
+}
+
 void refuse_not_finite(const NetDef& net) {
   for (int i = 0; i < net.param.layer_size(); ++i) {
     const caffe::LayerParameter& layer = net.param.layer(i);
-    double value = 0;
-    const std::string path = first_below(layer, true, value);
-    if (path.empty()) continue;
-    throw Error(ErrorKind::kConfig, str(path, " is ", value), "give a finite number")
-        .in_field(path)
+    const auto found = first_not_finite(layer, true);
+    if (!found) continue;
+    throw Error(ErrorKind::kConfig, str(found->path, " is ", found->value), "give a finite number")
+        .in_field(found->path)
         .in_layer(layer.name())
-        .at(net.source_of(i).where(path));
+        .at(net.source_of(i).where(found->path));
   }
 }
 

@@ -1,8 +1,11 @@
 // Numbers of layers that are NaN or infinite: refused where they stand.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 
+#include "schema/finite_fields.h"
 #include "schema/read_text.h"
 #include "support/errors.h"
 
@@ -20,12 +23,12 @@ std::string refused(const std::string& fields) {
 }
 
 TEST(FiniteFieldsTest, NanIsTakenNowhere) {
-  EXPECT_EQ(refused("loss_weight: nan"), "net.prototxt:5: layer \"a\": loss_weight[0] is nan; give a finite number");
+  EXPECT_EQ(refused("loss_weight: nan"), "net.prototxt:5: layer \"a\": loss_weight is nan; give a finite number");
   EXPECT_TRUE(
       contains(refused("transform_param {\n scale: nan }"), "net.prototxt:6: layer \"a\": transform_param.scale"));
   EXPECT_TRUE(contains(refused("transform_param { mean_value: 1 mean_value: nan }"), "mean_value[1]"));
   EXPECT_TRUE(contains(refused("clip_param { min: -inf max: nan }"), "clip_param.max"));
-  EXPECT_TRUE(contains(refused("param { lr_mult: nan }"), "param[0].lr_mult"));
+  EXPECT_TRUE(contains(refused("param { lr_mult: nan }"), "param.lr_mult is nan"));
 }
 
 TEST(FiniteFieldsTest, WhatWouldMakeEverythingInfiniteMayNotBe) {
@@ -33,6 +36,26 @@ TEST(FiniteFieldsTest, WhatWouldMakeEverythingInfiniteMayNotBe) {
                              "convolution_param { weight_filler { type: 'constant' value: inf } }"}) {
     EXPECT_TRUE(contains(refused(fields), "inf; give a finite number")) << fields;
   }
+}
+
+TEST(FiniteFieldsTest, SolversHaveNoBounds) {
+  caffe::SolverParameter solver;
+  solver.add_stagelr(1);
+  solver.add_stagelr(std::numeric_limits<float>::infinity());
+  const auto found = first_not_finite(solver, false);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->path, "stagelr[1]");
+  EXPECT_FALSE(first_not_finite(solver, true));
+}
+
+/// They are looked at by themselves.
+TEST(FiniteFieldsTest, NetsAndArraysInsideAreLeftOut) {
+  caffe::SolverParameter solver;
+  solver.mutable_net_param()->add_layer()->add_loss_weight(std::nanf(""));
+  EXPECT_FALSE(first_not_finite(solver, false));
+  caffe::LayerParameter layer;
+  layer.add_blobs()->add_data(std::nanf(""));
+  EXPECT_FALSE(first_not_finite(layer, true));
 }
 
 TEST(FiniteFieldsTest, BoundsMayBeInfinite) {

@@ -1,12 +1,10 @@
 // Numbers that make no training.
 #include "solver/loop/solver_checks.h"
 
-#include <cmath>
-#include <vector>
-
 #include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
+#include "schema/finite_fields.h"
 #include "solver/reports/detection_score.h"
 #include "solver/update/local_rates.h"
 #include "solver/update/updater.h"
@@ -22,20 +20,10 @@ void require(bool holds, const SolverDef& solver, const char* field, int value, 
 /// A comparison with what is no number is false: it would switch clipping off, or let every rate pass. What is infinite
 /// makes every weight infinite, or none of them learn.
 void refuse_not_finite(const SolverDef& solver) {
-  const google::protobuf::Reflection& reflection = *solver.param.GetReflection();
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  reflection.ListFields(solver.param, &fields);
-  for (const google::protobuf::FieldDescriptor* field : fields) {
-    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_FLOAT) continue;
-    const int count = field->is_repeated() ? reflection.FieldSize(solver.param, field) : 1;
-    for (int i = 0; i < count; ++i) {
-      const float value = field->is_repeated() ? reflection.GetRepeatedFloat(solver.param, field, i)
-                                               : reflection.GetFloat(solver.param, field);
-      if (std::isfinite(value)) continue;
-      throw Error(ErrorKind::kConfig, str(field->name(), " is ", value), "give a finite number")
-          .at(solver.where(field->name()));
-    }
-  }
+  const auto found = first_not_finite(solver.param, false);
+  if (!found) return;
+  throw Error(ErrorKind::kConfig, str(found->path, " is ", found->value), "give a finite number")
+      .at(solver.where(found->path));
 }
 
 /// Numbers of iterations that lie before the first one.
