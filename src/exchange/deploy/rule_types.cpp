@@ -106,13 +106,17 @@ constexpr Form kNotInOpenCv[] = {
     {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
 };
 
-constexpr Form kNotInMnn[] = {
+/// What none of the readers below takes, which know windows over images, of one blob into another.
+constexpr Form kNotOfImages[] = {
     {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
     {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
     {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
     {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
     {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
     {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
+};
+
+constexpr Form kNotInMnn[] = {
     {"Scale", has_several_bottoms, "a Scale of two bottoms", "bottom"},
     {"Scale", is_of_other_axes, "a Scale along other than the channels", "scale_param"},
 };
@@ -120,22 +124,16 @@ constexpr Form kNotInMnn[] = {
 /// ncnn computes sample by sample, and its arrays do not have that axis.
 constexpr Form kNotInNcnn[] = {
     {"Concat", works_along_the_samples, "a Concat along the samples", "concat_param"},
-    {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
     {"Convolution", is_over_other_than_channels, "a Convolution whose channels are not axis 1",
      "convolution_param.axis"},
-    {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
     {"Crop", works_along_the_samples, "a Crop along the samples", "crop_param.axis"},
-    {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
     {"Deconvolution", is_over_other_than_channels, "a Deconvolution whose channels are not axis 1",
      "convolution_param.axis"},
-    {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
     {"InnerProduct", multiplies_other_than_rows, "an InnerProduct along other than all axes or the last of three",
      "inner_product_param.axis"},
     {"Input", has_no_samples, "an Input of fewer than two axes, samples first", "input_param"},
     {"Permute", is_no_image, "a Permute of other than images", "permute_param"},
     {"Permute", moves_the_samples, "a Permute of the samples", "permute_param.order"},
-    {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
-    {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
     {"Pooling", is_stochastic, "a STOCHASTIC Pooling", "pooling_param.pool"},
     {"Reshape", changes_the_samples, "a Reshape that changes the number of samples", "reshape_param"},
     {"Reshape", has_other_than_two_to_four_axes, "a Reshape to fewer than two or more than four axes", "reshape_param"},
@@ -150,19 +148,13 @@ constexpr Form kNotInNcnn[] = {
 constexpr Form kNotInRknn[] = {
     {"ArgMax", is_other_than_one_place, "an ArgMax without an axis, of more than one place, or of values",
      "argmax_param"},
-    {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
     {"Convolution", is_over_other_than_channels, "a Convolution whose channels are not axis 1",
      "convolution_param.axis"},
-    {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
-    {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
     {"Deconvolution", is_over_other_than_channels, "a Deconvolution whose channels are not axis 1",
      "convolution_param.axis"},
-    {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
     {"Deconvolution", moves_by_single_pixels, "a Deconvolution of stride 1", "convolution_param.stride"},
     {"InnerProduct", multiplies_the_samples, "an InnerProduct along the samples", "inner_product_param.axis"},
     {"LRN", is_within_channels, "an LRN within channels", "lrn_param.norm_region"},
-    {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
-    {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
     {"Pooling", leaves_gaps, "a Pooling whose stride is larger than its window", "pooling_param.stride"},
     {"Power", is_constant, "a Power of scale 0", "power_param.scale"},
     {"Scale", is_learned_along_other_axes, "a Scale along other than the channels", "scale_param"},
@@ -171,13 +163,7 @@ constexpr Form kNotInRknn[] = {
 };
 
 constexpr Form kNotInOpenVino[] = {
-    {"Convolution", is_no_image, "a Convolution over other than images", "convolution_param"},
-    {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
-    {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
-    {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
     {"MVN", is_across_channels, "an MVN across channels", "mvn_param.across_channels"},
-    {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
-    {"Pooling", leaves_out_a_window, "a Pooling whose last window would begin in the padding", "pooling_param"},
     {"Scale", is_learned_along_other_axes, "a Scale along other than the channels", "scale_param"}};
 
 /// One reader.
@@ -185,12 +171,13 @@ struct Reader {
   const char* name;
   std::span<const std::string_view> types;  ///< none: all but those that are lacking
   std::span<const Form> not_taken;
+  std::span<const Form> common = kNotOfImages;
   std::span<const std::string_view> lacking = {};
 };
 
-constexpr Reader kOpenCvReader{"OpenCV", kOfOpenCv, kNotInOpenCv}, kMnnReader{"MNN", kOfMnn, kNotInMnn},
+constexpr Reader kOpenCvReader{"OpenCV", kOfOpenCv, kNotInOpenCv, {}}, kMnnReader{"MNN", kOfMnn, kNotInMnn},
     kOpenVinoReader{"OpenVINO", kOfOpenVino, kNotInOpenVino}, kNcnnReader{"ncnn", kOfNcnn, kNotInNcnn},
-    kRknnReader{"RKNN", {}, kNotInRknn, kLackingInRknn};
+    kRknnReader{"RKNN", {}, kNotInRknn, kNotOfImages, kLackingInRknn};
 
 bool has(std::span<const std::string_view> types, const std::string& type) {
   return std::find(types.begin(), types.end(), type) != types.end();
@@ -201,9 +188,11 @@ std::optional<Finding> find_untaken(const Reader& reader, const DeployNet& net, 
   if (has(reader.lacking, type) || (!reader.types.empty() && !has(reader.types, type))) {
     return Finding{str(reader.name, " has no layer of type ", type, " with Caffe's fields"), "type"};
   }
-  for (const Form& form : reader.not_taken) {
-    if (form.type == type && form.has(net, layer)) {
-      return Finding{str(reader.name, " does not take ", form.cause), form.field};
+  for (const std::span<const Form> forms : {reader.not_taken, reader.common}) {
+    for (const Form& form : forms) {
+      if (form.type == type && form.has(net, layer)) {
+        return Finding{str(reader.name, " does not take ", form.cause), form.field};
+      }
     }
   }
   return std::nullopt;
