@@ -80,6 +80,7 @@ RULES = [
     Row("two-bottoms", IMAGE + layer("TanH", tops=("b",), name="b") + layer("Sigmoid", tops=("c",), name="c") +
         layer("Eltwise", "", ("data", "b", "c")), ("rknn",)),
     Row("rknn-types", IMAGE + layer("MVN"), ("mnn", "rknn"), False),
+    Row("average-padded", pool("pool: AVE kernel_size: 3 stride: 1 pad: 1"), (), False),
     Row("average-both", pool("pool: AVE kernel_size: 3 stride: 2 pad: 1"), ("pycaffe", "ncnn", "openvino", "rknn"),
         False),
     Row("average-cut", pool("pool: AVE kernel_size: 3 stride: 2"), ("pycaffe", "rknn"), False),

@@ -92,6 +92,7 @@ constexpr Rule kRules[] = {
      "writes the extents", check_said_reshape, mend_said_reshape},
     {"slice-points", "Slice says its `axis` and `slice_point`", kOpenCv | kMnn | kRknn, "", "measured", "writes them",
      check_slice_points, mend_slice_points},
+    {"average-padded", "AVE pooling has no padding", kTpuMlir, "", "measured", "warns", check_average_padding, nullptr},
     {"average-both", "AVE pooling does not have both padding and a last window that is cut",
      kNcnn | kOpenVino | kRknn | kTpuMlir, "", "measured", "warns", check_average_both, nullptr},
     {"average-cut", "the last window of AVE pooling is not cut", kRknn | kTpuMlir, "", "measured", "warns",
