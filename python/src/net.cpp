@@ -4,7 +4,6 @@
 
 #include <pybind11/stl.h>
 
-
 #include "blob.h"
 #include "layer.h"
 #include "robusta/error.h"

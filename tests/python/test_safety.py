@@ -108,6 +108,12 @@ def test_what_is_wrong_raises(files, what):
         assert np.isfinite(filled(files, 1).forward()["loss"]).all()
 
 
+@pytest.mark.parametrize("path", ["/dev/zero", ".", "none.prototxt"])
+def test_nets_are_read_of_files_alone(files, path):
+    with pytest.raises(files.Error, match="zero" if path == "/dev/zero" else None):
+        files.Net(path, files.TEST)
+
+
 def test_arrays_outlive_their_net(files):
     net = filled(files, 2)
     data, weights = net.blobs["data"].data, net.params["ip1"][0].data
