@@ -11,7 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from robusta_soak import disk, ending  # noqa: E402  # after the path is set
+from robusta_soak import calm, disk, ending  # noqa: E402  # after the path is set
 
 OURS = str(ROOT / "scripts/robusta_soak")
 
@@ -81,6 +81,19 @@ class SoakTest(unittest.TestCase):
         end.will(fails)
         self.assertEqual(end.run(lambda: 7), 7)
         self.assertEqual(done, ["first"])
+
+    def test_snapshots_that_the_chain_is_past_go(self):
+        training = calm.Calm.__new__(calm.Calm)  # which would begin to train
+        training.folder = self.folder / "calm"
+        training.folder.mkdir()
+        for name in ("net_iter_1000.caffemodel", "net_iter_2000.caffemodel", "net_iter_2000.solverstate",
+                     "net_iter_1000.caffemodel.tmp.x", "net_iter_3000.solverstate.tmp.12ab"):
+            (training.folder / name).touch()
+        training.prune(2000)
+        self.assertEqual(sorted(path.name for path in training.folder.iterdir()),
+                         ["net_iter_1000.caffemodel.tmp.x", "net_iter_2000.caffemodel",
+                          "net_iter_3000.solverstate.tmp.12ab"], "what is being written stays")
+        self.assertEqual([calm.Calm.next(at) for at in (1, 1000, 1001)], [1000, 1000, 2000])
 
     def test_mounts_of_a_soak_that_is_gone_are_unmounted(self):
         self.mounted.write_text("")
