@@ -11,25 +11,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "early.h"
 #include "robusta/error.h"
 
 namespace robusta {
 
-// Nothing is initialised yet, a sanitizer's own memory neither: plain system calls alone.
-#define ROBUSTA_PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
-
-/// The value of a variable; null where it is not set. getenv() does not work yet.
-ROBUSTA_PLAIN inline const char* early_variable(char** variables, const char* name) {
-  for (; *variables; ++variables) {
-    const char *left = *variables, *right = name;
-    while (*right && *left == *right) ++left, ++right;
-    if (!*right && *left == '=') return left + 1;
-  }
-  return nullptr;
-}
-
 /// All at once, so that no reader sees a part.
-ROBUSTA_PLAIN inline void write_texts(int file, const char* first, const char* second, const char* third = "") {
+ROBUSTA_EARLY inline void write_texts(int file, const char* first, const char* second, const char* third = "") {
   const char* const texts[] = {first, second, third};
   iovec parts[3];
   for (int i = 0; i < 3; ++i) {
@@ -42,9 +30,9 @@ ROBUSTA_PLAIN inline void write_texts(int file, const char* first, const char* s
 }
 
 /// A rank tells whoever started it, as one that has begun does (comm/liveness/exit_file.h).
-ROBUSTA_PLAIN inline void leave_code_of_memory(char** variables) {
-  const char* const path = early_variable(variables, "ROBUSTA_EXIT_FILE");
-  const char* const rank = early_variable(variables, "OMPI_COMM_WORLD_RANK");
+ROBUSTA_EARLY inline void leave_code_of_memory(char** variables) {
+  const char* const path = early_value(variables, "ROBUSTA_EXIT_FILE=");
+  const char* const rank = early_value(variables, "OMPI_COMM_WORLD_RANK=");
   if (!path || !rank) return;
   constexpr int kForAll = 0644;
   const int file = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll);
@@ -53,7 +41,7 @@ ROBUSTA_PLAIN inline void leave_code_of_memory(char** variables) {
   ::close(file);
 }
 
-ROBUSTA_PLAIN inline void require_address_space(int argc, char** argv, char** variables) {
+ROBUSTA_EARLY inline void require_address_space(int argc, char** argv, char** variables) {
   constexpr size_t kLeast = size_t{320} << 20;
   void* const probe = ::mmap(nullptr, kLeast, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (probe != MAP_FAILED) {
@@ -72,7 +60,5 @@ ROBUSTA_PLAIN inline void require_address_space(int argc, char** argv, char** va
 
 __attribute__((section(".preinit_array"), used)) static void (*address_space_check)(int, char**,
                                                                                     char**) = require_address_space;
-
-#undef ROBUSTA_PLAIN
 
 }  // namespace robusta

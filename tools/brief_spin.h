@@ -1,24 +1,17 @@
 /// Tells libgomp to spin briefly (comm/affinity/omp_environment.h) before it looks, so that `caffe` need not start
 /// twice.
 ///
-/// libgomp reads its variables when it is loaded, before main; what runs earlier is .preinit_array of the program
-/// itself (System V ABI, "Initialization and Termination Functions"). There the C library is not set up yet: setenv has
-/// no effect, and the array of variables cannot grow. So GOMP_SPINCOUNT takes the place of `_`, in which shells note
-/// the path of the command that they start, and which nobody reads. Where there is no `_`, or something else has a say
-/// about threads, all stays as it is, and main() translates the environment and starts the program again.
+/// libgomp reads its variables when it is loaded, before main; what runs earlier is the program's own early code
+/// (early.h). There setenv has no effect, and the array of variables cannot grow. So GOMP_SPINCOUNT takes the place of
+/// `_`, in which shells note the path of the command that they start, and which nobody reads. Where there is no `_`, or
+/// something else has a say about threads, all stays as it is, and main() translates the environment and starts the
+/// program again.
 #pragma once
 
 #include "comm/affinity/omp_environment.h"
+#include "early.h"
 
 namespace robusta {
-
-// A sanitizer is not set up yet either.
-#define ROBUSTA_EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
-
-ROBUSTA_EARLY inline bool begins_with(const char* text, const char* beginning) {
-  while (*beginning && *text == *beginning) ++text, ++beginning;
-  return !*beginning;
-}
 
 /// Variables that tell libgomp how to wait, and those of launchers, whose ranks may be too many for the processors.
 ROBUSTA_EARLY inline bool decides_on_waiting(const char* variable) {
@@ -36,8 +29,6 @@ ROBUSTA_EARLY inline void spin_briefly(int, char**, char** variables) {
   }
   if (unused) *unused = const_cast<char*>(kBriefSpin.data());
 }
-
-#undef ROBUSTA_EARLY
 
 __attribute__((section(".preinit_array"), used)) static void (*before_libgomp)(int, char**, char**) = spin_briefly;
 
