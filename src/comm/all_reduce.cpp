@@ -16,6 +16,12 @@ void refuse_int8_without_dimensions(const DdlOptions& options) {
               "give -mode b or p with it, or none");
 }
 
+void refuse_shards_of_library(const DdlOptions& options) {
+  if (options.shard == Shard::kNone || options.mode != ReduceMode::kLibrary) return;
+  throw Error(ErrorKind::kUsage, "-shard sums in two halves, which the library's own sum (-mode m) does not have",
+              "give -mode b, p or r with it, or none");
+}
+
 }  // namespace
 
 bool sums_by_dimension(ReduceMode mode) {
@@ -26,6 +32,7 @@ bool sums_by_dimension(ReduceMode mode) {
 std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& topology, const DdlOptions& options,
                                            std::shared_ptr<SharedMemory> memory, size_t largest_bytes) {
   refuse_int8_without_dimensions(options);
+  refuse_shards_of_library(options);
   if (options.mode == ReduceMode::kLibrary) return make_library_all_reduce(world);
   ReduceBuilder builder(world, topology, options, std::move(memory), largest_bytes);
   switch (options.mode) {

@@ -74,6 +74,12 @@ bool read_compression(const std::string& text, DdlOptions& options) {
   return false;
 }
 
+bool read_shard(const std::string& text, DdlOptions& options) {
+  if (text == "none") return options.shard = Shard::kNone, true;
+  if (text == "states") return options.shard = Shard::kStates, true;
+  return false;
+}
+
 struct Word {
   const char* name;
   const char* wants;  ///< "a whole number from 0 on"
@@ -89,6 +95,7 @@ constexpr Word kWords[] = {
     {"dbg_level", "0, 1 or 2", read_int<&DdlOptions::dbg_level, 0, 2>},
     {"bucket_mb", "a size above 0 in MB", read_size<&DdlOptions::bucket_mb, Zero::kRefused>},
     {"compress", "none, fp16, bf16 or int8", read_compression},
+    {"shard", "none or states", read_shard},
     {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };

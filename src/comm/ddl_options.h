@@ -9,6 +9,9 @@ namespace robusta {
 
 enum class Compression { kNone, kFp16, kBf16, kInt8 };
 
+/// What the ranks share out among them, so that each has a part of it alone (-shard).
+enum class Shard { kNone, kStates };
+
 /// How gradients are summed. The values are the letters of IBM's -mode (docs/multinode.md); comm/all_reduce.cpp and,
 /// for GPUs, solver/ranks/sums/choose_sum.cpp turn them into reductions, and nothing else looks at them.
 enum class ReduceMode : char {
@@ -32,9 +35,13 @@ struct DdlOptions {
   int dbg_level = 0;    ///< 0, 1 or 2
   double bucket_mb = 0;                       ///< size of a bucket; 0: chosen
   Compression compress = Compression::kNone;  ///< of what travels between hosts
+  Shard shard = Shard::kNone;
   double timeout_s = 60;                      ///< after which a silent rank ends the job; 0: nobody watches
   int check_iter = 0;                         ///< > 0: compare weights over ranks every so many iterations
 };
+
+/// How many ranks share out the states of the update: all of them, or each has its own.
+inline int sharers_of_states(const DdlOptions& options, int ranks) { return options.shard == Shard::kNone ? 1 : ranks; }
 
 /// Throws Error{kUsage} naming the word at fault, with the nearest known one.
 DdlOptions parse_ddl_options(const std::string& text);

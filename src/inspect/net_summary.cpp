@@ -137,7 +137,7 @@ NetSummary summarise(const Net& net) {
     summary.params += param->desc.shape.count();
     if (has_rate(*param)) summary.learned += param->desc.shape.count();
   }
-  const MemoryUse use = memory_use(net, 0);
+  const MemoryUse use = memory_use(net, {});
   summary.weights_bytes = static_cast<size_t>(summary.params) * sizeof(float);
   summary.pass_bytes = use.activations;
   summary.unshared_bytes = net.plan().unshared_bytes;

@@ -8,13 +8,25 @@
 
 namespace robusta {
 
+/// Arrays as large as the parameters which an update keeps beside them and their gradients: histories, an average.
+struct UpdateArrays {
+  int per_parameter = 0;
+  int ranks = 1;  ///< that share them out: each keeps its part
+
+  /// Of a rank, for so many bytes of parameters.
+  size_t bytes(size_t parameters) const {
+    const auto shares = static_cast<size_t>(ranks);
+    return (parameters * static_cast<size_t>(per_parameter) + shares - 1) / shares;
+  }
+};
+
 /// Memory for everything that the nets of one training keep on their device.
 struct MemoryBudget {
   static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
   size_t limit = kNoLimit;  ///< bytes
   std::string source;       ///< for messages: where the limit comes from, "-gpu_memory"
-  int histories = 0;        ///< arrays per parameter that the update will want
+  UpdateArrays update;      ///< what the update will want
   size_t taken =
       0;  ///< by parameters, gradients, histories and persistent values of all nets so far: all but the arena
 

@@ -120,7 +120,7 @@ void print_peak(std::ostream& out, const Plan& plan) {
 
 }  // namespace
 
-MemoryUse memory_use(const Net& net, int history_per_param) {
+MemoryUse memory_use(const Net& net, const UpdateArrays& update) {
   MemoryUse use;
   const size_t carried = carried_bytes(net.graph(), net.options());
   use.activations = net.plan().arena_bytes + net.plan().persistent_bytes + carried;
@@ -129,7 +129,7 @@ MemoryUse memory_use(const Net& net, int history_per_param) {
   if (net.options().backward) {
     // As many numbers, and stored alike.
     use.gradients = use.params;
-    use.history = use.params * static_cast<size_t>(history_per_param);
+    use.history = update.bytes(use.params);
   }
   use.unshared = net.plan().unshared_bytes + carried + use.params + use.gradients + use.history;
   return use;
@@ -148,7 +148,7 @@ std::string describe_offloading(const Plan& plan) {
   return out.str();
 }
 
-void print_plan(std::ostream& out, const Net& net, int history_per_param) {
+void print_plan(std::ostream& out, const Net& net, const UpdateArrays& update) {
   const Graph& graph = net.graph();
   out << "Plan of " << net.name() << " for a batch of " << net.batch() << ":\n";
   double flops = 0;
@@ -158,11 +158,12 @@ void print_plan(std::ostream& out, const Net& net, int history_per_param) {
   }
   print_peak(out, net.plan());
   if (net.plan().offloading.planned) out << "Large model support: " << describe_offloading(net.plan()) << "\n";
-  const MemoryUse use = memory_use(net, history_per_param);
+  const MemoryUse use = memory_use(net, update);
   out << "FLOPs of one forward pass: " << std::setprecision(4) << flops / 1e9 << " GFLOP ("
       << flops / 1e9 / static_cast<double>(net.batch()) << " per sample)\n"
       << "Memory: activations and scratch " << bytes_text(use.activations) << ", parameters " << bytes_text(use.params)
-      << ", gradients " << bytes_text(use.gradients) << ", history " << bytes_text(use.history) << "\n"
+      << ", gradients " << bytes_text(use.gradients) << ", history " << bytes_text(use.history)
+      << (update.ranks > 1 ? str(", a share of ", update.ranks) : "") << "\n"
       << "Peak: " << bytes_text(use.total()) << " (" << std::fixed << std::setprecision(1)
       << 100.0 * static_cast<double>(use.total()) / static_cast<double>(use.unshared) << " % of "
       << bytes_text(use.unshared) << " without sharing)\n"

@@ -80,8 +80,9 @@ Iteration Solver::plan_iteration(bool display_due) {
   iteration.debug = display_due && def_.param.debug_info();
   if (def_.param.debug_info()) set_debug_info(*train_net_, iteration.debug);
   iteration.look = options_.tensorboard.looks_at(state_.iter);
-  iteration.hold = iteration.debug || iteration.look || state_.loss_scale.active() || updater_->clips() ||
-                   strategy_->must_hold() || on_gradients;
+  iteration.shows_gradients = iteration.debug || iteration.look || on_gradients;
+  iteration.hold = iteration.shows_gradients || state_.loss_scale.active() || updater_->clips() ||
+                   strategy_->must_hold();
   return iteration;
 }
 

@@ -111,6 +111,7 @@ class Solver {
   std::optional<Training> training_;      ///< all of these, as the parts below see them
   std::unique_ptr<Timeline> timeline_;    ///< null when none is wanted
   std::unique_ptr<TensorBoard> board_;    ///< on rank 0, while solve() runs; null when none is wanted
+  GradientSum sum_;                       ///< until ranked_ has it
   std::unique_ptr<RankedUpdate> ranked_;  ///< null when alone
   std::unique_ptr<TrainPasses> passes_;
   std::unique_ptr<IterationStrategy> strategy_;

@@ -56,12 +56,14 @@ Solver::Solver(SolverDef def, SolverOptions options)
 }
 
 void Solver::build() {
-  if (options_.memory.budget) options_.memory.budget->histories = arrays_per_parameter(def_);
+  if (options_.memory.budget) options_.memory.budget->update = update_arrays(def_, sharers_of_states(ranks_.options(), ranks_.count()));
   NetBuilder builder(def_, options_, ranks_, state_.seed);
   train_net_ = builder.train_net();
   test_nets_ = builder.test_nets(*train_net_);
   ranks_.together([&] { check_outputs(def_.param, test_nets_); });
-  ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count()); });
+  if (!ranks_.alone()) sum_ = make_gradient_sum(ranks_, *train_net_, RankedUpdate::kTail);
+  Shards* const shards = ranks_.alone() ? nullptr : sum_.sums->shards();
+  ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count(), shards); });
   training_.emplace(Training{
       .def = def_, .ranks = ranks_, .state = state_, .net = *train_net_, .updater = *updater_, .schedule = schedule_});
   LOG_INFO << "Solver scaffolding done.";
@@ -70,18 +72,14 @@ void Solver::build() {
 void Solver::start_from(const Snapshot* snapshot) {
   if (snapshot) restore(*snapshot, options_.accept_batch_change, *training_);
   check_same_data(ranks_, *train_net_);
-  share_parameters(ranks_, *train_net_);
-  if (snapshot) {
-    share_histories(ranks_, *updater_);
-    share_average(ranks_, *updater_);
-  }
+  if (!snapshot) share_parameters(ranks_, *train_net_);
   ranks_.together([&] { begin_loss_scale(*training_); });
   state_.global_batch = global_batch(*training_);
 }
 
 void Solver::assemble() {
   tell_ranks(ranks_, *train_net_, test_nets_);
-  if (!ranks_.alone()) ranked_ = std::make_unique<RankedUpdate>(ranks_, *train_net_, *updater_);
+  if (!ranks_.alone()) ranked_ = make_ranked_update(ranks_, *train_net_, *updater_, std::move(sum_));
   reporter_ = std::make_unique<Reporter>(*training_, log_, ranked_.get());
   if (!options_.timeline.file.empty()) start_timeline();
   stop_ = std::make_unique<StopConditions>(options_.poll, options_.walltime, [this] { return costs(); });

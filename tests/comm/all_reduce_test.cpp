@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -262,6 +263,74 @@ void sum_fractions(Communicator& comm, Reduction& reduction, int64_t count, int 
 }
 
 // Nothing is lost: what comes out of many sums and what is left are together what went in.
+/// Own elements are those of one rank each, hold the bits of the whole sum after the first half, and reach all by the
+/// second.
+void check_halves(Communicator& comm, const std::string& text) {
+  Reduction whole(comm, text), halves(comm, text);
+  if (!halves.all_reduce->has_halves()) fail(text + " has no halves");
+  auto* const summed = static_cast<float*>(whole.memory->data());
+  auto* const data = static_cast<float*>(halves.memory->data());
+  for (const int64_t count : kCounts) {
+    const ElementRange own = halves.all_reduce->own(count);
+    const std::vector<ElementRange> all = comm.gather(own);
+    std::vector<int> owners(static_cast<size_t>(count));
+    for (const ElementRange& range : all) {
+      for (int64_t i = range.begin; i < range.end; ++i) ++owners[static_cast<size_t>(i)];
+    }
+    if (std::any_of(owners.begin(), owners.end(), [](int n) { return n != 1; })) fail(text + ": not one owner each");
+    for (int64_t i = 0; i < count; ++i) summed[i] = data[i] = fraction<float>(comm.rank(), i);
+    whole.all_reduce->sum(summed, count, DType::kF32);
+    halves.all_reduce->reduce_scatter(data, count, DType::kF32, 0);
+    for (int64_t i = own.begin; i < own.end; ++i) {
+      if (data[i] != summed[i]) fail(str(text, ": element ", i, " of ", count, " is ", data[i], ", not ", summed[i]));
+      data[i] += static_cast<float>(comm.rank());
+    }
+    halves.all_reduce->all_gather(data, count, DType::kF32);
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      for (int64_t i = all[static_cast<size_t>(rank)].begin; i < all[static_cast<size_t>(rank)].end; ++i) {
+        if (data[i] != summed[i] + static_cast<float>(rank)) fail(str(text, ": element ", i, " was not handed on"));
+      }
+    }
+  }
+}
+
+TEST_F(AllReduceTest, Halves) {
+  for (const int ranks : {1, 2, 3, 8}) {
+    for (const int hosts : {1, 2}) {
+      run_thread_ranks(
+          ranks,
+          [&](Communicator& comm) {
+            check_halves(comm, "");
+            check_halves(comm, str("-mode r:", ranks));
+            if (ranks == 8) check_halves(comm, "-mode b:2x2x2");
+            if (ranks == 3) check_halves(comm, "-mode p:3");
+            if (ranks == 3) check_halves(comm, "auto -shard states");
+          },
+          hosts);
+    }
+  }
+}
+
+/// What is handed on is not rounded, whatever -compress makes of sums.
+TEST_F(AllReduceTest, HalvesHandOnWhatTheyAreGiven) {
+  for (const char* format : {"bf16", "fp16", "int8"}) {
+    run_thread_ranks(
+        4,
+        [&](Communicator& comm) {
+          Reduction reduction(comm, str("-mode b:2x2 -compress ", format));
+          constexpr int64_t kCount = 4096;
+          auto* const data = static_cast<float*>(reduction.memory->data());
+          const ElementRange own = reduction.all_reduce->own(kCount);
+          for (int64_t i = own.begin; i < own.end; ++i) data[i] = fraction<float>(0, i);
+          reduction.all_reduce->all_gather(data, kCount, DType::kF32);
+          for (int64_t i = 0; i < kCount; ++i) {
+            if (data[i] != fraction<float>(0, i)) fail(str(format, ": element ", i, " is ", data[i]));
+          }
+        },
+        2);
+  }
+}
+
 TEST_F(AllReduceTest, WhatEightBitsLeaveOutIsGivenBack) {
   constexpr int kRounds = 40;
   const auto body = [](Communicator& comm) {

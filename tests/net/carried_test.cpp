@@ -114,9 +114,9 @@ TEST(Carried, IsCounted) {
   const NetOptions options;
   const Net net(net_def(recurrent_net(2, 2)), options);
   EXPECT_EQ(carried_bytes(net.graph(), options), 3 * align_up(2 * 4 * sizeof(float)));
-  const size_t params = memory_use(net, 0).params;
+  const size_t params = memory_use(net, {}).params;
   EXPECT_EQ(fixed_bytes(net.graph(), options), carried_bytes(net.graph(), options) + 2 * params);
-  EXPECT_EQ(memory_use(net, 0).activations,
+  EXPECT_EQ(memory_use(net, {}).activations,
             net.plan().arena_bytes + net.plan().persistent_bytes + carried_bytes(net.graph(), options));
 }
 

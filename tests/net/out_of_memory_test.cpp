@@ -81,7 +81,7 @@ TEST(OutOfMemory, CountsWhatTheUpdateWillTake) {
   EXPECT_TRUE(runs(limited(device, exact, 4)));
   EXPECT_FALSE(runs(limited(device, exact - 1, 4)));
   NetOptions with_history = limited(device, exact, 4);
-  with_history.budget->histories = 1;
+  with_history.budget->update.per_parameter = 1;
   EXPECT_FALSE(runs(with_history));
 }
 

@@ -30,7 +30,7 @@ struct Layer {
     const SolverDef solver = larc_solver(settings);
     NormReader norms(cpu_device(), *stream);
     const LocalRates rates(solver, *make_update_rule(solver));
-    const std::vector<Tensor> arrays = rates.arrays_of(param, histories);
+    const std::vector<Tensor> arrays = rates.arrays_of(param, {param.tensor(), param.gradient(), histories});
     return rates.of(param, step, norms.read(arrays));
   }
   std::array<double, 2> weights = {3, -4}, gradient = {-12, 16}, history = {0, 2};

@@ -53,7 +53,7 @@ TEST(Sag, LarcGoesByTheHistory) {
   const SolverDef solver = sag_solver("larc: true larc_eta: 0.5");
   const LocalRates rates(solver, *make_update_rule(solver));
   const LocalRates::Step step{.rate = 0.5, .momentum = 0.9, .weight_decay = 1, .gradient_scale = 0.25};
-  const std::vector<Tensor> arrays = rates.arrays_of(param, histories);
+  const std::vector<Tensor> arrays = rates.arrays_of(param, {param.tensor(), param.gradient(), histories});
   EXPECT_DOUBLE_EQ(rates.of(param, step, norms.read(arrays)), 0.5 * 0.5 * 5 / 2);
   mean = {0, 0};  // before the first iteration
   EXPECT_DOUBLE_EQ(rates.of(param, step, norms.read(arrays)), 0.5);

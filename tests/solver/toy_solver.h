@@ -35,11 +35,12 @@ inline std::unique_ptr<Solver> toy(const std::string& settings, SolverOptions op
   return std::make_unique<Solver>(toy_def(settings), std::move(options));
 }
 
-/// All parameters, then all histories, one after the other.
+/// All parameters, then all histories, one after the other; collective, and whole on rank 0.
 inline std::vector<float> everything(Solver& solver) {
   std::vector<float> all;
   auto append = [&](const std::vector<float>& values) { all.insert(all.end(), values.begin(), values.end()); };
   for (const ParamPtr& param : solver.train_net().params()) append(solver.train_net().blobs().read_param(*param));
+  const GatheredHistories whole(solver.updater());
   for (const HistoryId id : solver.updater().history_ids()) append(solver.updater().history(id));
   return all;
 }

@@ -43,22 +43,22 @@ std::shared_ptr<Device> device_to_plan_for(const Options& options, Ranks& alone)
   return absent_gpu(options);
 }
 
-int64_t largest_batch_in(size_t bytes, const ChosenNet& chosen, const NetOptions& options, int histories) {
+int64_t largest_batch_in(size_t bytes, const ChosenNet& chosen, const NetOptions& options, const UpdateArrays& update) {
   const QuietLog quiet;  // the search builds many nets: their building lines would bury the answer
   return largest_batch(bytes, [&](int64_t batch) {
     NetOptions of_batch = options;
     of_batch.batch = batch;
     of_batch.tuner = nullptr;
-    return memory_use(Net(chosen.net, of_batch), histories).total();
+    return memory_use(Net(chosen.net, of_batch), update).total();
   });
 }
 
 void print_largest_batch(const Flag<std::string>& memory_flag, const ChosenNet& chosen, const NetOptions& options,
-                         int histories) {
+                         const UpdateArrays& update) {
   const size_t given = size_flag(memory_flag);
   if (!options.budget || (given > 0 && options.device->is_host())) {
     const size_t memory = given > 0 ? given : available_host_memory();
-    const int64_t largest = largest_batch_in(memory, chosen, options, histories);  // throws where the batch is fixed
+    const int64_t largest = largest_batch_in(memory, chosen, options, update);  // throws where the batch is fixed
     std::cout << "Largest batch that fits in " << (memory >> 20) << " MiB"
               << (given > 0 ? "" : " (available now; -memory SIZE asks about another machine)") << ": " << largest
               << std::endl;
@@ -77,6 +77,14 @@ void print_largest_batch(const Flag<std::string>& memory_flag, const ChosenNet& 
   std::cout << "Largest batch that " << where << all_resident << "; with -lms auto: " << some_moving << std::endl;
 }
 
+/// Of one of so many ranks with these options.
+UpdateArrays update_on(const Options& options, const SolverDef& solver) {
+  if (options.ranks() < 1) {
+    throw Error(ErrorKind::kUsage, str("-ranks ", options.ranks(), " is no number of ranks"), "give 1 or more");
+  }
+  return update_arrays(solver, sharers_of_states(parse_ddl_options(options.ddl()), options.ranks()));
+}
+
 /// The net itself has been planned: what refuses another batch is a layer that says sizes, such as a Reshape.
 void print_fixed_batch(const Error& error) {
   std::cout << "Largest batch: the net fixes its batch, for with another one this holds: " << error.what() << std::endl;
@@ -93,13 +101,15 @@ int plan_command(const Options& options) {
   net_options.plan_only = true;
   net_options.data.synthesize_missing = true;
   net_options.backward = chosen.phase == caffe::TRAIN && !options.forward_only();
-  const int histories = arrays_per_parameter(chosen.solver);
-  if (net_options.budget) net_options.budget->histories = net_options.backward ? histories : 0;
+  net_options.ranks = options.ranks();
+  net_options.divide_batch = options.batch() == "global";
+  const UpdateArrays update = update_on(options, chosen.solver);
+  if (net_options.budget && net_options.backward) net_options.budget->update = update;
   const Net net(chosen.net, net_options);
-  print_plan(std::cout, net, histories);
+  print_plan(std::cout, net, update);
   if (!fits(net.plan())) std::cout << out_of_memory(net.graph(), net.plan(), net_options).what() << "\n";
   try {
-    print_largest_batch(options.memory, chosen, net_options, histories);
+    print_largest_batch(options.memory, chosen, net_options, update);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kConfig) throw;
     print_fixed_batch(error);

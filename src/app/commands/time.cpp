@@ -198,7 +198,7 @@ int time_command(const Options& options) {
   net_options.data.synthesize_missing = true;
   net_options.backward = !options.forward_only();
   const bool updates = net_options.backward && chosen.phase == caffe::TRAIN;
-  if (net_options.budget && updates) net_options.budget->histories = arrays_per_parameter(chosen.solver);
+  if (net_options.budget && updates) net_options.budget->update = update_arrays(chosen.solver);
   Net net(std::move(chosen.net), net_options);
   std::unique_ptr<Updater> updater;
   if (updates && learns(net)) updater = std::make_unique<Updater>(chosen.solver, net);

@@ -88,6 +88,7 @@ struct Options : FlagSet {
                                kOfRank};
   Flag<std::string> memory{
       this, "memory", "", "plan: the memory that the largest batch has to fit in, such as 16G (default: what is free)"};
+  Flag<int32_t> ranks{this, "ranks", 1, "plan: ranks, of which one is planned, with the options of -ddl"};
   Flag<std::string> max_walltime{this, "max_walltime", "",
                                  "seconds or HH:MM:SS after which training has stopped with a snapshot"};
   Flag<std::string> log_json{this, "log_json", "", "file to which one JSON object per event is appended", kOfRank};

@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kTrials[] = {size_t{64} << 10, size_t{512} << 10, size_t{4} << 20};
 
 /// Values of -mode that are worth trying: rings within and between hosts, hosts cut into racks, one ring, the library.
-std::vector<std::string> candidates(const Topology& topology) {
+/// A library's sum has no halves, which `shard` wants.
+std::vector<std::string> candidates(const Topology& topology, Shard shard) {
   const std::set<std::string> hosts(topology.hosts.begin(), topology.hosts.end());
   const int ranks = static_cast<int>(topology.hosts.size()), machines = static_cast<int>(hosts.size());
   std::vector<std::string> modes;
@@ -33,7 +34,7 @@ std::vector<std::string> candidates(const Topology& topology) {
     modes.push_back(str("b:", ranks));
   }
   modes.push_back(str("r:", ranks));
-  modes.push_back(str("m:", ranks));
+  if (shard == Shard::kNone) modes.push_back(str("m:", ranks));
   return modes;
 }
 
@@ -52,6 +53,12 @@ class Announced : public AllReduce {
   Announced(std::unique_ptr<AllReduce> chosen, std::vector<std::string> notes)
       : chosen_(std::move(chosen)), notes_(std::move(notes)) {}
   void sum(void* data, int64_t count, DType type, int64_t exact) override { chosen_->sum(data, count, type, exact); }
+  bool has_halves() const override { return chosen_->has_halves(); }
+  ElementRange own(int64_t count) const override { return chosen_->own(count); }
+  void reduce_scatter(void* data, int64_t count, DType type, int64_t exact) override {
+    chosen_->reduce_scatter(data, count, type, exact);
+  }
+  void all_gather(void* data, int64_t count, DType type) override { chosen_->all_gather(data, count, type); }
   std::string describe() const override { return chosen_->describe(); }
   std::vector<DimensionTime> take_times() override { return chosen_->take_times(); }
   std::vector<std::string> notes() const override { return notes_; }
@@ -71,7 +78,7 @@ std::unique_ptr<AllReduce> ReduceBuilder::by_mode(const DdlOptions& options) {
 
 std::unique_ptr<AllReduce> ReduceBuilder::automatic() {
   ChoiceCache cache(world_, topology_, default_choice_cache());
-  std::vector<std::string> notes, modes = candidates(topology_);
+  std::vector<std::string> notes, modes = candidates(topology_, options_.shard);
   if (const std::string known = cache.find("auto"); std::find(modes.begin(), modes.end(), known) != modes.end()) {
     notes.push_back(str("auto: ", known, " (as before)"));
     modes = {known};

@@ -3,6 +3,7 @@
 #include "comm/reduce/layered.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstring>
 
@@ -48,16 +49,44 @@ void LayeredAllReduce::sum_by_staging(const Span& span) {
 }
 
 void LayeredAllReduce::reduce(const Span& span, size_t depth) {
-  const ReduceLayer& layer = layers_[depth];
-  Stage& stage = *layer.stage;
-  const Span mine = span.piece(layer.position, layer.members);
   if (depth + 1 == layers_.size()) {
-    timed(depth, span, 2, [&] { stage.all_reduce(span); });
+    timed(depth, span, 2, [&] { layers_[depth].stage->all_reduce(span); });
     return;
   }
-  timed(depth, span, 1, [&] { stage.reduce_scatter(span); });
-  reduce(mine, depth + 1);
-  timed(depth, span, 1, [&] { stage.all_gather(span); });
+  timed(depth, span, 1, [&] { layers_[depth].stage->reduce_scatter(span); });
+  reduce(piece_of(span, depth), depth + 1);
+  timed(depth, span, 1, [&] { layers_[depth].stage->all_gather(span); });
+}
+
+ElementRange LayeredAllReduce::own(int64_t count) const {
+  ElementRange mine{0, count};
+  for (const ReduceLayer& layer : layers_) {
+    const ElementRange piece = Span::piece_range(mine.count(), layer.position, layer.members);
+    mine = {mine.begin + piece.begin, mine.begin + piece.end};
+  }
+  return mine;
+}
+
+void LayeredAllReduce::reduce_scatter(void* data, int64_t count, DType type, int64_t exact) {
+  const Span span{static_cast<std::byte*>(data), count, type, exact};
+  assert(!regions_ || regions_->holds(span));
+  scatter(span, 0);
+}
+
+void LayeredAllReduce::all_gather(void* data, int64_t count, DType type) {
+  gather({static_cast<std::byte*>(data), count, type, count}, 0);
+}
+
+void LayeredAllReduce::scatter(const Span& span, size_t depth) {
+  if (depth == layers_.size()) return;
+  timed(depth, span, 1, [&] { layers_[depth].stage->reduce_scatter(span); });
+  scatter(piece_of(span, depth), depth + 1);
+}
+
+void LayeredAllReduce::gather(const Span& span, size_t depth) {
+  if (depth == layers_.size()) return;
+  gather(piece_of(span, depth), depth + 1);
+  timed(depth, span, 1, [&] { layers_[depth].stage->all_gather(span); });
 }
 
 bool LayeredAllReduce::add_left(void* data, int64_t count, float* left) {

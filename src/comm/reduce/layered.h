@@ -28,6 +28,10 @@ class LayeredAllReduce : public AllReduce {
   LayeredAllReduce(std::vector<ReduceLayer> layers, std::string shape, std::shared_ptr<const SharedRegions> regions,
                    std::vector<std::string> notes);
   void sum(void* data, int64_t count, DType type, int64_t exact) override;
+  bool has_halves() const override { return true; }
+  ElementRange own(int64_t count) const override;
+  void reduce_scatter(void* data, int64_t count, DType type, int64_t exact) override;
+  void all_gather(void* data, int64_t count, DType type) override;
   bool add_left(void* data, int64_t count, float* left) override;
   void give_left(void* data, int64_t count, const float* left) override;
   std::string describe() const override;
@@ -37,6 +41,12 @@ class LayeredAllReduce : public AllReduce {
  private:
   void sum_by_staging(const Span& span);
   void reduce(const Span& span, size_t depth);
+  void scatter(const Span& span, size_t depth);
+  void gather(const Span& span, size_t depth);
+  /// That of a layer's group which this rank sums.
+  Span piece_of(const Span& span, size_t depth) const {
+    return span.piece(layers_[depth].position, layers_[depth].members);
+  }
   /// Counts the time of work() and the bytes that it sends to the dimension.
   template <typename Work>
   void timed(size_t depth, const Span& span, int passes, const Work& work);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/element_range.h"
 #include "tensor/dtype.h"
 
 namespace robusta {
@@ -28,13 +29,17 @@ struct Span {
     return {data + static_cast<size_t>(begin) * size_of(type), end - begin, type,
             std::max<int64_t>(end - first_exact, 0)};
   }
-  /// Piece `index` of `pieces`. They begin at multiples of a cache line of f32, lest two ranks write the same one.
   Span piece(int index, int pieces) const {
+    const ElementRange range = piece_range(count, index, pieces);
+    return part(range.begin, range.end);
+  }
+  /// Piece `index` of `pieces`. They begin at multiples of a cache line of f32, lest two ranks write the same one.
+  static ElementRange piece_range(int64_t count, int index, int pieces) {
     const auto begin = [&](int64_t i) {
       const int64_t place = (count * i / pieces + kGrain - 1) / kGrain * kGrain;
       return place < count ? place : count;
     };
-    return part(begin(index), begin(index + 1));
+    return {begin(index), begin(index + 1)};
   }
 
   static constexpr int64_t kGrain = 16;  ///< elements: as f32 a cache line, which two members then never share

@@ -41,8 +41,8 @@ size_t fixed_bytes(const Graph& graph, const NetOptions& options) {
     if (graph.filled_here[p]) params += align_up(graph.params[p]->desc.bytes());
   }
   if (!options.backward) return carried + params;
-  const auto histories = static_cast<size_t>(options.budget ? options.budget->histories : 0);
-  return carried + params * (2 + histories) + align_up(options.gradient_tail);
+  const UpdateArrays update = options.budget ? options.budget->update : UpdateArrays();
+  return carried + 2 * params + align_up(update.bytes(params)) + align_up(options.gradient_tail);
 }
 
 size_t kept_bytes(const Graph& graph, const Plan& plan, const NetOptions& options) {

@@ -31,10 +31,21 @@ size_t snapshot_bytes(const SolverDef& solver, const Net& net, const Updater& up
 /// written stay, also other processes'.)
 void remove_unfinished_snapshots(const std::string& prefix);
 
-/// Writes both files, after remove_unfinished_snapshots(). Throws Error{kOutput}, and Error{kNumeric} rather than write
-/// weights that are not finite. `scores` are those of their name.
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net,
-                             const std::string& scores = "");
+/// A snapshot that is being written.
+struct NewSnapshot {
+  SnapshotPaths paths;
+  uint64_t fingerprint = 0;  ///< of all weights that were written so far
+};
+
+// Its files, in this order. Each throws Error{kOutput}.
+
+/// After remove_unfinished_snapshots(). Throws Error{kNumeric} rather than write weights that are not finite. `scores`
+/// are those of the names.
+NewSnapshot write_model(const SolverDef& solver, int iter, Net& net, const std::string& scores);
+/// The net has the averaged weights (AveragedWeights).
+void write_averaged_model(const SolverDef& solver, NewSnapshot& snapshot, Net& net);
+/// With the histories, which GatheredHistories has made whole.
+void write_state(const SolverDef& solver, const TrainingState& state, const NewSnapshot& snapshot, Updater& updater);
 
 /// A state with its weights, read and in itself sound.
 struct Snapshot {
@@ -53,7 +64,13 @@ Snapshot read_snapshot(const std::string& path);
 /// ones are passed over.
 std::string newest_snapshot(const std::string& prefix);
 
-/// Copies weights, averaged weights and histories. Throws Error{kModel} when they do not fit the net or the solver.
-void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater);
+/// These throw Error{kModel} when the arrays do not fit the net.
+void restore_weights(const Snapshot& snapshot, Net& net);
+/// REQUIRES: there are any.
+void restore_averaged_weights(const Snapshot& snapshot, Net& net);
+/// Throws Error{kModel} when the state's histories are not those of the solver.
+void check_histories(const Snapshot& snapshot, const Updater& updater);
+/// REQUIRES: check_histories().
+std::vector<float> saved_history(const Snapshot& snapshot, HistoryId id);
 
 }  // namespace robusta

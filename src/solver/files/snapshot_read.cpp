@@ -92,8 +92,6 @@ std::string newest_snapshot(const std::string& prefix) {
   return "";
 }
 
-namespace {
-
 void restore_weights(const Snapshot& snapshot, Net& net) {
   if (snapshot.model_path.empty()) {
     LOG_WARNING << snapshot.path << " names no weights: the net keeps its initial ones";
@@ -105,34 +103,11 @@ void restore_weights(const Snapshot& snapshot, Net& net) {
   }
 }
 
-/// By way of the net, whose own weights come after.
-void restore_average(const Snapshot& snapshot, Net& net, Updater& updater) {
-  WeightAverage* const average = updater.average();
-  if (average && snapshot.averaged) {
-    copy_weights(*snapshot.averaged, averaged_model(snapshot.model_path), net);
-    average->restart();
-  } else if (average) {
-    LOG_INFO << snapshot.path << " has no averaged weights: the average begins with the weights it has";
-  } else if (snapshot.averaged) {
-    LOG_INFO << "ema_decay is not set: " << averaged_model(snapshot.model_path) << " is not gone on with";
-  }
+void restore_averaged_weights(const Snapshot& snapshot, Net& net) {
+  copy_weights(snapshot.averaged.value(), averaged_model(snapshot.model_path), net);
 }
 
-void restore_history(const caffe::BlobProto& saved, HistoryId id, Updater& updater) {
-  const Param& param = updater.history_param(id);
-  const BlobData blob = blob_from_proto(saved);
-  if (!same_shape(blob, param.desc.shape.dims())) {
-    throw Error(ErrorKind::kModel, str("history ", id, " has shape ", Shape(blob.shape).str(), ", parameter ",
-                                       param.index, " has ", param.desc.shape.str()));
-  }
-  updater.set_history(id, blob.data);
-}
-
-}  // namespace
-
-void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
-  restore_average(snapshot, net, updater);
-  restore_weights(snapshot, net);
+void check_histories(const Snapshot& snapshot, const Updater& updater) {
   const auto& history = snapshot.state.history();
   if (history.size() != updater.histories()) {
     throw Error(ErrorKind::kModel,
@@ -141,12 +116,20 @@ void restore_arrays(const Snapshot& snapshot, Net& net, Updater& updater) {
         .at(snapshot.path);
   }
   for (const HistoryId id : updater.history_ids()) {
+    const Param& param = updater.history_param(id);
     try {
-      restore_history(history[id.number()], id, updater);
+      const BlobData blob = blob_from_proto(history[id.number()]);
+      if (same_shape(blob, param.desc.shape.dims())) continue;
+      throw Error(ErrorKind::kModel, str("history ", id, " has shape ", Shape(blob.shape).str(), ", parameter ",
+                                         param.index, " has ", param.desc.shape.str()));
     } catch (Error& error) {
-      throw error.in_layer(updater.history_param(id).layer).at(snapshot.path);
+      throw error.in_layer(param.layer).at(snapshot.path);
     }
   }
+}
+
+std::vector<float> saved_history(const Snapshot& snapshot, HistoryId id) {
+  return blob_from_proto(snapshot.state.history(id.number())).data;
 }
 
 }  // namespace robusta

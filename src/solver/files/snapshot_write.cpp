@@ -43,18 +43,6 @@ bool is_of_snapshot(const std::string& file, const std::string& stem) {
   return false;
 }
 
-/// Writes the averaged weights where there are any, and says so in `paths`. Returns the fingerprint of all weights,
-/// given that of the model.
-uint64_t with_average(uint64_t model, const ModelFormat& format, Updater& updater, Net& net, SnapshotPaths& paths) {
-  WeightAverage* const average = updater.average();
-  if (!average || !average->begun()) return model;
-  paths.averaged = averaged_model(paths.model);
-  LOG_INFO << "Snapshotting averaged weights to " << format.title() << ' ' << paths.averaged;
-  const AveragedWeights averaged(*average);
-  format.write_model(paths.averaged, net, false);
-  return joint_fingerprint(model, fingerprint(net));
-}
-
 }  // namespace
 
 bool plans_snapshots(const caffe::SolverParameter& solver) {
@@ -63,7 +51,7 @@ bool plans_snapshots(const caffe::SolverParameter& solver) {
 
 size_t snapshot_bytes(const SolverDef& solver, const Net& net, const Updater& updater) {
   return proto_bytes(net, solver.param.snapshot_diff()) + updater.history_bytes() +
-         (updater.average_bytes() > 0 ? proto_bytes(net, false) : 0);
+         (updater.has_average() ? proto_bytes(net, false) : 0);
 }
 
 void check_snapshots_possible(const SolverDef& solver, const Net& net, const Updater& updater) {
@@ -89,22 +77,32 @@ void remove_unfinished_snapshots(const std::string& prefix) {
   }
 }
 
-SnapshotPaths write_snapshot(const SolverDef& solver, const TrainingState& state, Updater& updater, Net& net,
-                             const std::string& scores) {
+NewSnapshot write_model(const SolverDef& solver, int iter, Net& net, const std::string& scores) {
   require_finite(net);
   remove_unfinished_snapshots(solver.param.snapshot_prefix());  // a full disk may need their room
   const ModelFormat& format = format_of_solver(solver);
-  SnapshotPaths paths = snapshot_paths(solver.param.snapshot_prefix(), state.iter, format, scores);
-  LOG_INFO << "Snapshotting to " << format.title() << ' ' << paths.model;
-  format.write_model(paths.model, net, solver.param.snapshot_diff());
-  const uint64_t written = with_average(fingerprint(net), format, updater, net, paths);
+  NewSnapshot snapshot{.paths = snapshot_paths(solver.param.snapshot_prefix(), iter, format, scores)};
+  LOG_INFO << "Snapshotting to " << format.title() << ' ' << snapshot.paths.model;
+  format.write_model(snapshot.paths.model, net, solver.param.snapshot_diff());
+  snapshot.fingerprint = fingerprint(net);
+  return snapshot;
+}
 
+void write_averaged_model(const SolverDef& solver, NewSnapshot& snapshot, Net& net) {
+  const ModelFormat& format = format_of_solver(solver);
+  snapshot.paths.averaged = averaged_model(snapshot.paths.model);
+  LOG_INFO << "Snapshotting averaged weights to " << format.title() << ' ' << snapshot.paths.averaged;
+  format.write_model(snapshot.paths.averaged, net, false);
+  snapshot.fingerprint = joint_fingerprint(snapshot.fingerprint, fingerprint(net));
+}
+
+void write_state(const SolverDef& solver, const TrainingState& state, const NewSnapshot& snapshot, Updater& updater) {
+  const ModelFormat& format = format_of_solver(solver);
   caffe::SolverState proto = state_to_proto(state);
-  proto.set_learned_net(paths.model);
-  proto.mutable_robusta()->set_model_fingerprint(written);
-  LOG_INFO << "Snapshotting solver state to " << format.title() << ' ' << paths.state;
-  format.write_state(paths.state, std::move(proto), updater);
-  return paths;
+  proto.set_learned_net(snapshot.paths.model);
+  proto.mutable_robusta()->set_model_fingerprint(snapshot.fingerprint);
+  LOG_INFO << "Snapshotting solver state to " << format.title() << ' ' << snapshot.paths.state;
+  format.write_state(snapshot.paths.state, std::move(proto), updater);
 }
 
 }  // namespace robusta

@@ -26,7 +26,7 @@ class OverRanks : public IterationStrategy {
       const Pass pass = passes_.pass(sub);
       loss += passes_.forward(pass, &ranked_);
       const bool last = sub + 1 == batches;
-      if (last) begin_sums(loss / batches, iteration.hold);
+      if (last) begin_sums(loss / batches, iteration);
       training_.net.backward(pass, sub > 0, last ? &ranked_ : nullptr);
       if (training_.recorder) training_.recorder->end_step();
       if (prefetches) passes_.prefetch_after(sub);
@@ -41,13 +41,13 @@ class OverRanks : public IterationStrategy {
   BucketReducer::Times take_times() override { return ranked_.reducer().take_times(); }
 
  private:
-  void begin_sums(double loss, bool hold) {
+  void begin_sums(double loss, const Iteration& iteration) {
     ranked_.finish();
-    if (!must_hold()) begin_updates(training_, hold);
+    if (!must_hold()) begin_updates(training_, iteration.hold);
     Votes mine = votes_();
     mine.loss = loss / training_.ranks.count();
     mine.not_finite = passes_.not_finite() ? 1 : 0;
-    ranked_.begin(mine, hold);
+    ranked_.begin(mine, {.hold = iteration.hold, .shows_gradients = iteration.shows_gradients});
   }
 
   /// After backward: what all ranks have to say. From here on the state holds the loss of all.

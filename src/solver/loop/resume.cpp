@@ -76,13 +76,39 @@ uint64_t global_batch(const Training& training) {
   return static_cast<uint64_t>(training.net.batch() * training.param().iter_size() * training.ranks.count());
 }
 
+namespace {
+
+/// By way of the net, whose own weights come after.
+void restore_average(const Snapshot& snapshot, Training& training) {
+  WeightAverage* const average = training.updater.average();
+  int has = snapshot.averaged ? 1 : 0;
+  training.ranks.broadcast_value(has);
+  if (!average) {
+    if (has) LOG_INFO << "ema_decay is not set: " << averaged_model(snapshot.model_path) << " is not gone on with";
+    return;
+  }
+  if (!has) {
+    LOG_INFO << snapshot.path << " has no averaged weights: the average begins with the weights it has";
+    return;
+  }
+  training.ranks.root_only([&] { restore_averaged_weights(snapshot, training.net); });
+  share_parameters(training.ranks, training.net);
+  average->restart();
+}
+
+}  // namespace
+
 void restore(const Snapshot& snapshot, bool accept_batch_change, Training& training) {
   LOG_INFO << "Resuming from " << snapshot.path;
-  LOG_INFO << training.param().type() << "Solver: restoring history";
   training.ranks.root_only([&] {
-    restore_arrays(snapshot, training.net, training.updater);
+    check_histories(snapshot, training.updater);
     check_global_batch(snapshot, accept_batch_change, training);
   });
+  restore_average(snapshot, training);
+  training.ranks.root_only([&] { restore_weights(snapshot, training.net); });
+  share_parameters(training.ranks, training.net);
+  LOG_INFO << training.param().type() << "Solver: restoring history";
+  share_histories(training.ranks, snapshot, training.updater);
 }
 
 }  // namespace robusta

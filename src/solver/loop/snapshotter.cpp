@@ -17,14 +17,26 @@ void Snapshotter::prepare() {
   });
 }
 
-SnapshotPaths Snapshotter::write_locked(const std::string& scores) {
-  std::optional<PrefixLock> meanwhile;  // for one that nobody planned
-  if (lock_) {
-    lock_->keep();
-  } else {
-    meanwhile.emplace(training_.param().snapshot_prefix());
+SnapshotPaths Snapshotter::write_files(const std::string& scores) {
+  Ranks& ranks = training_.ranks;
+  std::optional<PrefixLock> meanwhile;  // for a snapshot that nobody planned
+  NewSnapshot snapshot;
+  ranks.root_only([&] {
+    if (lock_) {
+      lock_->keep();
+    } else {
+      meanwhile.emplace(training_.param().snapshot_prefix());
+    }
+    snapshot = write_model(training_.def, training_.state.iter, training_.net, scores);
+  });
+  WeightAverage* const average = training_.updater.average();
+  if (average && average->begun()) {
+    const AveragedWeights averaged(*average);
+    ranks.root_only([&] { write_averaged_model(training_.def, snapshot, training_.net); });
   }
-  return write_snapshot(training_.def, training_.state, training_.updater, training_.net, scores);
+  const GatheredHistories whole(training_.updater);
+  ranks.root_only([&] { write_state(training_.def, training_.state, snapshot, training_.updater); });
+  return snapshot.paths;
 }
 
 SnapshotPaths Snapshotter::write(const std::string& scores) {
@@ -36,9 +48,8 @@ SnapshotPaths Snapshotter::write(const std::string& scores) {
   const AveragedStatistics averaged(training_.ranks, training_.net);
   const auto start = std::chrono::steady_clock::now();
   if (tuner_) state.kernel_choices = tuner_->choices();
-  SnapshotPaths paths;
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
-  training_.ranks.root_only([&] { paths = write_locked(scores); });
+  SnapshotPaths paths = write_files(scores);
   state.compression_left = {};
   for (std::string* path : {&paths.model, &paths.state, &paths.averaged}) training_.ranks.broadcast(*path);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

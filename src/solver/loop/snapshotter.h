@@ -39,8 +39,7 @@ class Snapshotter {
   double seconds() const;
 
  private:
-  /// On rank 0.
-  SnapshotPaths write_locked(const std::string& scores);
+  SnapshotPaths write_files(const std::string& scores);
 
   Training& training_;
   RecordingTuner* tuner_;  ///< null: nothing is tuned

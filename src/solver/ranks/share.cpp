@@ -48,27 +48,13 @@ void share_parameters(Ranks& ranks, Net& net) {
   }
 }
 
-void share_histories(Ranks& ranks, Updater& updater) {
-  if (ranks.alone()) return;
+/// One by one: together they are larger than the weights.
+void share_histories(Ranks& ranks, const Snapshot& snapshot, Updater& updater) {
   for (const HistoryId id : updater.history_ids()) {
-    std::vector<float> values = updater.history(id);
+    std::vector<float> values(static_cast<size_t>(updater.history_param(id).desc.count()));
+    if (ranks.root()) values = saved_history(snapshot, id);
     ranks.broadcast(values.data(), values.size() * sizeof(float));
     updater.set_history(id, values);
-  }
-}
-
-void share_average(Ranks& ranks, Updater& updater) {
-  WeightAverage* const average = updater.average();
-  if (ranks.alone() || !average) return;
-  uint64_t begun = average->begun() ? 1 : 0;
-  ranks.broadcast_value(begun);
-  if (begun == 0) return;
-  if (!ranks.root()) average->restart();
-  for (const Tensor& array : average->tensors()) {
-    std::vector<char> bytes(array.desc.bytes());
-    if (ranks.root()) fetch_array(updater.stream(), array, bytes.data());
-    ranks.broadcast(bytes.data(), bytes.size());
-    if (!ranks.root()) store_array(updater.stream(), array, bytes.data());
   }
 }
 

@@ -1,4 +1,4 @@
-/// Rank 0's state becomes everybody's. All of these are collective, and do nothing alone.
+/// Rank 0's state becomes everybody's. All of these are collective.
 #pragma once
 
 #include "net/net.h"
@@ -14,9 +14,8 @@ void share_state(Ranks& ranks, Snapshot& snapshot);
 /// The kernels that rank 0 chose are preset on the others.
 void share_kernel_choices(Ranks& ranks, RecordingTuner& tuner);
 void share_parameters(Ranks& ranks, Net& net);
-void share_histories(Ranks& ranks, Updater& updater);
-/// The average of the weights, where rank 0 has one.
-void share_average(Ranks& ranks, Updater& updater);
+/// Those of the snapshot that rank 0 has read become the updater's. REQUIRES: check_histories().
+void share_histories(Ranks& ranks, const Snapshot& snapshot, Updater& updater);
 
 /// The statistics of every rank become the mean over all ranks, while this lives; then each rank has its own again.
 /// For tests and snapshots, as in Intel's fork.

@@ -62,11 +62,11 @@ LocalRates::LocalRates(const SolverDef& solver, const UpdateRule& rule) {
   trust_ = solver.param.local_gw_ratio();
 }
 
-std::vector<Tensor> LocalRates::arrays_of(const Param& param, std::span<void* const> history) const {
-  if (param.lr_mult != 0 && trust_) return {param.tensor(), param.gradient()};
+std::vector<Tensor> LocalRates::arrays_of(const Param& param, const Arrays& all) const {
+  if (param.lr_mult != 0 && trust_) return {all.weights, all.gradient};
   if (param.lr_mult <= 0 || larc_norm_ == LarcNorm::kNone) return {};
-  if (larc_norm_ == LarcNorm::kHistory) return {param.tensor(), {param.desc, history[0]}};
-  return {param.tensor(), param.gradient()};
+  if (larc_norm_ == LarcNorm::kHistory) return {all.weights, {all.weights.desc, all.history[0]}};
+  return {all.weights, all.gradient};
 }
 
 double LocalRates::of(const Param& param, const Step& step, std::span<const Norms> norms) const {

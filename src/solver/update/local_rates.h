@@ -31,8 +31,13 @@ class LocalRates {
     double rate, momentum, weight_decay;
     double gradient_scale;  ///< of the gradient in memory to that of the update
   };
-  /// The arrays of a parameter whose norms decide its rate; none where none do. `history`: the rule's.
-  std::vector<Tensor> arrays_of(const Param& param, std::span<void* const> history) const;
+  /// A parameter's arrays, or a part of each; `history`: the rule's, as long as the others.
+  struct Arrays {
+    Tensor weights, gradient;
+    std::span<void* const> history;
+  };
+  /// Those whose norms decide its rate; none where none do.
+  std::vector<Tensor> arrays_of(const Param& param, const Arrays& all) const;
   /// `norms`: of these arrays.
   double of(const Param& param, const Step& step, std::span<const Norms> norms) const;
 

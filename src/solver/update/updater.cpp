@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "memory/placement.h"
 #include "net/run/arrays.h"
 #include "solver/update/gradient_norm.h"
@@ -23,7 +24,26 @@ Regularization regularization_of(const SolverDef& solver) {
   return named(solver, "regularization_type", solver.param.regularization_type(), known);
 }
 
-Updater::Updater(const SolverDef& solver, Net& net, int ranks)
+namespace {
+
+/// What wants whole parameters, or their gradients after the update.
+void check_sharded(const SolverDef& solver, const UpdateRule& rule) {
+  if (rule.adapts()) {
+    refuse_setting(solver, "type", str("-shard with solver type ", solver.param.type()),
+                   str(solver.param.type(), " scales its steps by the norms of whole layers: train without -shard, or by "
+                       "another type, such as \"AdamW\" with larc or local_lr_auto"));
+  }
+  if (solver.param.snapshot_diff()) {
+    refuse_setting(solver, "snapshot_diff", "-shard with snapshot_diff",
+                   "no rank has all gradients after the update: remove snapshot_diff, or train without -shard");
+  }
+}
+
+size_t part_bytes(ElementRange part, DType type) { return align_up(static_cast<size_t>(part.count()) * size_of(type)); }
+
+}  // namespace
+
+Updater::Updater(const SolverDef& solver, Net& net, int ranks, Shards* shards)
     : net_(net),
       device_(*net.options().device),
       device_kind_(device_.kernel_kind()),
@@ -34,9 +54,11 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
       iter_size_(solver.param.iter_size()),
       ranks_(ranks),
       disabled_(solver.param.disabled_update()),
-      regularization_(regularization_of(solver)) {
+      regularization_(regularization_of(solver)),
+      shards_(shards) {
+  if (shards_) check_sharded(solver, *rule_);
   allocate_histories();
-  if (solver.param.ema_decay() != 0) average_.emplace(solver, net);
+  if (solver.param.ema_decay() != 0) average_.emplace(solver, net, shards_);
   if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);
 }
 
@@ -44,17 +66,20 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks)
 void Updater::allocate_histories() {
   const auto kinds = static_cast<size_t>(rule_->histories());
   size_t bytes = 0;
-  for (const ParamPtr& param : net_.params()) bytes += align_up(param->desc.bytes());
+  for (const ParamPtr& param : net_.params()) {
+    const std::optional<ElementRange> own = shards_ ? shards_->own(*param) : std::nullopt;
+    const ElementRange part = own.value_or(ElementRange{0, param->desc.count()});
+    id_of_[param.get()] = slots_.push_back({.param = param, .part = part, .shared = own.has_value(), .history = {}});
+    bytes += part_bytes(part, param->desc.dtype);
+  }
   memory_ = DeviceBuffer(device_, bytes * kinds);
   if (memory_.bytes() > 0) net_.stream().fill_zero(memory_.data(), memory_.bytes());
   size_t at = 0;
-  for (const ParamPtr& param : net_.params()) {
-    Slot slot{.param = param, .history = {}};
+  for (Slot& slot : slots_) {
     for (size_t kind = 0; kind < kinds; ++kind) {
       slot.history.push_back(static_cast<char*>(memory_.data()) + kind * bytes + at);
     }
-    at += align_up(param->desc.bytes());
-    id_of_[param.get()] = slots_.push_back(std::move(slot));
+    at += part_bytes(slot.part, slot.param->desc.dtype);
   }
 }
 
@@ -75,7 +100,7 @@ void Updater::begin(const Iteration& iteration) {
 }
 
 void Updater::ready(Param& param) {
-  if (now_.hold || clips() || disabled_) return;
+  if (now_.hold || clips() || disabled_ || shards_) return;
   const auto found = id_of_.find(&param);
   assert(found != id_of_.end());
   Slot* const slot = &slots_[found->second];
@@ -95,11 +120,35 @@ void Updater::finish() {
   launch();
 }
 
+Tensor Updater::part_of(const Slot& slot, const Tensor& array) {
+  const size_t element = size_of(array.desc.dtype);
+  return {{Shape({slot.part.count()}), array.desc.dtype, nullptr},
+          static_cast<char*>(array.data) + static_cast<size_t>(slot.part.begin) * element};
+}
+
+std::vector<Norms> Updater::read_norms(std::span<const Tensor> parts, std::span<const Slot* const> slots) {
+  std::vector<Norms> norms = norms_.read(parts);
+  if (!shards_) return norms;
+  std::vector<double> sums(2 * norms.size());
+  for (size_t i = 0; i < norms.size(); ++i) {
+    if (slots[i]->shared) sums[2 * i] = norms[i].l1, sums[2 * i + 1] = norms[i].square_sum;
+  }
+  shards_->sum(sums);
+  for (size_t i = 0; i < norms.size(); ++i) {
+    if (slots[i]->shared) norms[i] = {.l1 = sums[2 * i], .square_sum = sums[2 * i + 1]};
+  }
+  return norms;
+}
+
 double Updater::inspect_gradients() {
   std::vector<Tensor> gradients;
-  for (const Slot& slot : slots_) gradients.push_back(slot.param->gradient());
+  std::vector<const Slot*> slots;
+  for (const Slot& slot : slots_) {
+    gradients.push_back(part_of(slot, slot.param->gradient()));
+    slots.push_back(&slot);
+  }
   double square_sum = 0;
-  for (const Norms& norms : norms_.read(gradients)) {
+  for (const Norms& norms : read_norms(gradients, slots)) {
     skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));
     square_sum += norms.square_sum;
   }
@@ -109,12 +158,19 @@ double Updater::inspect_gradients() {
 /// All norms are read at once: each reading waits for the device.
 void Updater::enlist(std::span<Slot* const> slots, double gradient_scale) {
   std::vector<Tensor> arrays;
+  std::vector<const Slot*> of;
   std::vector<size_t> ends;
   for (const Slot* slot : slots) {
-    for (const Tensor& array : local_rates_.arrays_of(*slot->param, slot->history)) arrays.push_back(array);
+    const LocalRates::Arrays all{.weights = part_of(*slot, slot->param->tensor()),
+                                 .gradient = part_of(*slot, slot->param->gradient()),
+                                 .history = slot->history};
+    for (const Tensor& array : local_rates_.arrays_of(*slot->param, all)) {
+      arrays.push_back(array);
+      of.push_back(slot);
+    }
     ends.push_back(arrays.size());
   }
-  const std::vector<Norms> norms = arrays.empty() ? std::vector<Norms>() : norms_.read(arrays);
+  const std::vector<Norms> norms = arrays.empty() ? std::vector<Norms>() : read_norms(arrays, of);
   size_t begin = 0;
   for (size_t i = 0; i < slots.size(); begin = ends[i++]) {
     enlist(*slots[i], gradient_scale, std::span(norms).subspan(begin, ends[i] - begin));
@@ -127,11 +183,12 @@ void Updater::enlist(Slot& slot, double gradient_scale, std::span<const Norms> n
   const double decay = now_.weight_decay * param.decay_mult;
   const bool moves = param.lr_mult != 0, decays = decay != 0 && regularization_ != Regularization::kDecoupled;
   if (!moves && !(decays && rule_->history_moves_without_rate())) return;
+  if (slot.part.empty()) return;
   UpdateTask task;
   task.dtype = param.desc.dtype;
-  task.count = param.desc.count();
-  task.weights = param.data;
-  task.gradient = param.diff;
+  task.count = slot.part.count();
+  task.weights = part_of(slot, param.tensor()).data;
+  task.gradient = part_of(slot, param.gradient()).data;
   task.history = slot.history;
   task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
   task.rate = local_rates_.of(param,
@@ -171,20 +228,40 @@ double Updater::clip_scale(double square_sum) const {
   return scale;
 }
 
-int arrays_per_parameter(const SolverDef& solver) {
-  return make_update_rule(solver)->histories() + (solver.param.ema_decay() != 0 ? 1 : 0);
+UpdateArrays update_arrays(const SolverDef& solver, int sharers) {
+  const int average = solver.param.ema_decay() != 0 ? 1 : 0;
+  return {.per_parameter = make_update_rule(solver)->histories() + average, .ranks = sharers};
 }
 
 Tensor Updater::history_tensor(HistoryId id) const {
   const Slot& slot = slot_of(id);
   // Histories are numbered as in a .solverstate (allocate_histories).
-  return {slot.param->desc, slot.history[id.index() / slots_.size()]};
+  return {{Shape({slot.part.count()}), slot.param->desc.dtype, nullptr}, slot.history[id.index() / slots_.size()]};
 }
 
-std::vector<float> Updater::history(HistoryId id) { return read_array(net_.stream(), history_tensor(id)); }
+size_t Updater::history_bytes() const {
+  size_t bytes = 0;
+  for (const Slot& slot : slots_) bytes += align_up(slot.param->desc.bytes());
+  return bytes * static_cast<size_t>(rule_->histories());
+}
+
+void Updater::gather_histories() {
+  if (!shards_) return;
+  gathered_.assign(static_cast<size_t>(histories()), {});
+  for (const HistoryId id : history_ids()) {
+    std::vector<float> own = read_array(net_.stream(), history_tensor(id));
+    gathered_[id.index()] = slot_of(id).shared ? shards_->whole(history_param(id), own) : std::move(own);
+  }
+}
+
+std::vector<float> Updater::history(HistoryId id) {
+  if (shards_) return std::move(gathered_[id.index()]);
+  return read_array(net_.stream(), history_tensor(id));
+}
 
 void Updater::set_history(HistoryId id, const std::vector<float>& values) {
-  write_array(net_.stream(), history_tensor(id), values);
+  const ElementRange part = slot_of(id).part;
+  write_array(net_.stream(), history_tensor(id), {values.begin() + part.begin, values.begin() + part.end});
 }
 
 }  // namespace robusta

@@ -3,7 +3,8 @@
 /// A parameter is updated as soon as its gradient is complete, while backward goes on. With several ranks their sum is
 /// made first (ranks/ranked_update.h), and `ready` is called when it is there. With clipping, all wait for `finish`, as
 /// the norm is that of all gradients; with a loss scale, as nothing is updated where one of them is not finite. Order:
-/// average over ranks, undo the loss scale, clip by the L2 norm, 1/iter_size, decay, rule.
+/// average over ranks, undo the loss scale, clip by the L2 norm, 1/iter_size, decay, rule. Where ranks share out the
+/// parameters (shards.h), each updates its own elements, all of them in `finish`.
 /// Arrays lie in the memory of the net's device, and updates are enqueued in its stream.
 /// Owns the histories; keeps the parameters alive. One thread, that which drives the net.
 #pragma once
@@ -19,6 +20,7 @@
 #include "net/net.h"
 #include "solver/update/gradient_norm.h"
 #include "solver/update/local_rates.h"
+#include "solver/update/shards.h"
 #include "solver/update/update_rule.h"
 #include "solver/update/weight_average.h"
 
@@ -33,9 +35,9 @@ Regularization regularization_of(const SolverDef& solver);
 
 class Updater : public GradientSink {
  public:
-  /// Histories are zero. Gradients are sums over `ranks`. Throws Error{kConfig} for settings that the rule cannot have,
-  /// Error{kMemory}.
-  Updater(const SolverDef& solver, Net& net, int ranks = 1);
+  /// Histories are zero. Gradients are sums over `ranks`, of which this one updates its part; null: all. Throws
+  /// Error{kConfig} for settings that the rule or the parts cannot have, Error{kMemory}.
+  Updater(const SolverDef& solver, Net& net, int ranks = 1, Shards* shards = nullptr);
   /// Waits for updates that are enqueued: they use its memory.
   ~Updater() override;
 
@@ -61,18 +63,28 @@ class Updater : public GradientSink {
 
   int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
   IdRange<HistoryId> history_ids() const { return {HistoryId(0), HistoryId(histories())}; }
+  /// Of all elements. Where ranks have parts of them: on rank 0, once for each GatheredHistories.
   std::vector<float> history(HistoryId id);
+  /// `values`: of the whole parameter.
   void set_history(HistoryId id, const std::vector<float>& values);
   const Param& history_param(HistoryId id) const { return *slot_of(id).param; }
-  size_t history_bytes() const { return memory_.bytes(); }
+  /// Of all ranks' parts, as a file has them.
+  size_t history_bytes() const;
   /// In which updates are enqueued.
   Stream& stream() { return net_.stream(); }
-  size_t average_bytes() const { return average_ ? average_->bytes() : 0; }
+  bool has_average() const { return average_.has_value(); }
+  /// That this rank takes of its device, for histories and the average.
+  size_t state_bytes() const { return memory_.bytes() + (average_ ? average_->bytes() : 0); }
 
  private:
+  friend class GatheredHistories;
+  void gather_histories();
+
   struct Slot {
     ParamPtr param;
-    std::vector<void*> history;  ///< arrays, as many as the rule wants
+    ElementRange part;           ///< the elements that this rank updates
+    bool shared = false;         ///< other ranks update the others
+    std::vector<void*> history;  ///< of the part: arrays, as many as the rule wants
     bool done = true;            ///< updated in the iteration that began last; before the first one nothing is due
   };
 
@@ -82,6 +94,10 @@ class Updater : public GradientSink {
   /// `norms`: those that decide its rate.
   void enlist(Slot& slot, double gradient_scale, std::span<const Norms> norms);
   void launch();
+  /// The elements that this rank updates.
+  static Tensor part_of(const Slot& slot, const Tensor& array);
+  /// Norms of arrays of slots: `slots` has one for each. Of all elements, whoever has them.
+  std::vector<Norms> read_norms(std::span<const Tensor> parts, std::span<const Slot* const> slots);
   /// Reads all gradients: by which factor they are clipped, and whether the iteration is skipped.
   double inspect_gradients();
   double clip_scale(double square_sum) const;
@@ -101,7 +117,9 @@ class Updater : public GradientSink {
   Regularization regularization_;
   DeviceBuffer memory_, scratch_;  ///< all histories; scratch memory of a rule that adapts (LAMB)
   std::optional<WeightAverage> average_;
+  Shards* const shards_;  ///< null: this rank updates everything
   IdVector<ParamId, Slot> slots_;
+  std::vector<std::vector<float>> gathered_;  ///< by HistoryId: whole histories that are waiting to be told
   std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
   bool skipped_ = false;           ///< the gradients of this iteration were not finite
@@ -109,7 +127,19 @@ class Updater : public GradientSink {
   std::vector<Param*> moved_;      ///< whose weights they change
 };
 
-/// Arrays that an update keeps of each parameter in a device's memory: the rule's histories, and the average.
-int arrays_per_parameter(const SolverDef& solver);
+/// While this lives rank 0 has whole histories, wherever their parts are. Collective.
+class GatheredHistories {
+ public:
+  explicit GatheredHistories(Updater& updater) : updater_(updater) { updater_.gather_histories(); }
+  ~GatheredHistories() { updater_.gathered_.clear(); }
+  GatheredHistories(const GatheredHistories&) = delete;
+  GatheredHistories& operator=(const GatheredHistories&) = delete;
+
+ private:
+  Updater& updater_;
+};
+
+/// What an update keeps of each parameter in a device's memory: the rule's histories, and the average.
+UpdateArrays update_arrays(const SolverDef& solver, int sharers = 1);
 
 }  // namespace robusta

@@ -58,33 +58,40 @@ bool register_device_average(const std::string& kernel_kind, const DeviceAverage
   return device_averages().emplace(kernel_kind, functions).second;
 }
 
-WeightAverage::WeightAverage(const SolverDef& solver, Net& net)
-    : net_(net), device_kind_(net.options().device->kernel_kind()), keep_(checked_decay(solver)) {
+WeightAverage::WeightAverage(const SolverDef& solver, Net& net, Shards* shards)
+    : net_(net),
+      shards_(shards),
+      device_kind_(net.options().device->kernel_kind()),
+      keep_(checked_decay(solver)) {
   if (!device_averages().contains(device_kind_)) {
     throw Error(ErrorKind::kUnsupported, "ema_decay does not run on this device (" + device_kind_ + ")")
         .at(solver.where("ema_decay"));
   }
   size_t bytes = 0;
-  for (const ParamPtr& param : net.params()) {
-    if (param->lr_mult != 0) bytes += align_up(param->desc.bytes());
-  }
-  memory_ = DeviceBuffer(*net.options().device, bytes);
-  char* at = static_cast<char*>(memory_.data());
+  std::vector<size_t> places;
   for (const ParamPtr& param : net.params()) {
     if (param->lr_mult == 0) continue;
-    params_.push_back(param.get());
-    average_of_[param.get()] = at;
-    at += align_up(param->desc.bytes());
+    const std::optional<ElementRange> own = shards ? shards->own(*param) : std::nullopt;
+    part_of_[param.get()] = parts_.size();
+    parts_.push_back({param.get(), own.value_or(ElementRange{0, param->desc.count()}), nullptr});
+    places.push_back(bytes);
+    bytes += align_up(static_cast<size_t>(parts_.back().elements.count()) * size_of(param->desc.dtype));
   }
+  memory_ = DeviceBuffer(*net.options().device, bytes);
+  for (size_t i = 0; i < parts_.size(); ++i) parts_[i].average = static_cast<char*>(memory_.data()) + places[i];
 }
 
-AveragedArray WeightAverage::array_of(const Param& param) const {
-  return {average_of_.at(&param), param.data, param.desc.count(), param.desc.dtype};
+AveragedArray WeightAverage::array_of(const Part& part) const {
+  const TensorDesc& desc = part.param->desc;
+  void* const weights =
+      static_cast<char*>(part.param->data) + static_cast<size_t>(part.elements.begin) * size_of(desc.dtype);
+  return {part.average, weights, part.elements.count(), desc.dtype};
 }
 
 void WeightAverage::restart() {
-  for (const Param* param : params_) {
-    net_.stream().copy(average_of_.at(param), param->data, param->desc.bytes());
+  for (const Part& part : parts_) {
+    const AveragedArray array = array_of(part);
+    net_.stream().copy(array.average, array.weights, static_cast<size_t>(array.count) * size_of(array.dtype));
   }
   begun_ = true;
 }
@@ -92,23 +99,26 @@ void WeightAverage::restart() {
 void WeightAverage::follow(std::span<Param* const> params) const {
   assert(begun_);
   const DeviceAverage& device = device_averages().at(device_kind_);
-  for (const Param* param : params) device.follow(&net_.stream(), array_of(*param), keep_);
+  for (const Param* param : params) device.follow(&net_.stream(), array_of(parts_[part_of_.at(param)]), keep_);
 }
 
 void WeightAverage::exchange() {
   assert(begun_);
   net_.stream().run([this] {
     const DeviceAverage& device = device_averages().at(device_kind_);
-    for (Param* param : params_) {
-      device.exchange(&net_.stream(), array_of(*param));
-      ++param->version;  // in the order of the stream, as kernels read it
+    for (const Part& part : parts_) {
+      device.exchange(&net_.stream(), array_of(part));
+      ++part.param->version;  // in the order of the stream, as kernels read it
     }
   });
+  if (shards_) shards_->gather_weights();
 }
 
 std::vector<Tensor> WeightAverage::tensors() const {
   std::vector<Tensor> all;
-  for (const Param* param : params_) all.push_back({param->desc, average_of_.at(param)});
+  for (const Part& part : parts_) {
+    all.push_back({{Shape({part.elements.count()}), part.param->desc.dtype, nullptr}, part.average});
+  }
   return all;
 }
 

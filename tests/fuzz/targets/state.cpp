@@ -19,7 +19,13 @@ void read_solver_state(std::string_view input) {
                           .model_path = "toy.caffemodel",
                           .weights = weights_of(solver.train_net()),
                           .averaged = {}};
-  reads([&] { restore_arrays(snapshot, solver.train_net(), solver.updater()); });
+  reads([&] {
+    restore_weights(snapshot, solver.train_net());
+    check_histories(snapshot, solver.updater());
+    for (const HistoryId id : solver.updater().history_ids()) {
+      solver.updater().set_history(id, saved_history(snapshot, id));
+    }
+  });
   read_snapshot(path);
 }
 

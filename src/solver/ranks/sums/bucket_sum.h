@@ -4,7 +4,8 @@
 /// (nccl/nccl_sum.h) or by a library of the communicator that can (direct_sum.h). Two threads work with one: the
 /// driver, which enqueues what the net computes, says what is complete and asks for sums; the reducer's thread
 /// (bucket_reducer.h) sums one bucket after the other. A call of one for a bucket comes after the other's calls for it
-/// that are listed above.
+/// that are listed above. Where ranks share out the update, buckets of weights follow those of gradients in each round
+/// (sharded_sum.h).
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "comm/all_reduce.h"
 #include "solver/ranks/sums/buckets.h"
+#include "solver/update/shards.h"
 
 namespace robusta {
 
@@ -30,6 +32,16 @@ class BucketSum {
   virtual void sum(BucketId bucket) = 0;
   /// Driver: what is enqueued in the net's stream from now on finds the sums in the place of the gradients.
   virtual void deliver(BucketId bucket) = 0;
+
+  /// The last bucket of a round that holds sums: that with the tail.
+  virtual BucketId last_sum() const { return buckets_.end_id() - 1; }
+  /// What each rank updates; null: everything.
+  virtual Shards* shards() { return nullptr; }
+  /// The bucket in which the weights of a bucket's gradients travel. REQUIRES: shards.
+  virtual BucketId weights_of(BucketId gradients) const { return gradients; }
+  /// Driver, before a round: whether the sums of gradients are wanted by whoever updates them, or by everybody.
+  enum class Gradients { kOwn, kWhole };
+  virtual void begin_round(Gradients wanted) {}
 
   /// Reducer: sums are under way that nobody waits for; check() is called every few milliseconds then. It throws when
   /// they are known to have failed.

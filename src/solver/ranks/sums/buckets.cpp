@@ -49,6 +49,15 @@ std::span<std::byte> tail_of(const Bucket& bucket, DType type) {
           static_cast<size_t>(bucket.tail) * size_of(type)};
 }
 
+Bucket take_tail(Buckets& buckets, DType type) {
+  Bucket& last = buckets.back();
+  const Bucket tail{tail_of(last, type).data(), last.tail, last.tail, last.tail, {}};
+  last.count -= tail.count;
+  last.exact = std::max<int64_t>(last.exact - tail.count, 0);
+  last.tail = 0;
+  return tail;
+}
+
 uint64_t hash_of(const Buckets& buckets) {
   std::string text;
   for (const Bucket& bucket : buckets) {

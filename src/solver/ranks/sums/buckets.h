@@ -40,6 +40,9 @@ size_t largest_bytes(const Buckets& buckets, DType type);
 /// The memory of its tail.
 std::span<std::byte> tail_of(const Bucket& bucket, DType type);
 
+/// Makes it a bucket of its own.
+Bucket take_tail(Buckets& buckets, DType type);
+
 /// Of the names and sizes of all buckets, to be compared over ranks.
 uint64_t hash_of(const Buckets& buckets);
 

@@ -6,6 +6,7 @@
 #include "solver/ranks/sums/direct_sum.h"
 #include "solver/ranks/sums/nccl/nccl_agreement.h"
 #include "solver/ranks/sums/nccl/nccl_dimensions.h"
+#include "solver/ranks/sums/sharded_sum.h"
 #include "solver/ranks/sums/staged_sum.h"
 
 namespace robusta {
@@ -19,7 +20,7 @@ class SumChooser {
   std::unique_ptr<BucketSum> choose() {
     const ReduceMode mode = options_.mode;
     const bool keeps_what_is_left = options_.compress == Compression::kInt8;  // in the memory of the host
-    if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left) return by_host(options_);
+    if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left || shards()) return by_host(options_);
     if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(options_);
     const NcclAgreement nccl = agree_on_nccl(ranks_, device_);
     if (!nccl.api) return without_nccl(nccl.refusal);
@@ -28,6 +29,7 @@ class SumChooser {
   }
 
  private:
+  bool shards() const { return options_.shard != Shard::kNone; }
   bool library_takes_device_memory() const { return ranks_.gradients().sums_memory_of(device_.kernel_kind()); }
 
   /// Over what communicators and hosts offer.
@@ -42,6 +44,11 @@ class SumChooser {
 
   std::unique_ptr<BucketSum> by_host(const DdlOptions& options, std::vector<std::string> notes = {}) {
     auto reduction = all_reduce(options);
+    if (shards()) {
+      const Bucket tail = take_tail(buckets_, net_.options().dtype);
+      return std::make_unique<ShardedSum>(ranks_, net_, std::move(buckets_), tail, std::move(reduction),
+                                          std::move(notes));
+    }
     return std::make_unique<StagedSum>(net_, std::move(buckets_), std::move(reduction), std::move(notes));
   }
 

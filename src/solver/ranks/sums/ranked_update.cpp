@@ -1,7 +1,5 @@
 // Gradients of complete buckets are summed while backward goes on (Li et al. 2020, "PyTorch Distributed: Experiences on
-// Accelerating Data Parallel Training", section 3.2), and summed buckets are updated between its steps; what is still
-// under way when it ends is waited for by the next forward, parameter by parameter (Peng et al. 2019, "A Generic
-// Communication Scheduler for Distributed DNN Training Acceleration", section 2).
+// Accelerating Data Parallel Training", section 3.2).
 #include "solver/ranks/sums/ranked_update.h"
 
 #include <algorithm>
@@ -9,40 +7,21 @@
 #include <cstdio>
 
 #include "base/log.h"
-#include "solver/ranks/agreement.h"
-#include "solver/ranks/sums/choose_sum.h"
 
 namespace robusta {
-namespace {
 
-constexpr double kDefaultBucketMb = 4;
-constexpr int64_t kVotes = sizeof(Votes) / sizeof(double);
-
-Buckets buckets_of(const Ranks& ranks, const Net& net, const CompressedParams& compressed) {
-  const double mb = ranks.options().bucket_mb > 0 ? ranks.options().bucket_mb : kDefaultBucketMb;
-  return plan_buckets(net.param_memory().completion(), static_cast<size_t>(mb * (1 << 20)),
-                      net.param_memory().gradient_tail(), kVotes,
-                      [&](const Param& param) { return compressed.has(param); });
-}
-
-}  // namespace
-
-RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater)
+RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater, GradientSum sum)
     : ranks_(ranks),
       updater_(updater),
-      compressed_(compressed_params(ranks.options(), net)),
+      reducer_(std::move(sum.sums)),
+      last_sum_(reducer_.sums().last_sum()),
+      keeps_left_(sum.keeps_left),
       type_(net.options().dtype),
-      reducer_(make_bucket_sum(ranks, net, buckets_of(ranks, net, compressed_), compressed_.options)),
       tail_(reducer_.sums().tail()) {
-  const Buckets& buckets = reducer_.buckets();
-  for (const BucketId b : buckets.ids()) {
-    for (const Param* param : buckets[b].params) bucket_of_[param] = b;
+  for (const BucketId b : summed()) {
+    for (const Param* param : bucket(b).params) bucket_of_[param] = b;
   }
-  missing_.resize(buckets.size());
-  updated_.assign(buckets.size(), 1);
-  if (!ranks.alone()) {
-    require_equal(ranks, "the table of buckets", hash_of(buckets), "give all ranks the same -ddl options");
-  }
+  missing_.resize(last_sum_.index() + 1);
 }
 
 void RankedUpdate::record_in(TraceRecorder& recorder) {
@@ -50,67 +29,49 @@ void RankedUpdate::record_in(TraceRecorder& recorder) {
   reducer_.record_in(&recorder.reductions());
 }
 
-void RankedUpdate::begin(const Votes& mine, bool hold) {
+std::optional<BucketId> RankedUpdate::bucket_of(const Param& param) const {
+  const auto found = bucket_of_.find(&param);
+  if (found == bucket_of_.end()) return std::nullopt;
+  return found->second;
+}
+
+void RankedUpdate::begin(const Votes& mine, const Round& round) {
   assert(finished_);
+  assert(round.hold || (!updater_.clips() && !round.shows_gradients));
   reducer_.begin();
-  assert(hold || !updater_.clips());
-  hold_ = hold;
+  sums().begin_round(round.shows_gradients ? BucketSum::Gradients::kWhole : BucketSum::Gradients::kOwn);
+  round_ = round;
   finished_ = false;
   next_ = BucketId(0);
-  for (const BucketId b : missing_.ids()) {
-    missing_[b] = reducer_.buckets()[b].params.size();
-    updated_[b] = 0;
-  }
-  const double votes[kVotes] = {mine.loss, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
-  dispatch(type_, [&](auto type) { std::copy_n(votes, kVotes, static_cast<decltype(type)*>(tail_)); });
+  for (const BucketId b : missing_.ids()) missing_[b] = bucket(b).params.size();
+  begin_round();
+  const double votes[kTail] = {mine.loss, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
+  dispatch(type_, [&](auto type) { std::copy_n(votes, kTail, static_cast<decltype(type)*>(tail_)); });
 }
 
 void RankedUpdate::ready(Param& param) {
   --missing_[bucket_of_.at(&param)];
   while (missing_.contains(next_) && missing_[next_] == 0) post();
-  update_reduced();
+  between_steps();
 }
 
-bool RankedUpdate::urgent(const Param& param) const {
-  return reducer_.buckets()[bucket_of_.at(&param)].params.back() == &param;
-}
+bool RankedUpdate::urgent(const Param& param) const { return bucket(bucket_of_.at(&param)).params.back() == &param; }
 
 void RankedUpdate::post() {
   if (recorder_) recorder_->posted(next_.number());
-  reducer_.sums().complete(next_);
+  sums().complete(next_);
   reducer_.post();
   ++next_;
 }
 
 Votes RankedUpdate::agree() {
   // A net in which nothing learns has one bucket, of the votes alone.
-  while (missing_.contains(next_)) post();
-  wait_for(last());
-  double votes[kVotes];
-  dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kVotes, votes); });
+  while (next_ <= last_sum_) post();
+  wait_for(last_sum_);
+  double votes[kTail];
+  dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kTail, votes); });
+  if (!round_.hold) after_sums();
   return {.loss = votes[0], .not_finite = votes[1], .stop = votes[2], .snapshot = votes[3], .out_of_time = votes[4]};
-}
-
-void RankedUpdate::need(Param& param) {
-  if (finished_) return;
-  const auto found = bucket_of_.find(&param);
-  if (found == bucket_of_.end() || updated_[found->second]) return;
-  wait_for(found->second);
-  update(found->second);
-}
-
-void RankedUpdate::finish() {
-  if (finished_) return;
-  wait_for(last());
-  {
-    const DriverSpan span(recorder_, TraceKind::kUpdate, 0, "the rest");
-    for (const BucketId b : updated_.ids()) {
-      if (!updated_[b]) reducer_.sums().deliver(b);
-    }
-    updater_.finish();
-  }
-  updated_.assign(updated_.size(), 1);
-  finished_ = true;
 }
 
 void RankedUpdate::wait_for(BucketId bucket) {
@@ -121,7 +82,7 @@ void RankedUpdate::wait_for(BucketId bucket) {
     // One after the other: each is a sign of progress on a slow network.
     for (; open <= bucket; open = reducer_.first_open()) {
       char what[64];
-      std::snprintf(what, sizeof what, "bucket %d of %zu", open.number() + 1, missing_.size());
+      std::snprintf(what, sizeof what, "bucket %d of %zu", open.number() + 1, reducer_.buckets().size());
       ranks_.doing(what, Activity::kWaiting);
       reducer_.wait(open);
     }
@@ -129,36 +90,21 @@ void RankedUpdate::wait_for(BucketId bucket) {
   ranks_.doing("the update");
 }
 
-void RankedUpdate::update(BucketId bucket) {
-  assert(!hold_);
-  const DriverSpan span(recorder_, TraceKind::kUpdate, bucket.number());
-  reducer_.sums().deliver(bucket);
-  for (Param* param : reducer_.buckets()[bucket].params) updater_.ready(*param);
-  updated_[bucket] = 1;
-}
-
-void RankedUpdate::update_reduced() {
-  if (hold_) return;
-  for (const BucketId b : IdRange(BucketId(0), reducer_.first_open())) {
-    if (!updated_[b]) update(b);
-  }
-}
-
-int64_t RankedUpdate::gradients() const {
+int64_t RankedUpdate::gradients() {
   int64_t count = 0;
-  for (const Bucket& bucket : reducer_.buckets()) count += bucket.count - bucket.tail;
+  for (const BucketId b : summed()) count += bucket(b).count - bucket(b).tail;
   return count;
 }
 
 std::vector<float> RankedUpdate::settle_left() {
-  AllReduce* const reduction = reducer_.sums().reduction();
-  if (!reduction || compressed_.options.compress != Compression::kInt8) return {};
+  AllReduce* const reduction = sums().reduction();
+  if (!reduction || !keeps_left_) return {};
   std::vector<float> left(static_cast<size_t>(gradients()));
   float* next = left.data();
   bool keeps = false;
-  for (const Bucket& bucket : reducer_.buckets()) {
-    const int64_t count = bucket.count - bucket.tail;
-    keeps = reduction->add_left(bucket.data, count, next) || keeps;
+  for (const BucketId b : summed()) {
+    const int64_t count = bucket(b).count - bucket(b).tail;
+    keeps = reduction->add_left(bucket(b).data, count, next) || keeps;
     next += count;
   }
   // Of ranks that have no dimension between hosts none keeps anything.
@@ -171,7 +117,7 @@ std::vector<float> RankedUpdate::settle_left() {
 }
 
 void RankedUpdate::begin_with_left(const std::vector<float>& left) {
-  if (left.empty() || !reducer_.sums().reduction() || compressed_.options.compress != Compression::kInt8) return;
+  if (left.empty() || !sums().reduction() || !keeps_left_) return;
   if (static_cast<int64_t>(left.size()) != gradients()) {
     LOG_WARNING << "The state has what compression left out of " << left.size() << " gradients, and the net has "
                 << gradients() << ": it is passed over";
@@ -182,11 +128,16 @@ void RankedUpdate::begin_with_left(const std::vector<float>& left) {
 
 void RankedUpdate::give_left(const std::vector<float>& left) {
   const float* next = left.data();
-  for (const Bucket& bucket : reducer_.buckets()) {
-    const int64_t count = bucket.count - bucket.tail;
-    reducer_.sums().reduction()->give_left(bucket.data, count, next);
+  for (const BucketId b : summed()) {
+    const int64_t count = bucket(b).count - bucket(b).tail;
+    sums().reduction()->give_left(bucket(b).data, count, next);
     next += count;
   }
+}
+
+std::unique_ptr<RankedUpdate> make_ranked_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum) {
+  const bool shards = sum.sums->shards() != nullptr;
+  return (shards ? make_sharded_update : make_replicated_update)(ranks, net, updater, std::move(sum));
 }
 
 }  // namespace robusta

@@ -24,13 +24,14 @@ class StagedSum : public BucketSum {
   std::vector<std::string> notes() const override;
   std::vector<DimensionTime> take_times() override { return all_reduce_->take_times(); }
 
- private:
+ protected:
   struct Range {
     void *host, *device;
     size_t bytes;  ///< less the tail, which only the host has
     std::shared_ptr<Event> copied;
   };
-  void move_to_host(char* device, char* host);
+  /// Where the net has the gradients of a bucket.
+  const void* gradients_at(BucketId bucket) const { return stream_ ? ranges_[bucket].device : buckets_[bucket].data; }
 
   Net& net_;
   DType type_;
@@ -40,6 +41,9 @@ class StagedSum : public BucketSum {
   std::shared_ptr<void> pinned_;    ///< keeps the staged gradients page-locked
   std::unique_ptr<Stream> stream_;  ///< null: the net is on the host
   IdVector<BucketId, Range> ranges_;
+
+ private:
+  void move_to_host(char* device, char* host);
 };
 
 }  // namespace robusta

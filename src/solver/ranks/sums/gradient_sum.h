@@ -1,0 +1,21 @@
+/// The sum of a training's gradients over its ranks: buckets, and what sums them.
+#pragma once
+
+#include <memory>
+
+#include "net/net.h"
+#include "solver/ranks/ranks.h"
+#include "solver/ranks/sums/bucket_sum.h"
+
+namespace robusta {
+
+struct GradientSum {
+  std::unique_ptr<BucketSum> sums;
+  bool keeps_left = false;  ///< what compression leaves out is kept for the next sums
+};
+
+/// Collective. The net has options.gradient_memory of `ranks`, and `tail` elements behind its gradients. References are
+/// kept. Throws as make_bucket_sum does.
+GradientSum make_gradient_sum(Ranks& ranks, Net& net, int64_t tail);
+
+}  // namespace robusta

@@ -1,0 +1,190 @@
+// -shard states: each rank has histories of its own elements alone, and nothing else is different.
+#include <atomic>
+#include <mutex>
+
+#include "solver/ranked_training.h"
+#include "support/errors.h"
+#include "support/nccl/sim_nccl.h"
+
+namespace robusta::test::sharded_test {
+namespace {
+
+const std::string kNet = kConv + kDropped + loss_layer(), kAdam = "base_lr: 0.01 lr_policy: 'fixed' type: 'Adam' ";
+
+class Sharded : public Training, public testing::WithParamInterface<int> {
+ protected:
+  /// Sharded and not, by the same sums.
+  static void expect_same_bits(Run run) {
+    const Outcome whole = train(run);
+    run.ddl += " -shard states";
+    const Outcome sharded = train(run);
+    EXPECT_EQ(sharded.tested, whole.tested) << run.settings << run.ddl;
+    EXPECT_EQ(sharded.numbers, whole.numbers) << run.settings << run.ddl;
+    // Whose order of summing may be another: they do not ride behind gradients.
+    expect_same({sharded.losses, {}, {}}, {whole.losses, {}, {}}, 1e-6);
+  }
+};
+
+TEST_P(Sharded, EveryRuleHasTheSameBits) {
+  for (const std::string type : {"SGD", "Nesterov", "Adam", "AdamW", "SAG"}) {
+    expect_same_bits({.settings = kSlow + "type: '" + type + "' ", .layers = kNet, .ranks = GetParam(),
+                      .dtype = DType::kF32});
+  }
+}
+
+TEST_P(Sharded, BatchNormAndSubIterationsHaveTheSameBits) {
+  expect_same_bits({.settings = kAdam + "iter_size: 2 ", .layers = kConv + kNormed + loss_layer(),
+                    .ranks = GetParam(), .dtype = DType::kF32});
+}
+
+TEST_P(Sharded, GridsRingsAndSmallBucketsHaveTheSameBits) {
+  const int ranks = GetParam();
+  for (const std::string& ddl : {"-mode b:2x" + std::to_string(ranks / 2), "-mode r:" + std::to_string(ranks),
+                                 std::string("-bucket_mb 0.0001")}) {
+    for (const int hosts : {1, 2}) {
+      expect_same_bits({.settings = kAdam, .layers = kNet, .ranks = ranks, .dtype = DType::kF32, .ddl = ddl,
+                        .hosts = hosts});
+    }
+  }
+}
+
+/// Norms are sums over ranks: of the parts of each parameter, in another order than of the whole.
+TEST_P(Sharded, NormsAreThoseOfAll) {
+  const std::string larc = kFixed + "larc: true larc_eta: 0.1 ";
+  for (const std::string& settings : {kFixed + "clip_gradients: 0.3 ", larc, larc + "clip_gradients: 0.3 ",
+                                      kFixed + "local_lr_auto: true local_gw_ratio: 0.1 "}) {
+    expect_same(train({.settings = settings, .layers = kNet, .ranks = GetParam(), .ddl = "-shard states"}),
+                train({.settings = settings, .layers = kNet, .ranks = 1}), 1e-6);
+  }
+}
+
+TEST_P(Sharded, AParameterWithoutAGradientIsUpdatedByAll) {
+  const std::string frozen = R"(
+  layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' param { lr_mult: 0 } param { lr_mult: 0 }
+    convolution_param { num_output: 6 kernel_size: 3 weight_filler { type: 'msra' } } } )";
+  expect_same_bits({.settings = kFixed + "clip_gradients: 0.3 ", .layers = frozen + kDropped + loss_layer(),
+                    .ranks = GetParam(), .dtype = DType::kF32});
+}
+
+INSTANTIATE_TEST_SUITE_P(Numbers, Sharded, testing::Values(2, 4, 8));
+
+class ShardedTraining : public Sharded {};
+
+/// Whoever looks at gradients before the update sees those of all elements.
+TEST_F(ShardedTraining, GradientsAreWholeForWhoeverLooks) {
+  const auto gradients = [](const std::string& ddl) {
+    std::mutex mutex;
+    std::vector<std::vector<float>> seen(4);
+    run_thread_ranks(4, [&](Communicator& world) {
+      Ranks group(world, parse_ddl_options(ddl));
+      SolverOptions options;
+      options.ranks = &group;
+      const auto solver = toy("momentum: 0.9", options);
+      solver->on_gradients = [&] {
+        for (const ParamPtr& param : solver->train_net().params()) {
+          const auto values = param->gradient().as<const float>();
+          const std::lock_guard lock(mutex);
+          auto& mine = seen[static_cast<size_t>(world.rank())];
+          mine.insert(mine.end(), values, values + param->desc.count());
+        }
+      };
+      solver->step(3);
+      solver->finish_updates();
+    });
+    return seen;
+  };
+  const auto sharded = gradients("-shard states");
+  EXPECT_EQ(sharded, gradients(""));
+  for (const auto& of_rank : sharded) EXPECT_EQ(of_rank, sharded[0]);
+}
+
+/// A rank keeps its share of the histories and of the average, up to what aligns the parts.
+TEST_F(ShardedTraining, StatesTakeAShareOfTheMemory) {
+  const auto bytes = [](const std::string& ddl) {
+    std::atomic<size_t> most = 0;
+    run_thread_ranks(4, [&](Communicator& world) {
+      Ranks group(world, parse_ddl_options(ddl));
+      SolverOptions options;
+      options.ranks = &group;
+      const std::string net = "net_param { " + data_layer(4) + kConv +
+                              "layer { name: 'ip' type: 'InnerProduct' bottom: 'conv' top: 'ip' inner_product_param { "
+                              "num_output: 4000 weight_filler { type: 'xavier' } } } " +
+                              loss_layer() + "}";
+      Solver solver(parse_solver(kAdam + "ema_decay: 0.9 momentum: 0.9 random_seed: 1 " + net, "toy"), options);
+      size_t mine = solver.updater().state_bytes(), before = most;
+      while (before < mine && !most.compare_exchange_weak(before, mine)) {}
+    });
+    return most.load();
+  };
+  const size_t whole = bytes(""), shared = bytes("-shard states");
+  EXPECT_GT(whole, size_t{4} << 20);
+  EXPECT_LT(shared, whole / 4 + (size_t{4} << 10));
+}
+
+/// A state is the same file with and without, and goes on with any number of ranks.
+TEST_F(ShardedTraining, SnapshotsAreWholeAndResumeAnywhere) {
+  const TempDir folder;
+  const std::string settings = kAdam + "ema_decay: 0.9 snapshot_prefix: '" + (folder / "r") + "' ";
+  Run first{.settings = settings, .layers = kNet, .ranks = 4, .dtype = DType::kF32, .ddl = "-shard states"};
+  first.snapshot = true;
+  train(first);
+  const std::string state = folder / "r_iter_6.solverstate", sharded = read_file(state),
+                    averaged = read_file(folder / "r_iter_6_ema.caffemodel");
+  Run plain = first;
+  plain.ddl = "";
+  train(plain);
+  EXPECT_EQ(read_file(state), sharded);
+  EXPECT_EQ(read_file(folder / "r_iter_6_ema.caffemodel"), averaged);
+
+  const Outcome whole =
+      train({.settings = settings, .layers = kNet, .ranks = 4, .iterations = 12, .dtype = DType::kF32});
+  for (const std::string ddl : {"-shard states", ""}) {
+    Run second = first;
+    second.snapshot = false;
+    second.resume = state;
+    second.ddl = ddl;
+    EXPECT_EQ(train(second).numbers, whole.numbers) << ddl;
+    second.ranks = 2;
+    expect_same({{}, train(second).numbers, {}}, {{}, whole.numbers, {}}, 1e-4);
+  }
+}
+
+/// The average is tested, and exchanged, on all ranks together.
+TEST_F(ShardedTraining, AveragedWeightsAreTestedAsWithout) {
+  const std::string settings = kAdam + "ema_decay: 0.9 test_iter: 5 test_interval: 2 ";
+  expect_same_bits({.settings = settings, .layers = test_data_layer() + kNet, .ranks = 4, .dtype = DType::kF32});
+}
+
+TEST_F(ShardedTraining, EightBitsKeepWhatTheyLeaveOut) {
+  const Outcome exact = train(kFixed, kNet, 4, 6, DType::kF32, "-shard states", 2),
+                rounded = train(kFixed, kNet, 4, 6, DType::kF32, "-shard states -compress int8", 2);
+  EXPECT_NE(rounded.numbers, exact.numbers);
+  expect_same({{}, rounded.numbers, {}}, {{}, exact.numbers, {}}, 2e-2);
+}
+
+/// By way of host memory, as a ring is.
+TEST_F(ShardedTraining, OnGpusHasTheBitsOfTheSameRing) {
+  if (!SimNccl::is_there()) GTEST_SKIP() << "no " << fake_nccl();
+  const SimNccl gpus("4:16M");
+  const std::string net = kConv + kNormed + loss_layer(), settings = kAdam + "ema_decay: 0.9 ";
+  expect_same_bits({.settings = settings, .layers = net, .ranks = 4, .ddl = "-mode r:4 -bucket_mb 0.0001", .gpus = true});
+  expect_same(train({.settings = kFixed, .layers = net, .ranks = 4, .ddl = "-shard states -mode b:2x2", .gpus = true}),
+              train(kFixed, net, 1), 1e-6);
+}
+
+TEST_F(ShardedTraining, RefusesWhatWantsWholeParameters) {
+  const auto refusal = [](const std::string& settings, const std::string& ddl) {
+    return error_of([&] { train({.settings = settings, .layers = kNet, .ranks = 2, .ddl = ddl}); });
+  };
+  const Error lamb = refusal(kFixed + "type: 'LAMB' ", "-shard states");
+  EXPECT_EQ(lamb.kind(), ErrorKind::kConfig);
+  EXPECT_TRUE(contains(lamb.what(), "-shard with solver type LAMB")) << lamb.what();
+  const Error diff = refusal(kFixed + "snapshot_diff: true ", "-shard states");
+  EXPECT_TRUE(contains(diff.what(), "-shard with snapshot_diff")) << diff.what();
+  const Error library = refusal(kFixed, "-shard states -mode m:2");
+  EXPECT_EQ(library.kind(), ErrorKind::kUsage);
+  EXPECT_TRUE(contains(library.what(), "sums in two halves")) << library.what();
+}
+
+}  // namespace
+}  // namespace robusta::test::sharded_test
