@@ -36,8 +36,8 @@ struct DdlOptions {
   double bucket_mb = 0;                       ///< size of a bucket; 0: chosen
   Compression compress = Compression::kNone;  ///< of what travels between hosts
   Shard shard = Shard::kNone;
-  double timeout_s = 60;                      ///< after which a silent rank ends the job; 0: nobody watches
-  int check_iter = 0;                         ///< > 0: compare weights over ranks every so many iterations
+  double timeout_s = 60;  ///< after which a silent rank ends the job; 0: nobody watches
+  int check_iter = 0;     ///< > 0: compare weights over ranks every so many iterations
 };
 
 /// How many ranks share out the states of the update: all of them, or each has its own.

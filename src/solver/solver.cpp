@@ -81,8 +81,8 @@ Iteration Solver::plan_iteration(bool display_due) {
   if (def_.param.debug_info()) set_debug_info(*train_net_, iteration.debug);
   iteration.look = options_.tensorboard.looks_at(state_.iter);
   iteration.shows_gradients = iteration.debug || iteration.look || on_gradients;
-  iteration.hold = iteration.shows_gradients || state_.loss_scale.active() || updater_->clips() ||
-                   strategy_->must_hold();
+  iteration.hold =
+      iteration.shows_gradients || state_.loss_scale.active() || updater_->clips() || strategy_->must_hold();
   return iteration;
 }
 

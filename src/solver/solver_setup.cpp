@@ -56,7 +56,8 @@ Solver::Solver(SolverDef def, SolverOptions options)
 }
 
 void Solver::build() {
-  if (options_.memory.budget) options_.memory.budget->update = update_arrays(def_, sharers_of_states(ranks_.options(), ranks_.count()));
+  if (options_.memory.budget)
+    options_.memory.budget->update = update_arrays(def_, sharers_of_states(ranks_.options(), ranks_.count()));
   NetBuilder builder(def_, options_, ranks_, state_.seed);
   train_net_ = builder.train_net();
   test_nets_ = builder.test_nets(*train_net_);

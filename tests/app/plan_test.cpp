@@ -27,6 +27,31 @@ TEST(Plan, ANetThatFixesItsBatchIsPlanned) {
   EXPECT_TRUE(contains(free.out, "Largest batch that fits in ")) << free.out;
 }
 
+/// What a rank of several takes: a part of a global batch, and of the states where they are shared out.
+TEST(Plan, ARankOfSeveral) {
+  const TempDir folder;
+  write_file(folder / "solver.prototxt",
+             "type: 'Adam' base_lr: 1 lr_policy: 'fixed' net_param {\n"
+             "layer { name: 'x' type: 'DummyData' top: 'x' top: 'y' dummy_data_param { shape { dim: 8 dim: 512 } "
+             "shape { dim: 8 dim: 1024 } } }\n"
+             "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' inner_product_param { num_output: 1024 "
+             "bias_term: false } }\n"
+             "layer { name: 'l' type: 'EuclideanLoss' bottom: 'ip' bottom: 'y' } }\n");
+  const auto plan_with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"plan", "-solver=solver.prototxt"});
+    return run_caffe_program(folder.path(), flags);
+  };
+  EXPECT_TRUE(contains(plan_with({"-ranks=4"}).out, "history 4.0 MiB\n"));
+  EXPECT_TRUE(contains(plan_with({"-ranks=4", "-ddl=-shard states"}).out, "history 1.0 MiB, a share of 4\n"));
+  EXPECT_TRUE(contains(plan_with({"-ranks=4", "-batch=global"}).out, "for a batch of 2:"));
+  const Finished none = plan_with({"-ranks=0"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(contains(none.log, "-ranks 0 is no number of ranks; give 1 or more")) << none.log;
+  const Finished uneven = plan_with({"-ranks=3", "-batch=global"});
+  EXPECT_EQ(uneven.code, 2);
+  EXPECT_TRUE(contains(uneven.log, "a global batch of 8 cannot be divided among 3 ranks")) << uneven.log;
+}
+
 /// As nets are published for testing alone: their data have rules, and all else has none.
 TEST(Plan, ANetForTestingAloneIsTakenInItsPhase) {
   const std::string net =

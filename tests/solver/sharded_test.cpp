@@ -27,14 +27,16 @@ class Sharded : public Training, public testing::WithParamInterface<int> {
 
 TEST_P(Sharded, EveryRuleHasTheSameBits) {
   for (const std::string type : {"SGD", "Nesterov", "Adam", "AdamW", "SAG"}) {
-    expect_same_bits({.settings = kSlow + "type: '" + type + "' ", .layers = kNet, .ranks = GetParam(),
-                      .dtype = DType::kF32});
+    expect_same_bits(
+        {.settings = kSlow + "type: '" + type + "' ", .layers = kNet, .ranks = GetParam(), .dtype = DType::kF32});
   }
 }
 
 TEST_P(Sharded, BatchNormAndSubIterationsHaveTheSameBits) {
-  expect_same_bits({.settings = kAdam + "iter_size: 2 ", .layers = kConv + kNormed + loss_layer(),
-                    .ranks = GetParam(), .dtype = DType::kF32});
+  expect_same_bits({.settings = kAdam + "iter_size: 2 ",
+                    .layers = kConv + kNormed + loss_layer(),
+                    .ranks = GetParam(),
+                    .dtype = DType::kF32});
 }
 
 TEST_P(Sharded, GridsRingsAndSmallBucketsHaveTheSameBits) {
@@ -42,8 +44,8 @@ TEST_P(Sharded, GridsRingsAndSmallBucketsHaveTheSameBits) {
   for (const std::string& ddl : {"-mode b:2x" + std::to_string(ranks / 2), "-mode r:" + std::to_string(ranks),
                                  std::string("-bucket_mb 0.0001")}) {
     for (const int hosts : {1, 2}) {
-      expect_same_bits({.settings = kAdam, .layers = kNet, .ranks = ranks, .dtype = DType::kF32, .ddl = ddl,
-                        .hosts = hosts});
+      expect_same_bits(
+          {.settings = kAdam, .layers = kNet, .ranks = ranks, .dtype = DType::kF32, .ddl = ddl, .hosts = hosts});
     }
   }
 }
@@ -62,8 +64,10 @@ TEST_P(Sharded, AParameterWithoutAGradientIsUpdatedByAll) {
   const std::string frozen = R"(
   layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' param { lr_mult: 0 } param { lr_mult: 0 }
     convolution_param { num_output: 6 kernel_size: 3 weight_filler { type: 'msra' } } } )";
-  expect_same_bits({.settings = kFixed + "clip_gradients: 0.3 ", .layers = frozen + kDropped + loss_layer(),
-                    .ranks = GetParam(), .dtype = DType::kF32});
+  expect_same_bits({.settings = kFixed + "clip_gradients: 0.3 ",
+                    .layers = frozen + kDropped + loss_layer(),
+                    .ranks = GetParam(),
+                    .dtype = DType::kF32});
 }
 
 INSTANTIATE_TEST_SUITE_P(Numbers, Sharded, testing::Values(2, 4, 8));
@@ -167,7 +171,8 @@ TEST_F(ShardedTraining, OnGpusHasTheBitsOfTheSameRing) {
   if (!SimNccl::is_there()) GTEST_SKIP() << "no " << fake_nccl();
   const SimNccl gpus("4:16M");
   const std::string net = kConv + kNormed + loss_layer(), settings = kAdam + "ema_decay: 0.9 ";
-  expect_same_bits({.settings = settings, .layers = net, .ranks = 4, .ddl = "-mode r:4 -bucket_mb 0.0001", .gpus = true});
+  expect_same_bits(
+      {.settings = settings, .layers = net, .ranks = 4, .ddl = "-mode r:4 -bucket_mb 0.0001", .gpus = true});
   expect_same(train({.settings = kFixed, .layers = net, .ranks = 4, .ddl = "-shard states -mode b:2x2", .gpus = true}),
               train(kFixed, net, 1), 1e-6);
 }

@@ -102,7 +102,6 @@ int plan_command(const Options& options) {
   net_options.data.synthesize_missing = true;
   net_options.backward = chosen.phase == caffe::TRAIN && !options.forward_only();
   net_options.ranks = options.ranks();
-  net_options.divide_batch = options.batch() == "global";
   const UpdateArrays update = update_on(options, chosen.solver);
   if (net_options.budget && net_options.backward) net_options.budget->update = update;
   const Net net(chosen.net, net_options);

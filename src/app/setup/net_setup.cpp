@@ -34,7 +34,9 @@ NetOptions NetSetup::net_options(const Options& options, caffe::Phase phase) con
   net.kernels = options.kernels();
   net.precision = precision_from(options.precision(), *device, tuner.get());
   net.share_memory = options.share_memory();
-  net.batch = batch_flag(options);
+  // `global`: a net by itself has all of the batch, or plan's -ranks divide it.
+  net.divide_batch = options.batch() == "global";
+  if (!net.divide_batch) net.batch = batch_flag(options);
   net.data = data_settings(options);
   set_memory(net, memory);
   return net;

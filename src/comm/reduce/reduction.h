@@ -26,9 +26,10 @@ class AllReduce {
   virtual ~AllReduce() = default;
   /// Sums `count` elements over all ranks, in place. Blocks. The last `exact` of them are never compressed.
   virtual void sum(void* data, int64_t count, DType type, int64_t exact = 0) = 0;
-  /// A sum in its two halves, with work between them, and whether it has such: reduce_scatter() leaves in each rank's own
-  /// elements their sums, and what the others hold is undefined; all_gather() hands each rank's own elements to all, as
-  /// they are. Until then nobody writes but in the own elements. REQUIRES: data that make_all_reduce was told of.
+  /// A sum in its two halves, with work between them, and whether it has such: reduce_scatter() leaves in each rank's
+  /// own elements their sums, and what the others hold is undefined; all_gather() hands each rank's own elements to
+  /// all, as they are. Until then nobody writes but in the own elements. REQUIRES: data that make_all_reduce was told
+  /// of.
   virtual bool has_halves() const { return false; }
   /// Of `count` elements this rank's own.
   virtual ElementRange own(int64_t count) const { return {0, count}; }

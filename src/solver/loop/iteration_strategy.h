@@ -21,10 +21,10 @@ namespace robusta {
 
 /// What is decided before an iteration.
 struct Iteration {
-  bool debug = false;  ///< every layer's values are logged
-  bool look = false;   ///< TensorBoard is shown the parameters, before and after they move
+  bool debug = false;            ///< every layer's values are logged
+  bool look = false;             ///< TensorBoard is shown the parameters, before and after they move
   bool shows_gradients = false;  ///< to somebody who wants all of them, before parameters move. REQUIRES: hold
-  bool hold = false;   ///< no parameter is updated before all gradients are there
+  bool hold = false;             ///< no parameter is updated before all gradients are there
 };
 
 class IterationStrategy {

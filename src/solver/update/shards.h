@@ -17,7 +17,8 @@ namespace robusta {
 class Shards {
  public:
   virtual ~Shards() = default;
-  /// Of a parameter's elements this rank's own, maybe none; nullopt: it is not shared, and every rank updates all of it.
+  /// Of a parameter's elements this rank's own, maybe none; nullopt: it is not shared, and every rank updates all of
+  /// it.
   virtual std::optional<ElementRange> own(const Param& param) const = 0;
 
   // Collective, by the thread that drives the training, between iterations; sum() also while one ends.

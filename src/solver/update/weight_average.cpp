@@ -59,10 +59,7 @@ bool register_device_average(const std::string& kernel_kind, const DeviceAverage
 }
 
 WeightAverage::WeightAverage(const SolverDef& solver, Net& net, Shards* shards)
-    : net_(net),
-      shards_(shards),
-      device_kind_(net.options().device->kernel_kind()),
-      keep_(checked_decay(solver)) {
+    : net_(net), shards_(shards), device_kind_(net.options().device->kernel_kind()), keep_(checked_decay(solver)) {
   if (!device_averages().contains(device_kind_)) {
     throw Error(ErrorKind::kUnsupported, "ema_decay does not run on this device (" + device_kind_ + ")")
         .at(solver.where("ema_decay"));

@@ -2,9 +2,9 @@
 /// after every update, from the weights that training began with.
 ///
 /// Of all parameters whose lr_mult is not 0; the others, BatchNorm's statistics too, have no average and stay as they
-/// are. Arrays lie in the memory of the net's device and are the same on all ranks, as the weights are, or each rank has
-/// its own part of them (shards.h). One thread, that which drives the net; what is enqueued comes in the order of the
-/// net's stream.
+/// are. Arrays lie in the memory of the net's device and are the same on all ranks, as the weights are, or each rank
+/// has its own part of them (shards.h). One thread, that which drives the net; what is enqueued comes in the order of
+/// the net's stream.
 #pragma once
 
 #include <span>
@@ -58,7 +58,7 @@ class WeightAverage {
   DeviceBuffer memory_;
   std::vector<Part> parts_;
   std::unordered_map<const Param*, size_t> part_of_;  ///< in parts_
-  bool begun_ = false;  ///< false: there are no weights yet that it begins with
+  bool begun_ = false;                                ///< false: there are no weights yet that it begins with
 };
 
 /// The net has the averaged weights while this lives, for tests and snapshots. Collective where ranks have parts.

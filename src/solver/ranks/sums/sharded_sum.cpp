@@ -31,8 +31,8 @@ void copy_on_host(void* to, const void* from, size_t bytes) {
 
 }  // namespace
 
-ShardedSum::ShardedSum(Ranks& ranks, Net& net, Buckets gradients, const Bucket& tail,
-                       std::unique_ptr<AllReduce> halves, std::vector<std::string> notes)
+ShardedSum::ShardedSum(Ranks& ranks, Net& net, Buckets gradients, const Bucket& tail, std::unique_ptr<AllReduce> halves,
+                       std::vector<std::string> notes)
     : StagedSum(net, with_weights(gradients, tail), std::move(halves), std::move(notes)),
       ranks_(ranks),
       gradients_(static_cast<int>(gradients.size())) {
