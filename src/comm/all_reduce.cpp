@@ -10,9 +10,11 @@
 namespace robusta {
 namespace {
 
-void refuse_int8_without_dimensions(const DdlOptions& options) {
-  if (options.compress != Compression::kInt8 || sums_by_dimension(options.mode)) return;
-  throw Error(ErrorKind::kUsage, "-compress int8 sums by dimension, which this -mode does not",
+void refuse_leftovers_without_dimensions(const DdlOptions& options) {
+  if (!options.wire.keeps_left() || sums_by_dimension(options.mode)) return;
+  throw Error(ErrorKind::kUsage,
+              str("-compress ", options.wire.compress == Compression::kInt8 ? "int8" : "topk",
+                  " sums by dimension, which this -mode does not"),
               "give -mode b or p with it, or none");
 }
 
@@ -31,7 +33,7 @@ bool sums_by_dimension(ReduceMode mode) {
 
 std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& topology, const DdlOptions& options,
                                            std::shared_ptr<SharedMemory> memory, size_t largest_bytes) {
-  refuse_int8_without_dimensions(options);
+  refuse_leftovers_without_dimensions(options);
   refuse_shards_of_library(options);
   if (options.mode == ReduceMode::kLibrary) return make_library_all_reduce(world);
   ReduceBuilder builder(world, topology, options, std::move(memory), largest_bytes);

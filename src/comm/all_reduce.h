@@ -10,7 +10,7 @@
 
 namespace robusta {
 
-/// Whether the mode sums dimension by dimension, as -compress int8 needs it.
+/// Whether the mode sums dimension by dimension, as -compress int8 and topk need it.
 bool sums_by_dimension(ReduceMode mode);
 
 /// Collective. `memory` is where most of the data to reduce lies (may be null): ranks of a

@@ -67,11 +67,16 @@ bool read_size(const std::string& text, DdlOptions& options) {
 }
 
 bool read_compression(const std::string& text, DdlOptions& options) {
-  if (text == "none") return options.compress = Compression::kNone, true;
-  if (text == "fp16") return options.compress = Compression::kFp16, true;
-  if (text == "bf16") return options.compress = Compression::kBf16, true;
-  if (text == "int8") return options.compress = Compression::kInt8, true;
-  return false;
+  if (text == "none") return options.wire = {}, true;
+  if (text == "fp16") return options.wire = {Compression::kFp16}, true;
+  if (text == "bf16") return options.wire = {Compression::kBf16}, true;
+  if (text == "int8") return options.wire = {Compression::kInt8}, true;
+  constexpr std::string_view kTop = "topk:";
+  double share = 0;
+  if (!text.starts_with(kTop) || !read_number(std::string_view(text).substr(kTop.size()), share)) return false;
+  // Of more than half a place and a value take as much as all values.
+  if (!(share > 0 && share <= 0.5)) return false;
+  return options.wire = {Compression::kTopK, share}, true;
 }
 
 bool read_shard(const std::string& text, DdlOptions& options) {
@@ -94,7 +99,7 @@ constexpr Word kWords[] = {
     {"rebind_iter", kCount, read_int<&DdlOptions::rebind_iter, 0, INT_MAX>},
     {"dbg_level", "0, 1 or 2", read_int<&DdlOptions::dbg_level, 0, 2>},
     {"bucket_mb", "a size above 0 in MB", read_size<&DdlOptions::bucket_mb, Zero::kRefused>},
-    {"compress", "none, fp16, bf16 or int8", read_compression},
+    {"compress", "none, fp16, bf16, int8, or topk: and a share above 0 up to 0.5, such as topk:0.01", read_compression},
     {"shard", "none or states", read_shard},
     {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},

@@ -7,7 +7,16 @@
 
 namespace robusta {
 
-enum class Compression { kNone, kFp16, kBf16, kInt8 };
+/// What gradients are made of on their way between hosts.
+enum class Compression { kNone, kFp16, kBf16, kInt8, kTopK };
+
+struct WireFormat {
+  Compression compress = Compression::kNone;
+  double share = 0;  ///< of kTopK: of the elements that travel
+
+  /// What the format leaves out of elements is added to the next ones.
+  bool keeps_left() const { return compress == Compression::kInt8 || compress == Compression::kTopK; }
+};
 
 /// What the ranks share out among them, so that each has a part of it alone (-shard).
 enum class Shard { kNone, kStates };
@@ -33,8 +42,8 @@ struct DdlOptions {
   int dev_sync = 0;     ///< 0, 1 or 2; means something on GPUs alone
   int rebind_iter = 0;  ///< > 0: look for slow ranks every so many iterations
   int dbg_level = 0;    ///< 0, 1 or 2
-  double bucket_mb = 0;                       ///< size of a bucket; 0: chosen
-  Compression compress = Compression::kNone;  ///< of what travels between hosts
+  double bucket_mb = 0;  ///< size of a bucket; 0: chosen
+  WireFormat wire;       ///< of what travels between hosts
   Shard shard = Shard::kNone;
   double timeout_s = 60;  ///< after which a silent rank ends the job; 0: nobody watches
   int check_iter = 0;     ///< > 0: compare weights over ranks every so many iterations

@@ -187,6 +187,7 @@ TEST_F(AllReduceTest, BytesAreThoseOnTheWire) {
         EXPECT_EQ(sent("-mode r:4"), kCount * 4);
         EXPECT_EQ(sent("-mode r:4 -compress bf16"), (kCount - kExact) * 2 + kExact * 4);
         EXPECT_EQ(sent("-mode b:4 -compress int8"), (kCount - kExact) + 4 * 4 + kExact * 4) << "four scales";
+        EXPECT_EQ(sent("-mode b:4 -compress topk:0.125"), 127 * (4 + 2) + kExact * 4) << "values and places";
       },
       2);
 }
@@ -196,9 +197,9 @@ TEST_F(AllReduceTest, TheExactTailIsNotCompressed) {
   constexpr int64_t kExact = 7;
   const auto value = [](int64_t i) { return static_cast<float>(1'000'003 + i); };
   const auto body = [&](Communicator& comm) {
-    for (const std::string format : {"bf16", "fp16", "int8"}) {
+    for (const std::string format : {"bf16", "fp16", "int8", "topk:0.01"}) {
       for (const std::string& mode : {str("b:2x", comm.size() / 2), str("r:", comm.size()), str("b:", comm.size())}) {
-        if (format == "int8" && mode[0] == 'r') continue;
+        if (format != "bf16" && format != "fp16" && mode[0] == 'r') continue;
         Reduction reduction(comm, str("-mode ", mode, " -compress ", format));
         float* data = static_cast<float*>(reduction.memory->data());
         for (const int64_t count : {7, 8, 33, 100, 15'365, 61'441, 200'003}) {
@@ -262,7 +263,6 @@ void sum_fractions(Communicator& comm, Reduction& reduction, int64_t count, int 
   }
 }
 
-// Nothing is lost: what comes out of many sums and what is left are together what went in.
 /// Own elements are those of one rank each, hold the bits of the whole sum after the first half, and reach all by the
 /// second.
 void check_halves(Communicator& comm, const std::string& text) {
@@ -313,7 +313,7 @@ TEST_F(AllReduceTest, Halves) {
 
 /// What is handed on is not rounded, whatever -compress makes of sums.
 TEST_F(AllReduceTest, HalvesHandOnWhatTheyAreGiven) {
-  for (const char* format : {"bf16", "fp16", "int8"}) {
+  for (const char* format : {"bf16", "fp16", "int8", "topk:0.1"}) {
     run_thread_ranks(
         4,
         [&](Communicator& comm) {
@@ -331,14 +331,20 @@ TEST_F(AllReduceTest, HalvesHandOnWhatTheyAreGiven) {
   }
 }
 
-TEST_F(AllReduceTest, WhatEightBitsLeaveOutIsGivenBack) {
+// Nothing is lost: what comes out of many sums and what is left are together what went in.
+TEST_F(AllReduceTest, WhatIsLeftOutIsGivenBack) {
   constexpr int kRounds = 40;
-  const auto body = [](Communicator& comm) {
+  // Of 8 bits a step for each rank may be left. Of ten elements nine wait, until they are the largest.
+  struct Format {
+    const char* name;
+    double most_left;
+  };
+  const auto with_format = [](Communicator& comm, const Format& format) {
     const int hosts = comm.size() / 2;
     for (const std::string& mode :
          {str("b:2x", hosts), str("b:", comm.size()), str("b:1x2x", comm.size() / 2), str("p:2x", hosts)}) {
       for (const int64_t count : {1, 17, 300, 20'011}) {
-        Reduction reduction(comm, str("-mode ", mode, " -compress int8"));
+        Reduction reduction(comm, str("-mode ", mode, " -compress ", format.name));
         auto* const data = static_cast<float*>(reduction.memory->data());
         std::vector<double> total(static_cast<size_t>(count));
         sum_fractions(comm, reduction, count, kRounds, total);
@@ -357,21 +363,27 @@ TEST_F(AllReduceTest, WhatEightBitsLeaveOutIsGivenBack) {
           largest = std::max(largest, std::abs(rest[at]));
         }
         if (count > 1 && largest == 0) fail(str(mode, ": nothing was left out"));
-        if (largest > 0.1 * comm.size()) fail(str(mode, ": ", largest, " is left, more than a step of 8 bits each"));
+        if (largest > format.most_left * comm.size()) fail(str(mode, ' ', format.name, ": ", largest, " is left"));
       }
     }
+  };
+  const auto body = [&](Communicator& comm) {
+    for (const Format& format : {Format{"int8", 0.1}, Format{"topk:0.1", 20}}) with_format(comm, format);
   };
   run_thread_ranks(4, body, 2);
   run_thread_ranks(8, body, 4);
 }
 
-TEST_F(AllReduceTest, EightBitsGoByDimension) {
+TEST_F(AllReduceTest, WhatKeepsLeftoversGoesByDimension) {
   run_thread_ranks(
       4,
       [](Communicator& comm) {
         for (const char* mode : {"r:4", "m:4", "n:4"}) {
-          const Error error = error_of([&] { Reduction(comm, str("-mode ", mode, " -compress int8")); });
-          if (!contains(error.what(), "-compress int8 sums by dimension")) fail(error.what());
+          for (const std::string format : {"int8", "topk"}) {
+            const std::string option = format == "topk" ? "topk:0.1" : format;
+            const Error error = error_of([&] { Reduction(comm, str("-mode ", mode, " -compress ", option)); });
+            if (!contains(error.what(), str("-compress ", format, " sums by dimension"))) fail(error.what());
+          }
         }
         Reduction half(comm, "-mode b:2x2 -compress bf16");
         std::vector<float> left(4);

@@ -27,7 +27,7 @@ TEST(DdlOptionsTest, Defaults) {
   EXPECT_EQ(options.mode, ReduceMode::kByHosts);
   EXPECT_TRUE(options.dims.empty());
   EXPECT_EQ(options.timeout_s, 60);
-  EXPECT_EQ(options.compress, Compression::kNone);
+  EXPECT_EQ(options.wire.compress, Compression::kNone);
 }
 
 // The strings of IBM's own documents and of posts about it.
@@ -52,12 +52,21 @@ TEST(DdlOptionsTest, AllWords) {
   EXPECT_EQ(options.rebind_iter, 4);
   EXPECT_EQ(options.dbg_level, 1);
   EXPECT_EQ(options.bucket_mb, 2.5);
-  EXPECT_EQ(options.compress, Compression::kBf16);
+  EXPECT_EQ(options.wire.compress, Compression::kBf16);
   EXPECT_EQ(options.timeout_s, 7);
   EXPECT_EQ(parse_ddl_options("-timeout 0").timeout_s, 0);
   EXPECT_EQ(options.check_iter, 5);
-  EXPECT_EQ(parse_ddl_options("-compress fp16").compress, Compression::kFp16);
-  EXPECT_EQ(parse_ddl_options("-compress int8").compress, Compression::kInt8);
+  EXPECT_EQ(parse_ddl_options("-compress fp16").wire.compress, Compression::kFp16);
+  EXPECT_EQ(parse_ddl_options("-compress int8").wire.compress, Compression::kInt8);
+  EXPECT_EQ(parse_ddl_options("-compress topk:0.01").wire.compress, Compression::kTopK);
+  EXPECT_EQ(parse_ddl_options("-compress topk:0.01").wire.share, 0.01);
+  for (const char* share : {"", "0", "0.6", "-1", "nan", "1e-2x", "x"}) {
+    const Error error = error_of([&] { parse_ddl_options(std::string("-compress topk:") + share); });
+    EXPECT_TRUE(contains(error.what(), "or topk: and a share above 0 up to 0.5, such as topk:0.01")) << share;
+  }
+  EXPECT_EQ(parse_ddl_options("").shard, Shard::kNone);
+  EXPECT_EQ(parse_ddl_options("-shard states").shard, Shard::kStates);
+  EXPECT_TRUE(contains(error_of([] { parse_ddl_options("-shard all"); }).what(), "give none or states"));
   const DdlOptions automatic = parse_ddl_options("auto -bucket_mb 1");
   EXPECT_EQ(automatic.mode, ReduceMode::kAutomatic);
   EXPECT_EQ(automatic.bucket_mb, 1);
@@ -84,7 +93,7 @@ TEST(DdlOptionsTest, Refusals) {
   expect_refused("-bucket_mb 0", "-bucket_mb 0 is not allowed", "MB");
   expect_refused("-timeout nan", "-timeout nan is not allowed", "seconds");
   expect_refused("-bucket_mb inf", "-bucket_mb inf is not allowed", "MB");
-  expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16, bf16 or int8");
+  expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16, bf16, int8, or topk: and a share");
   expect_refused("-timeout=", "-timeout  is not allowed", "seconds");
   expect_refused("auto -mode r:4", "auto chooses", "leave one of them out");
 }

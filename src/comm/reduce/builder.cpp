@@ -89,14 +89,14 @@ Span ReduceBuilder::scratch() {
 std::vector<std::shared_ptr<Stage>> ReduceBuilder::stages_of(const Dimension& dimension,
                                                              std::shared_ptr<SharedMemory> board) {
   const Group group{dimension.ranks, dimension.position};
-  const Compression compress = dimension.one_host ? Compression::kNone : options_.compress;
+  const WireFormat wire = dimension.one_host ? WireFormat() : options_.wire;
   const bool shares = board && regions_->reaches(group.ranks);
   // Around a ring partial sums would be rounded at every step, and what is left of one cannot be given back.
-  const bool rings = compress != Compression::kInt8;
+  const bool rings = !wire.keeps_left();
   return {
       shares ? std::make_shared<SharedStage>(world_, group, regions_, std::move(board), crowded_) : nullptr,
-      std::make_shared<DirectStage>(world_, group, compress, arena_),
-      rings ? std::make_shared<RingStage>(world_, group, compress) : nullptr,
+      std::make_shared<DirectStage>(world_, group, wire, arena_),
+      rings ? std::make_shared<RingStage>(world_, group, wire) : nullptr,
   };
 }
 
@@ -124,15 +124,15 @@ std::unique_ptr<AllReduce> ReduceBuilder::ring(std::vector<std::string> notes) {
   if (world_.size() > 1) {
     const Dimension all = all_ranks(world_, topology_);
     const Group group{all.ranks, all.position};
-    const Compression compress = all.one_host ? Compression::kNone : options_.compress;
-    layers.push_back(layer_of({title(all), group, {}}, std::make_shared<RingStage>(world_, group, compress)));
+    const WireFormat wire = all.one_host ? WireFormat() : options_.wire;
+    layers.push_back(layer_of({title(all), group, {}}, std::make_shared<RingStage>(world_, group, wire)));
   }
   return std::make_unique<LayeredAllReduce>(std::move(layers), str("all of ", world_.size(), " ranks"), nullptr,
                                             std::move(notes));
 }
 
 Topology ReduceBuilder::shape_of(const Topology& topology) const {
-  if (options_.compress != Compression::kInt8 || topology.dimensions.size() < 2) return topology;
+  if (!options_.wire.keeps_left() || topology.dimensions.size() < 2) return topology;
   const Dimension& inner = topology.dimensions.front();
   const int ranks = world_.size(), local = inner.one_host ? static_cast<int>(inner.ranks.size()) : 1;
   DdlOptions merged = options_;

@@ -16,10 +16,11 @@ size_t round_bytes(int others) {
 
 }  // namespace
 
-DirectStage::DirectStage(Communicator& world, Group group, Compression compress, std::shared_ptr<SharedMemory> arena)
+DirectStage::DirectStage(Communicator& world, Group group, const WireFormat& format,
+                         std::shared_ptr<SharedMemory> arena)
     : group_(std::move(group)),
-      compress_(compress),
-      left_(compress == Compression::kInt8 ? std::move(arena) : nullptr),
+      format_(format),
+      left_(format.keeps_left() ? std::move(arena) : nullptr),
       round_(round_bytes(others())),
       buffers_(2 * static_cast<size_t>(others()) * (round_ + Wire::kLonger)),
       channel_(world.open_channel(2 * others(), Traffic::kShort)) {}
@@ -45,7 +46,7 @@ void DirectStage::wait_all() {
 
 // Slots 0 .. n-2 send to the members 1, 2, ... places further on, the next n-1 receive from those as far behind.
 void DirectStage::reduce_scatter(const Span& span) {
-  const Wire wire(compress_, span.type);
+  const Wire wire(format_, span.type);
   in_rounds(span, [&](int64_t begin, int64_t end) {
     const Span mine = piece(span, group_.position, begin, end);
     for (int i = 0; i < others() && mine.count; ++i) {
@@ -65,7 +66,7 @@ void DirectStage::reduce_scatter(const Span& span) {
 }
 
 void DirectStage::all_gather(const Span& span) {
-  const Wire wire(compress_, span.type);
+  const Wire wire(format_, span.type);
   in_rounds(span, [&](int64_t begin, int64_t end) {
     const Span mine = piece(span, group_.position, begin, end);
     for (int i = 0; i < others(); ++i) {

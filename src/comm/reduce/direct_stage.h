@@ -15,12 +15,13 @@ namespace robusta {
 
 class DirectStage : public Stage {
  public:
-  /// With int8, what rounding leaves out of elements of `arena` (may be null) is kept.
-  DirectStage(Communicator& world, Group group, Compression compress, std::shared_ptr<SharedMemory> arena = nullptr);
+  /// What the format leaves out of elements of `arena` (may be null) is kept, if it keeps that.
+  DirectStage(Communicator& world, Group group, const WireFormat& format,
+              std::shared_ptr<SharedMemory> arena = nullptr);
   std::string name() const override { return "direct"; }
   void reduce_scatter(const Span& span) override;
   void all_gather(const Span& span) override;
-  size_t wire_bytes(const Span& span) const override { return Wire(compress_, span.type).bytes(span); }
+  size_t wire_bytes(const Span& span) const override { return Wire(format_, span.type).bytes(span); }
   float* left_of(const Span& span) override { return left_.at(span); }
 
  private:
@@ -36,7 +37,7 @@ class DirectStage : public Stage {
   std::byte* incoming(int index) { return outgoing(others() + index); }
 
   Group group_;
-  Compression compress_;
+  WireFormat format_;
   Leftovers left_;
   size_t round_;                    ///< bytes for each peer and round
   std::vector<std::byte> buffers_;  ///< a round's bytes out, and as many in, for each other member

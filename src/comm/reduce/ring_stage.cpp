@@ -16,7 +16,7 @@ namespace robusta {
 class RingStage::Pass {
  public:
   Pass(RingStage& ring, const Span& span, int first_piece, bool adds)
-      : ring_(ring), span_(span), wire_(ring.compress_, span.type), first_piece_(first_piece), adds_(adds) {
+      : ring_(ring), span_(span), wire_(ring.format_, span.type), first_piece_(first_piece), adds_(adds) {
     elements_ = static_cast<int64_t>(kSegment / size_of(span.type));
     const int64_t longest = span.count / members() + 2 * Span::kGrain;
     segments_ = (longest + elements_ - 1) / elements_;
@@ -80,19 +80,19 @@ class RingStage::Pass {
   int64_t elements_ = 0, segments_ = 0, items_ = 0, received_ = 0;  // of a segment; of a piece; of the pass; so far
 };
 
-RingStage::RingStage(Communicator& world, Group group, Compression compress)
+RingStage::RingStage(Communicator& world, Group group, const WireFormat& format)
     : group_(std::move(group)),
-      compress_(compress),
+      format_(format),
       buffers_(2 * kSlots * kSegment),
       channel_(world.open_channel(2 * kSlots, Traffic::kBulk)) {}
 
-size_t RingStage::wire_bytes(const Span& span) const { return Wire(compress_, span.type).bytes(span); }
+size_t RingStage::wire_bytes(const Span& span) const { return Wire(format_, span.type).bytes(span); }
 
 // The piece that a member ends with is the one before which it starts, so that member i ends with piece i.
 void RingStage::reduce_scatter(const Span& span) { Pass(*this, span, group_.position - 1, true).run(); }
 
 void RingStage::all_gather(const Span& span) {
-  const Wire wire(compress_, span.type);
+  const Wire wire(format_, span.type);
   // What others get of this piece has gone through 16 bits: its owner rounds it as well, so that all ranks hold the
   // same bits.
   const Span mine = span.piece(group_.position, group_.size());

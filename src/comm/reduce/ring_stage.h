@@ -15,7 +15,7 @@ namespace robusta {
 
 class RingStage : public Stage {
  public:
-  RingStage(Communicator& world, Group group, Compression compress);
+  RingStage(Communicator& world, Group group, const WireFormat& format);
   std::string name() const override { return "ring"; }
   void reduce_scatter(const Span& span) override;
   void all_gather(const Span& span) override;
@@ -36,7 +36,7 @@ class RingStage : public Stage {
   std::byte* incoming(int64_t item) { return outgoing(item) + kSlots * kSegment; }
 
   Group group_;
-  Compression compress_;
+  WireFormat format_;
   std::vector<std::byte> buffers_;  ///< kSlots segments out, and as many in
   std::unique_ptr<Channel> channel_;
 };

@@ -1,17 +1,19 @@
-/// How the elements of a span travel between hosts: as they are, as 16 bits or as 8 bits each, but for the last ones of
-/// Span::exact.
+/// How the elements of a span travel between hosts: as they are, as 16 bits or as 8 bits each, or the largest of them
+/// alone; but for the last ones of Span::exact.
 #pragma once
 
 #include <cstring>
 
 #include "comm/reduce/arithmetic.h"
 #include "comm/reduce/int8.h"
+#include "comm/reduce/top_k.h"
 
 namespace robusta {
 
 class Wire {
  public:
-  Wire(Compression format, DType type) : format_(type == DType::kF32 ? format : Compression::kNone) {}
+  Wire(const WireFormat& format, DType type)
+      : format_(type == DType::kF32 ? format.compress : Compression::kNone), share_(format.share) {}
 
   /// Bytes by which a packed span may be longer than one that travels as it is: a scale for few elements.
   static constexpr size_t kLonger = 64;
@@ -24,6 +26,8 @@ class Wire {
     if (!packs()) return span.data;
     if (format_ == Compression::kInt8) {
       int8::pack(floats(span), left, buffer, packed(span));
+    } else if (format_ == Compression::kTopK) {
+      top_k::pack(floats(span), left, buffer, packed(span), share_);
     } else {
       pack(format_, floats(span), halves(buffer), packed(span));
     }
@@ -35,6 +39,8 @@ class Wire {
     if (!packs()) return add(to, buffer);
     if (format_ == Compression::kInt8) {
       int8::add_unpacked(buffer, floats(to), packed(to));
+    } else if (format_ == Compression::kTopK) {
+      top_k::add_unpacked(buffer, floats(to), packed(to), share_);
     } else {
       add_unpacked(format_, halves(buffer), floats(to), packed(to));
     }
@@ -52,6 +58,8 @@ class Wire {
     }
     if (format_ == Compression::kInt8) {
       int8::unpack(buffer, floats(to), packed(to));
+    } else if (format_ == Compression::kTopK) {
+      top_k::unpack(buffer, floats(to), packed(to), share_);
     } else {
       unpack(format_, halves(buffer), floats(to), packed(to));
     }
@@ -67,8 +75,9 @@ class Wire {
  private:
   static int64_t packed(const Span& span) { return span.count - span.exact; }
   size_t packed_bytes(const Span& span) const {
-    return format_ == Compression::kInt8 ? int8::bytes(packed(span))
-                                         : static_cast<size_t>(packed(span)) * sizeof(uint16_t);
+    if (format_ == Compression::kInt8) return int8::bytes(packed(span));
+    if (format_ == Compression::kTopK) return top_k::bytes(packed(span), share_);
+    return static_cast<size_t>(packed(span)) * sizeof(uint16_t);
   }
   static size_t exact_bytes(const Span& span) { return static_cast<size_t>(span.exact) * sizeof(float); }
   static float* floats(const Span& span) { return reinterpret_cast<float*>(span.data); }
@@ -76,6 +85,7 @@ class Wire {
   static const uint16_t* halves(const std::byte* buffer) { return reinterpret_cast<const uint16_t*>(buffer); }
 
   Compression format_;
+  double share_;  ///< of top_k
 };
 
 }  // namespace robusta

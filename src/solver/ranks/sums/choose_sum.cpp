@@ -19,7 +19,7 @@ class SumChooser {
 
   std::unique_ptr<BucketSum> choose() {
     const ReduceMode mode = options_.mode;
-    const bool keeps_what_is_left = options_.compress == Compression::kInt8;  // in the memory of the host
+    const bool keeps_what_is_left = options_.wire.keeps_left();  // in the memory of the host
     if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left || shards()) return by_host(options_);
     if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(options_);
     const NcclAgreement nccl = agree_on_nccl(ranks_, device_);

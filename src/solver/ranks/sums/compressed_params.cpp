@@ -23,7 +23,7 @@ bool is_listed(const caffe::LayerParameter& layer, const caffe::NetParameter& ne
 
 CompressedParams compressed_params(const DdlOptions& options, const Net& net) {
   CompressedParams found{.options = options};
-  if (options.compress != Compression::kNone) return found;
+  if (options.wire.compress != Compression::kNone) return found;
   found.all = false;
   for (const Node& node : net.graph().nodes) {
     for (size_t i = 0; i < node.params.size(); ++i) {
@@ -32,7 +32,7 @@ CompressedParams compressed_params(const DdlOptions& options, const Net& net) {
   }
   if (found.listed.empty()) return found;
   if (sums_by_dimension(options.mode)) {
-    found.options.compress = Compression::kInt8;
+    found.options.wire = {Compression::kInt8};
   } else {
     LOG_WARNING << "The net names gradients to be compressed, which this -mode does not: they are summed as they are";
     found.listed.clear();

@@ -49,7 +49,7 @@ class Candidates {
         buckets_(std::move(buckets)),
         api_(api),
         dimensions_(ranks.topology().dimensions),
-        compresses_(ranks.options().compress != Compression::kNone) {
+        compresses_(ranks.options().wire.compress != Compression::kNone) {
     for (const Dimension& dimension : dimensions_) crossings_.push_back(dimension.one_host ? 0 : 1);
     ranks.sum(crossings_);
     connect_all();
@@ -154,7 +154,8 @@ std::unique_ptr<BucketSum> sum_by_nccl(Ranks& ranks, Net& net, Buckets buckets, 
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
   all.one_host = std::count(hosts.begin(), hosts.end(), hosts[0]) == ranks.count();
   std::vector<std::string> notes;
-  if (ranks.options().compress != Compression::kNone) notes.push_back("-compress: NCCL sends gradients as they are");
+  if (ranks.options().wire.compress != Compression::kNone)
+    notes.push_back("-compress: NCCL sends gradients as they are");
   std::vector<NcclDimension> dimensions = {connect_nccl(ranks, api, *net.options().device, all)};
   return std::make_unique<NcclSum>(net, std::move(buckets), std::move(dimensions), nullptr, nccl_patience(ranks),
                                    std::move(notes));
