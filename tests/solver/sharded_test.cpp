@@ -1,6 +1,8 @@
 // -shard states: each rank has histories of its own elements alone, and nothing else is different.
 #include <atomic>
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "solver/ranked_training.h"
 #include "support/errors.h"
@@ -175,6 +177,33 @@ TEST_F(ShardedTraining, OnGpusHasTheBitsOfTheSameRing) {
       {.settings = settings, .layers = net, .ranks = 4, .ddl = "-mode r:4 -bucket_mb 0.0001", .gpus = true});
   expect_same(train({.settings = kFixed, .layers = net, .ranks = 4, .ddl = "-shard states -mode b:2x2", .gpus = true}),
               train(kFixed, net, 1), 1e-6);
+}
+
+/// A rank that is done with its training may not leave the others without the weights that it has updated.
+TEST_F(ShardedTraining, WeightsArriveThoughNobodyAsksForThem) {
+  for (int round = 0; round < 20; ++round) {
+    run_thread_ranks(4, [&](Communicator& world) {
+      Ranks group(world, parse_ddl_options("-shard states -bucket_mb 0.0001"));
+      SolverOptions options;
+      options.ranks = &group;
+      const auto solver = toy("momentum: 0.9", options);
+      solver->step(2);
+      if (world.rank() == round % 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    });
+  }
+}
+
+TEST_F(ShardedTraining, ALossThatIsNotFiniteEndsAll) {
+  for (int round = 0; round < 5; ++round) {
+    const Error error = error_of([&] {
+      train({.settings = "base_lr: 1e30 lr_policy: 'fixed' ",
+             .layers = kNet,
+             .ranks = 4,
+             .dtype = DType::kF32,
+             .ddl = "-shard states -bucket_mb 0.0001"});
+    });
+    EXPECT_EQ(error.kind(), ErrorKind::kNumeric) << error.what();
+  }
 }
 
 TEST_F(ShardedTraining, RefusesWhatWantsWholeParameters) {

@@ -70,7 +70,8 @@ Votes RankedUpdate::agree() {
   wait_for(last_sum_);
   double votes[kTail];
   dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kTail, votes); });
-  if (!round_.hold) after_sums();
+  // Where the loss is not finite this is the last iteration, on all ranks.
+  if (!round_.hold && votes[1] == 0) after_sums();
   return {.loss = votes[0], .not_finite = votes[1], .stop = votes[2], .snapshot = votes[3], .out_of_time = votes[4]};
 }
 

@@ -2,6 +2,7 @@
 // Memory Optimizations Toward Training Trillion Parameter Models", section 5.1), and hands the weights to the others in
 // the order in which the next forward needs them (Peng et al. 2019, "A Generic Communication Scheduler for Distributed
 // DNN Training Acceleration", section 2).
+#include "base/log.h"
 #include "solver/ranks/sums/ranked_update.h"
 
 namespace robusta {
@@ -11,6 +12,15 @@ class ShardedUpdate : public RankedUpdate {
  public:
   ShardedUpdate(Ranks& ranks, Net& net, Updater& updater, GradientSum sum)
       : RankedUpdate(ranks, net, updater, std::move(sum)), arrived_(sums().buckets().size()) {}
+  /// Whatever ends this rank's training, the others get the weights that it has promised.
+  ~ShardedUpdate() override {
+    if (finished_ || !handed_) return;
+    try {
+      reducer_.wait(arrived_.end_id() - 1);
+    } catch (const std::exception& error) {
+      LOG_ERROR << "the weights of this iteration were not handed to all: " << error.what();
+    }
+  }
 
   void need(Param& param) override {
     if (finished_) return;
