@@ -62,6 +62,16 @@ def positives(text):
     return [positive(part) for part in text.split(",")]
 
 
+SHRINK = {"none": 1, "fp16": 0.5, "bf16": 0.5, "int8": (1 + 4 / 256) / 4}  # of f32
+
+
+def compression(text):
+    """A word of SHRINK, or topk:F, whose elements take six bytes each."""
+    if re.fullmatch(r"topk:0?\.[0-9]+", text) and 0 < float(text[5:]) <= 0.5 or text in SHRINK:
+        return text
+    raise argparse.ArgumentTypeError(f'"{text}" is none of {", ".join(SHRINK)} and topk:F')
+
+
 def arguments():
     parser = Parser(prog="scaling_model.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_argument_group("what is trained")
@@ -80,7 +90,9 @@ def arguments():
     where.add_argument("--group", type=count, help="most hosts of a near group (Y), for --table")
     how = parser.add_argument_group("how")
     how.add_argument("--bucket_mb", type=positive, default=4, help="as in -ddl (%(default)s)")
-    how.add_argument("--compress", action="store_true", help="16 bits between hosts")
+    how.add_argument("--compress", type=compression, nargs="?", const="bf16", default="none", metavar="FORMAT",
+                     help="as in -ddl: bf16 (without a word), fp16, int8 or topk:F between hosts")
+    how.add_argument("--shard", action="store_true", help="as -ddl \"-shard states\": the ranks share out the update")
     how.add_argument("--direct", action="store_true", help="pieces straight to their owners instead of rings")
     how.add_argument("--wait", action="store_true", help="wait for all buckets before the next forward")
     how.add_argument("--core", type=at_least_0, default=0,
@@ -136,8 +148,15 @@ def profile_of(options, cluster):
 
 
 def prediction(options, cluster, what, dims):
-    tiers = cluster.tiers(dims, 0.5 if options.compress else 1)
-    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core)
+    topk = options.compress.startswith("topk:")
+    shrink = 1.5 * float(options.compress[5:]) if topk else SHRINK[options.compress]
+    if topk or options.compress == "int8":  # straight between all hosts, as what is left is kept once
+        dims = (dims[0], math.prod(dims[1:]))
+        links = [dataclasses.replace(link, direct=link.direct or axis > 0) for axis, link in enumerate(cluster.links)]
+        cluster = dataclasses.replace(cluster, links=(*links[:1], *(links[1:] or [dataclasses.replace(
+            links[0], direct=True)])))
+    tiers = cluster.tiers(dims, shrink, 1 if options.shard else None)
+    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core, options.shard)
 
 
 def print_one(options, cluster, what):

@@ -33,13 +33,14 @@ class Cluster:
     images_per_second: float | None = None
     group: int | None = None
 
-    def tiers(self, dims, shrink=1.0):
+    def tiers(self, dims, shrink=1.0, shrink_back=None):
         """The links for a grid; the last one serves all further dimensions. Within a host nothing is shrunk."""
         tiers = []
         for axis, size in enumerate(dims):
             link = self.links[min(axis, len(self.links) - 1)]
             sharing = dims[0] if axis and link.shared else 1
-            tiers.append(Tier(size, link.gbit * 1e9 / 8, link.us * 1e-6, sharing, shrink if axis else 1, link.direct))
+            there, back = (shrink, shrink_back) if axis else (1, None)
+            tiers.append(Tier(size, link.gbit * 1e9 / 8, link.us * 1e-6, sharing, there, link.direct, back))
         return tiers
 
 

@@ -3,8 +3,9 @@
 Compute and communication are two lanes (lanes.py). Backward runs layer by layer and posts a bucket when the last of its
 gradients is there; one channel reduces the buckets in that order; the next forward waits, layer by layer, for the
 buckets of the parameters it reads, and updates them first unless backward already has. A bucket is reduce-scattered
-over each dimension in turn, the innermost first, and gathered back (Cho et al., BlueConnect, MLSys 2019). All ranks are
-alike: stragglers are not in the model.
+over each dimension in turn, the innermost first, and gathered back (Cho et al., BlueConnect, MLSys 2019). Where the ranks
+share out the update (Rajbhandari et al., ZeRO, 2020), what is gathered are weights: when all gradients are summed each rank
+updates its part, and the weights travel beside the next forward. All ranks are alike: stragglers are not in the model.
 """
 
 import dataclasses
@@ -21,7 +22,7 @@ class Tier:
     """A dimension: how many ranks, and what links them.
 
     `bandwidth` in bytes/s and direction of one link, which `shared_by` ranks use at the same time; `latency` in seconds per
-    message; `shrink` is 0.5 where gradients travel in 16 bits. `direct`: pieces go straight to their owners, one hop for
+    message; `shrink` is 0.5 where gradients travel in 16 bits, `shrink_back` that of what is gathered. `direct`: pieces go straight to their owners, one hop for
     each pass, instead of around a ring.
     """
 
@@ -31,18 +32,26 @@ class Tier:
     shared_by: int = 1
     shrink: float = 1
     direct: bool = False
+    shrink_back: float | None = None  # as `shrink`
 
 
-def dimension_seconds(tiers, nbytes):
-    """Seconds that each dimension takes for an all-reduce of `nbytes`: both passes."""
+def pass_seconds(tiers, nbytes, back=False):
+    """Seconds that each dimension takes for one pass over `nbytes`: the reduce-scatter, or the all-gather `back`."""
     seconds = []
     for tier in tiers:
         n = tier.size
         hops = min(n - 1, 1) if tier.direct else n - 1
-        moved = (n - 1) / n * nbytes * tier.shrink
-        seconds.append(2 * (hops * tier.latency + moved / (tier.bandwidth / tier.shared_by)))
+        shrink = tier.shrink if not back or tier.shrink_back is None else tier.shrink_back
+        moved = (n - 1) / n * nbytes * shrink
+        seconds.append(hops * tier.latency + moved / (tier.bandwidth / tier.shared_by))
         nbytes /= n
     return seconds
+
+
+def dimension_seconds(tiers, nbytes):
+    """Seconds that each dimension takes for an all-reduce of `nbytes`: both passes."""
+    return [there + back for there, back in
+            zip(pass_seconds(tiers, nbytes), pass_seconds(tiers, nbytes, back=True), strict=True)]
 
 
 @dataclasses.dataclass
@@ -91,23 +100,25 @@ class Prediction:
         return self.compute / self.step
 
 
-def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0):
+def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=False):
     """The step of `profile` on the ranks of `tiers`.
 
     `wait_after_backward`: all buckets are waited for before the next forward begins. `core`: the seconds of its core
-    that a rank needs for each second of its links.
+    that a rank needs for each second of its links. `shard`: the ranks share out the update.
     """
     buckets = make_buckets(profile, bucket_bytes)
-    per_dimension = [dimension_seconds(tiers, b.bytes) for b in buckets]
-    costs = [sum(seconds) for seconds in per_dimension]
-    if math.prod(t.size for t in tiers) == 1:
-        costs = [0.0] * len(buckets)
-    run = _Run(profile, buckets, costs, wait_after_backward, core)
-    ends = [run.iteration() for _ in range(ITERATIONS)]
     ranks = math.prod(t.size for t in tiers)
+    there, back = ([sum(pass_seconds(tiers, b.bytes, way)) if ranks > 1 else 0.0 for b in buckets]
+                   for way in (False, True))
+    if shard:
+        run = _SharedRun(profile, buckets, there + back[::-1], wait_after_backward, core, ranks)
+    else:
+        run = _Run(profile, buckets, [a + b for a, b in zip(there, back, strict=True)], wait_after_backward, core)
+    ends = [run.iteration() for _ in range(ITERATIONS)]
     step = ends[-1] - ends[-2]
-    return Prediction(step, profile.compute, sum(costs), tuple(map(sum, zip(*per_dimension, strict=True))), ranks,
-                      ranks * profile.batch / step)
+    per_dimension = [dimension_seconds(tiers, b.bytes) for b in buckets]
+    return Prediction(step, profile.compute - profile.update + sum(run.update_seconds), sum(there) + sum(back),
+                      tuple(map(sum, zip(*per_dimension, strict=True))), ranks, ranks * profile.batch / step)
 
 
 class _Run:
@@ -137,12 +148,19 @@ class _Run:
                 missing[bucket] -= 1
             while self.lanes.posted < len(self.buckets) and missing[self.lanes.posted] == 0:
                 self.lanes.post()
-            for bucket in range(self.lanes.reduced):
-                self.take(bucket)
+            self.between_layers()
+        self.after_backward()
         if self.wait_after_backward:
             for bucket in range(len(self.buckets)):
                 self.take(bucket)
         return self.lanes.now
+
+    def between_layers(self):
+        for bucket in range(self.lanes.reduced):
+            self.take(bucket)
+
+    def after_backward(self):
+        pass
 
     def take(self, bucket):
         """Waits until the bucket is reduced and updates its parameters."""
@@ -151,3 +169,27 @@ class _Run:
         self.lanes.wait(bucket)
         self.updated[bucket] = True
         self.lanes.work(self.update_seconds[bucket])
+
+
+class _SharedRun(_Run):
+    """With buckets of weights behind those of gradients, in the order in which the next forward needs them."""
+
+    def __init__(self, profile, buckets, costs, wait_after_backward, core, ranks):
+        super().__init__(profile, buckets, costs, wait_after_backward, core)
+        self.update_seconds = [seconds / ranks for seconds in self.update_seconds]
+
+    def between_layers(self):
+        pass
+
+    def after_backward(self):
+        """When all gradients are summed: the update of this rank's part, and the weights begin to travel."""
+        self.lanes.wait(len(self.buckets) - 1)
+        self.lanes.work(sum(self.update_seconds))
+        for _ in self.buckets:
+            self.lanes.post()
+
+    def take(self, bucket):
+        """Waits until the weights of the bucket are there."""
+        if not self.updated[bucket]:
+            self.lanes.wait(2 * len(self.buckets) - 1 - bucket)
+            self.updated[bucket] = True

@@ -130,6 +130,19 @@ class Step(unittest.TestCase):
         # Buckets 4..8 and 8..12, a quarter of the core in all of them: a's backward ends at 6.67, before it is needed.
         self.assertAlmostEqual(self.step([A, B], [Tier(2, 2)], core=0.25).step, 12, 12)
 
+    def test_the_update_shared_out(self):
+        # Sums of half a second each, 4..4.5 and 6..6.5; a second of the update's two, 6.5..7.5; a's weights 7.5..8, then
+        # its forward 8..9, which hides b's weights; b's forward 9..10. The next backward begins at 10: a step of 8.
+        result = self.step([A, B], one_second_per_bucket(), update=2, shard=True)
+        self.assertEqual((result.step, result.compute, result.communication), (8, 7, 2))
+        # Alone nothing is shared out, and nothing travels.
+        self.assertEqual(self.step([A, B], [Tier(1, 1)], update=2, shard=True).step, 8)
+
+    def test_weights_are_not_shrunk(self):
+        there, back = [Tier(2, 8, shrink=0.5)], [Tier(2, 8, shrink=0.5, shrink_back=1)]
+        self.assertEqual(self.step([A, B], there).communication, 1)
+        self.assertEqual(self.step([A, B], back, shard=True).communication, 1.5)
+
     def test_a_fast_network_costs_nothing_but_the_end(self):
         layers = [Layer(str(i), 1, 2, (8,)) for i in range(10)]
         self.assertAlmostEqual(self.step(layers, [Tier(2, 16)]).exposed, 0.5, 12)
@@ -251,6 +264,20 @@ class Program(unittest.TestCase):
         self.assertIn("  Y (   2)          243.86 ms", out)
         self.assertIn("  X (   2)            2.44 ms", out)
 
+    def test_formats(self):
+        def seconds(*options):
+            code, out, err = self.run_with("--profile=alexnet", "--dims=2x2x2", "--gbit=800,8,8", "--us=0", *options)
+            self.assertEqual(code, 0, err)
+            return [float(line.split()[-2]) for line in out.splitlines() if line.startswith(("  Y", "  Z"))]
+
+        whole = seconds()
+        self.assertEqual(seconds("--compress"), seconds("--compress=fp16"))
+        self.assertAlmostEqual(sum(seconds("--compress")), sum(whole) / 2, delta=0.02)
+        # Between all four hosts at once, 3/4 of the bytes there and back: as many as by two dimensions.
+        self.assertAlmostEqual(seconds("--compress=int8")[0], sum(whole) * 260 / 1024, delta=0.02)
+        self.assertAlmostEqual(seconds("--compress=topk:0.01")[0], sum(whole) * 0.015, delta=0.02)
+        self.assertAlmostEqual(seconds("--compress=topk:0.01", "--shard")[0], sum(whole) * 1.015 / 2, delta=0.02)
+
     def test_one_link_for_all(self):
         _, out, _ = self.run_with("--profile=alexnet", "--dims=2x2", "--gbit=8")
         self.assertIn("  Y (   2)          243.86 ms", out)
@@ -277,6 +304,8 @@ class Program(unittest.TestCase):
                               (("--dims=2xtwo", "--gbit=8"), "are no dimensions"),
                               (("--preset=4x64-p100", "--gbit=0"), "no number above 0"),
                               (("--preset=4x64-p100", "--core=much"), "no number from 0 on"),
+                              (("--preset=4x64-p100", "--compress=zip"), '"zip" is none of none, fp16'),
+                              (("--preset=4x64-p100", "--compress=topk:2"), '"topk:2" is none of none, fp16'),
                               (("--preset=4x64-p100", "--log=x"), "--log without --model")]:
             code, _, err = self.run_with(*options)
             self.assertEqual(code, 1, err)
