@@ -21,8 +21,8 @@ RankReports::RankReports(Ranks& ranks, BucketReducer& reducer, DType type, Train
 
 double RankReports::total_bytes() const {
   double bytes = 0;
-  for (const Bucket& bucket : reducer_.buckets()) {
-    bytes += static_cast<double>(bucket.count) * static_cast<double>(size_of(type_));
+  for (const BucketId b : summed()) {
+    bytes += static_cast<double>(reducer_.buckets()[b].count) * static_cast<double>(size_of(type_));
   }
   return bytes;
 }
@@ -31,11 +31,10 @@ void RankReports::at_start() {
   if (!ranks_.root()) return;
   char size[32];
   std::snprintf(size, sizeof size, "%.3g MB", total_bytes() / 1e6);
-  LOG_INFO << "Gradients: " << size << " in " << reducer_.buckets().size() << " buckets, "
-           << reducer_.sums().describe();
+  LOG_INFO << "Gradients: " << size << " in " << summed_count() << " buckets, " << reducer_.sums().describe();
   for (const std::string& note : reducer_.sums().notes()) LOG_INFO << note;
   if (ranks_.options().dbg_level < 1) return;
-  for (const BucketId b : reducer_.buckets().ids()) {
+  for (const BucketId b : summed()) {
     const Bucket& bucket = reducer_.buckets()[b];
     LOG_INFO << "    bucket " << b + 1 << ": " << bucket.count << " elements, " << bucket.params.size() << " parameters"
              << (bucket.params.empty() ? ""
@@ -76,7 +75,7 @@ void RankReports::dump(int done, const Speed& speed) {
   if (!ranks_.root()) return;
   log_.communication({.iter = done,
                       .speed = speed,
-                      .buckets = static_cast<int>(reducer_.buckets().size()),
+                      .buckets = summed_count(),
                       .bytes = total_bytes(),
                       .dimensions = dimensions,
                       .slowest = slowest_.rank,

@@ -35,6 +35,9 @@ class RankReports {
   void rebind(int done, const Speed& speed);
   void name_slowest(const std::vector<double>& computing);
   std::string named(int rank) const;
+  /// The buckets of gradients, and of the votes.
+  IdRange<BucketId> summed() const { return {BucketId(0), BucketId(summed_count())}; }
+  int summed_count() const { return reducer_.sums().last_sum().number() + 1; }
   double total_bytes() const;
 
   Ranks& ranks_;

@@ -31,8 +31,8 @@ void check_sharded(const SolverDef& solver, const UpdateRule& rule) {
   if (rule.adapts()) {
     refuse_setting(solver, "type", str("-shard with solver type ", solver.param.type()),
                    str(solver.param.type(),
-                       " scales its steps by the norms of whole layers: train without -shard, or by "
-                       "another type, such as \"AdamW\" with larc or local_lr_auto"));
+                       " scales its steps by the norms of whole layers: train without -shard, or by another type, such "
+                       "as \"SGD\" with larc or local_lr_auto"));
   }
   if (solver.param.snapshot_diff()) {
     refuse_setting(solver, "snapshot_diff", "-shard with snapshot_diff",
