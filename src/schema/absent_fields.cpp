@@ -20,7 +20,6 @@ constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "Dee
                            kYolo = "caffe-yolov2", kOneFork = "single forks of SSD", kMobileNetYolo = "MobileNet-YOLO",
                            kCtc = "the CTC forks";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
-                           kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird =
                                "make it a Convolution3D, Deconvolution3D or Pooling3D, or give a number for each axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
@@ -52,7 +51,6 @@ constexpr AbsentField kAbsent[] = {
     {"ChannelScaleParameter", "min_global_scale", kWindows, kLeaveOut},
     {"ConvolutionParameter", "filter_group", kC3d, kLeaveOut},
     {"ConvolutionParameter", "kernel_depth", kC3d, kThird},
-    {"ConvolutionParameter", "pad_type", kSynopsys, kSides},
     {"ConvolutionParameter", "temporal_pad", kC3d, kThird},
     {"ConvolutionParameter", "temporal_stride", kC3d, kThird},
     {"DetectionLossParameter", "class_scale", kYolo, kRegions},
@@ -94,7 +92,6 @@ constexpr AbsentField kAbsent[] = {
     {"NonMaximumSuppressionParameter", "theta", kOneFork, kLeaveOut},
     {"NormalizeParameter", "fix_gradient", kWindows, kLeaveOut},
     {"PoolingParameter", "kernel_depth", kC3d, kThird},
-    {"PoolingParameter", "pad_type", kSynopsys, kSides},
     {"PoolingParameter", "temporal_pad", kC3d, kThird},
     {"PoolingParameter", "temporal_stride", kC3d, kThird},
     {"ProposalParameter", "anchor_base_size", kSynopsys, "write base_size"},
