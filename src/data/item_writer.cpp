@@ -27,8 +27,10 @@ void ItemWriter::write(const Pixels& item, int label, const Sample& sample, Batc
 void ItemWriter::write_image(const Pixels& item, const Sample& sample, Batch& batch, Annotations* annotations) const {
   thread_local TransformMemory memory;
   const Extent out = transformer_.output(item.image());
+  // What stands between the axis of samples and the last two are the picture's planes: channels, or those of frames.
   const Shape& shape = batch.layout.tops()[0];
-  const Extent wanted{shape[1], shape[2], shape[3]};
+  const int rows = shape.axes() - 2;
+  const Extent wanted{shape.count(1, rows), shape[rows], shape[rows + 1]};
   if (out != wanted) {
     throw Error(ErrorKind::kData, str("it is ", out.str(), ", the first item of its batch is ", wanted.str()),
                 "set crop_size, " + resizing_ + ", or take batch_size 1");

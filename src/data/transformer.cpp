@@ -52,7 +52,13 @@ const std::set<std::string>& known_fields() {
                                             "horizontal_stretch_upper",
                                             "allow_upscale",
                                             "interpolation_algo_down",
-                                            "interpolation_algo_up"};
+                                            "interpolation_algo_up",
+                                            "fix_crop",
+                                            "more_fix_crop",
+                                            "multi_scale",
+                                            "scale_ratios",
+                                            "max_distort",
+                                            "is_flow"};
   return fields;
 }
 
@@ -114,6 +120,15 @@ ROBUSTA_SIMD void write_row(const float* in, int64_t width, const float* mean, f
   for (int64_t x = 0; x < width; ++x) out[x] = (in[x] - mean[x]) * scale;
 }
 
+/// Motion as it is seen in a mirror: what went to the right goes to the left. From src/caffe/data_transformer.cpp of
+/// yjxiong/caffe, is_flow.
+void turn_flow(Image& image) {
+  const auto plane = static_cast<size_t>(image.extent.height * image.extent.width);
+  for (size_t c = 0; c < static_cast<size_t>(image.extent.channels); c += 2) {
+    for (size_t i = c * plane; i < (c + 1) * plane; ++i) image.planes[i] = static_cast<uint8_t>(255 - image.planes[i]);
+  }
+}
+
 /// The item in memory that may be written to.
 Image& copied(const Pixels& item, Image& to) {
   if (item.bytes == to.planes.data()) return to;
@@ -127,6 +142,7 @@ Image& copied(const Pixels& item, Image& to) {
 Transformer::Transformer(const TransformationParameter& param, bool training, bool takes_patches)
     : training_(training),
       mirror_(param.mirror()),
+      is_flow_(param.is_flow()),
       scale_(param.scale()),
       own_seed_(param.random_seed()),
       color_mode_(color_mode_of(param)) {
@@ -172,6 +188,8 @@ void Transformer::read_steps(const TransformationParameter& param, bool takes_pa
   if (param.resize_param_size() > 1)
     unsupported("transform_param.resize_param", "a draw from several ways to resize is not done by this build");
   if (param.resize_param_size() == 1) resize_.emplace(param.resize_param(0), kResizePath);
+  scaled_crop_ = ScaledCrop::of(param, crop_height_, crop_width_);
+  if (!training_) scaled_crop_.reset();
   if (param.has_noise_param()) noise_.emplace(param.noise_param());
   if (param.has_emit_constraint()) rule_ = BoxRule(param.emit_constraint());
 
@@ -254,8 +272,12 @@ void Transformer::run(const Pixels& item, uint64_t key, uint64_t position, Trans
                       Annotations* annotations) const {
   const Drawn drawn = draw(item.image(), key, position, annotations);
   if (!item.floats) return write(bytes_of(item, drawn, key, position, memory), drawn.whole, drawn.window, out);
-  if (!drawn.steps.empty() || distortion_ || noise_) {
-    const char* field = distortion_ ? "distort_param" : noise_ && drawn.steps.empty() ? "noise_param" : "resize_param";
+  if (!drawn.steps.empty() || distortion_ || noise_ || is_flow_) {
+    const char* field = distortion_            ? "distort_param"
+                        : scaled_crop_         ? "fix_crop"
+                        : !drawn.steps.empty() ? "resize_param"
+                        : noise_               ? "noise_param"
+                                               : "is_flow";
     unsupported(std::string("transform_param.") + field, "float data can be cropped and mirrored alone in this build");
   }
   write(item.floats, drawn.whole, drawn.window, out);
@@ -279,6 +301,10 @@ const uint8_t* Transformer::bytes_of(const Pixels& item, const Drawn& drawn, uin
   if (noise_) {
     PhiloxStream draws = draws_of(key, position, DrawnFor::kNoise);
     noise_->apply(copied(at, memory.front), draws);
+    at = memory.front.pixels();
+  }
+  if (is_flow_ && drawn.window.mirror) {
+    turn_flow(copied(at, memory.front));
     at = memory.front.pixels();
   }
   return at.bytes;

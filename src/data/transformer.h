@@ -1,5 +1,5 @@
 /// From the pixels of an item to the numbers that enter the net: distorted colours, a larger canvas, a patch, other
-/// sizes, noise, crop, mirror, mean, scale; each as far as it is asked for, and in this order.
+/// sizes, a scaled crop, noise, crop, mirror, mean, scale; each as far as it is asked for, and in this order.
 ///
 /// out = (pixel - mean) * scale. A crop lies anywhere in training and in the centre in testing; mirroring is drawn in
 /// both, as in Caffe, and so is everything that forks have added. What is drawn depends only on (key, global position
@@ -23,6 +23,7 @@
 #include "data/transform/patch_sampler.h"
 #include "data/transform/random_size.h"
 #include "data/transform/resize_policy.h"
+#include "data/transform/scaled_crop.h"
 
 namespace robusta {
 
@@ -61,7 +62,9 @@ class Transformer {
   ColorMode color_mode() const { return color_mode_; }
   bool crops() const { return crop_height_ > 0; }
   /// Whether pixels change before they are cropped.
-  bool alters_images() const { return expansion_ || random_size_ || resize_ || distortion_ || noise_; }
+  bool alters_images() const {
+    return expansion_ || random_size_ || resize_ || scaled_crop_ || distortion_ || noise_ || is_flow_;
+  }
 
   /// The size of what comes out for an item of this size. Throws Error{kData}: item smaller than the crop, or not fit
   /// for the mean.
@@ -105,6 +108,7 @@ class Transformer {
   void write(const T* pixels, const Extent& extent, const PixelWindow& window, float* out) const;
 
   bool training_, mirror_;  ///< in TEST crops are the middle
+  bool is_flow_;            ///< channels are motion to the right and down in turn, 255 - x in the other direction
   float scale_;
   int64_t own_seed_;  ///< random_seed; negative: that of the run
   ColorMode color_mode_;
@@ -117,6 +121,7 @@ class Transformer {
   std::optional<Expansion> expansion_;
   std::optional<RandomSize> random_size_;
   std::optional<ResizePolicy> resize_;
+  std::optional<ScaledCrop> scaled_crop_;  ///< in training alone
   std::optional<Noise> noise_;
   BoxRule rule_;             ///< which boxes stay when an image is cut
   bool sizes_vary_ = false;  // what comes before resize_ draws sizes

@@ -23,6 +23,23 @@ void add_step(ImageStep step, Drawn& drawn) {
   drawn.steps.push_back(std::move(step));
 }
 
+/// The canvas as a part of the image on it, beyond whose edges it reaches.
+PixelRect canvas_around(const ImageStep& step) { return {-step.rect.top, -step.rect.left, step.height, step.width}; }
+
+/// The steps that change an image's size; boxes go with the parts that are cut, and onto canvases.
+void take_steps(const std::vector<ImageStep>& steps, const BoxRule& rule, std::vector<AnnotatedBox>& boxes,
+                Drawn& drawn) {
+  for (const ImageStep& step : steps) {
+    if (step.kind == ImageStep::Kind::kCut) {
+      project(region_of(step.rect, drawn.whole), rule, boxes);
+    } else if (step.rect.height != step.height || step.rect.width != step.width) {  // with a border
+      const Extent inner{drawn.whole.channels, step.rect.height, step.rect.width};
+      project(region_of(canvas_around(step), inner), rule, boxes);
+    }
+    add_step(step, drawn);
+  }
+}
+
 /// The pixels of a patch, at least one: what the corners say, rounded down as in SSD.
 ImageStep patch_step(const Box<float>& patch, const Extent& image) {
   const auto cut = [](float begin, float end, int64_t size) {
@@ -34,9 +51,6 @@ ImageStep patch_step(const Box<float>& patch, const Extent& image) {
   const auto [left, width] = cut(patch.xmin, patch.xmax, image.width);
   return {.kind = ImageStep::Kind::kCut, .rect = {top, left, height, width}, .height = height, .width = width};
 }
-
-/// The canvas as a part of the image on it, beyond whose edges it reaches.
-PixelRect canvas_around(const ImageStep& step) { return {-step.rect.top, -step.rect.left, step.height, step.width}; }
 
 bool changes_nothing(const ImageStep& step, const Extent& image) {
   return step.height == image.height && step.width == image.width && step.rect.height == image.height &&
@@ -71,21 +85,17 @@ void Transformer::draw_steps(uint64_t key, uint64_t position, Drawn& drawn, Anno
     }
   }
   if (random_size_) {
-    for (const ImageStep& step : random_size_->steps(drawn.whole, draws_of(key, position, DrawnFor::kSize))) {
-      if (step.kind == ImageStep::Kind::kCut) {
-        project(region_of(step.rect, drawn.whole), rule_, boxes);
-      } else if (step.rect.height != step.height || step.rect.width != step.width) {  // with a border
-        const Extent inner{drawn.whole.channels, step.rect.height, step.rect.width};
-        project(region_of(canvas_around(step), inner), rule_, boxes);
-      }
-      add_step(step, drawn);
-    }
+    take_steps(random_size_->steps(drawn.whole, draws_of(key, position, DrawnFor::kSize)), rule_, boxes, drawn);
   }
   PhiloxStream draws = draws_of(key, position, DrawnFor::kResize);
-  if (!resize_ || !resize_->applies(draws)) return;
-  ImageStep step = resize_->step(drawn.whole, draws);
-  for (AnnotatedBox& annotated : boxes) annotated.box = resize_->moved(annotated.box, drawn.whole);
-  if (!changes_nothing(step, drawn.whole)) add_step(std::move(step), drawn);
+  if (resize_ && resize_->applies(draws)) {
+    ImageStep step = resize_->step(drawn.whole, draws);
+    for (AnnotatedBox& annotated : boxes) annotated.box = resize_->moved(annotated.box, drawn.whole);
+    if (!changes_nothing(step, drawn.whole)) add_step(std::move(step), drawn);
+  }
+  if (!scaled_crop_) return;
+  check_crop(drawn.whole);
+  take_steps(scaled_crop_->steps(drawn.whole, draws_of(key, position, DrawnFor::kScaledCrop)), rule_, boxes, drawn);
 }
 
 void Transformer::draw_window(uint64_t key, uint64_t position, Drawn& drawn) const {

@@ -20,10 +20,11 @@ constexpr std::string_view kSynopsys = "Synopsys", kC3d = "C3D", kDeepLab = "Dee
                            kYolo = "caffe-yolov2", kOneFork = "single forks of SSD", kMobileNetYolo = "MobileNet-YOLO",
                            kCtc = "the CTC forks";
 constexpr std::string_view kLeaveOut = "remove it, if the net means the same without it",
-                           kSides = "write pad_t, pad_b, pad_l and pad_r",
                            kThird =
                                "make it a Convolution3D, Deconvolution3D or Pooling3D, or give a number for each axis",
                            kFilms = "write the frames as images, or the clips as HDF5 files for HDF5Data",
+                           kClips = "clips are read by a VideoData layer",
+                           kOfFilms = "cameras and files of films are not read: write the frames as images",
                            kManyLabels = "write images and their labels as HDF5 files for HDF5Data",
                            kRegions = "train with RegionLoss",
                            kYoloBoxes =
@@ -50,7 +51,6 @@ constexpr AbsentField kAbsent[] = {
     {"ChannelScaleParameter", "min_global_scale", kWindows, kLeaveOut},
     {"ConvolutionParameter", "filter_group", kC3d, kLeaveOut},
     {"ConvolutionParameter", "kernel_depth", kC3d, kThird},
-    {"ConvolutionParameter", "pad_type", kSynopsys, kSides},
     {"ConvolutionParameter", "temporal_pad", kC3d, kThird},
     {"ConvolutionParameter", "temporal_stride", kC3d, kThird},
     {"DetectionLossParameter", "class_scale", kYolo, kRegions},
@@ -74,16 +74,15 @@ constexpr AbsentField kAbsent[] = {
     {"ImageDataParameter", "dataset_share_per_node", "NVIDIA", kShares},
     {"ImageDataParameter", "is_flow", kC3d, kFilms},
     {"ImageDataParameter", "max_labels", kDeepLab, kManyLabels},
-    {"ImageDataParameter", "mean_value", kC3d, kFilms},
-    {"ImageDataParameter", "new_length", kC3d, kFilms},
+    {"ImageDataParameter", "mean_value", kC3d, kClips, "VideoData"},
+    {"ImageDataParameter", "new_length", kC3d, kClips, "VideoData"},
     {"ImageDataParameter", "num_truth_channels", kC3d, kFilms},
-    {"ImageDataParameter", "sampling_rate", kC3d, kFilms},
-    {"ImageDataParameter", "show_data", kC3d, kFilms},
+    {"ImageDataParameter", "sampling_rate", kC3d, kClips, "VideoData"},
     {"ImageDataParameter", "truth_scale", kC3d, kFilms},
     {"ImageDataParameter", "use_byte_input", kC3d, kFilms},
-    {"ImageDataParameter", "use_image", kC3d, kFilms},
+    {"ImageDataParameter", "use_image", kC3d, kClips, "VideoData"},
     {"ImageDataParameter", "use_label", kC3d, kFilms},
-    {"ImageDataParameter", "use_temporal_jitter", kC3d, kFilms},
+    {"ImageDataParameter", "use_temporal_jitter", kC3d, kClips, "VideoData"},
     {"ImageGtDataParameter", "mean_file", "mscnn", "write transform_param { mean_value: ... }"},
     {"ImageGtDataParameter", "mirror", "mscnn", "write transform_param { mirror: true }"},
     {"InterpParameter", "full_zoom_factor", "single forks", "write height and width"},
@@ -93,7 +92,6 @@ constexpr AbsentField kAbsent[] = {
     {"NonMaximumSuppressionParameter", "theta", kOneFork, kLeaveOut},
     {"NormalizeParameter", "fix_gradient", kWindows, kLeaveOut},
     {"PoolingParameter", "kernel_depth", kC3d, kThird},
-    {"PoolingParameter", "pad_type", kSynopsys, kSides},
     {"PoolingParameter", "temporal_pad", kC3d, kThird},
     {"PoolingParameter", "temporal_stride", kC3d, kThird},
     {"ProposalParameter", "anchor_base_size", kSynopsys, "write base_size"},
@@ -110,24 +108,29 @@ constexpr AbsentField kAbsent[] = {
     {"ResizeBilinearParameter", "output_depth", kSynopsys, kLeaveOut},
     {"ResizeBilinearParameter", "scale_depth", kSynopsys, kLeaveOut},
     {"ResizeNearestNeighborParameter", "half_pixel_onnx", kSynopsys, kLeaveOut},
+    {"VideoDataParameter", "device_id", "Intel, NVIDIA", kOfFilms},
+    {"VideoDataParameter", "skip_frames", "Intel, NVIDIA", kOfFilms},
+    {"VideoDataParameter", "video_file", "Intel, NVIDIA", kOfFilms},
+    {"VideoDataParameter", "video_type", "Intel, NVIDIA", kOfFilms},
     {"Yolov3DetectionOutputParameter", "gaussian_box", kMobileNetYolo, "train and deploy without it"},
     {"Yolov3Parameter", "iou_loss", kMobileNetYolo, "train with MSE"},
     {"Yolov3Parameter", "use_focal_loss", kMobileNetYolo, "train without it"},
 };
 
-void look_into(const Message& message, const std::string& prefix, std::vector<Error>& found) {
+/// `type`: of the layer that all of it belongs to.
+void look_into(const Message& message, const std::string& type, const std::string& prefix, std::vector<Error>& found) {
   const auto* reflection = message.GetReflection();
   std::vector<const FieldDescriptor*> given;
   reflection->ListFields(message, &given);
   for (const FieldDescriptor* field : given) {
     const std::string path = prefix + field->name();
     const AbsentField* row = find_absent(message.GetDescriptor()->name(), field->name());
-    if (row && !says_default(message, field)) {
+    if (row && row->but_of != type && !says_default(message, field)) {
       found.push_back(not_in_this_build(str("field \"", row->field, "\""), row->whose, std::string(row->fix)));
       found.back().in_field(path);
     }
     if (row || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || field->is_repeated()) continue;
-    look_into(reflection->GetMessage(message, field), path + ".", found);
+    look_into(reflection->GetMessage(message, field), type, path + ".", found);
   }
 }
 
@@ -143,7 +146,7 @@ const AbsentField* find_absent(std::string_view message, std::string_view field)
 
 std::vector<Error> absent_fields_in(const caffe::LayerParameter& layer) {
   std::vector<Error> found;
-  look_into(layer, "", found);
+  look_into(layer, layer.type(), "", found);
   return found;
 }
 

@@ -18,6 +18,7 @@ struct AbsentField {
   std::string_view message, field;  ///< "PoolingParameter", "dilation"
   std::string_view whose;           ///< who reads it: "C3D"
   std::string_view fix;             ///< what to write instead
+  std::string_view but_of = {};     ///< the type of layers that do read it; none: no layer does
 };
 
 std::span<const AbsentField> absent_fields();

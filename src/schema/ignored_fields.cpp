@@ -27,8 +27,8 @@ constexpr std::string_view kEngine = "kernels are chosen by -kernels", kDnn = "c
                            kOneBlock = "gradients are summed by buckets of -ddl",
                            kOfYolo1 = "boxes are those of YOLO v2",
                            kNotWritten = "detections are the layer's top and are not written to files",
-                           kNotShown = "detections are not shown", kNoCaffe = "no Caffe reads it",
-                           kTrainsAlone = "no Caffe changes scores in the TEST phase";
+                           kNotShown = "detections are not shown", kNoWindows = "no images are shown",
+                           kNoCaffe = "no Caffe reads it", kTrainsAlone = "no Caffe changes scores in the TEST phase";
 
 constexpr IgnoredField kIgnored[] = {
     {"AnnotatedDataParameter", "label_map_file", kOfBoth, "records hold labels as numbers"},
@@ -86,6 +86,7 @@ constexpr IgnoredField kIgnored[] = {
     {"ImageDataParameter", "mean_file", kOfCaffe, kTransform},
     {"ImageDataParameter", "mirror", kOfCaffe, kTransform},
     {"ImageDataParameter", "scale", kOfCaffe, kTransform},
+    {"ImageDataParameter", "show_data", "C3D", kNoWindows},
     {"InnerProductParameter", "engine", kOfIntel, kEngine},
     {"InnerProductParameter", "negative_slope", kOfIntel, "it belongs to Intel's fused inference"},
     {"LabelSpecificAddParameter", "transform_test", kOfWindows, kTrainsAlone},
@@ -141,9 +142,15 @@ constexpr IgnoredField kIgnored[] = {
     {"SplitParameter", "engine", kOfIntel, kEngine},
     {"SPPParameter", "engine", kOfCaffe, kEngine},
     {"TanHParameter", "engine", kOfCaffe, kEngine},
-    {"TransformationParameter", "display", kOfNvidia, "no images are shown"},
+    {"TransformationParameter", "display", kOfNvidia, kNoWindows},
     {"TransformationParameter", "num_labels", kOfNvidia, "labels are those of the records"},
     {"TransformationParameter", "use_gpu_transform", kOfNvidia, "a GPU always transforms, with the bits of the host"},
+    {"VideoDataParameter", "crop_size", "C3D", kTransformAlone},
+    {"VideoDataParameter", "encoded", "yjxiong's Caffe", "frames are read as their files are"},
+    {"VideoDataParameter", "mean_file", "C3D", kTransformAlone},
+    {"VideoDataParameter", "mirror", "C3D", kTransformAlone},
+    {"VideoDataParameter", "scale", "C3D", kTransformAlone},
+    {"VideoDataParameter", "show_data", "C3D", kNoWindows},
     {"WindowDataParameter", "crop_size", kOfCaffe, kTransform},
     {"WindowDataParameter", "mean_file", kOfCaffe, kTransform},
     {"WindowDataParameter", "mirror", kOfCaffe, kTransform},

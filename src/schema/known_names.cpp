@@ -198,9 +198,8 @@ constexpr WayRound kWaysRound[] = {
      "its maps come from AnnotatedData's seg_ fields, which are not there either: train the boxes without it, and maps "
      "with ImageSegData and SigmoidCrossEntropyLoss"},
     {"VideoData",
-     "make images of the frames with ffmpeg, and read these with an ImageData layer, or clips of several frames as "
-     "HDF5 "
-     "files with HDF5Data: docs/compatibility.md, \"Films\", has the commands"},
+     "make images of the frames with ffmpeg, and read these with an ImageData layer, or, as clips of several frames, "
+     "with VideoData from a folder for each film: docs/compatibility.md, \"Films\", has the commands"},
 };
 
 constexpr Known kRules[] = {

@@ -41,6 +41,9 @@ BlobData read_either_mean(const std::string& path) {
 BlobData read_mean_file(const std::string& path) {
   require_possible_mean(path);
   BlobData mean = read_either_mean(path);
+  // Of clips: all frames of a channel and then those of the next.
+  if (mean.shape.size() == 5 && mean.shape[0] == 1)
+    mean.shape = {1, mean.shape[1] * mean.shape[2], mean.shape[3], mean.shape[4]};
   if (mean.shape.size() == 4 && mean.shape[0] == 1) mean.shape.erase(mean.shape.begin());
   if (mean.shape.size() != 3)
     throw Error(ErrorKind::kData, "a mean image has channels, height and width", "make one with compute_image_mean")

@@ -8,7 +8,8 @@
 
 namespace robusta {
 
-/// A mean image: shape [channels, height, width]. Throws Error{kData} at the path.
+/// A mean image: shape [channels, height, width], or of clips [channels x frames, height, width]. Throws Error{kData}
+/// at the path.
 BlobData read_mean_file(const std::string& path);
 
 }  // namespace robusta

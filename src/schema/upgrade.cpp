@@ -98,7 +98,8 @@ void upgrade_transform(NetDef* net, UpgradeNotes* notes) {
     V1* layer = net->param.mutable_layers(i);
     LayerSource* source = &net->source_of(i);
     if (layer->type() == V1::DATA) moved |= move_transform_fields("data_param", layer, source);
-    if (layer->type() == V1::IMAGE_DATA) moved |= move_transform_fields("image_data_param", layer, source);
+    if (layer->type() == V1::IMAGE_DATA || layer->type() == V1::VIDEO_DATA)
+      moved |= move_transform_fields("image_data_param", layer, source);
     if (layer->type() == V1::WINDOW_DATA) moved |= move_transform_fields("window_data_param", layer, source);
   }
   if (moved) notes->done.emplace_back("moved transformations of data layers to transform_param");

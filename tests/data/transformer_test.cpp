@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "robusta/error.h"
 #include "sample_db.h"
@@ -374,6 +375,90 @@ TEST(TransformerTest, EverythingDependsOnKeyAndPositionAlone) {
   int other = 0;
   for (uint64_t p = 0; p < 40; ++p) other += run(transformer, image.pixels(), 2, p) != first[p];
   EXPECT_EQ(other, 40);
+}
+
+/// Of one channel, 12 x 16, pixel = 16y + x.
+Image wide_image() {
+  Image image;
+  image.reset({1, 12, 16});
+  for (size_t i = 0; i < image.planes.size(); ++i) image.planes[i] = static_cast<uint8_t>(i);
+  return image;
+}
+
+TEST(TransformerTest, CropsAtAFewPlaces) {
+  const Image image = wide_image();
+  const auto corners = [&](const std::string& settings, bool training) {
+    std::set<float> found;
+    const Transformer transformer(parse("crop_size: 4 fix_crop: true " + settings), training);
+    for (uint64_t p = 0; p < 300; ++p) {
+      const auto out = run(transformer, image.pixels(), 1, p);
+      EXPECT_EQ(out[5], out[0] + 17);
+      found.insert(out[0]);
+    }
+    return found;
+  };
+  const std::set<float> few{0, 12, 8 * 16, 8 * 16 + 12, 4 * 16 + 6};
+  EXPECT_EQ(corners("", true), few);
+  EXPECT_EQ(corners("", false), (std::set<float>{4 * 16 + 6}));
+  std::set<float> more = few;
+  more.insert({6, 8 * 16 + 6, 4 * 16, 4 * 16 + 12, 2 * 16 + 3, 2 * 16 + 9, 6 * 16 + 3, 6 * 16 + 9});
+  EXPECT_EQ(corners("more_fix_crop: true", true), more);
+}
+
+TEST(TransformerTest, CropsOfAFewSizes) {
+  const Image image = wide_image();
+  // What a part of the image becomes.
+  const auto scaled = [&](int64_t top, int64_t left, int64_t height, int64_t width) {
+    Image part, out;
+    part.reset({1, height, width});
+    for (int64_t y = 0; y < height; ++y) std::copy_n(image.row(0, top + y) + left, width, part.row(0, y));
+    if (height == 4 && width == 4)
+      out = part;
+    else
+      resize_bilinear(part.pixels(), 4, 4, out);
+    return std::vector<float>(out.planes.begin(), out.planes.end());
+  };
+  // The shorter side is 12; of a third of it, which is 4, and of a half, 6, comes the crop itself.
+  const auto sizes = [&](const std::string& settings) {
+    const Transformer transformer(parse("crop_size: 4 multi_scale: true " + settings), true);
+    std::set<std::pair<int64_t, int64_t>> found;
+    for (uint64_t p = 0; p < 400; ++p) {
+      const auto out = run(transformer, image.pixels(), 1, p);
+      bool any = false;
+      for (const int64_t height : {4, 9, 12}) {
+        for (const int64_t width : {4, 9, 12}) {
+          for (int64_t top = 0; !any && top + height <= 12; ++top) {
+            for (int64_t left = 0; !any && left + width <= 16; ++left) {
+              any = out == scaled(top, left, height, width);
+              if (any) found.insert({height, width});
+            }
+          }
+        }
+      }
+      EXPECT_TRUE(any) << p;
+    }
+    return found;
+  };
+  using Sizes = std::set<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(sizes("scale_ratios: 1 scale_ratios: 0.75 scale_ratios: 0.5 max_distort: 0"),
+            (Sizes{{12, 12}, {9, 9}, {4, 4}}));
+  EXPECT_EQ(sizes("scale_ratios: 1 scale_ratios: 0.75 scale_ratios: 0.5"),
+            (Sizes{{12, 12}, {12, 9}, {9, 12}, {9, 9}, {9, 4}, {4, 9}, {4, 4}}));
+}
+
+TEST(TransformerTest, CropsOfAFewSizesNeedTheirSettings) {
+  const auto field_of = [](const std::string& settings) {
+    return error_of([&] { Transformer(parse(settings), false); }).field();
+  };
+  EXPECT_EQ(field_of("multi_scale: true"), "transform_param.multi_scale");
+  EXPECT_EQ(field_of("fix_crop: true"), "transform_param.fix_crop");
+  EXPECT_EQ(field_of("crop_size: 4 multi_scale: true scale_ratios: 1.5"), "transform_param.scale_ratios");
+  EXPECT_EQ(field_of("crop_size: 4 multi_scale: true scale_ratios: nan"), "transform_param.scale_ratios");
+  EXPECT_EQ(field_of("crop_size: 4 multi_scale: true max_distort: -1"), "transform_param.max_distort");
+  EXPECT_EQ(field_of("crop_size: 4 fix_crop: true mean_file: 'm'"), "transform_param.mean_file");
+  const Image small = counting_image();
+  EXPECT_EQ(error_of([&] { run(Transformer(parse("crop_size: 5 multi_scale: true"), true), small.pixels()); }).kind(),
+            ErrorKind::kData);
 }
 
 TEST(TransformerTest, BytesForADeviceAreThoseOfTheHost) {

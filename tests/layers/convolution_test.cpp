@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "support/convolution_cases.h"
+#include "support/errors.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test::convolution_test {
@@ -30,6 +31,25 @@ TEST(ConvolutionTest, Gradients) {
 
 TEST(ConvolutionTest, SinglePrecision) {
   for (const KernelCase& c : kConvolutions) compare_with_reference("reference", c);
+}
+
+/// pad_type: 1 gives one window for each stride-th pixel, and more padding behind than in front.
+TEST(ConvolutionTest, PadTypeIsTensorFlowsSame) {
+  const std::string ones = "num_output: 1 kernel_size: 3 weight_filler { type: 'constant' value: 1 } ";
+  KernelHarness sums(convolution(ones + "stride: 2 pad_type: 1", {{1, 1, 6}}), {});
+  sums.forward({{1, 2, 3, 4, 5, 6}}, {{1, 1, 1}, {0}});
+  EXPECT_EQ(sums.tops()[0], (Array{6, 12, 11}));
+  const auto top_of = [](const std::string& fields, const Shape& bottom) {
+    return KernelHarness(convolution(fields, {bottom}), {}).top_shapes()[0];
+  };
+  EXPECT_EQ(top_of(ones + "dilation: 3 pad_type: 1", {2, 4, 6, 5}), (Shape{2, 1, 6, 5}));
+  EXPECT_EQ(top_of("num_output: 1 kernel_size: 2 stride: 3 pad_type: 1", {1, 1, 7, 6}), (Shape{1, 1, 3, 2}));
+  const KernelCase same = convolution("num_output: 3 kernel_h: 4 kernel_w: 3 stride: 2 pad_type: 1");
+  check_gradients(same);
+  compare_gpu_with_reference(same);
+  EXPECT_EQ(error_of([&] { top_of(ones + "pad_type: 1 pad: 1", {1, 1, 6, 5}); }).field(), "convolution_param.pad_type");
+  EXPECT_EQ(error_of([&] { KernelHarness(deconvolution("num_output: 1 kernel_size: 2 pad_type: 1"), {}); }).kind(),
+            ErrorKind::kUnsupported);
 }
 
 TEST(DeconvolutionTest, Gradients) {

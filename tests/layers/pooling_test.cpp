@@ -3,6 +3,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "support/errors.h"
 #include "support/kernel_checks.h"
 
 namespace robusta::test::pooling_test {
@@ -23,6 +24,7 @@ std::vector<KernelCase> cases() {
     all.push_back(pooling(method + "kernel_h: 2 kernel_w: 3 stride_h: 1 stride_w: 2 pad_h: 1 pad_w: 0"));
     all.push_back(pooling(method + "kernel_size: 3 stride: 2 pad_t: 1 pad_r: 2"));
     all.push_back(pooling(method + "kernel_h: 2 kernel_w: 4 pad_b: 1 pad_l: 3 ceil_mode: false"));
+    all.push_back(pooling(method + "kernel_size: 4 stride: 3 pad_type: 1"));
     all.push_back(pooling(method + "global_pooling: true"));
     all.push_back(pooling(method + "kernel_size: 2 stride: 3", {{2, 3, 7, 8}}));
     all.push_back(pooling(method + "kernel_size: 3 stride: 2", {{1, 2, 2, 2}}));
@@ -98,6 +100,27 @@ TEST(PoolingTest, GpuTakesPacksOfChannels) {
 
 Shape top_of(const std::string& fields, const Shape& bottom) {
   return KernelHarness(pooling(fields, {bottom}), {}).top_shapes()[0];
+}
+
+/// pad_type: 1 gives one window for each stride-th pixel, and more padding behind than in front.
+TEST(PoolingTest, PadTypeIsTensorFlowsSame) {
+  EXPECT_EQ(top_of("kernel_size: 3 stride: 2 pad_type: 1", {1, 1, 7, 6}), (Shape{1, 1, 4, 3}));
+  EXPECT_EQ(top_of("kernel_size: 1 stride: 2 pad_type: 1", {1, 1, 4, 5}), (Shape{1, 1, 2, 3}));
+  EXPECT_EQ(top_of("kernel_size: 2 pad_type: 1", {1, 1, 4, 5}), (Shape{1, 1, 4, 5}));
+  const auto pooled = [](const std::string& method) {
+    KernelHarness harness(pooling(method + "kernel_size: 3 stride: 2 pad_type: 1", {{1, 1, 6}}), {});
+    harness.forward({{1, 2, 3, 4, 5, 6}});
+    return harness.tops()[0];
+  };
+  EXPECT_EQ(pooled("pool: MAX "), (Array{3, 5, 6}));
+  EXPECT_EQ(pooled("pool: AVE "), (Array{2, 4, 11.0 / 3}));
+  EXPECT_EQ(pooled("pool: AVE_EXC_PAD "), (Array{2, 4, 5.5}));
+  const auto field_of = [](const std::string& fields) {
+    return error_of([&] { top_of("kernel_size: 3 " + fields, {1, 1, 7, 6}); }).field();
+  };
+  EXPECT_EQ(field_of("pad_type: 1 pad: 1"), "pooling_param.pad_type");
+  EXPECT_EQ(field_of("pad_type: 1 pad_l: 1"), "pooling_param.pad_type");
+  EXPECT_EQ(field_of("pad_type: 2"), "pooling_param.pad_type");
 }
 
 TEST(PoolingTest, RoundsAsCaffe) {

@@ -39,10 +39,10 @@ TEST(AbsentFields, StopALayerUnlessTheySayTheDefault) {
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
   EXPECT_EQ(error.field(), "convolution_param.filter_group");
   EXPECT_EQ(error.cause(), "field \"filter_group\" (C3D) is not in this build");
-  EXPECT_EQ(refusal_of("pooling_param { pad_type: 1 }").field(), "pooling_param.pad_type");
+  EXPECT_EQ(refusal_of("pooling_param { temporal_pad: 1 }").field(), "pooling_param.temporal_pad");
   EXPECT_EQ(refusal_of("detection_output_param { biases: 1 }").field(), "detection_output_param.biases");
   const NetDef same = parse_net(
-      "layer { name: 'a' convolution_param { filter_group: 1 pad_type: 0 pad: 3 } pooling_param { "
+      "layer { name: 'a' convolution_param { filter_group: 1 temporal_pad: 0 pad: 3 } pooling_param { "
       "pool: AVE } }",
       "n.prototxt");
   EXPECT_TRUE(absent_fields_in(same.param.layer(0)).empty());

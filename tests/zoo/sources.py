@@ -293,6 +293,23 @@ def make_images(folder):
     (folder / "windows/train.txt").write_text(windows)
 
 
+def make_films(folder):
+    """Folders of frames, in colours and as motion along both axes, with the lists of both."""
+    draw = random.Random("films")
+    listed = {"frames": "", "flow": ""}
+    for film in range(4):
+        frames = folder / f"films/{film}"
+        frames.mkdir(parents=True, exist_ok=True)
+        for i in range(1, 9):
+            write_png(frames / f"{i:06}.jpg", 28, 32, draw.randbytes(3 * 28 * 32))
+            for axis in "xy":
+                write_png(frames / f"flow_{axis}_{i:05}.jpg", 28, 32, draw.randbytes(28 * 32))
+        listed["frames"] += f"examples/films/{film} {1 + film} {film}\n"  # the first frame
+        listed["flow"] += f"examples/films/{film} 8 {film}\n"  # how many there are
+    for name, lines in listed.items():
+        (folder / f"films/{name}.txt").write_text(lines)
+
+
 def make_object_windows(folder):
     """Image files, and a window file of them as MS-CNN reads it: boxes, and a region that is not looked at."""
     draw, listed = random.Random("objects"), ""
@@ -310,7 +327,7 @@ def make_object_windows(folder):
 
 def make_all(folder):
     for make in (make_databases, make_boxes, make_objects, make_label_maps, make_arrays, make_images,
-                 make_object_windows):
+                 make_films, make_object_windows):
         make(folder / "examples")
 
 

@@ -9,7 +9,17 @@
 namespace robusta {
 
 /// Whose stream it is. What mirrors and crops draw is older and has the key itself.
-enum class DrawnFor : uint64_t { kDistortion = 1, kExpansion, kPatch, kSize, kResize, kNoise, kRegion };
+enum class DrawnFor : uint64_t {
+  kDistortion = 1,
+  kExpansion,
+  kPatch,
+  kSize,
+  kResize,
+  kNoise,
+  kRegion,
+  kScaledCrop,
+  kFrames
+};
 
 /// `key` is the layer's for this run, `position` the sample's.
 inline PhiloxStream draws_of(uint64_t key, uint64_t position, DrawnFor purpose) {

@@ -63,6 +63,9 @@ void refuse_changes(const TransformationParameter& param) {
   refuse(param.has_noise_param(), "noise_param");
   refuse(param.has_random_resize_param(), "random_resize_param");
   refuse(param.has_random_aspect_ratio_param(), "random_aspect_ratio_param");
+  refuse(param.multi_scale(), "multi_scale");
+  refuse(param.fix_crop(), "fix_crop");
+  refuse(param.is_flow(), "is_flow");
   refuse(param.img_rand_resize_lower() > 0, "img_rand_resize_lower");
   refuse(param.img_rand_resize_upper() > 0, "img_rand_resize_upper");
 }

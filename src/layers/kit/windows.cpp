@@ -82,8 +82,16 @@ class Reader {
   }
 
   /// Of height and width, the padding of each side (Synopsys's Caffe): sets pads, where one of the four is given.
+  /// Checks pad_type, which stands for them.
   template <typename Param>
   void read_sides(const Param& p, const Field& pad, std::vector<WindowAxis>& axes) const {
+    const bool padded = pad.one.value_or(0) > 0 || !pad.each.empty() || pad.h || pad.w;
+    if (p.pad_type() > 1) {
+      throw bad_field("pad_type", str("there is no pad_type ", p.pad_type()), "give 1, as TensorFlow's SAME, or 0");
+    }
+    if (p.pad_type() == 1 && (padded || p.pad_t() != 0 || p.pad_b() != 0 || p.pad_l() != 0 || p.pad_r() != 0)) {
+      throw bad_field("pad_type", "pad_type is given together with padding", "use one of the two forms");
+    }
     const std::pair<const char*, int64_t> sides[] = {
         {"pad_t", p.pad_t()}, {"pad_b", p.pad_b()}, {"pad_l", p.pad_l()}, {"pad_r", p.pad_r()}};
     for (size_t i = 0; i < std::size(sides); ++i) {
@@ -164,6 +172,15 @@ void read_dilation(const Reader& reader, const Values& list, std::vector<WindowA
   for (size_t a = 0; a < axes.size(); ++a) axes[a].dilation = dilations[a];
 }
 
+/// pad_type: 1 of Synopsys's Caffe, TensorFlow's SAME: as much padding as it takes for a window at each stride-th
+/// input, the half of it, rounded down, in front.
+void pad_as_same(WindowAxis& axis) {
+  const int64_t out = (axis.in + axis.stride - 1) / axis.stride;
+  const int64_t pad = std::max<int64_t>(0, (out - 1) * axis.stride + axis.extent() - axis.in);
+  axis.pad = pad / 2;
+  axis.more_pad_behind = pad % 2;
+}
+
 void make_global(const Reader& reader, WindowAxis& axis) {
   const bool padded = axis.padded_in() > axis.in;
   if (padded || axis.stride != 1) {
@@ -219,6 +236,7 @@ std::vector<WindowAxis> read_windows(const caffe::PoolingParameter& p, const Sha
   for (size_t a = 0; a < count; ++a) {
     axes[a].in = bottom[static_cast<int>(a) + 2];
     if (p.global_pooling()) make_global(reader, axes[a]);
+    if (p.pad_type() == 1) pad_as_same(axes[a]);
     const int64_t pad = std::max(axes[a].pad, axes[a].pad_behind());
     if (pad >= axes[a].extent()) {
       throw reader.bad_field("pad", str("pad ", pad, " is not smaller than kernel_size ", axes[a].kernel),
@@ -228,10 +246,12 @@ std::vector<WindowAxis> read_windows(const caffe::PoolingParameter& p, const Sha
   return axes;
 }
 
-void set_convolved_extents(const Shape& bottom, int channel_axis, std::vector<WindowAxis>& axes) {
+void set_convolved_extents(const caffe::ConvolutionParameter& param, const Shape& bottom, int channel_axis,
+                           std::vector<WindowAxis>& axes) {
   for (size_t a = 0; a < axes.size(); ++a) {
     WindowAxis& axis = axes[a];
     axis.in = bottom[channel_axis + 1 + static_cast<int>(a)];
+    if (param.pad_type() == 1) pad_as_same(axis);
     // Convolutions round down; poolings of Caffe round up.
     const int64_t room = axis.padded_in() - axis.extent();
     if (room < 0) throw window_exceeds_input("convolution_param", axes, a);

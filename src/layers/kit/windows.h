@@ -27,8 +27,10 @@ std::vector<WindowAxis> read_windows(const caffe::ConvolutionParameter& param, s
 std::vector<WindowAxis> read_windows(const caffe::PoolingParameter& param, const Shape& bottom);
 
 /// Sets `in` and `out` of windows that slide over `bottom` behind its axis `channel_axis`, as in a convolution: whole
-/// windows alone count. Throws Error{kConfig} where not one fits.
-void set_convolved_extents(const Shape& bottom, int channel_axis, std::vector<WindowAxis>& axes);
+/// windows alone count; and the padding where `param` has it follow from these. Throws Error{kConfig} where not one
+/// window fits.
+void set_convolved_extents(const caffe::ConvolutionParameter& param, const Shape& bottom, int channel_axis,
+                           std::vector<WindowAxis>& axes);
 
 /// Where the middles of windows lie in what they slide over (Layer::alignment).
 std::vector<AxisMap> window_alignment(const std::vector<WindowAxis>& axes);

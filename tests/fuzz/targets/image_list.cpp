@@ -1,6 +1,7 @@
-// Text files that list images with labels, maps or windows.
+// Text files that list images with labels, maps or windows, or films.
 
 #include "data/convert/image_set.h"
+#include "data/film_list.h"
 #include "data/image_files.h"
 #include "data/image_pairs.h"
 #include "data/window_file.h"
@@ -16,6 +17,9 @@ void read_lists(std::string_view input) {
   reads([&] { read_labelled_images(path); });
   for (const PixelLabels labels : {PixelLabels::kNone, PixelLabels::kOneForAll, PixelLabels::kMap}) {
     reads([&] { read_listed_pairs(path, labels); });
+  }
+  for (const bool many_labels : {false, true}) {
+    reads([&] { FilmListReader(path, "", many_labels); });
   }
   for (const bool may_leave_image : {false, true}) {
     reads([&] { WindowReader(path, "", {.may_leave_image = may_leave_image}, false); });

@@ -10,7 +10,7 @@ namespace robusta {
 void ConvolutionLayer::complete(const Shape& bottom, int channel_axis, ConvolutionGeometry& geometry) const {
   geometry.channels = bottom[channel_axis];
   geometry.num_output = param().convolution_param().num_output();
-  set_convolved_extents(bottom, channel_axis, geometry.axes);
+  set_convolved_extents(param().convolution_param(), bottom, channel_axis, geometry.axes);
 }
 
 namespace {

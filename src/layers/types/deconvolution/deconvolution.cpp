@@ -17,6 +17,11 @@ class DeconvolutionLayer : public ConvolutionBase {
 
  protected:
   void complete(const Shape& bottom, int channel_axis, ConvolutionGeometry& geometry) const override {
+    if (param().convolution_param().pad_type() != 0) {
+      throw Error(ErrorKind::kUnsupported, "pad_type of a Deconvolution is not in this build",
+                  "write pad_t, pad_b, pad_l and pad_r")
+          .in_field("convolution_param.pad_type");
+    }
     geometry.channels = param().convolution_param().num_output();
     geometry.num_output = bottom[channel_axis];
     for (size_t a = 0; a < geometry.axes.size(); ++a) {

@@ -16,7 +16,7 @@ std::vector<Shape> Im2colLayer::infer_tops(const std::vector<Shape>& bottoms) {
   const auto& given = param().convolution_param();
   const int axis = canonical_axis(bottom, given.axis(), "convolution_param.axis");
   std::vector<WindowAxis> axes = read_windows(given, static_cast<size_t>(bottom.axes() - axis - 1));
-  set_convolved_extents(bottom, axis, axes);
+  set_convolved_extents(given, bottom, axis, axes);
   std::vector<int64_t> dims = bottom.slice(0, axis + 1).dims();
   for (const WindowAxis& a : axes) {
     dims[static_cast<size_t>(axis)] = product_or_most(dims[static_cast<size_t>(axis)], a.kernel);

@@ -35,8 +35,10 @@ bool PoolingLayer::counts_padding() const {
   return p.pool() == caffe::PoolingParameter::AVE && p.avg_include_pad();
 }
 
+/// With pad_type there are as many windows as the padding was made for.
 bool PoolingLayer::rounds_up() const {
   const auto& p = param().pooling_param();
+  if (p.pad_type() == 1) return false;
   return p.has_ceil_mode() ? p.ceil_mode() : p.round_mode() == caffe::PoolingParameter::CEIL;
 }
 
