@@ -31,7 +31,8 @@ WeightsFile final_weights(Ranks& ranks, Solver& solver) {
 }
 
 /// Phase after phase, from `first` on, until something stops one.
-TrainingResult run_phases(const TrainingSetup& setup, Ranks& ranks, size_t first, const std::function<void()>& training_begins) {
+TrainingResult run_phases(const TrainingSetup& setup, Ranks& ranks, size_t first,
+                          const std::function<void()>& training_begins) {
   const size_t phases = setup.phases();
   TrainingResult all;
   WeightsFile weights;

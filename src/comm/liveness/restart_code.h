@@ -2,8 +2,8 @@
 ///
 /// Engines decide by the code alone whether a job that ended goes on: to a Kubernetes Job 0 means that all is done, and
 /// Kubeflow's training operator begins again above 127 only. Neither is what our codes say (docs/errors.md), so a user
-/// names the code that the engine wants. Verdicts and errors keep our own numbers; what a process ends with, and what it
-/// says of that, goes through final_code().
+/// names the code that the engine wants. Verdicts and errors keep our own numbers; what a process ends with, and what
+/// it says of that, goes through final_code().
 #pragma once
 
 namespace robusta {
