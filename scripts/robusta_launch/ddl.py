@@ -9,7 +9,7 @@ import time
 
 from . import ddl_args, ddl_plan, job, remote
 from .errors import Code, LaunchError
-from .supervisor import Supervisor, read_end
+from .supervisor import Supervisor
 from .topology import show
 from .true_mpirun import find_launcher
 
@@ -163,7 +163,7 @@ class Run:
         supervisor = Stopper(words, self.env, self.options.grace, self.exit_file)
         status = supervisor.wait()
         code, why = supervisor.verdict(status)
-        self.say(f"mpirun returned {status}, the ranks left {read_end(self.exit_file)[0]}")
+        self.say(f"mpirun returned {status}, the ranks left {supervisor.read_end()[0]}")
         if why:
             self.say(f"the job ended with exit code {code}, by {why}", always=True)
         elif status and supervisor.asked and supervisor.ended_by_us:

@@ -228,6 +228,9 @@ class Supervising(Case):
                            ("echo 99 > $exit_file; exit 1", 1), ("kill -9 $$", 137)):
             self.mpirun_does(text + "\n")
             self.assertEqual(self.run_it(*self.WORDS, "caffe")[0], want, text)
+        self.mpirun_does("echo 138 0 stopped > $exit_file; exit 1\n")
+        for words, want in ((["-restart_code", "138"], 138), (["-restart_code=138"], 138), (["-restart_code", "99"], 1)):
+            self.assertEqual(self.run_it(*self.WORDS, "caffe", *words)[0], want, words)
 
     def test_the_reason_of_the_ranks_is_told(self):
         self.mpirun_does("echo 8 5 rank 2 is silent > $exit_file; exit 1\n")
