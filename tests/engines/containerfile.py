@@ -2,8 +2,9 @@
 """The instructions of a container file, and its last stage as a script for a folder with a bare system.
 
   containerfile.py FILE CONTEXT PACKAGE ROOT    prints shell lines that do to ROOT what the last stage does to its image,
-                                                with PACKAGE for what is copied from the stage before, and define
-                                                `enter COMMAND...`: as the image starts it, by its user, in its folder
+                                                with PACKAGE for what is copied from the stage before, and make a
+                                                program, ROOT.enter COMMAND...: as the image starts it, by its user, in
+                                                its folder
 """
 
 import json
@@ -58,8 +59,10 @@ def script(stage, context, package, root):
     image = settings(stage)
     env = [f"{name}={value}" for name, value in image["ENV"].items()]
     inside = f"cd {image['WORKDIR']} && exec \"$@\""
-    lines.append("enter() { chroot --userspec=" + image["USER"] + f" {shlex.quote(root)} env -i PATH=\"$PATH\" " +
-                 shlex.join(env + ["sh", "-c", inside, "enter"] + image["ENTRYPOINT"]) + " \"$@\"; }")
+    start = (f"exec chroot --userspec={image['USER']} {shlex.quote(root)} env -i PATH=\"$PATH\" " +
+             shlex.join(env + ["sh", "-c", inside, "enter"] + image["ENTRYPOINT"]) + ' "$@"')
+    program = shlex.quote(f"{root}.enter")
+    lines.append(f"printf '%s\\n' '#!/bin/sh' {shlex.quote(start)} > {program}\nchmod +x {program}")
     return "\n".join(lines)
 
 
