@@ -20,7 +20,7 @@ packages=(
 for option in "$@"; do
   case $option in
     --tests) packages+=(libgtest-dev libleveldb-dev ccache iproute2 make dpkg-dev python3-venv
-                        python3-dev pybind11-dev) ;;
+                        python3-dev pybind11-dev python3-yaml) ;;
     --ci) packages+=(clang libclang-rt-14-dev clang-format-14 chromium) ;;
     *) fail "unknown option $option (known: --tests, --ci)" ;;
   esac

@@ -124,6 +124,11 @@ part_deb() { # the Debian package in a fresh Debian, with what it depends on
   result "$(tail -n 1 "$out")"
 }
 
+part_container() { # what the container file does, in a fresh Debian: the image's user, signals, ssh between ranks
+  measured env ROBUSTA_CHROOT=yes ROBUSTA_BUILD_DIR="$ROBUSTA_BUILD" bash tests/install/container_test.sh
+  result "$(tail -n 1 "$out")"
+}
+
 part_wheel() { # wheels for two Pythons train LeNet, in environments and in a bare Debian
   local status=0
   measured scripts/check_wheel.sh || status=$?

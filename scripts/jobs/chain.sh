@@ -3,8 +3,8 @@
 #
 #   train_on LOG RESUBMIT...: resumes from the newest whole snapshot; calls RESUBMIT when there is more to do.
 #
-# $SOLVER names the solver, $TIME may hold seconds or HH:MM:SS after which to stop, and $LEFT says how many further
-# jobs may follow (10), so that a chain that gets nowhere ends.
+# $SOLVER names the solver, $IMAGE may name a container to train in, $TIME may hold seconds or HH:MM:SS after which to
+# stop, and $LEFT says how many further jobs may follow (10), so that a chain that gets nowhere ends.
 
 # stopped_early LOG: the last training that began there was asked to stop, or its time was over. As with Caffe, the
 # program logs "Optimization Done." then too.
@@ -18,7 +18,7 @@ train_on() {
   # Names of jobs are anybody's, and arithmetic of the shell runs commands that stand in brackets.
   case $log in -*) log=./$log ;; esac
   [[ ${LEFT:=10} =~ ^(0|-?[1-9][0-9]{0,5})$ ]] || { echo "LEFT is \"$LEFT\", not a number of further jobs" && return 1; }
-  ddlrun caffe train -solver "$SOLVER" -snapshot auto ${TIME:+-max_walltime "$TIME"} > "$log" 2>&1 &
+  ddlrun ${IMAGE:+apptainer exec "$IMAGE"} caffe train -solver "$SOLVER" -snapshot auto ${TIME:+-max_walltime "$TIME"} > "$log" 2>&1 &
   pid=$!
   trap 'kill -USR1 "$pid" 2> /dev/null' USR1
   trap 'kill -TERM "$pid" 2> /dev/null; LEFT=0' TERM

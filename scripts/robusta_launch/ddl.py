@@ -9,7 +9,7 @@ import time
 
 from . import ddl_args, ddl_plan, job, remote
 from .errors import Code, LaunchError
-from .supervisor import Supervisor, read_end
+from .supervisor import Supervisor
 from .topology import show
 from .true_mpirun import find_launcher
 
@@ -17,7 +17,8 @@ USAGE = """ddlrun [options] PROGRAM [ARGUMENTS]: starts PROGRAM on all hosts of 
 
   ddlrun -H h1,h2 -accelerators 4 caffe train -solver solver.prototxt
 
-Hosts come from -H, -hostfile, or the PBS, Slurm or LSF job; else it is this host. Options have one dash or two:
+Hosts come from -H, -hostfile, the PBS, Slurm or LSF job, or the host file of a Kubeflow MPIJob; else it is this host.
+Options have one dash or two:
 
   -H h1,h2 or h1:4,h2:4      hosts
   -hostfile FILE             one host per line
@@ -29,6 +30,7 @@ Hosts come from -H, -hostfile, or the PBS, Slurm or LSF job; else it is this hos
   -no_ddloptions             do not export DDL_OPTIONS
   -rankfile FILE, -rf FILE   use this rank file and check nothing
   -sockets N -cores N        sockets of a host, cores of a socket (default: what the hosts say)
+  -nobind                    bind no rank to cores: for containers that get a share of a host's time, not cores of it
   -mpiarg "S"                more words for mpirun
   -x NAME or NAME=VALUE      a variable for the ranks (PATH, LD_LIBRARY_PATH, OMP_*, KMP_* and more go by themselves)
   -t, -tcp                   TCP only
@@ -120,14 +122,14 @@ class Run:
             self.say(f"{a.name}: {a.problem}" if a.problem else
                      f"{a.name}: {a.facts.get('program')} {a.facts.get('sum')}, {a.sockets} sockets with "
                      f"{a.cores_per_socket} cores, {a.gpus} GPUs, clock {a.clock:+.2f} s")
-        remote.check(answers, program, self.warn, self.options.sockets and self.options.cores)
+        remote.check(answers, program, self.warn, self.options.nobind or (self.options.sockets and self.options.cores))
         return answers
 
     def plan(self):
         options = self.options
         plan, listed = ddl_plan.make(options, self.env)
         if listed:
-            known = options.sockets and options.cores
+            known = options.nobind or (options.sockets and options.cores)
             skip = options.skipchecks or (options.show and known)
             ddl_plan.complete(plan, options, listed, [] if skip else self.answers(plan))
         if plan.own_ddl is not None:
@@ -161,7 +163,7 @@ class Run:
         supervisor = Stopper(words, self.env, self.options.grace, self.exit_file)
         status = supervisor.wait()
         code, why = supervisor.verdict(status)
-        self.say(f"mpirun returned {status}, the ranks left {read_end(self.exit_file)[0]}")
+        self.say(f"mpirun returned {status}, the ranks left {supervisor.read_end()[0]}")
         if why:
             self.say(f"the job ended with exit code {code}, by {why}", always=True)
         elif status and supervisor.asked and supervisor.ended_by_us:
@@ -186,7 +188,9 @@ def main(arguments):
         return Code.OK if options.help else Code.USAGE
     if not options.program:
         raise LaunchError("no program is named", "ddlrun -H h1,h2 caffe train -solver solver.prototxt")
-    if options.skipchecks and not options.rankfile and not (options.sockets and options.cores):
+    if options.nobind and options.rankfile:
+        raise LaunchError("-nobind binds no rank, and a rank file binds all", "leave one of them out")
+    if options.skipchecks and not (options.rankfile or options.nobind or (options.sockets and options.cores)):
         raise LaunchError("-skipchecks leaves the cores of the hosts unknown", "give -sockets and -cores too")
     run, code = Run(options, dict(os.environ)), 1
     try:

@@ -10,7 +10,7 @@ from .words import number
 # Words that follow each option.
 ARITY = {"m": 1, "mode": 1, "ddlarg": 1, "ddloption": 1, "no_ddloptions": 0, "rf": 1, "rankfile": 1, "H": 1,
          "hostfile": 1, "accelerators": 1, "tasks": 1, "n": 1, "np": 1, "nodes": 1, "racks": 1, "aisles": 1,
-         "mpiarg": 1, "x": 1, "t": 0, "tcp": 0, "v": 0, "verbose": 0, "sockets": 1, "cores": 1, "skipchecks": 0,
+         "mpiarg": 1, "x": 1, "t": 0, "tcp": 0, "v": 0, "verbose": 0, "sockets": 1, "cores": 1, "nobind": 0, "skipchecks": 0,
          "grace": 1, "rundir": 1, "show": 0, "dry-run": 0, "h": 0, "help": 0}
 SAME = {"m": "mode", "ddloption": "ddlarg", "rf": "rankfile", "np": "n", "tcp": "t", "verbose": "v",
         "tasks": "accelerators", "dry-run": "show", "h": "help"}

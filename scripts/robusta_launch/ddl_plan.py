@@ -121,13 +121,15 @@ def complete(plan, options, listed, answers):
         plan.dims = grid(options, listed, per_host_of(options, listed, gpus))
         check_product(plan.dims, options.n or math.prod(plan.dims))
     plan.ranks = math.prod(plan.dims)
+    plan.ranks_by_host = {name: ranks_of_host(plan.dims, h) for h, name in enumerate(plan.names)}
+    if options.nobind:
+        return
     sockets = options.sockets or min((a.sockets for a in answers), default=0)
     cores = options.cores or min((a.cores_per_socket for a in answers), default=0)
     if not sockets or not cores:
         raise LaunchError("the cores of the hosts are not known", "give -sockets and -cores", Code.CONFIG)
     plan.sockets, plan.cores = sockets, cores
     plan.rank_text = write_rankfile(plan.dims, plan.names, sockets, cores)
-    plan.ranks_by_host = {name: ranks_of_host(plan.dims, h) for h, name in enumerate(plan.names)}
 
 
 def read_rank_file(plan, options, dims):
@@ -169,9 +171,19 @@ def timeout_of(plan, options, env):
     return int(found[1]) if found and int(found[1]) else DEFAULT_TIMEOUT
 
 
+def placement(plan, options, launcher, rank_file):
+    """What puts every rank on its host: a rank file, or without one hosts that are filled a rank each in turn, in the
+    order in which a grid counts them."""
+    if options.nobind:
+        in_order = sorted(plan.ranks_by_host.items(), key=lambda item: item[1][0])
+        listed = ",".join(f"{name}:{len(ranks)}" for name, ranks in in_order)
+        return ["--host", listed, "--map-by", "node", "--bind-to", "none"]
+    return ["--rankfile", rank_file] if launcher.version < (5, 0) else ["--map-by", f"rankfile:file={rank_file}"]
+
+
 def command(plan, options, env, launcher, rank_file, exit_file):
     """The words of mpirun's command line."""
-    placing = ["--rankfile", rank_file] if launcher.version < (5, 0) else ["--map-by", f"rankfile:file={rank_file}"]
+    placing = placement(plan, options, launcher, rank_file)
     words = [launcher.path] + safety_options(env, launcher.version, timeout_of(plan, options, env), KILL_AFTER)
     if options.t:
         words += ["--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp"]

@@ -195,6 +195,12 @@ def from_pbs(env):
     return HostList("PBS job " + env.get("PBS_JOBID", "?"), found.hosts, env["PBS_NODEFILE"])
 
 
+def from_default_host_file(env):
+    """Where Open MPI itself looks for hosts; Kubeflow's mpi-operator puts the workers there."""
+    path = env["OMPI_MCA_orte_default_hostfile"]
+    return HostList(f"the host file of Open MPI ({path})", parse_file(path).hosts, path)
+
+
 def find_job(env):
     """The hosts of the batch job we run in, or None outside of one."""
     if env.get("PBS_NODEFILE") and os.path.exists(env["PBS_NODEFILE"]):
@@ -203,6 +209,8 @@ def find_job(env):
         return from_slurm(env)
     if env.get("LSB_DJOB_HOSTFILE") or env.get("LSB_MCPU_HOSTS"):
         return from_lsf(env)
+    if env.get("OMPI_MCA_orte_default_hostfile"):
+        return from_default_host_file(env)
     return None
 
 

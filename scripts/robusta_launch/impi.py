@@ -9,7 +9,7 @@ import tempfile
 from . import hosts, impi_env, job as runner
 from .errors import Code, LaunchError
 from .impi_options import parse
-from .supervisor import Supervisor, read_end
+from .supervisor import Supervisor
 from .true_mpirun import find_launcher, forwarded, safety_options
 
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank_start.py")
@@ -261,7 +261,7 @@ def supervise(plan, env):
         supervisor = Supervisor("mpirun", words, exit_file, LINGER, prefixed=plan.prefixed)
         status = supervisor.wait()
         code, why = supervisor.verdict(status)
-        if read_end(exit_file)[0] is None and not supervisor.last_words.lost_host:
+        if supervisor.read_end()[0] is None and not supervisor.last_words.lost_host:
             code = status  # the ranks may be of any program, and have said nothing
         if why:
             print(f"mpirun: the job ended with exit code {code}, by {why}", file=sys.stderr)

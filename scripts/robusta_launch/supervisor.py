@@ -4,6 +4,7 @@ mpirun's own code says little: 205 where it has lost a host, 137 where a rank wa
 mpirun's last words tell of what the ranks cannot know.
 """
 
+import re
 import subprocess
 import sys
 import threading
@@ -13,18 +14,24 @@ from . import job
 from .errors import Code
 from .last_words import LastWords
 
-CODES = frozenset(list(range(1, 10)) + [70, 130])
+CODES = frozenset(list(range(1, 11)) + [70, 130])
 TICK = 0.2
 
 
-def read_end(path):
+def codes_of(words):
+    """Exit codes that a program of this command line may end with: ours, and what -restart_code asks for."""
+    line = " ".join(words)
+    return CODES | {int(code) for code in re.findall(r"(?<=\s)--?restart_code[= ]([1-9][0-9]{1,2})(?=\s|$)", line)}
+
+
+def read_end(path, codes=CODES):
     """(exit code, why) from the file `code rank why` that the first rank to fail leaves, or (None, "")."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             words = file.read(4096).split("\n", 1)[0].split(" ", 2)
     except OSError:
         return None, ""
-    if not words[0].isdigit() or int(words[0]) not in CODES:
+    if not words[0].isdigit() or int(words[0]) not in codes:
         return None, ""
     return int(words[0]), f"rank {words[1]}: {words[2]}" if len(words) == 3 else "unknown"
 
@@ -34,7 +41,7 @@ class Supervisor:
     `[r] line`."""
 
     def __init__(self, name, words, exit_file, linger, env=None, prefixed=False):
-        self.name, self.exit_file, self.linger = name, exit_file, linger
+        self.name, self.exit_file, self.linger, self.codes = name, exit_file, linger, codes_of(words)
         self.child, self.ended_by_us, self.hung, self.relay = None, False, False, None
         pipes = {"stdout": subprocess.PIPE} if prefixed else {}
         job.start(words, self.handle, env=env, stderr=subprocess.PIPE, bufsize=0, **pipes)
@@ -47,6 +54,9 @@ class Supervisor:
         """What signals do: by default they reach mpirun."""
         self.child = child
         job.forward_signals(child)
+
+    def read_end(self):
+        return read_end(self.exit_file, self.codes)
 
     def tell(self, text):
         print(f"{self.name}: {text}", file=sys.stderr, flush=True)
@@ -77,10 +87,10 @@ class Supervisor:
             time.sleep(TICK)
             now = time.monotonic()
             self.look(now)
-            if left is None and (read_end(self.exit_file)[0] is not None or self.last_words.aborts):
+            if left is None and (self.read_end()[0] is not None or self.last_words.aborts):
                 left = now
             if left is not None and now >= left + self.linger and self.child.poll() is None:
-                self.hung = read_end(self.exit_file)[0] is None
+                self.hung = self.read_end()[0] is None
                 whose = "mpirun was to end the job" if self.hung else "the ranks ended"
                 self.end(f"{whose} {self.linger} s ago", False)
         status = job.exit_code(self.child.wait())
@@ -91,7 +101,7 @@ class Supervisor:
 
     def verdict(self, status):
         """(exit code, why) of the job whose mpirun has returned `status`; (status, "") where nobody knows more."""
-        code, why = read_end(self.exit_file)
+        code, why = self.read_end()
         known_better = self.last_words.verdict(code) if status else None
         if self.hung and code is None and not known_better:
             known_better = (Code.COMMUNICATION, "mpirun, which hung while it ended the others: a rank failed before the "

@@ -41,6 +41,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"-gpu", "x"}, std::vector<std::string>{"-gpu", ","},
                     std::vector<std::string>{"-gpu=all"}, std::vector<std::string>{"-lms_frac=2"},
                     std::vector<std::string>{"-gpu_memory=x"}, std::vector<std::string>{"-max_walltime=1:2"},
+                    std::vector<std::string>{"-restart_code=8"}, std::vector<std::string>{"-restart_code=70"},
+                    std::vector<std::string>{"-restart_code=-1"}, std::vector<std::string>{"-restart_code=256"},
                     std::vector<std::string>{"-sigint_effect=stopp"}, std::vector<std::string>{"-sighup_effect=stopp"},
                     std::vector<std::string>{"-timeline=no/t.json"}, std::vector<std::string>{"-timeline=t.json:9-5"},
                     std::vector<std::string>{"-log_json=no/x"}, std::vector<std::string>{"-lr_scaling=lin"},

@@ -63,7 +63,7 @@ printf '#!/bin/sh\necho "$*" "LEFT=$LEFT" >> submitted\n' > build/tools/qsub && 
 for left in 10 9 8; do LEFT=$left run_job -v LEFT scripts/jobs/resume.pbs; done
 check "resume.pbs resumes" "$(sort -u steps)" "train -solver $SOLVER -snapshot auto -max_walltime 03:50:00"
 check "and submits itself until training is done" "$(cat submitted)" \
-  "$(for left in 9 8; do echo "-v ROBUSTA,SOLVER,TIME,SCRIPT,LEFT resume.pbs LEFT=$left"; done)"
+  "$(for left in 9 8; do echo "-v ROBUSTA,SOLVER,TIME,SCRIPT,LEFT,IMAGE resume.pbs LEFT=$left"; done)"
 printf '#!/bin/sh\nexit 3\n' > build/tools/caffe
 run_job scripts/jobs/resume.pbs
 check "but not after an error that will come again" "$? $(wc -l < submitted) $(grep -c 'exit code 3' out)" "3 2 1"

@@ -56,6 +56,18 @@ std::vector<Meeting> meetings_of(const std::vector<int>& ranks, int size, double
 
 }  // namespace
 
+TEST(MeetingTest, ANameThatNobodyKnowsIsWaitedFor) {
+  for (const int rank : {0, 1}) {
+    std::vector<Meeting> meetings = meetings_of({rank}, 2, 0.5);
+    meetings[0].host = "no-such-host.invalid";
+    const auto begin = Clock::now();
+    const std::vector<Outcome> outcomes = meet_all(meetings);
+    EXPECT_GE(Clock::now() - begin, std::chrono::milliseconds(500));
+    EXPECT_NE(outcomes[0].error.find("no IPv4 address of host \"no-such-host.invalid\""), std::string::npos)
+        << outcomes[0].error;
+  }
+}
+
 TEST(MeetingTest, AllComeAndKnowEachOther) {
   const std::vector<Outcome> outcomes = meet_all(meetings_of({2, 0, 1, 3}, 4));
   const Company& first = *outcomes[1].company;

@@ -131,6 +131,17 @@ class Planning(Case):
         self.refuses("-nodes 3 does not make 4 hosts", "-H", "a,b,c,d", "-nodes", "3", "-show", "-sockets", "1",
                      "-cores", "1", "caffe")
 
+    def test_without_binding(self):
+        _, line = self.show("-nobind", "-H", "a,b,c,d", "-nodes", "2", "-racks", "2", "-accelerators", "2", "caffe")
+        self.assertIn("--host a:2,c:2,b:2,d:2 --map-by node --bind-to none -n 8 -x 'DDL_HOST_LIST=a:0,4;b:2,6;c:1,5;d:3,7'",
+                      line, "ranks of a host are as far apart as the dimensions say")
+        self.assertNotIn("rankfile", line)
+        # What cores there are does not matter, so hosts may differ.
+        code, _, err = self.run_it("-nobind", "-H", "a,odd", "caffe")
+        self.assertEqual(code, 0, err)
+        self.refuses("hosts differ", "-H", "a,odd", "caffe", code=2)
+        self.refuses("a rank file binds all", "-nobind", "-rf", self.put("r.rf", "rank 0=a slot=0:0\n"), "caffe")
+
     def test_words_for_mpirun(self):
         _, line = self.show("-H", "a", "-t", "-x", "FOO=1", "-mpiarg", "-x BAR --display-map", "caffe")
         self.assertIn("--mca pml ob1 --mca btl self,vader,tcp --rankfile", line)
@@ -217,6 +228,9 @@ class Supervising(Case):
                            ("echo 99 > $exit_file; exit 1", 1), ("kill -9 $$", 137)):
             self.mpirun_does(text + "\n")
             self.assertEqual(self.run_it(*self.WORDS, "caffe")[0], want, text)
+        self.mpirun_does("echo 138 0 stopped > $exit_file; exit 1\n")
+        for words, want in ((["-restart_code", "138"], 138), (["-restart_code=138"], 138), (["-restart_code", "99"], 1)):
+            self.assertEqual(self.run_it(*self.WORDS, "caffe", *words)[0], want, words)
 
     def test_the_reason_of_the_ranks_is_told(self):
         self.mpirun_does("echo 8 5 rank 2 is silent > $exit_file; exit 1\n")

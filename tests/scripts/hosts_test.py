@@ -92,6 +92,12 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(hosts.find_job({"LSB_DJOB_HOSTFILE": path}).hosts, [Host("a", 2), Host("b", 2)])
         self.refuses("LSB_MCPU_HOSTS", hosts.find_job, {"LSB_MCPU_HOSTS": "a b"})
 
+    def test_the_host_file_of_an_mpijob(self):
+        path = self.file("t-worker-0.t.default.svc slots=2\nt-worker-1.t.default.svc slots=2\n")
+        found = hosts.find_job({"OMPI_MCA_orte_default_hostfile": path})
+        self.assertEqual(found.hosts, [Host(f"t-worker-{n}.t.default.svc", 2) for n in (0, 1)])
+        self.refuses("No such file", hosts.find_job, {"OMPI_MCA_orte_default_hostfile": "/none"})
+
     def test_no_job(self):
         self.assertIsNone(hosts.find_job({}))
 

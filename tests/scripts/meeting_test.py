@@ -44,9 +44,9 @@ class Meeting(unittest.TestCase):
             'random_seed: 1 snapshot_after_train: false')
         return [CAFFE, "train", "-solver", "solver.prototxt", "-ddl", "-timeout 5"]
 
-    def start(self, rank, ranks=2, iterations=20, **environment):
+    def start(self, rank, ranks=2, iterations=20, more=(), **environment):
         process = subprocess.Popen(
-            self.command(iterations), cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [*self.command(iterations), *more], cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**without_ranks(), "OMP_NUM_THREADS": "1", "RANK": str(rank), "WORLD_SIZE": str(ranks),
                  "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": self.port, "XDG_CONFIG_HOME": str(self.folder / "config"),
                  **environment})
@@ -67,6 +67,17 @@ class Meeting(unittest.TestCase):
         ranks = [self.start(rank, 4, ROBUSTA_MEETING_SECONDS="1") for rank in (0, 2)]
         for rank in ranks:
             self.assertIn("ranks 1, 3 of 4 did not come", self.said(rank, COMMUNICATION))
+
+    def test_a_lost_rank_ends_with_the_code_that_an_engine_starts_again(self):
+        more = ["-restart_code", "138"]
+        first, second = (self.start(rank, iterations=100_000_000, more=more) for rank in (0, 1))
+        for line in first.stdout:
+            if "Iteration 100" in line:
+                break
+        second.send_signal(signal.SIGKILL)
+        self.assertIn("All 2 ranks end with code 138.", self.said(first, 138))
+        alone = self.start(1, ROBUSTA_MEETING_SECONDS="1", more=more)
+        self.assertIn("does not reach rank 0", self.said(alone, 138))
 
     def test_a_killed_rank_is_named(self):
         first, second = self.start(0, iterations=100_000_000), self.start(1, iterations=100_000_000)

@@ -315,6 +315,17 @@ TEST_F(Signals, IntTermAndUsr1SnapshotAndStop) {
   }
 }
 
+TEST_F(Signals, AStoppedTrainingAsksToBeStartedAgain) {
+  auto process = start({"-restart_code", "138"});
+  process->signal(SIGTERM);
+  EXPECT_EQ(process->wait(), 138) << process->log();
+  EXPECT_EQ(states(), 1);
+  EXPECT_EQ(run({"train", kSolver, "-restart_code=138", "-snapshot=auto", "-max_walltime=2"}).code, 138);
+  solver("max_iter: 1");  // the snapshots are beyond it: nothing is left to do
+  EXPECT_EQ(run({"train", kSolver, "-restart_code=138", "-snapshot=auto"}).code, 0);
+  EXPECT_EQ(run({"train", "-solver=none.prototxt", "-restart_code=138"}).code, 2) << "an error keeps its own";
+}
+
 /// Before training nothing would be lost, and the set-up may take minutes or hang.
 TEST_F(Signals, TheSetUpEndsAtOnce) {
   const std::string large =

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "app/commands/commands.h"
+#include "comm/liveness/restart_code.h"
 #include "device/cpu/openmp_threads.h"
 #include "robusta/error.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 int report(const char* what, ErrorKind kind) {
   std::fprintf(stderr, "caffe: error: %s\n", what);
-  return static_cast<int>(kind);
+  return final_code(static_cast<int>(kind));
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ int report(const char* what, ErrorKind kind) {
 int caffe_main(int argc, char** argv) {
   try {
     require_openmp_threads();
-    return run_caffe(argc, argv);
+    return final_code(run_caffe(argc, argv));
   } catch (const Error& error) {
     return report(error.what(), error.kind());
   } catch (const std::bad_alloc&) {

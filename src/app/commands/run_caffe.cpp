@@ -8,6 +8,7 @@
 #include "app/glog_sink.h"
 #include "base/nearest.h"
 #include "base/version.h"
+#include "comm/liveness/restart_code.h"
 #include "ops/gemm.h"
 #include "robusta/error.h"
 #include "schema/dialect.h"
@@ -95,6 +96,7 @@ int run_caffe(int argc, char** argv) {
   const Action& action = find_action(line.words[0]);
   refuse_absent_parts(options);
   refuse_wrong_numbers(options);
+  set_restart_code(options.restart_code());
   set_dialect(dialect_named(options.dialect()));
   std::jthread compiling;
   if (action.passes && options.gpu().empty()) compiling = warm_up_gemm();

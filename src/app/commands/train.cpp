@@ -10,6 +10,8 @@
 #include "app/setup/training_setup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "comm/liveness/exit_file.h"
+#include "comm/liveness/restart_code.h"
 #include "solver/files/weights.h"
 #include "solver/ranks/share.h"
 
@@ -28,10 +30,11 @@ WeightsFile final_weights(Ranks& ranks, Solver& solver) {
   return ranks.root() ? weights_of(solver.train_net()) : WeightsFile();
 }
 
-/// Phase after phase, from `first` on, until something stops one. Returns how many snapshots have failed.
-int run_phases(const TrainingSetup& setup, Ranks& ranks, size_t first, const std::function<void()>& training_begins) {
+/// Phase after phase, from `first` on, until something stops one.
+TrainingResult run_phases(const TrainingSetup& setup, Ranks& ranks, size_t first,
+                          const std::function<void()>& training_begins) {
   const size_t phases = setup.phases();
-  int failed = 0;
+  TrainingResult all;
   WeightsFile weights;
   for (size_t phase = first; phase < phases; ++phase) {
     if (phases > 1) LOG_INFO << "Phase " << phase << " of " << phases;
@@ -40,11 +43,21 @@ int run_phases(const TrainingSetup& setup, Ranks& ranks, size_t first, const std
     training_begins();
     LOG_INFO << "Starting Optimization";
     const TrainingResult result = solver->solve();
-    failed += result.failed_snapshots;
+    all.failed_snapshots += result.failed_snapshots;
+    all.stopped_early = result.stopped_early;
     if (result.stopped_early) break;
     if (phase + 1 < phases) weights = final_weights(ranks, *solver);
   }
-  return failed;
+  return all;
+}
+
+/// The exit code of a training that was stopped before its end, also for who learns it from a launcher.
+int ask_to_be_restarted(const Ranks& ranks) {
+  const int code = restart_code();
+  if (code != 0 && ranks.root() && !ranks.alone()) {
+    write_exit_file(code, 0, "training was stopped before its end; go on with -snapshot auto");
+  }
+  return code;
 }
 
 int train(const Options& options, const TrainingRun& run) {
@@ -64,15 +77,15 @@ int train(const Options& options, const TrainingRun& run) {
   const auto begins = [&] {
     if (signals) signals->training_begins();
   };
-  const int failed_snapshots = run_phases(setup, ranks, first, begins);
+  const TrainingResult result = run_phases(setup, ranks, first, begins);
   LOG_INFO << "Optimization Done.";
   // By which scripts for IBM's Caffe find the end of a job.
   if (!ranks.alone() && !ranks.in_threads()) LOG_INFO << "[MPI:0   ] MPI_Finalize";
   ranks.root_only([&] {
-    refuse_lost_snapshots(failed_snapshots);
+    refuse_lost_snapshots(result.failed_snapshots);
     run.json.require_whole();
   });
-  return 0;
+  return result.stopped_early ? ask_to_be_restarted(ranks) : 0;
 }
 
 }  // namespace

@@ -35,6 +35,15 @@ void refuse_wrong_numbers(const Options& options) {
   constexpr int32_t kMostThreads = 4096;  // more than any machine has processors
   refuse_beyond(options.data_threads, 0, kMostThreads, str("give 0 to ", kMostThreads));
   refuse_beyond(options.iterations, 1, std::numeric_limits<int32_t>::max(), "give 1 or more");
+  // Whoever starts the program again by this code must not do so after an error of another kind.
+  const int32_t restart = options.restart_code();
+  const bool is_of_an_error = restart > 0 && (restart <= static_cast<int32_t>(ErrorKind::kDevice) ||
+                                              restart == static_cast<int32_t>(ErrorKind::kInternal));
+  if (is_of_an_error) {
+    throw Error(ErrorKind::kUsage, str("-restart_code ", restart, " is the exit code of an error (docs/errors.md)"),
+                "give another one from 11 to 255; 138, say");
+  }
+  refuse_beyond(options.restart_code, 0, 255, "give 11 to 255, or 0");
 }
 
 std::vector<std::pair<std::string, std::string>> flags_of_the_job(const Options& options) {

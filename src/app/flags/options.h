@@ -91,6 +91,9 @@ struct Options : FlagSet {
   Flag<int32_t> ranks{this, "ranks", 1, "plan: ranks, of which one is planned, with the options of -ddl"};
   Flag<std::string> max_walltime{this, "max_walltime", "",
                                  "seconds or HH:MM:SS after which training has stopped with a snapshot"};
+  Flag<int32_t> restart_code{this, "restart_code", 0,
+                             "exit code of what is to be started again: training that was stopped before its end, and "
+                             "a lost rank (0: they end with 0 and 8)"};
   Flag<std::string> log_json{this, "log_json", "", "file to which one JSON object per event is appended", kOfRank};
   Flag<std::string> timeline{
       this, "timeline", "",

@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "base/temporary.h"
+#include "comm/liveness/restart_code.h"
 
 namespace robusta {
 namespace {
@@ -28,7 +29,7 @@ bool write_exit_file(int code, int rank, const std::string& why) noexcept try {
   const char* path = std::getenv("ROBUSTA_EXIT_FILE");
   if (path == nullptr || *path == '\0' || access(path, F_OK) == 0) return false;
   std::string line = why.substr(0, why.find('\n'));
-  line = str(code, " ", rank, " ", line, "\n");
+  line = str(final_code(code), " ", rank, " ", line, "\n");
   // link(2) neither replaces a file nor shows a part of one, also over NFS; some file systems do not have it.
   const std::string temporary = temporary_name(path);
   if (!create_file(temporary, line)) return false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "comm/liveness/restart_code.h"
 #include "robusta/error.h"
 
 namespace robusta::liveness {
@@ -145,11 +146,11 @@ std::string report(const Verdict& verdict, const Roster& roster) {
         str("  but         all other hosts fell silent together: rather ", roster[verdict.judge].host, " is cut off\n");
   }
   text += str("  to do       ", advice(verdict, roster, host), "; go on from the last snapshot with -snapshot auto\n");
-  return text + str("All ", roster.size(), " ranks end with code ", verdict.code, ".\n");
+  return text + str("All ", roster.size(), " ranks end with code ", final_code(verdict.code), ".\n");
 }
 
 std::string short_line(const Verdict& verdict, const Roster& roster, RankId mine) {
-  return str(program(), ": error: ", name(roster, mine), " ends with code ", verdict.code,
+  return str(program(), ": error: ", name(roster, mine), " ends with code ", final_code(verdict.code),
              ", because it has lost the way to rank 0: ", one_line(verdict, roster),
              verdict.alone ? "; all other hosts fell silent together, so this one is cut off\n" : "\n");
 }

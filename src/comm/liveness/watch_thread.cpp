@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/thread_name.h"
 #include "comm/arrivals.h"
+#include "comm/liveness/restart_code.h"
 #include "robusta/error.h"
 
 namespace robusta::liveness {
@@ -81,7 +82,7 @@ WatchThread::WatchThread(Communicator& world, LivenessOptions options)
       timing_(timing_of(options_)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   // Not exit(): handlers and destructors would wait for the very thread that hangs.
-  if (!options_.end_process) options_.end_process = [](int code) { _exit(code); };
+  if (!options_.end_process) options_.end_process = [](int code) { _exit(final_code(code)); };
   // The roster is gathered twice: from the addresses each rank finds its neighbours and where to listen for them; then
   // all need to know at which port.
   Contact mine = own_contact(world);

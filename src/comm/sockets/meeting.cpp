@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/counted.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "comm/host_name.h"
 #include "comm/liveness/messages.h"
@@ -24,6 +25,8 @@ constexpr uint32_t kMagic = 0x52424d54;  // of this version of the introduction
 constexpr size_t kGuests = 256;          // callers at a time that have not introduced themselves
 constexpr std::chrono::seconds kIntroducedWithin{10};
 constexpr std::chrono::milliseconds kBetweenCalls{100};
+constexpr std::chrono::seconds kBetweenQuestions{1};  // about a name
+constexpr std::chrono::seconds kOneAddress{5};        // an address is called so long before its name is asked for anew
 
 struct Introduction {
   uint32_t magic = kMagic;
@@ -54,6 +57,19 @@ Error failed(const std::string& why, const std::string& fix) { return Error(Erro
 
 std::string place_of(const Meeting& meeting) { return str(meeting.host, ":", meeting.port); }
 
+/// Names of a cluster that is being started become known one after the other: that of a pod when it has an address.
+Address resolve_before(const std::string& host, Clock::time_point deadline) {
+  for (bool told = false;; told = true) {
+    try {
+      return resolve(host);
+    } catch (const Error& error) {
+      if (Clock::now() >= deadline) throw;
+      if (!told) LOG_WARNING << "Waiting for rank 0's address: " << error.what();
+    }
+    std::this_thread::sleep_until(std::min(Clock::now() + kBetweenQuestions, deadline));
+  }
+}
+
 /// Takes as long for a wrong guess as for a right one.
 bool same_secret(const char (&a)[128], const char (&b)[128]) {
   int differing = 0;
@@ -74,7 +90,7 @@ Introduction introduction_of(const Meeting& meeting) {
 class Reception {
  public:
   explicit Reception(const Meeting& meeting) : meeting_(meeting), expected_(introduction_of(meeting)) {
-    const Address address = resolve(meeting.host);
+    const Address address = resolve_before(meeting.host, after(meeting.seconds));
     uint16_t port = meeting.port;
     listener_ = listen_at(address, port);
     if (!listener_.is_open()) {
@@ -202,17 +218,27 @@ class Reception {
   std::vector<Member> members_;
 };
 
-/// Until rank 0 listens: it may start last.
-Descriptor call_first(const Meeting& meeting, Clock::time_point deadline) {
-  const Address address = resolve(meeting.host);
-  int error = ETIMEDOUT;
+/// Until somebody listens there. Not open: `error` says why not.
+Descriptor call(Address address, uint16_t port, Clock::time_point deadline, int& error) {
+  error = ETIMEDOUT;
   do {
-    Descriptor caller = begin_connect(address, meeting.port);
+    Descriptor caller = begin_connect(address, port);
     if (caller.is_open() && await(caller.get(), POLLOUT, deadline)) {
       error = connect_error(caller.get());
       if (error == 0) return caller;
     }
     std::this_thread::sleep_for(kBetweenCalls);
+  } while (Clock::now() < deadline);
+  return Descriptor();
+}
+
+/// Until rank 0 listens: it may start last, and where it was started again its name may stand for another address.
+Descriptor call_first(const Meeting& meeting, Clock::time_point deadline) {
+  int error = ETIMEDOUT;
+  do {
+    const Address address = resolve_before(meeting.host, deadline);
+    Descriptor caller = call(address, meeting.port, std::min(deadline, Clock::now() + kOneAddress), error);
+    if (caller.is_open()) return caller;
   } while (Clock::now() < deadline);
   throw failed(str("rank ", meeting.rank, " does not reach rank 0 at ", place_of(meeting), " within ", meeting.seconds,
                    " s: ", strerror(error)),

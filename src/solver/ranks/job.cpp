@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "comm/liveness/exit_file.h"
+#include "comm/liveness/restart_code.h"
 #include "comm/world.h"
 #include "robusta/error.h"
 #include "solver/ranks/learners.h"
@@ -32,7 +33,7 @@ std::string ddl_text(const std::string& flag) {
 /// For the job: by the rank that has the error.
 void report(const Communicator& world, const Error& error) {
   std::fprintf(stderr, "caffe: error: %s\n  found by    rank %d on %s\nAll %d ranks end with code %d.\n", error.what(),
-               world.rank(), world.host().c_str(), world.size(), error.exit_code());
+               world.rank(), world.host().c_str(), world.size(), final_code(error.exit_code()));
 }
 
 /// What the library has to say when a thread cannot be made.
@@ -48,7 +49,7 @@ Error of_system(const std::system_error& error) {
   write_exit_file(error.exit_code(), world.rank(), error.what());
   report(world, error);
   std::fflush(nullptr);
-  abandon_world(error.exit_code());
+  abandon_world(final_code(error.exit_code()));
 }
 
 /// This rank failed where the others do not know: they are told, and end with it.
@@ -56,8 +57,8 @@ Error of_system(const std::system_error& error) {
   const Failure failure = watch.announce_end(error.exit_code(), error.what());
   if (failure.own) report(world, error);
   std::fflush(nullptr);
-  if (!watch.watches()) abandon_world(failure.code);  // nothing else tells the others
-  _exit(failure.code);
+  if (!watch.watches()) abandon_world(final_code(failure.code));  // nothing else tells the others
+  _exit(final_code(failure.code));
 }
 
 std::unique_ptr<LivenessWatch> start_watch(Communicator& world, const DdlOptions& options) {
@@ -131,7 +132,7 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
   if (watch) watch->goodbye();
   if (error) report(world, *error);
   // Not without a watch: only its goodbye() tells that no other rank has work left.
-  if (watch && watch->watches()) end_in_any_case(code);
+  if (watch && watch->watches()) end_in_any_case(final_code(code));
   return code;
 }
 
