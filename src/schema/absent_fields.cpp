@@ -125,7 +125,8 @@ void look_into(const Message& message, const std::string& type, const std::strin
   for (const FieldDescriptor* field : given) {
     const std::string path = prefix + field->name();
     const AbsentField* row = find_absent(message.GetDescriptor()->name(), field->name());
-    if (row && row->but_of != type && !says_default(message, field)) {
+    const bool elsewhere = row && (row->but_of.empty() || row->but_of != type);
+    if (elsewhere && !says_default(message, field)) {
       found.push_back(not_in_this_build(str("field \"", row->field, "\""), row->whose, std::string(row->fix)));
       found.back().in_field(path);
     }
