@@ -15,7 +15,7 @@ constexpr uint32_t kWithoutTable = kAll & ~uint32_t{kOpenCv | kNcnn | kMnn | kOp
 
 constexpr Rule kRules[] = {
     {"new-layers", "layers are written as `layer`, not `layers` or `input`", kNcnn | kMnn | kRknn, "Tengine",
-     "source; RKNN 1.7.5's issue 431", "always written so", nullptr, nullptr},
+     "measured; Tengine: source", "always written so", nullptr, nullptr},
     {"float-arrays", "arrays are `data`, not `double_data`, `raw_data` or HDF5",
      kOpenCv | kNcnn | kMnn | kOpenVino | kRknn | kNetron, "caffe2onnx", "measured; Netron: source",
      "always written so", nullptr, nullptr},
@@ -86,7 +86,7 @@ constexpr Rule kRules[] = {
      mend_two_bottoms},
     {"whole-reshape", "Reshape without `axis` and `num_axes`", kOpenCv | kNcnn | kMnn | kOpenVino | kRknn, "",
      "measured", "writes the whole shape", check_whole_reshape, mend_whole_reshape},
-    {"whole-flatten", "Flatten has `axis: 1` and goes to the last axis", kNcnn | kMnn, "", "measured; ncnn: source",
+    {"whole-flatten", "Flatten has `axis: 1` and goes to the last axis", kNcnn | kMnn | kRknn, "", "measured",
      "a Reshape", check_whole_flatten, mend_whole_flatten},
     {"said-reshape", "Reshape copies no extent (`dim: 0`) but that of the samples", kNcnn, "", "measured",
      "writes the extents", check_said_reshape, mend_said_reshape},
@@ -109,7 +109,7 @@ constexpr Rule kRules[] = {
      check_rknn_types, mend_rknn_types},
     {"openvino-types", "layer types and their forms are those of OpenVINO's converter", kOpenVino, "", "measured",
      "refuses", check_openvino_types, mend_openvino_types},
-    {"ncnn-fields", "messages of forks are those of ncnn's schema", kNcnn, "", "source",
+    {"ncnn-fields", "messages of forks are those of ncnn's schema", kNcnn, "", "measured",
      "removes `swish_param`, whose beta is 1 then; refuses others", check_ncnn_fields, mend_ncnn_fields},
     {"last-layer", "the last layer is neither in place nor a Dropout; a Power or Exp is called like its top",
      kNcnn | kMnn | kRknn, "", "measured", "gives the blob before it another name, and such a layer that of its top",
