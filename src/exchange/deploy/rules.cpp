@@ -24,7 +24,7 @@ constexpr Rule kRules[] = {
     {"three-arrays", "a BatchNorm has three arrays, with shapes, whose factor is not 0", kTpuMlir | kRknn, "Tengine",
      "source; RKNN: measured", "always: divided by the factor, which becomes 1; a scale inside becomes a Scale layer",
      nullptr, nullptr},
-    {"one-name", "every layer has a name of its own, the same in both files", kAll, "", "source", "renames layers",
+    {"one-name", "every layer has a name of its own, the same in both files", kAll, "", "measured; others: source", "renames layers",
      check_one_name, mend_one_name},
     {"average-padding", "AVE pooling has no padding", kNcnn, "", "measured",
      "a grouped Convolution with the same number in each tap", check_average_padding, mend_average_padding},
