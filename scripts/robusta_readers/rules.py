@@ -41,7 +41,7 @@ def pool(fields):
 
 
 # Readers that lack the layer altogether: deploy says so.
-REFUSED = dict.fromkeys(("opencv", "ncnn", "mnn", "openvino", "rknn"), "end the net before this layer")
+REFUSED = dict.fromkeys(("pycaffe", "opencv", "ncnn", "mnn", "openvino", "rknn"), "end the net before this layer")
 
 ONLY_NCNN = {"ncnn": REFUSED["ncnn"]}
 
@@ -132,6 +132,11 @@ RULES = [
     Row("ncnn-types", IMAGE + layer("Scale", "scale_param { axis: 2 }"), ("ncnn", "openvino", "rknn"), False),
     Row("ncnn-fields", IMAGE + layer("Swish", "swish_param { beta: 1 }"), ("ncnn",)),
     Row("openvino-types", IMAGE + layer("AbsVal"), ("openvino", "rknn"), False),
+    Row("one-group", IMAGE + layer("Deconvolution", f"convolution_param {{ num_output: 4 group: 2 kernel_size: 2 "
+        f"stride: 2 {FILLER} }}"), ()),
+    Row("no-power", IMAGE + layer("Power", "power_param { scale: 0.5 shift: 2 }"), ()),
+    Row("tpu-mlir-types", IMAGE + layer("Reduction", "reduction_param { axis: 3 }"),
+        ("opencv", "ncnn", "openvino", "rknn"), False),
     Row("last-layer", IMAGE + convolution() + layer("ReLU", "", ("it",), name="relu"), ("ncnn", "mnn")),
     Row("last-layer", IMAGE + convolution() + layer("Dropout", "", ("it",), ("end",), "drop"), ("mnn",)),
     Row("last-layer", IMAGE + layer("ReLU", tops=("data",), name="relu"), ("ncnn", "mnn", "rknn")),
