@@ -70,6 +70,7 @@ TEST(DeployTpuMlir, OtherTypesAndFormsAreRefused) {
   EXPECT_TRUE(contains(refusal_of(kImage + layer("LRN", "lrn_param { norm_region: WITHIN_CHANNEL }")),
                        "an LRN within channels"));
   EXPECT_TRUE(contains(refusal_of(kImage + layer("Scale", "scale_param { axis: 2 }")), "other than the channels"));
+  EXPECT_EQ(lint_text(kImage + layer("Scale", "scale_param { axis: -3 }"), "tpu-mlir").text, "");
   EXPECT_TRUE(contains(refusal_of(input("dim: 2 dim: 3 dim: 4") + layer("Scale", "")), "other than two or four axes"));
 }
 

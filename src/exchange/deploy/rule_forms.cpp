@@ -21,7 +21,8 @@ bool has_several_tops(const DeployNet& net, int layer) { return net.param(layer)
 
 bool is_of_other_axes(const DeployNet& net, int layer) {
   const caffe::ScaleParameter& p = net.param(layer).scale_param();
-  return p.axis() != 1 || p.num_axes() != 1;
+  const int from_the_end = 1 - net.shapes(layer).bottoms[0].axes();
+  return (p.axis() != 1 && p.axis() != from_the_end) || p.num_axes() != 1;
 }
 
 bool is_learned_along_other_axes(const DeployNet& net, int layer) {
