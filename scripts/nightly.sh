@@ -10,7 +10,7 @@
 #
 #   ROBUSTA_BUILD        folder of a build to measure (default: build/, which is brought up to date first)
 #   ROBUSTA_SHARED_DIR   folder with recorded material (default ../shared)
-#   ROBUSTA_FUZZ_MINUTES minutes of fuzzing in all (default 30)
+#   ROBUSTA_FUZZ_MINUTES minutes of fuzzing in all (default: 10 for each reader)
 #   CLUSTER_SH           script that makes hosts (bench_hosts.sh); default: that of the recorded material
 #   ROBUSTA_SOAK_MINUTES length of the part soak (default 120)
 #
@@ -190,7 +190,7 @@ part_onnx() { # export and import of ONNX beside onnxruntime, and of models as P
   return $status
 }
 
-part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 30 minutes in all
+part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 10 minutes for each
   command -v clang++ > /dev/null || skip "clang++ is not installed"
   local folder=$ROOT/build-fuzz program name target targets found seconds fuzzes total=0 idle=0
   local crashes=$folder/crashes
@@ -198,7 +198,7 @@ part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 30 mi
     -DROBUSTA_UNITY=ON -DROBUSTA_CUDA=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1"
   build "$folder" fuzzers
   targets=("$ROOT"/tests/fuzz/corpus/*/)
-  seconds=$((${ROBUSTA_FUZZ_MINUTES:-30} * 60 / ${#targets[@]}))
+  seconds=$((${ROBUSTA_FUZZ_MINUTES:-$((10 * ${#targets[@]}))} * 60 / ${#targets[@]}))
   [ "$seconds" -gt 0 ] || fail "ROBUSTA_FUZZ_MINUTES is ${ROBUSTA_FUZZ_MINUTES}; give at least 1"
   rm -rf "$crashes"
   for target in "${targets[@]}"; do

@@ -1,9 +1,10 @@
 """The recordings of the real Caffe, layer by layer: what `caffe deploy -target READER` lets through has to compute the
 same in the reader; all else it has to refuse (scripts/check_readers.py --recordings).
 
-A recording is a net of one layer, or a small one, with inputs and parameters (NAME.prototxt, NAME.bin). Its pair is
-written by deploy, run here and in the reader on the recorded inputs. A pair that the reader refuses, or that computes
-something else there, is a silent failure: deploy should have rewritten it or said so (refused it, or warned of it).
+A recording is a net of one layer, or a small one, with inputs and parameters (NAME.prototxt, NAME.bin); one that took
+its parameters from a file names that in a comment (`# weights:`). Its pair is written by deploy, run here and in the
+reader on the recorded inputs. A pair that the reader refuses, or that computes something else there, is a silent
+failure: deploy should have rewritten it or said so (refused it, or warned of it).
 """
 
 import array
@@ -67,6 +68,8 @@ class Recorded:
         self.inputs, parameters = inputs_and_parameters(read_recording(golden / f"{name}.bin"))
         self.warned = False  # whether deploy has, of what it wrote last
         net = library.Net(options.library, self.source)
+        if stored := re.search(r"^# weights: (\S+)$", self.source.read_text(), re.MULTILINE):
+            net.load(golden / stored[1])
         for (layer, index), numbers in parameters.items():
             net.write_parameter(layer, index, numbers)
         net.save(self.weights)

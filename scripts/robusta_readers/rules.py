@@ -41,7 +41,7 @@ def pool(fields):
 
 
 # Readers that lack the layer altogether: deploy says so.
-REFUSED = dict.fromkeys(("opencv", "ncnn", "mnn", "openvino", "rknn"), "end the net before this layer")
+REFUSED = dict.fromkeys(("pycaffe", "opencv", "ncnn", "mnn", "openvino", "rknn"), "end the net before this layer")
 
 ONLY_NCNN = {"ncnn": REFUSED["ncnn"]}
 
@@ -52,9 +52,10 @@ RULES = [
     Row("array-shapes", IMAGE + layer("Scale", "scale_param { bias_term: true }"), ("rknn",), form="legacy"),
     Row("three-arrays", IMAGE + layer("BatchNorm", "batch_norm_param { use_global_stats: true }"), ("pycaffe", "rknn"),
         form="bare_factor"),
-    # With weights, the file does not say which layer has which: MNN, OpenVINO, RKNN, Caffe and deploy refuse that.
+    # OpenCV calls the second act_1, and gives the first's output to who asks for act. With weights, the file does not
+    # say which layer has which: MNN, OpenVINO, RKNN, Caffe and deploy refuse that.
     Row("one-name", IMAGE + convolution() + layer("TanH", "", ("it",), ("a",), "act") +
-        layer("Sigmoid", "", ("a",), ("end",), "act"), ()),
+        layer("Sigmoid", "", ("a",), ("end",), "act"), ("opencv",)),
     Row("floor-pooling", pool("kernel_size: 3 stride: 2 round_mode: FLOOR"), ("opencv", "ncnn", "mnn", "openvino")),
     Row("floor-pooling", pool("kernel_size: 3 stride: 2 ceil_mode: false"), ("ncnn", "mnn")),
     Row("equal-dilations", IMAGE + convolution("kernel_size: 3 dilation: 1 dilation: 2"), ("ncnn", "mnn", "openvino")),
@@ -111,8 +112,7 @@ RULES = [
         name="mean") + layer("Flatten", "", ("mean",), ("gates",), "gates") +
         layer("Scale", "scale_param { axis: 0 }", ("data", "gates")), ("mnn",)),
     Row("whole-flatten", IMAGE + layer("Flatten", "flatten_param { end_axis: 2 }") +
-        layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("mnn", "ncnn", "rknn"),
-        known={"rknn": "ONNXRuntimeError"}),
+        layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("mnn", "ncnn", "rknn")),
     Row("said-reshape", IMAGE + layer("Reshape", "reshape_param { shape { dim: 0 dim: 0 dim: -1 } }") +
         layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("ncnn",)),
     Row("swish-beta", IMAGE + layer("Swish", "swish_param { beta: 2 }"), ("opencv", "ncnn", "mnn", "openvino", "rknn")),
@@ -132,6 +132,11 @@ RULES = [
     Row("ncnn-types", IMAGE + layer("Scale", "scale_param { axis: 2 }"), ("ncnn", "openvino", "rknn"), False),
     Row("ncnn-fields", IMAGE + layer("Swish", "swish_param { beta: 1 }"), ("ncnn",)),
     Row("openvino-types", IMAGE + layer("AbsVal"), ("openvino", "rknn"), False),
+    Row("one-group", IMAGE + layer("Deconvolution", f"convolution_param {{ num_output: 4 group: 2 kernel_size: 2 "
+        f"stride: 2 {FILLER} }}"), ()),
+    Row("no-power", IMAGE + layer("Power", "power_param { scale: 0.5 shift: 2 }"), ()),
+    Row("tpu-mlir-types", IMAGE + layer("Reduction", "reduction_param { axis: 3 }"),
+        ("opencv", "ncnn", "openvino", "rknn"), False),
     Row("last-layer", IMAGE + convolution() + layer("ReLU", "", ("it",), name="relu"), ("ncnn", "mnn")),
     Row("last-layer", IMAGE + convolution() + layer("Dropout", "", ("it",), ("end",), "drop"), ("mnn",)),
     Row("last-layer", IMAGE + layer("ReLU", tops=("data",), name="relu"), ("ncnn", "mnn", "rknn")),

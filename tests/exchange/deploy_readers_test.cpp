@@ -140,7 +140,9 @@ TEST(DeployReaders, FormsThatMnnLacksAreRefused) {
 
 TEST(DeployReaders, AFlattenOfSomeAxesIsAReshape) {
   const std::string text = kImage + layer("Flatten", "flatten_param { end_axis: 2 }");
-  EXPECT_EQ(mended_types(text, "mnn", "whole-flatten"), (Types{"Input", "Reshape"}));
+  for (const char* reader : {"mnn", "ncnn", "rknn"}) {
+    EXPECT_EQ(mended_types(text, reader, "whole-flatten"), (Types{"Input", "Reshape"})) << reader;
+  }
   Deployment deployment(text);
   deployment.options.target = "mnn";
   deployment.run();

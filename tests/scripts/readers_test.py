@@ -42,9 +42,9 @@ def zeros(count):
             f"for path in task['outputs'].values():\n    open(path, 'wb').write(bytes(4 * {count}))\nprint('{{}}')\n")
 
 
-def write_recording(folder, name, layer, numbers):
+def write_recording(folder, name, layer, numbers, comment=""):
     (folder / f"{name}.prototxt").write_text(
-        'layer { name: "in_0" type: "Input" top: "bottom_0" input_param { shape { dim: 1 dim: 2 dim: 1 dim: 2 } } }\n'
+        comment + 'layer { name: "in_0" type: "Input" top: "bottom_0" input_param { shape { dim: 1 dim: 2 dim: 1 dim: 2 } } }\n'
         f'layer {{ name: "layer" bottom: "bottom_0" top: "top_0" {layer} }}\n')
     array = struct.pack("<I8sI4I4f", 8, b"bottom_0", 4, 1, 2, 1, 2, *numbers)
     (folder / f"{name}.bin").write_bytes(b"CAFGOLD1" + struct.pack("<I", 1) + array)
@@ -102,6 +102,21 @@ class ReadersTest(unittest.TestCase):
         self.assertIn("opencv: ReLU__others: SILENT: 1e+00", done.stdout)
         self.assertRegex(done.stdout, "opencv: SPP__h1: refused: .*no layer of type SPP")
         self.assertIn("| opencv | 1 | 0 | 1 | 0 | 1 |\n2 of 3 as expected", done.stdout)
+
+    def test_weights_of_a_recording_may_be_in_a_file(self):
+        with tempfile.TemporaryDirectory() as own:
+            make_reader(own, zeros(4))
+            golden = pathlib.Path(own) / "golden"
+            golden.mkdir()
+            blob = wire.message([(5, bytes(2 * 4)), (7, wire.message([(1, bytes([2]))]))])
+            layer = wire.message([(1, b"layer"), (2, b"Scale"), (7, blob)])
+            (golden / "zeros.caffemodel").write_bytes(wire.message([(100, layer)]))
+            write_recording(golden, "Scale__ones", 'type: "Scale"', (1, 2, 3, 4))
+            write_recording(golden, "Scale__of_file", 'type: "Scale"', (1, 2, 3, 4), "# weights: zeros.caffemodel\n")
+            done = check("--recordings", golden, "--readers", "opencv", readers=own)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("opencv: Scale__ones: SILENT: 1e+00", done.stdout)
+        self.assertIn("| opencv | 1 | 0 | 0 | 0 | 1 |\n1 of 2 as expected", done.stdout)
 
     def test_names_in_recordings(self):
         arrays = {"bottom_1": ([2], "b"), "param_0": ([1], "p"), "s0:in:data": ([1], "d"), "param:ip:1": ([1], "q"),

@@ -24,6 +24,8 @@ ROBUSTA_DEPLOY_RULE(kernel_axes);
 ROBUSTA_DEPLOY_RULE(average_padding);
 ROBUSTA_DEPLOY_CHECK(average_both);
 ROBUSTA_DEPLOY_CHECK(average_cut);
+// rule_groups.cpp
+ROBUSTA_DEPLOY_RULE(one_group);
 // rule_fields.cpp
 ROBUSTA_DEPLOY_RULE(known_fields);
 ROBUSTA_DEPLOY_CHECK(known_types);
@@ -41,6 +43,7 @@ ROBUSTA_DEPLOY_RULE(scale_alone);
 ROBUSTA_DEPLOY_RULE(channel_scale);
 ROBUSTA_DEPLOY_RULE(channel_slopes);
 ROBUSTA_DEPLOY_RULE(gate_product);
+ROBUSTA_DEPLOY_RULE(no_power);
 // rule_functions.cpp
 ROBUSTA_DEPLOY_RULE(lrn_fields);
 ROBUSTA_DEPLOY_RULE(plain_log);
@@ -54,6 +57,7 @@ ROBUSTA_DEPLOY_RULE(mnn_types);
 ROBUSTA_DEPLOY_RULE(ncnn_types);
 ROBUSTA_DEPLOY_RULE(rknn_types);
 ROBUSTA_DEPLOY_RULE(openvino_types);
+ROBUSTA_DEPLOY_RULE(tpu_mlir_types);
 // rule_crops.cpp
 ROBUSTA_DEPLOY_RULE(crop_offset);
 ROBUSTA_DEPLOY_RULE(crop_slices);

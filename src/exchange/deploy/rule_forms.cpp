@@ -14,12 +14,15 @@ bool is_over_other_than_channels(const DeployNet& net, int layer) {
 
 bool is_no_image(const DeployNet& net, int layer) { return net.shapes(layer).bottoms[0].axes() != 4; }
 
+bool is_of_volumes(const DeployNet& net, int layer) { return net.shapes(layer).bottoms[0].axes() > 4; }
+
 bool has_several_bottoms(const DeployNet& net, int layer) { return net.param(layer).bottom_size() > 1; }
 bool has_several_tops(const DeployNet& net, int layer) { return net.param(layer).top_size() > 1; }
 
 bool is_of_other_axes(const DeployNet& net, int layer) {
   const caffe::ScaleParameter& p = net.param(layer).scale_param();
-  return p.axis() != 1 || p.num_axes() != 1;
+  const int from_the_end = 1 - net.shapes(layer).bottoms[0].axes();
+  return (p.axis() != 1 && p.axis() != from_the_end) || p.num_axes() != 1;
 }
 
 bool is_learned_along_other_axes(const DeployNet& net, int layer) {
@@ -44,6 +47,14 @@ bool moves_by_single_pixels(const DeployNet& net, int layer) {
   const std::vector<WindowAxis> axes = read_windows(net.param(layer).convolution_param(), size_t{2});
   return std::all_of(axes.begin(), axes.end(), [](const WindowAxis& axis) { return axis.stride == 1; });
 }
+
+/// Of a Deconvolution: neither one group, nor one for each channel of both sides.
+bool has_groups_of_several(const DeployNet& net, int layer) {
+  const caffe::ConvolutionParameter& p = net.param(layer).convolution_param();
+  return p.group() != 1 && (p.group() != p.num_output() || p.group() != net.shapes(layer).bottoms[0][1]);
+}
+
+bool has_a_static_input(const DeployNet& net, int layer) { return net.param(layer).bottom_size() == 3; }
 
 bool is_other_than_one_place(const DeployNet& net, int layer) {
   const caffe::ArgMaxParameter& p = net.param(layer).argmax_param();
@@ -72,6 +83,19 @@ bool is_by_other_than_channels(const DeployNet& net, int layer) {
   if (!has_several_bottoms(net, layer)) return false;
   const std::vector<Shape>& bottoms = net.shapes(layer).bottoms;
   return bottoms[0].axes() < 2 || bottoms[1] != Shape{bottoms[0][0], bottoms[0][1]};
+}
+
+/// Of two bottoms, the second with fewer axes, which are counted from another than the first.
+bool is_multiplied_from_a_later_axis(const DeployNet& net, int layer) {
+  if (!has_several_bottoms(net, layer)) return false;
+  const std::vector<Shape>& bottoms = net.shapes(layer).bottoms;
+  const int axis = net.param(layer).scale_param().axis();
+  return bottoms[1].axes() > 0 && axis != 0 && axis != -bottoms[0].axes();
+}
+
+bool has_other_than_two_or_four_axes(const DeployNet& net, int layer) {
+  const int axes = net.shapes(layer).bottoms[0].axes();
+  return axes != 2 && axes != 4;
 }
 
 bool works_along_the_samples(const DeployNet& net, int layer) {

@@ -10,8 +10,12 @@ namespace robusta::deploy {
 // Convolution, Deconvolution
 ROBUSTA_DEPLOY_FORM(is_over_other_than_channels);
 ROBUSTA_DEPLOY_FORM(is_no_image);
+ROBUSTA_DEPLOY_FORM(is_of_volumes);
 ROBUSTA_DEPLOY_FORM(has_several_bottoms);
 ROBUSTA_DEPLOY_FORM(moves_by_single_pixels);
+ROBUSTA_DEPLOY_FORM(has_groups_of_several);
+// LSTM
+ROBUSTA_DEPLOY_FORM(has_a_static_input);
 // InnerProduct
 ROBUSTA_DEPLOY_FORM(multiplies_the_samples);
 ROBUSTA_DEPLOY_FORM(multiplies_other_than_rows);
@@ -24,6 +28,8 @@ ROBUSTA_DEPLOY_FORM(is_stochastic);
 ROBUSTA_DEPLOY_FORM(is_of_other_axes);
 ROBUSTA_DEPLOY_FORM(is_learned_along_other_axes);
 ROBUSTA_DEPLOY_FORM(is_by_other_than_channels);
+ROBUSTA_DEPLOY_FORM(is_multiplied_from_a_later_axis);
+ROBUSTA_DEPLOY_FORM(has_other_than_two_or_four_axes);
 // ArgMax, LRN, Power, MVN
 ROBUSTA_DEPLOY_FORM(is_other_than_one_place);
 ROBUSTA_DEPLOY_FORM(is_within_channels);

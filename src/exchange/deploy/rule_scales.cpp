@@ -131,4 +131,29 @@ void mend_gate_product(DeployNet& net, int layer) {
   net.put_before(at, 1, spread, "_pixels", {std::move(ones)});
 }
 
+std::optional<Finding> check_no_power(const DeployNet& net, int layer) {
+  const caffe::LayerParameter& param = net.param(layer);
+  // Other rules refuse the type.
+  if (param.type() != "Power" || param.power_param().power() != 1 || !has_channels(net, layer)) return std::nullopt;
+  return Finding{"a Power is not understood", "type"};
+}
+
+/// shift + scale x, each number as often as there are channels.
+void mend_no_power(DeployNet& net, int layer) {
+  const int64_t channels = net.shapes(layer).bottoms[0][1];
+  const auto for_each = [=](float number) {
+    return BlobData{.shape = {channels}, .data = std::vector<float>(static_cast<size_t>(channels), number)};
+  };
+  caffe::LayerParameter& param = net.param(layer);
+  const caffe::PowerParameter power = param.power_param();
+  param.clear_power_param();
+  param.set_type("Scale");
+  net.at(layer).arrays = {for_each(power.scale())};
+  if (power.shift() != 0) {
+    param.mutable_scale_param()->set_bias_term(true);
+    net.at(layer).arrays.push_back(for_each(power.shift()));
+  }
+  net.change();
+}
+
 }  // namespace robusta::deploy

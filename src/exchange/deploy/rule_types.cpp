@@ -86,6 +86,49 @@ constexpr std::string_view kOfOpenVino[] = {"Axpy",         "BN",         "Batch
                                             "Slice",        "Softmax",    "Swish",          "TanH",
                                             "Tile"};
 
+/// What TPU-MLIR's converter makes the same of. Not so: Embed, Power, Split, Tile; and Reduction, of which it knows the
+/// mean alone, along one axis.
+constexpr std::string_view kOfTpuMlir[] = {"AbsVal",
+                                           "ArgMax",
+                                           "BN",
+                                           "BatchNorm",
+                                           "Concat",
+                                           "ContinuationIndicator",
+                                           "Convolution",
+                                           "Crop",
+                                           "Deconvolution",
+                                           "DetectionOutput",
+                                           "Dropout",
+                                           "Eltwise",
+                                           "Flatten",
+                                           "InnerProduct",
+                                           "Input",
+                                           "Interp",
+                                           "LRN",
+                                           "LSTM",
+                                           "MatMul",
+                                           "Mish",
+                                           "Normalize",
+                                           "PReLU",
+                                           "Permute",
+                                           "Pooling",
+                                           "PriorBox",
+                                           "Proposal",
+                                           "ROIPooling",
+                                           "ReLU",
+                                           "ReLU6",
+                                           "Reorg",
+                                           "Reshape",
+                                           "Reverse",
+                                           "Scale",
+                                           "ShuffleChannel",
+                                           "Sigmoid",
+                                           "Silence",
+                                           "Slice",
+                                           "Softmax",
+                                           "TanH",
+                                           "Upsample"};
+
 /// What RKNN-Toolkit2's loader ends with. Types of forks it is given with a warning: of some it knows more than was
 /// tried.
 constexpr std::string_view kLackingInRknn[] = {"AbsVal",    "Bias",   "Clip",  "BatchReindex", "ELU", "Embed", "Exp",
@@ -166,6 +209,28 @@ constexpr Form kNotInOpenVino[] = {
     {"MVN", is_across_channels, "an MVN across channels", "mvn_param.across_channels"},
     {"Scale", is_learned_along_other_axes, "a Scale along other than the channels", "scale_param"}};
 
+/// What TPU-MLIR's converter refuses, or makes something else of.
+constexpr Form kNotInTpuMlir[] = {
+    {"ArgMax", is_other_than_one_place, "an ArgMax without an axis, of more than one place, or of values",
+     "argmax_param"},
+    {"Convolution", is_of_volumes, "a Convolution over three axes and more", "convolution_param"},
+    {"Convolution", is_over_other_than_channels, "a Convolution whose channels are not axis 1",
+     "convolution_param.axis"},
+    {"Convolution", has_several_bottoms, "a Convolution of several bottoms", "bottom"},
+    {"Deconvolution", is_no_image, "a Deconvolution over other than images", "convolution_param"},
+    {"Deconvolution", is_over_other_than_channels, "a Deconvolution whose channels are not axis 1",
+     "convolution_param.axis"},
+    {"Deconvolution", has_several_bottoms, "a Deconvolution of several bottoms", "bottom"},
+    {"LRN", is_within_channels, "an LRN within channels", "lrn_param.norm_region"},
+    {"LSTM", has_a_static_input, "an LSTM with a static input", "bottom"},
+    {"LSTM", has_several_tops, "an LSTM whose states are tops", "top"},
+    {"Pooling", has_several_tops, "a Pooling with a mask", "top"},
+    {"Scale", has_other_than_two_or_four_axes, "a Scale of other than two or four axes", "scale_param"},
+    {"Scale", is_learned_along_other_axes, "a Scale along other than the channels", "scale_param"},
+    {"Scale", is_multiplied_from_a_later_axis, "a Scale of two bottoms from another axis than the first on",
+     "scale_param.axis"},
+};
+
 /// One reader.
 struct Reader {
   const char* name;
@@ -177,7 +242,8 @@ struct Reader {
 
 constexpr Reader kOpenCvReader{"OpenCV", kOfOpenCv, kNotInOpenCv, {}}, kMnnReader{"MNN", kOfMnn, kNotInMnn},
     kOpenVinoReader{"OpenVINO", kOfOpenVino, kNotInOpenVino}, kNcnnReader{"ncnn", kOfNcnn, kNotInNcnn},
-    kRknnReader{"RKNN", {}, kNotInRknn, kNotOfImages, kLackingInRknn};
+    kRknnReader{"RKNN", {}, kNotInRknn, kNotOfImages, kLackingInRknn},
+    kTpuMlirReader{"TPU-MLIR", kOfTpuMlir, kNotInTpuMlir, {}};
 
 bool has(std::span<const std::string_view> types, const std::string& type) {
   return std::find(types.begin(), types.end(), type) != types.end();
@@ -230,5 +296,10 @@ std::optional<Finding> check_openvino_types(const DeployNet& net, int layer) {
   return find_untaken(kOpenVinoReader, net, layer);
 }
 void mend_openvino_types(DeployNet& net, int layer) { refuse_untaken(kOpenVinoReader, net, layer); }
+
+std::optional<Finding> check_tpu_mlir_types(const DeployNet& net, int layer) {
+  return find_untaken(kTpuMlirReader, net, layer);
+}
+void mend_tpu_mlir_types(DeployNet& net, int layer) { refuse_untaken(kTpuMlirReader, net, layer); }
 
 }  // namespace robusta::deploy
