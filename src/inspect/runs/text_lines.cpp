@@ -169,7 +169,9 @@ std::string TextLines::test_phase(std::string_view text) const {
 void TextLines::output(RunLog& run, std::string_view text, double seconds) {
   const size_t mark = text.find(" net output #"), colon = text.find(": ", mark), equal = text.find(" = ", mark);
   if (colon == std::string_view::npos || equal == std::string_view::npos || equal < colon) return;
-  const auto number = static_cast<int>(number_behind(text, " net output #"));
+  const double given = number_behind(text, " net output #");
+  if (!(given >= 0 && given < 1e6)) return;
+  const auto number = static_cast<int>(given);
   const bool training = has_words(text.substr(0, mark), "Train");
   std::string tag = (training ? "train" : test_phase(text.substr(0, mark))) + "/output/" +
                     std::string(text.substr(colon + 2, equal - colon - 2));
