@@ -56,6 +56,15 @@ class AddressSpace(unittest.TestCase):
         self.assertEqual(codes[-1], 0)
         self.assertNotEqual(codes[0], 0)
 
+    def test_small_stacks(self):
+        for kibibytes in (64, 128, 255, 256, 512):
+            done = subprocess.run(["bash", "-c", f'ulimit -s {kibibytes}; exec "$@"', "bash", TOOLS / "caffe", "train",
+                                   "-solver", "solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
+                                  timeout=120, check=False, env={**os.environ, "XDG_CACHE_HOME": str(self.folder)})
+            self.assertEqual(done.returncode, MEMORY if kibibytes < 256 else 0, f"{kibibytes} KiB: {done.stderr[-2000:]}")
+            self.assertEqual("a stack of less than 256 KiB is too small to start with; raise `ulimit -s`" in done.stderr,
+                             kibibytes < 256)
+
     def test_threads_of_openmp(self):
         for variables, code, part in (({"OMP_NUM_THREADS": "1000"}, MEMORY, "999 further threads"),
                                       ({"OMP_NUM_THREADS": "2", "OMP_STACKSIZE": "99999G"}, MEMORY, "OMP_STACKSIZE"),
