@@ -101,11 +101,15 @@ void Updater::begin(const Iteration& iteration) {
 }
 
 void Updater::ready(Param& param) {
+  Param* const one = &param;
+  ready({&one, 1});
+}
+
+void Updater::ready(std::span<Param* const> params) {
   if (now_.hold || clips() || disabled_ || shards_) return;
-  const auto found = id_of_.find(&param);
-  assert(found != id_of_.end());
-  Slot* const slot = &slots_[found->second];
-  enlist({&slot, 1}, 1);
+  std::vector<Slot*> slots;
+  for (const Param* param : params) slots.push_back(&slots_[id_of_.at(param)]);
+  enlist(slots, 1);
   launch();
 }
 

@@ -50,6 +50,8 @@ class Updater : public GradientSink {
   };
   void begin(const Iteration& iteration);
   void ready(Param& param) override;
+  /// All of them at once: on a GPU in few launches.
+  void ready(std::span<Param* const> params);
   /// Updates are in the order of the stream.
   bool urgent(const Param&) const override { return false; }
   /// Updates all parameters that were not yet, those without a gradient too (decay acts on them); or none.

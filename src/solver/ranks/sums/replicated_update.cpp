@@ -49,15 +49,13 @@ class ReplicatedUpdate : public RankedUpdate {
   }
 
   /// Decay acts on them before the next forward reads them, or changes them: they may be statistics.
-  void after_sums() override {
-    for (Param* param : without_gradient_) updater_.ready(*param);
-  }
+  void after_sums() override { updater_.ready(without_gradient_); }
 
   void update(BucketId b) {
     assert(!round_.hold);
     const DriverSpan span(recorder_, TraceKind::kUpdate, b.number());
     sums().deliver(b);
-    for (Param* param : bucket(b).params) updater_.ready(*param);
+    updater_.ready(bucket(b).params);
     updated_[b] = 1;
   }
 
