@@ -47,6 +47,28 @@ TEST(PrefixLock, ASecondTrainingIsRefusedUntilTheFirstEnds) {
   PrefixLock second(prefix);
 }
 
+TEST(PrefixLock, LookingWhetherItIsHeldTakesNothing) {
+  const TempDir folder;
+  const std::string prefix = folder / "net";
+  PrefixLock::refuse_if_held(prefix);
+  EXPECT_FALSE(fs::exists(prefix + ".lock"));
+  std::optional<PrefixLock> lock(prefix);
+  const Error error = error_of([&] { PrefixLock::refuse_if_held(prefix); });
+  EXPECT_EQ(error.kind(), ErrorKind::kOutput);
+  EXPECT_TRUE(contains(error.what(), "process " + std::to_string(getpid())));
+  EXPECT_EQ(error_of([&] { PrefixLock::refuse_if_held(prefix, kWithoutLocks); }).kind(), ErrorKind::kOutput);
+  lock->keep();
+  lock.reset();
+  PrefixLock::refuse_if_held(prefix);
+
+  PrefixLease gone = own_lease();
+  gone.process = dead_process();
+  write_file(prefix + ".lock", lease_text(gone));
+  PrefixLock::refuse_if_held(prefix);
+  PrefixLock::refuse_if_held(prefix, kWithoutLocks);
+  EXPECT_EQ(read_file(prefix + ".lock"), lease_text(gone)) << "it is for a training to take over";
+}
+
 /// A process that is killed removes nothing, and the kernel ends its lock.
 TEST(PrefixLock, WhatAKilledProcessLeftIsTakenOver) {
   const TempDir folder;

@@ -59,7 +59,7 @@ std::string check_disk(Ranks& ranks, Solver& solver) {
     const SolverDef& def = solver.def();
     check_snapshots_possible(def, solver.train_net(), solver.updater());
     const std::string& prefix = def.param.snapshot_prefix();
-    if (plans_snapshots(def.param)) const PrefixLock not_in_use(prefix);
+    if (plans_snapshots(def.param)) PrefixLock::refuse_if_held(prefix);
     const std::filesystem::path parent = std::filesystem::path(prefix).parent_path();
     const std::string folder = parent.empty() ? "." : parent.string();
     struct statvfs disk = {};

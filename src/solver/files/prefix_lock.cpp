@@ -21,14 +21,24 @@ namespace {
 
 constexpr size_t kLargestLease = 4096;
 
-enum class Locking { kLocked, kHeldByAnother, kNoLocks };
-
-Locking lock_whole(int fd) {
+struct flock whole_file() {
   struct flock whole = {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
-  if (::fcntl(fd, F_OFD_SETLK, &whole) == 0) return Locking::kLocked;
-  return errno == EAGAIN || errno == EACCES ? Locking::kHeldByAnother : Locking::kNoLocks;
+  return whole;
+}
+
+PrefixLocking lock_whole(int fd) {
+  struct flock whole = whole_file();
+  if (::fcntl(fd, F_OFD_SETLK, &whole) == 0) return PrefixLocking::kLocked;
+  return errno == EAGAIN || errno == EACCES ? PrefixLocking::kHeldByAnother : PrefixLocking::kNoLocks;
+}
+
+/// As lock_whole, but leaves it as it is.
+PrefixLocking could_lock_whole(int fd) {
+  struct flock whole = whole_file();
+  if (::fcntl(fd, F_OFD_GETLK, &whole) != 0) return PrefixLocking::kNoLocks;
+  return whole.l_type == F_UNLCK ? PrefixLocking::kLocked : PrefixLocking::kHeldByAnother;
 }
 
 std::string read_all(int fd) {
@@ -53,8 +63,18 @@ bool still_named(const std::string& path, int fd) {
 
 }  // namespace
 
-PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times)
-    : prefix_(std::move(prefix)), path_(prefix_ + ".lock"), times_(times) {
+PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times, NotTaken)
+    : prefix_(std::move(prefix)), path_(prefix_ + ".lock"), times_(times) {}
+
+void PrefixLock::refuse_if_held(const std::string& prefix, const LeaseTimes& times) {
+  const PrefixLock look(prefix, times, NotTaken());
+  const Descriptor file(::open(look.path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.is_open() && errno == ENOENT) return;
+  look.require_regular(file);
+  look.refuse_holder(file.get(), times.kernel_locks ? could_lock_whole(file.get()) : PrefixLocking::kNoLocks);
+}
+
+PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times) : PrefixLock(std::move(prefix), times, NotTaken()) {
   take();
   beater_ = std::thread([this] {
     name_this_thread("prefix lock");
@@ -63,6 +83,7 @@ PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times)
 }
 
 PrefixLock::~PrefixLock() {
+  if (!beater_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -95,37 +116,40 @@ void PrefixLock::take() {
 Descriptor PrefixLock::open_unheld() const {
   for (;;) {
     Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644));
-    if (!file.is_open()) fail_output("cannot lock snapshots by", path_, errno);
-    struct stat status = {};
-    if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-      throw Error(ErrorKind::kOutput, "cannot lock snapshots by " + path_ + ": it is no regular file", "remove it");
-    }
-    const Locking locking = times_.kernel_locks ? lock_whole(file.get()) : Locking::kNoLocks;
-    if (locking == Locking::kHeldByAnother) {
-      PrefixLease holder;
-      parse_lease(read_all(file.get()), holder);
-      refuse(holder);
-    }
-    refuse_living_holder(file.get(), locking == Locking::kLocked);
-    if (still_named(path_, file.get())) return file;
+    require_regular(file);
+    const std::optional<PrefixLease> left =
+        refuse_holder(file.get(), times_.kernel_locks ? lock_whole(file.get()) : PrefixLocking::kNoLocks);
+    if (!still_named(path_, file.get())) continue;
+    if (left)
+      LOG_INFO << "The lock on snapshots with prefix " << prefix_ << " was left by " << describe(*left)
+               << ", which is gone: taken over";
+    return file;
   }
 }
 
-void PrefixLock::refuse_living_holder(int fd, bool locked) const {
+void PrefixLock::require_regular(const Descriptor& file) const {
+  if (!file.is_open()) fail_output("cannot lock snapshots by", path_, errno);
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    throw Error(ErrorKind::kOutput, "cannot lock snapshots by " + path_ + ": it is no regular file", "remove it");
+}
+
+std::optional<PrefixLease> PrefixLock::refuse_holder(int fd, PrefixLocking locking) const {
   PrefixLease found;
-  if (!parse_lease(read_all(fd), found)) return;  // new, or cut off while it was written
-  if (found.token == lease_.token) return;        // our own, that was away for a while
+  const bool whole = parse_lease(read_all(fd), found);
+  if (locking == PrefixLocking::kHeldByAnother) refuse(found);
+  if (!whole) return std::nullopt;                       // new, or cut off while it was written
+  if (found.token == lease_.token) return std::nullopt;  // our own, that was away for a while
   switch (look_for_holder(found)) {
     case HolderIs::kGone:
       break;
     case HolderIs::kAlive:
-      if (!locked) refuse(found);
+      if (locking == PrefixLocking::kNoLocks) refuse(found);
       break;  // the kernel would have kept its lock: a training of that process that has let go
     case HolderIs::kUnknown:
       if (still_beats(found)) refuse(found);
   }
-  LOG_INFO << "The lock on snapshots with prefix " << prefix_ << " was left by " << describe(found)
-           << ", which is gone: taken over";
+  return found;
 }
 
 bool PrefixLock::still_beats(const PrefixLease& lease) const {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -23,6 +24,9 @@ struct LeaseTimes {
   bool kernel_locks = true;                  ///< false: as on a file system without locks
 };
 
+/// What the kernel says of a lock on the whole file.
+enum class PrefixLocking { kLocked, kHeldByAnother, kNoLocks };
+
 class PrefixLock {
  public:
   /// Takes what nobody alive holds. A lease of another machine is watched for `silence` first. Throws Error{kOutput}
@@ -30,6 +34,9 @@ class PrefixLock {
   explicit PrefixLock(std::string prefix, const LeaseTimes& times = {});
   /// Releases it, and removes the file.
   ~PrefixLock();
+  /// Throws what taking it would throw, and takes nothing: a check beside others and beside a training that begins is
+  /// in nobody's way.
+  static void refuse_if_held(const std::string& prefix, const LeaseTimes& times = {});
   PrefixLock(const PrefixLock&) = delete;
   PrefixLock& operator=(const PrefixLock&) = delete;
 
@@ -38,10 +45,14 @@ class PrefixLock {
   void keep();
 
  private:
+  struct NotTaken {};
+  PrefixLock(std::string prefix, const LeaseTimes& times, NotTaken);
   void take();
   /// Opens, and locks where there are locks; throws where a living process holds it.
   Descriptor open_unheld() const;
-  void refuse_living_holder(int fd, bool locked) const;
+  void require_regular(const Descriptor& file) const;
+  /// Returns the lease of one that is gone, if there is one.
+  std::optional<PrefixLease> refuse_holder(int fd, PrefixLocking locking) const;
   bool still_beats(const PrefixLease& lease) const;
   bool is_ours() const;
   void write_beat();
