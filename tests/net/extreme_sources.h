@@ -1,6 +1,7 @@
 /// What sources read in tests that try numbers of layers: small files of each kind.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "caffe.pb.h"
@@ -31,6 +32,7 @@ class ExtremeSources {
     write_file(pairs(), (folder_ / "image.png") + " " + (folder_ / "image.png") + "\n");
     write_file(windows(), "# 0 " + (folder_ / "image.png") + " 3 8 8 2\n1 1 0 0 3 3\n1 0 4 4 7 7\n");
     write_file(objects(), "# 0 " + (folder_ / "image.png") + " 3 8 8 2\n1 0 0 0 3 3\n2 1 4 4 7 7\n1\n5 0 7 3\n");
+    write_film(image);
     write_databases(image);
     if (!has_hdf5()) return;
     std::vector<float> numbers(16);
@@ -44,6 +46,7 @@ class ExtremeSources {
   std::string windows() const { return folder_ / "windows.txt"; }
   std::string objects() const { return folder_ / "objects.txt"; }
   std::string rows() const { return folder_ / "rows.txt"; }
+  std::string films() const { return folder_ / "films.txt"; }
   /// Where layers may write.
   std::string output() const { return folder_ / "output"; }
 
@@ -55,6 +58,7 @@ class ExtremeSources {
            : message == "WindowDataParameter"     ? windows()
            : message == "ImageGtDataParameter"    ? objects()
            : message == "HDF5DataParameter"       ? rows()
+           : message == "VideoDataParameter"      ? films()
                                                   : "";
   }
 
@@ -64,6 +68,14 @@ class ExtremeSources {
   }
 
  private:
+  /// Of two frames.
+  void write_film(const Image& image) {
+    std::filesystem::create_directory(folder_ / "film");
+    for (const char* frame : {"film/image_0001.jpg", "film/image_0002.jpg"})
+      write_file(folder_ / frame, encode_image(image, ImageFormat::kPng));
+    write_file(films(), (folder_ / "film") + " 1 1\n");
+  }
+
   /// A record each, with a box where there can be one.
   void write_databases(const Image& image) {
     caffe::AnnotatedDatum annotated;
