@@ -26,11 +26,6 @@ void refuse_shards_of_library(const DdlOptions& options) {
 
 }  // namespace
 
-bool sums_by_dimension(ReduceMode mode) {
-  return mode == ReduceMode::kByHosts || mode == ReduceMode::kLayered || mode == ReduceMode::kCustom ||
-         mode == ReduceMode::kExplored;
-}
-
 std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& topology, const DdlOptions& options,
                                            std::shared_ptr<SharedMemory> memory, size_t largest_bytes) {
   refuse_leftovers_without_dimensions(options);

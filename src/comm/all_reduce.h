@@ -10,9 +10,6 @@
 
 namespace robusta {
 
-/// Whether the mode sums dimension by dimension, as -compress int8 and topk need it.
-bool sums_by_dimension(ReduceMode mode);
-
 /// Collective. `memory` is where most of the data to reduce lies (may be null): ranks of a
 /// host then read each other's part in place. Throws Error{kUsage|kMemory}.
 std::unique_ptr<AllReduce> make_all_reduce(Communicator& world, const Topology& topology, const DdlOptions& options,

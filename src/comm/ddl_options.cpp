@@ -79,6 +79,37 @@ bool read_compression(const std::string& text, DdlOptions& options) {
   return options.wire = {Compression::kTopK, share}, true;
 }
 
+/// 1 would be no momentum that ever fades.
+bool read_slow_momentum(const std::string& text, DdlOptions& options) {
+  double value = 0;
+  if (!read_number(text, value) || !(value >= 0 && value < 1)) return false;
+  options.slow_momentum = value;
+  return true;
+}
+
+/// "0-3,4-7,8": ranges of ranks, and ranks by themselves.
+bool read_sets(const std::string& text, DdlOptions& options) {
+  std::vector<ProcessSet> sets;
+  std::istringstream ranges(text + ",");
+  for (std::string range; std::getline(ranges, range, ',');) {
+    const size_t dash = range.find('-');
+    ProcessSet set;
+    if (!read_number(std::string_view(range).substr(0, dash), set.first)) return false;
+    set.last = set.first;
+    if (dash != std::string::npos && !read_number(std::string_view(range).substr(dash + 1), set.last)) return false;
+    if (set.first < 0 || set.last < set.first) return false;
+    sets.push_back(set);
+  }
+  options.sets = std::move(sets);
+  return true;
+}
+
+bool read_op(const std::string& text, DdlOptions& options) {
+  if (text == "sum") return options.op = GradientOp::kSum, true;
+  if (text == "adasum") return options.op = GradientOp::kAdasum, true;
+  return false;
+}
+
 bool read_shard(const std::string& text, DdlOptions& options) {
   if (text == "none") return options.shard = Shard::kNone, true;
   if (text == "states") return options.shard = Shard::kStates, true;
@@ -101,6 +132,10 @@ constexpr Word kWords[] = {
     {"bucket_mb", "a size above 0 in MB", read_size<&DdlOptions::bucket_mb, Zero::kRefused>},
     {"compress", "none, fp16, bf16, int8, or topk: and a share above 0 up to 0.5, such as topk:0.01", read_compression},
     {"shard", "none or states", read_shard},
+    {"op", "sum or adasum", read_op},
+    {"sets", "ranges of ranks that train by themselves, such as 0-3,4-7", read_sets},
+    {"sync_every", "a number of iterations from 1 on", read_int<&DdlOptions::sync_every, 1, INT_MAX>},
+    {"slow_momentum", "a number from 0 to below 1", read_slow_momentum},
     {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };
@@ -124,7 +159,63 @@ const Word& find_word(const std::string& name) {
   refuse_unknown(name);
 }
 
+/// Local steps sum within X, and what then travels between hosts are weights.
+void refuse_beside_local_steps(const DdlOptions& options) {
+  if (!has_local_steps(options)) {
+    if (options.slow_momentum > 0)
+      refuse("-slow_momentum is that of averages, of which there are none", "give -sync_every, too, or leave it out");
+    return;
+  }
+  const std::string local = str("-sync_every ", options.sync_every);
+  if (!sums_by_dimension(options.mode))
+    refuse(local + " sums gradients within the first dim alone, which this mode does not", "give -mode b:XxY with it");
+  if (options.wire.compress != Compression::kNone)
+    refuse(local + " sends weights, and -compress rounds gradients", "leave one of them out");
+  if (options.shard != Shard::kNone)
+    refuse(local + " needs all states on each rank, and -shard shares them out", "leave one of them out");
+}
+
+/// It combines gradients of whole parameters, in memory of the host.
+void refuse_beside_adasum(const DdlOptions& options) {
+  if (options.op != GradientOp::kAdasum) return;
+  const std::string adasum = "-op adasum";
+  if (!sums_by_dimension(options.mode))
+    refuse(adasum + " averages within the first dim alone, which this mode does not", "give -mode b:XxY with it");
+  if (options.wire.compress != Compression::kNone)
+    refuse(adasum + " multiplies gradients with each other, and -compress rounds them", "leave one of them out");
+  if (options.shard != Shard::kNone)
+    refuse(adasum + " is no sum that has halves, as -shard needs it", "leave one of them out");
+  if (has_local_steps(options))
+    refuse(adasum + " is of the gradients of each iteration, and -sync_every sums none over all ranks",
+           "leave one of them out");
+}
+
 }  // namespace
+
+bool sums_by_dimension(ReduceMode mode) {
+  return mode == ReduceMode::kByHosts || mode == ReduceMode::kLayered || mode == ReduceMode::kCustom ||
+         mode == ReduceMode::kExplored;
+}
+
+int set_of_rank(const DdlOptions& options, int rank, int ranks) {
+  if (options.sets.empty()) return 0;
+  std::vector<int> sets_of(static_cast<size_t>(ranks));
+  int found = 0;
+  for (size_t s = 0; s < options.sets.size(); ++s) {
+    const ProcessSet& set = options.sets[s];
+    if (set.last >= ranks)
+      refuse(str("-sets names rank ", set.last, ", and there are ", ranks), "name ranks from 0 to one less than that");
+    for (int r = set.first; r <= set.last; ++r) ++sets_of[static_cast<size_t>(r)];
+    if (set.first <= rank && rank <= set.last) found = static_cast<int>(s);
+  }
+  for (int r = 0; r < ranks; ++r) {
+    const int times = sets_of[static_cast<size_t>(r)];
+    if (times != 1)
+      refuse(str("-sets: rank ", r, " is in ", times == 0 ? "none of them" : "more than one"),
+             "give each rank one set");
+  }
+  return found;
+}
 
 DdlOptions parse_ddl_options(const std::string& text) {
   DdlOptions options;
@@ -150,6 +241,8 @@ DdlOptions parse_ddl_options(const std::string& text) {
     refuse("auto chooses mode and dims, and -mode gives them", "leave one of them out");
   }
   if (automatic) options.mode = ReduceMode::kAutomatic;
+  refuse_beside_local_steps(options);
+  refuse_beside_adasum(options);
   return options;
 }
 

@@ -21,6 +21,9 @@ struct WireFormat {
 /// What the ranks share out among them, so that each has a part of it alone (-shard).
 enum class Shard { kNone, kStates };
 
+/// What becomes of the gradients of all ranks (-op): their mean, or what they agree on (solver/ranks/sums/adasum.h).
+enum class GradientOp { kSum, kAdasum };
+
 /// How gradients are summed. The values are the letters of IBM's -mode (docs/multinode.md); comm/all_reduce.cpp and,
 /// for GPUs, solver/ranks/sums/choose_sum.cpp turn them into reductions, and nothing else looks at them.
 enum class ReduceMode : char {
@@ -34,26 +37,47 @@ enum class ReduceMode : char {
   kRing = 'r',      ///< one ring over all ranks
 };
 
+/// Whether the mode sums dimension by dimension, as -compress int8 and topk and -sync_every need it.
+bool sums_by_dimension(ReduceMode mode);
+
+/// Ranks of a launch that train something of their own.
+struct ProcessSet {
+  int first = 0, last = 0;
+};
+
 struct DdlOptions {
   ReduceMode mode = ReduceMode::kByHosts;
   std::vector<int>
-      dims;             ///< outermost last, as IBM writes them: ranks per host, hosts per rack, racks; empty: not given
-  int dump_iter = 0;    ///< > 0: report times and bandwidth per dimension every so many iterations
-  int dev_sync = 0;     ///< 0, 1 or 2; means something on GPUs alone
-  int rebind_iter = 0;  ///< > 0: look for slow ranks every so many iterations
-  int dbg_level = 0;    ///< 0, 1 or 2
-  double bucket_mb = 0;  ///< size of a bucket; 0: chosen
-  WireFormat wire;       ///< of what travels between hosts
+      dims;  ///< outermost last, as IBM writes them: ranks per host, hosts per rack, racks; empty: not given
+  std::vector<ProcessSet> sets;  ///< independent trainings of one launch, each with these options; empty: one of all
+  int dump_iter = 0;             ///< > 0: report times and bandwidth per dimension every so many iterations
+  int dev_sync = 0;              ///< 0, 1 or 2; means something on GPUs alone
+  int rebind_iter = 0;           ///< > 0: look for slow ranks every so many iterations
+  int dbg_level = 0;             ///< 0, 1 or 2
+  double bucket_mb = 0;          ///< size of a bucket; 0: chosen
+  WireFormat wire;               ///< of what travels between hosts
   Shard shard = Shard::kNone;
-  double timeout_s = 60;  ///< after which a silent rank ends the job; 0: nobody watches
-  int check_iter = 0;     ///< > 0: compare weights over ranks every so many iterations
+  GradientOp op = GradientOp::kSum;
+  int sync_every = 1;        ///< > 1: local SGD: weights are averaged so often, and gradients stay within X
+  double slow_momentum = 0;  ///< of what these averages move the weights by
+  double timeout_s = 60;     ///< after which a silent rank ends the job; 0: nobody watches
+  int check_iter = 0;        ///< > 0: compare weights over ranks every so many iterations
 };
+
+inline bool has_local_steps(const DdlOptions& options) { return options.sync_every > 1; }
 
 /// How many ranks share out the states of the update: all of them, or each has its own.
 inline int sharers_of_states(const DdlOptions& options, int ranks) { return options.shard == Shard::kNone ? 1 : ranks; }
 
+/// As large as the parameters, in the memory of the host: what the ranks began with since the last average, and its
+/// momentum.
+inline int arrays_of_slow_momentum(const DdlOptions& options) { return options.slow_momentum > 0 ? 2 : 0; }
+
 /// Throws Error{kUsage} naming the word at fault, with the nearest known one.
 DdlOptions parse_ddl_options(const std::string& text);
+
+/// Which set the rank is in; 0 where all are one. Throws Error{kUsage} unless each rank is in one set.
+int set_of_rank(const DdlOptions& options, int rank, int ranks);
 
 /// Throws Error{kUsage} when the product of the dims is not the number of ranks, in IBM's words and with the two
 /// nearest fixes. REQUIRES: dims are given.

@@ -140,6 +140,11 @@ Topology find_topology(Communicator& world, const DdlOptions& options) {
   return topology_of(hosts, world.rank(), options);
 }
 
+std::vector<int> Topology::inner_ranks() const {
+  const bool has_x = !dimensions.empty() && dimensions.front().name == "X";
+  return has_x ? dimensions.front().ranks : std::vector<int>();
+}
+
 std::string Topology::describe() const {
   const auto by_host = ranks_by_host(hosts);
   const auto [fewest, most] =

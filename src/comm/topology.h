@@ -27,6 +27,8 @@ struct Topology {
   int local_rank = 0, local_ranks = 1;  ///< among the ranks of this host, in their order
   std::string warning;  ///< why the hosts do not fit the dims' rule, with the rank file that would; else empty
 
+  /// This rank's group in X, the innermost dimension; empty where X is 1.
+  std::vector<int> inner_ranks() const;
   const std::string& host_of(int rank) const { return hosts[static_cast<size_t>(rank)]; }
   /// "4x2x1: 4 ranks on each of 2 hosts"
   std::string describe() const;

@@ -67,6 +67,12 @@ TEST(DdlOptionsTest, AllWords) {
   EXPECT_EQ(parse_ddl_options("").shard, Shard::kNone);
   EXPECT_EQ(parse_ddl_options("-shard states").shard, Shard::kStates);
   EXPECT_TRUE(contains(error_of([] { parse_ddl_options("-shard all"); }).what(), "give none or states"));
+  EXPECT_EQ(parse_ddl_options("").sync_every, 1);
+  const DdlOptions local = parse_ddl_options("-mode b:2x4 -sync_every 8 -slow_momentum 0.5");
+  EXPECT_EQ(local.sync_every, 8);
+  EXPECT_EQ(local.slow_momentum, 0.5);
+  EXPECT_EQ(parse_ddl_options("-op adasum").op, GradientOp::kAdasum);
+  EXPECT_EQ(parse_ddl_options("-op sum").op, GradientOp::kSum);
   const DdlOptions automatic = parse_ddl_options("auto -bucket_mb 1");
   EXPECT_EQ(automatic.mode, ReduceMode::kAutomatic);
   EXPECT_EQ(automatic.bucket_mb, 1);
@@ -96,6 +102,17 @@ TEST(DdlOptionsTest, Refusals) {
   expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16, bf16, int8, or topk: and a share");
   expect_refused("-timeout=", "-timeout  is not allowed", "seconds");
   expect_refused("auto -mode r:4", "auto chooses", "leave one of them out");
+  expect_refused("-sync_every 0", "-sync_every 0 is not allowed", "from 1 on");
+  expect_refused("-sync_every 2 -slow_momentum 1", "-slow_momentum 1 is not allowed", "from 0 to below 1");
+  expect_refused("-slow_momentum 0.5", "of which there are none", "give -sync_every, too");
+  expect_refused("-op max", "-op max is not allowed", "give sum or adasum");
+  for (const std::string steps : {"-sync_every 4", "-op adasum"}) {
+    expect_refused(steps + " -mode r:4", "within the first dim alone", "give -mode b:XxY with it");
+    expect_refused(steps + " auto", "within the first dim alone", "give -mode b:XxY with it");
+    expect_refused(steps + " -compress bf16", "-compress rounds", "leave one of them out");
+    expect_refused(steps + " -shard states", steps.substr(0, steps.find(' ')), "leave one of them out");
+  }
+  expect_refused("-op adasum -sync_every 4", "sums none over all ranks", "leave one of them out");
 }
 
 TEST(CheckDimsTest, IbmsWordsAndBothFixes) {

@@ -78,11 +78,14 @@ void print_largest_batch(const Flag<std::string>& memory_flag, const ChosenNet& 
 }
 
 /// Of one of so many ranks with these options.
-UpdateArrays update_on(const Options& options, const SolverDef& solver) {
+UpdateArrays update_on(const Options& options, const SolverDef& solver, const Device& device) {
   if (options.ranks() < 1) {
     throw Error(ErrorKind::kUsage, str("-ranks ", options.ranks(), " is no number of ranks"), "give 1 or more");
   }
-  return update_arrays(solver, sharers_of_states(parse_ddl_options(options.ddl()), options.ranks()));
+  const DdlOptions ddl = parse_ddl_options(options.ddl());
+  UpdateArrays arrays = update_arrays(solver, sharers_of_states(ddl, options.ranks()));
+  if (device.is_host()) arrays.per_parameter += arrays_of_slow_momentum(ddl);
+  return arrays;
 }
 
 /// The net itself has been planned: what refuses another batch is a layer that says sizes, such as a Reshape.
@@ -102,7 +105,7 @@ int plan_command(const Options& options) {
   net_options.data.synthesize_missing = true;
   net_options.backward = chosen.phase == caffe::TRAIN && !options.forward_only();
   net_options.ranks = options.ranks();
-  const UpdateArrays update = update_on(options, chosen.solver);
+  const UpdateArrays update = update_on(options, chosen.solver, *net_options.device);
   if (net_options.budget && net_options.backward) net_options.budget->update = update;
   const Net net(chosen.net, net_options);
   print_plan(std::cout, net, update);

@@ -56,7 +56,7 @@ std::shared_ptr<Stage> usual_stage(const Tier& tier) {
 }
 
 ReduceLayer layer_of(const Tier& tier, std::shared_ptr<Stage> stage) {
-  return {tier.name, tier.group.size(), tier.group.position, std::move(stage)};
+  return {tier.name, tier.group.size(), tier.group.position, std::move(stage), tier.innermost};
 }
 
 }  // namespace
@@ -105,7 +105,10 @@ std::vector<Tier> ReduceBuilder::tiers_of(const Topology& topology) {
   std::vector<Tier> tiers;
   for (const Dimension& dimension : topology.dimensions) {
     std::shared_ptr<SharedMemory> board = regions_ ? world_.allocate(SharedBarrier::kBytes) : nullptr;
-    tiers.push_back({title(dimension), {dimension.ranks, dimension.position}, stages_of(dimension, std::move(board))});
+    tiers.push_back({title(dimension),
+                     dimension.name == "X",
+                     {dimension.ranks, dimension.position},
+                     stages_of(dimension, std::move(board))});
   }
   return tiers;
 }
@@ -125,7 +128,7 @@ std::unique_ptr<AllReduce> ReduceBuilder::ring(std::vector<std::string> notes) {
     const Dimension all = all_ranks(world_, topology_);
     const Group group{all.ranks, all.position};
     const WireFormat wire = all.one_host ? WireFormat() : options_.wire;
-    layers.push_back(layer_of({title(all), group, {}}, std::make_shared<RingStage>(world_, group, wire)));
+    layers.push_back(layer_of({title(all), false, group, {}}, std::make_shared<RingStage>(world_, group, wire)));
   }
   return std::make_unique<LayeredAllReduce>(std::move(layers), str("all of ", world_.size(), " ranks"), nullptr,
                                             std::move(notes));

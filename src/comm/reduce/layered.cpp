@@ -77,6 +77,13 @@ void LayeredAllReduce::all_gather(void* data, int64_t count, DType type) {
   gather({static_cast<std::byte*>(data), count, type, count}, 0);
 }
 
+void LayeredAllReduce::sum_inner(void* data, int64_t count, DType type) {
+  if (layers_.empty() || !layers_[0].innermost) return;
+  const Span span{static_cast<std::byte*>(data), count, type};
+  assert(!regions_ || regions_->holds(span));
+  timed(0, span, 2, [&] { layers_[0].stage->all_reduce(span); });
+}
+
 void LayeredAllReduce::scatter(const Span& span, size_t depth) {
   if (depth == layers_.size()) return;
   timed(depth, span, 1, [&] { layers_[depth].stage->reduce_scatter(span); });

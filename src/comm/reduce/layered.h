@@ -19,6 +19,7 @@ struct ReduceLayer {
   std::string dimension;          ///< "X (4 ranks, within a host)"
   int members = 1, position = 0;  ///< of the group; this rank's among them
   std::shared_ptr<Stage> stage;
+  bool innermost = false;  ///< it is X
 };
 
 class LayeredAllReduce : public AllReduce {
@@ -34,6 +35,7 @@ class LayeredAllReduce : public AllReduce {
   void all_gather(void* data, int64_t count, DType type) override;
   bool add_left(void* data, int64_t count, float* left) override;
   void give_left(void* data, int64_t count, const float* left) override;
+  void sum_inner(void* data, int64_t count, DType type) override;
   std::string describe() const override;
   std::vector<DimensionTime> take_times() override;
   std::vector<std::string> notes() const override { return notes_; }

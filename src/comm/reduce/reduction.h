@@ -35,6 +35,9 @@ class AllReduce {
   virtual ElementRange own(int64_t count) const { return {0, count}; }
   virtual void reduce_scatter(void* data, int64_t count, DType type, int64_t exact = 0) {}
   virtual void all_gather(void* data, int64_t count, DType type) {}
+  /// The sum over this rank's group in X alone, the innermost dimension, in place, whatever the other groups do.
+  /// REQUIRES: data that make_all_reduce was told of, and a mode that sums by dimension.
+  virtual void sum_inner(void* data, int64_t count, DType type) {}
   /// What compression has left out of data that sum() was given and will be added to it the next time, over all ranks
   /// and rounds: this rank's part is added to `left`, of which each element belongs to one of the data. False, and
   /// nothing happens, where nothing is kept.

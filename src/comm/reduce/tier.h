@@ -14,7 +14,8 @@ struct Tier {
   /// The algorithms' places among the stages: the same on all ranks. Others follow.
   enum : size_t { kShared, kDirect, kRing };
 
-  std::string name;  ///< "X (4 ranks, within a host)"
+  std::string name;        ///< "X (4 ranks, within a host)"
+  bool innermost = false;  ///< it is X
   Group group;
   std::vector<std::shared_ptr<Stage>> stages;  ///< null: not for this group
 };
