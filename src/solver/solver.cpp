@@ -69,7 +69,7 @@ void Solver::update(const Iteration& iteration, bool display_due) {
   const bool shown = iteration.look && board_;
   if (shown) {
     const double scale = state_.loss_scale.active() ? state_.loss_scale.value : 1;
-    board_->before_updates(state_.iter, 1 / (scale * ranks_.count() * def_.param.iter_size()));
+    board_->before_updates(state_.iter, 1 / (scale * ranks_.summed_gradients() * def_.param.iter_size()));
   }
   strategy_->end(iteration);
   if (shown) board_->after_updates(state_.iter);

@@ -56,15 +56,18 @@ Solver::Solver(SolverDef def, SolverOptions options)
 }
 
 void Solver::build() {
-  if (options_.memory.budget)
-    options_.memory.budget->update = update_arrays(def_, sharers_of_states(ranks_.options(), ranks_.count()));
+  if (options_.memory.budget) {
+    UpdateArrays& update = options_.memory.budget->update;
+    update = update_arrays(def_, sharers_of_states(ranks_.options(), ranks_.count()));
+    if (options_.device->is_host()) update.per_parameter += arrays_of_slow_momentum(ranks_.options());
+  }
   NetBuilder builder(def_, options_, ranks_, state_.seed);
   train_net_ = builder.train_net();
   test_nets_ = builder.test_nets(*train_net_);
   ranks_.together([&] { check_outputs(def_.param, test_nets_); });
   if (!ranks_.alone()) sum_ = make_gradient_sum(ranks_, *train_net_, RankedUpdate::kTail);
   Shards* const shards = ranks_.alone() ? nullptr : sum_.sums->shards();
-  ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, ranks_.count(), shards); });
+  ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, sum_.ranks, shards); });
   training_.emplace(Training{
       .def = def_, .ranks = ranks_, .state = state_, .net = *train_net_, .updater = *updater_, .schedule = schedule_});
   LOG_INFO << "Solver scaffolding done.";
@@ -74,7 +77,10 @@ void Solver::start_from(const Snapshot* snapshot) {
   if (snapshot) restore(*snapshot, options_.accept_batch_change, *training_);
   check_same_data(ranks_, *train_net_);
   if (!snapshot) share_parameters(ranks_, *train_net_);
-  ranks_.together([&] { begin_loss_scale(*training_); });
+  ranks_.together([&] {
+    begin_loss_scale(*training_);
+    if (has_local_steps(ranks_.options())) check_local_steps(*training_);
+  });
   state_.global_batch = global_batch(*training_);
 }
 
@@ -90,10 +96,10 @@ void Solver::assemble() {
                       : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };
   if (ranked_) {
-    ranked_->begin_with_left(state_.compression_left);
-    training_->settle_sums = [this] { state_.compression_left = ranked_->settle_left(); };
+    ranked_->begin_with(state_);
+    training_->settle_sums = [this] { ranked_->save(state_); };
   }
-  state_.compression_left = {};
+  state_.compression_left = state_.slow_momentum = {};
   snapshotter_ = std::make_unique<Snapshotter>(*training_, options_.tuner, log_);
   tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_,
                                      TestReports{on_test, on_averaged_test});

@@ -35,6 +35,7 @@ caffe::SolverState state_to_proto(const TrainingState& state) {
     own->set_skipped_steps(state.loss_scale.skipped);
   }
   own->mutable_compression_left()->Add(state.compression_left.begin(), state.compression_left.end());
+  own->mutable_slow_momentum()->Add(state.slow_momentum.begin(), state.slow_momentum.end());
   for (const auto& [key, choice] : state.kernel_choices) {
     caffe::RobustaState::KernelChoice* entry = own->add_kernel_choice();
     entry->set_key(key);
@@ -55,6 +56,7 @@ TrainingState state_from_proto(const caffe::SolverState& proto, int average_loss
   for (float loss : own.smoothed_loss()) state.losses.add(loss);
   state.loss_scale = {own.loss_scale(), own.loss_scale_good_steps(), own.skipped_steps()};
   state.compression_left.assign(own.compression_left().begin(), own.compression_left().end());
+  state.slow_momentum.assign(own.slow_momentum().begin(), own.slow_momentum().end());
   for (const auto& entry : own.kernel_choice()) state.kernel_choices[entry.key()] = entry.choice();
   return state;
 }

@@ -40,6 +40,8 @@ struct TrainingState {
   /// Of gradients that travelled in 8 bits, over all ranks, in the order of gradient memory: it comes with later ones.
   /// Known while a snapshot is written or read.
   std::vector<float> compression_left;
+  /// Of local SGD, by parameter in the order of the net: SlowMo's u. Known while a snapshot is written or read.
+  std::vector<float> slow_momentum;
   std::map<std::string, std::string> kernel_choices;  ///< so that a resumed run computes the same bits
 };
 

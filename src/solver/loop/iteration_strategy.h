@@ -40,7 +40,7 @@ class IterationStrategy {
   virtual Votes run(const Iteration& iteration) = 0;
   /// After run(): updates what the next iteration does not find time for.
   virtual void end(const Iteration& iteration) = 0;
-  /// Waits for updates that are under way.
+  /// Waits for updates that are under way, after which all ranks have the same weights. Collective.
   virtual void finish_updates() = 0;
   /// Seconds of reductions since the last call.
   virtual BucketReducer::Times take_times() { return {}; }

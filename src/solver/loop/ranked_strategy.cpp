@@ -35,9 +35,9 @@ class OverRanks : public IterationStrategy {
   }
   /// What is not updated yet is when the next forward asks for it.
   void end(const Iteration& iteration) override {
-    if (iteration.hold) finish_updates();
+    if (iteration.hold) ranked_.finish();
   }
-  void finish_updates() override { ranked_.finish(); }
+  void finish_updates() override { ranked_.settle(); }
   BucketReducer::Times take_times() override { return ranked_.reducer().take_times(); }
 
  private:
@@ -45,7 +45,7 @@ class OverRanks : public IterationStrategy {
     ranked_.finish();
     if (!must_hold()) begin_updates(training_, iteration.hold);
     Votes mine = votes_();
-    mine.loss = loss / training_.ranks.count();
+    mine.loss = loss;
     mine.not_finite = passes_.not_finite() ? 1 : 0;
     ranked_.begin(mine, {.hold = iteration.hold, .shows_gradients = iteration.shows_gradients});
   }
@@ -53,10 +53,16 @@ class OverRanks : public IterationStrategy {
   /// After backward: what all ranks have to say. From here on the state holds the loss of all.
   Votes agree(bool hold) {
     const Votes votes = ranked_.agree();
-    passes_.throw_not_finite(votes.not_finite);
-    training_.state.losses.add(votes.loss);
+    throw_not_finite(votes);
+    training_.state.losses.add(votes.loss / votes.ranks);
     if (must_hold()) begin_updates(training_, hold);
     return votes;
+  }
+
+  /// Where a part of the ranks has voted the others do not know of it, and go on until they are told.
+  void throw_not_finite(const Votes& votes) {
+    if (static_cast<int>(votes.ranks) < training_.ranks.count()) return passes_.throw_not_finite_here(votes.not_finite);
+    passes_.throw_not_finite(votes.not_finite);
   }
 
   Training& training_;

@@ -50,7 +50,7 @@ SnapshotPaths Snapshotter::write(const std::string& scores) {
   if (tuner_) state.kernel_choices = tuner_->choices();
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
   SnapshotPaths paths = write_files(scores);
-  state.compression_left = {};
+  state.compression_left = state.slow_momentum = {};
   for (std::string* path : {&paths.model, &paths.state, &paths.averaged}) training_.ranks.broadcast(*path);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   slowest_ = std::max(slowest_, seconds);

@@ -89,4 +89,18 @@ void check_solver(const SolverDef& solver) {
   }
 }
 
+void check_local_steps(const Training& training) {
+  const auto refuse = [&](const std::string& what, const std::string& fix, const std::string& where) {
+    throw Error(ErrorKind::kConfig, what, fix).at(where);
+  };
+  const SolverDef& solver = training.def;
+  if (training.schedule.needs_loss())
+    refuse(str("lr_policy \"", solver.param.lr_policy(),
+               "\" looks at the loss of all ranks, which with -sync_every each group has its own of"),
+           "take a policy that looks at the iteration alone, or leave -sync_every out", solver.where("lr_policy"));
+  if (training.state.loss_scale.active())
+    refuse("gradients of f16 are scaled by what all ranks find finite, and with -sync_every each group sees its own",
+           "take -precision bf16, whose gradients need no scale, or leave -sync_every out", solver.file);
+}
+
 }  // namespace robusta

@@ -1,11 +1,16 @@
-/// What can be said of a solver's file before any net is built.
+/// Numbers and combinations that make no training.
 #pragma once
 
 #include "schema/source.h"
+#include "solver/loop/training.h"
 
 namespace robusta {
 
-/// Throws Error{kConfig|kUnsupported} at the line of the field.
+/// What can be said of a solver's file before any net is built. Throws Error{kConfig|kUnsupported} at the line of the
+/// field.
 void check_solver(const SolverDef& solver);
+
+/// What cannot be where groups of ranks train by themselves between averages (-sync_every). Throws Error{kConfig}.
+void check_local_steps(const Training& training);
 
 }  // namespace robusta

@@ -64,4 +64,12 @@ void TrainPasses::throw_not_finite(double ranks) {
   });
 }
 
+void TrainPasses::throw_not_finite_here(double ranks) {
+  if (ranks == 0) return;
+  if (not_finite_) throw *not_finite_;
+  throw Error(ErrorKind::kNumeric,
+              "the loss of another rank, whose gradients are summed with this one's, is not finite",
+              "that rank's message says more");
+}
+
 }  // namespace robusta

@@ -36,6 +36,8 @@ class TrainPasses {
   bool not_finite() const { return not_finite_.has_value(); }
   /// `ranks`: how many have a loss that is not finite; throws on all when there are any. Collective.
   void throw_not_finite(double ranks);
+  /// The same where only the ranks know that have summed it. Not collective.
+  void throw_not_finite_here(double ranks);
 
  private:
   double check_loss(double loss, const Pass& pass);

@@ -21,10 +21,11 @@ struct Training {
   Net& net;  ///< that is trained
   Updater& updater;
   const Schedule& schedule;
-  TraceRecorder* recorder = nullptr;             ///< null: no timeline is wanted
-  double rate = 0;                               ///< of the running iteration
-  std::function<void()> finish_updates = [] {};  ///< waits for those under way. REQUIRED before parameters are read
-  std::function<void()> settle_sums = [] {};     ///< the state gets what compressed sums have left out. Collective
+  TraceRecorder* recorder = nullptr;  ///< null: no timeline is wanted
+  double rate = 0;                    ///< of the running iteration
+  /// Waits for those under way, after which all ranks have the same weights. REQUIRED before parameters are read.
+  std::function<void()> finish_updates = [] {};
+  std::function<void()> settle_sums = [] {};  ///< the state gets what sums over ranks go on with. Collective
 
   const caffe::SolverParameter& param() const { return def.param; }
 };

@@ -35,9 +35,26 @@ EndedByPeer::EndedByPeer(int rank, int exit_code, std::string text)
 Ranks::Ranks(Communicator& world, DdlOptions options)
     : world_(&world), options_(std::move(options)), topology_(find_topology(world, options_)) {
   if (alone()) return;
+  if (has_local_steps(options_) && group_of_gradients() == count())
+    throw Error(ErrorKind::kUsage,
+                str("-sync_every ", options_.sync_every, ": all ", count(),
+                    " ranks are one group in the first dim, whose gradients are summed in each iteration anyway"),
+                str("leave it out, or give dims with more groups: -mode b:1x", count()));
   control_ = world.duplicate();
   gradients_ = world.duplicate();
-  step_ = std::make_unique<StepSum>(*this, world.duplicate());
+  std::unique_ptr<Communicator> step = group_of_steps(world);
+  if (step->size() > 1) step_ = std::make_unique<StepSum>(*this, std::move(step));
+}
+
+std::unique_ptr<Communicator> Ranks::group_of_steps(Communicator& world) const {
+  if (!has_local_steps(options_)) return world.duplicate();
+  const std::vector<int> group = topology_.inner_ranks();
+  return world.split(group.empty() ? rank() : group.front(), rank());
+}
+
+int Ranks::group_of_gradients() const {
+  if (alone() || !has_local_steps(options_)) return count();
+  return std::max(1, static_cast<int>(topology_.inner_ranks().size()));
 }
 
 Ranks::~Ranks() = default;

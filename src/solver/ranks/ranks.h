@@ -49,10 +49,14 @@ class Ranks {
   bool root() const { return rank() == 0; }
   /// The ranks are threads of this process.
   bool in_threads() const { return world_ && world_->kind() == "threads"; }
+  /// Over how many ranks gradients are summed in each iteration: with local steps those of X alone.
+  int group_of_gradients() const;
+  /// How many gradients the sum of an iteration stands for: by that much it is larger than one.
+  int summed_gradients() const { return options_.op == GradientOp::kAdasum ? 1 : group_of_gradients(); }
   const Topology& topology() const { return topology_; }
   const DdlOptions& options() const { return options_; }
 
-  /// For Pass::ranks: null when alone.
+  /// For Pass::ranks, over the ranks whose gradients are summed: null where this one is alone among them.
   StepReduce* step_reduce() { return step_.get(); }
 
   /// Who is told what this rank does, so that the others know it lives. It outlives the ranks.
@@ -116,6 +120,8 @@ class Ranks {
   std::unique_ptr<AllReduce> make_all_reduce(size_t largest_bytes, const DdlOptions& options);
 
  private:
+  std::unique_ptr<Communicator> group_of_steps(Communicator& world) const;
+
   Communicator* world_ = nullptr;
   LivenessWatch* watch_ = nullptr;
   bool failed_together_ = false;  ///< all ranks know of the error: the watch need not spread it

@@ -9,6 +9,7 @@ namespace robusta {
 /// What one rank has to say in an iteration; the sums over all ranks when they have agreed.
 struct Votes {
   double loss = 0;                                 ///< 0 where it is not finite
+  double ranks = 1;                                ///< that have a say
   double not_finite = 0;                           ///< 1: this rank's loss is
   double stop = 0, snapshot = 0, out_of_time = 0;  ///< 1: asked for
 };

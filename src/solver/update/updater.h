@@ -59,6 +59,8 @@ class Updater : public GradientSink {
   /// With a loss scale: the last iteration changed nothing, as a gradient was not finite.
   bool skipped() const { return skipped_; }
 
+  /// Of the iteration that began last.
+  double rate() const { return now_.rate; }
   bool clips() const { return clip_ >= 0; }
   /// Null without ema_decay. It begins with the first iteration, unless it is given its values before.
   WeightAverage* average() { return average_ ? &*average_ : nullptr; }

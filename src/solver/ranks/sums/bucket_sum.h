@@ -1,11 +1,11 @@
 /// How buckets of gradients become their sums over the ranks.
 ///
-/// Three kinds: by way of host memory that a communicator reduces (staged_sum.h); in the memory of the GPUs, by NCCL
-/// (nccl/nccl_sum.h) or by a library of the communicator that can (direct_sum.h). Two threads work with one: the
+/// Kinds: by way of host memory that a communicator reduces (staged_sum.h; adasum.h); in the memory of the GPUs, by
+/// NCCL (nccl/nccl_sum.h) or by a library of the communicator that can (direct_sum.h). Two threads work with one: the
 /// driver, which enqueues what the net computes, says what is complete and asks for sums; the reducer's thread
 /// (bucket_reducer.h) sums one bucket after the other. A call of one for a bucket comes after the other's calls for it
-/// that are listed above. Where ranks share out the update, buckets of weights follow those of gradients in each round
-/// (sharded_sum.h).
+/// that are listed above. Buckets of weights may follow those of gradients in a round
+/// (carrying_sum.h): where ranks share out the update, and where they average their weights.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@
 
 #include "comm/all_reduce.h"
 #include "solver/ranks/sums/buckets.h"
+#include "solver/ranks/sums/periodic_average.h"
 #include "solver/update/shards.h"
 
 namespace robusta {
@@ -39,6 +40,8 @@ class BucketSum {
   virtual Shards* shards() { return nullptr; }
   /// The bucket in which the weights of a bucket's gradients travel. REQUIRES: shards.
   virtual BucketId weights_of(BucketId gradients) const { return gradients; }
+  /// Null: gradients are summed over all ranks, in each round.
+  virtual PeriodicAverage* periodic_average() { return nullptr; }
   /// Driver, before a round: whether the sums of gradients are wanted by whoever updates them, or by everybody.
   enum class Gradients { kOwn, kWhole };
   virtual void begin_round(Gradients wanted) {}

@@ -3,7 +3,9 @@
 #include "solver/ranks/sums/choose_sum.h"
 
 #include "base/str.h"
+#include "solver/ranks/sums/adasum.h"
 #include "solver/ranks/sums/direct_sum.h"
+#include "solver/ranks/sums/local_sum.h"
 #include "solver/ranks/sums/nccl/nccl_agreement.h"
 #include "solver/ranks/sums/nccl/nccl_dimensions.h"
 #include "solver/ranks/sums/sharded_sum.h"
@@ -20,7 +22,8 @@ class SumChooser {
   std::unique_ptr<BucketSum> choose() {
     const ReduceMode mode = options_.mode;
     const bool keeps_what_is_left = options_.wire.keeps_left();  // in the memory of the host
-    if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left || shards()) return by_host(options_);
+    if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left || needs_tail_alone())
+      return by_host(options_);
     if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(options_);
     const NcclAgreement nccl = agree_on_nccl(ranks_, device_);
     if (!nccl.api) return without_nccl(nccl.refusal);
@@ -29,7 +32,10 @@ class SumChooser {
   }
 
  private:
-  bool shards() const { return options_.shard != Shard::kNone; }
+  /// What sums neither all nor only gradients does so in memory of the host, and the tail apart from them.
+  bool needs_tail_alone() const {
+    return options_.shard != Shard::kNone || has_local_steps(options_) || options_.op == GradientOp::kAdasum;
+  }
   bool library_takes_device_memory() const { return ranks_.gradients().sums_memory_of(device_.kernel_kind()); }
 
   /// Over what communicators and hosts offer.
@@ -44,12 +50,18 @@ class SumChooser {
 
   std::unique_ptr<BucketSum> by_host(const DdlOptions& options, std::vector<std::string> notes = {}) {
     auto reduction = all_reduce(options);
-    if (shards()) {
-      const Bucket tail = take_tail(buckets_, net_.options().dtype);
-      return std::make_unique<ShardedSum>(ranks_, net_, std::move(buckets_), tail, std::move(reduction),
-                                          std::move(notes));
-    }
-    return std::make_unique<StagedSum>(net_, std::move(buckets_), std::move(reduction), std::move(notes));
+    if (!needs_tail_alone())
+      return std::make_unique<StagedSum>(net_, std::move(buckets_), std::move(reduction), std::move(notes));
+    const Bucket tail = take_tail(buckets_, net_.options().dtype);
+    if (options.op == GradientOp::kAdasum) return with_tail<Adasum>(tail, std::move(reduction), std::move(notes));
+    if (has_local_steps(options)) return with_tail<LocalSum>(tail, std::move(reduction), std::move(notes));
+    return with_tail<ShardedSum>(tail, std::move(reduction), std::move(notes));
+  }
+
+  template <typename Sum>
+  std::unique_ptr<BucketSum> with_tail(const Bucket& tail, std::unique_ptr<AllReduce> sum,
+                                       std::vector<std::string> notes) {
+    return std::make_unique<Sum>(ranks_, net_, std::move(buckets_), tail, std::move(sum), std::move(notes));
   }
 
   /// `refusal`: why NCCL cannot be used; "" where nobody asked for it.

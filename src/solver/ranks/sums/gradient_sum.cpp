@@ -22,6 +22,7 @@ Buckets buckets_of(const Ranks& ranks, const Net& net, const CompressedParams& c
 GradientSum make_gradient_sum(Ranks& ranks, Net& net, int64_t tail) {
   const CompressedParams compressed = compressed_params(ranks.options(), net);
   GradientSum made{.sums = make_bucket_sum(ranks, net, buckets_of(ranks, net, compressed, tail), compressed.options),
+                   .ranks = ranks.summed_gradients(),
                    .keeps_left = compressed.options.wire.keeps_left()};
   if (!ranks.alone()) {
     require_equal(ranks, "the table of buckets", hash_of(made.sums->buckets()), "give all ranks the same -ddl options");

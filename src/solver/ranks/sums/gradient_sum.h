@@ -11,6 +11,7 @@ namespace robusta {
 
 struct GradientSum {
   std::unique_ptr<BucketSum> sums;
+  int ranks = 1;            ///< over which gradients are summed
   bool keeps_left = false;  ///< what compression leaves out is kept for the next sums
 };
 

@@ -22,6 +22,16 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater, GradientSum
     for (const Param* param : bucket(b).params) bucket_of_[param] = b;
   }
   missing_.resize(last_sum_.index() + 1);
+  arrived_.resize(reducer_.buckets().size());
+}
+
+RankedUpdate::~RankedUpdate() {
+  if (finished_ || !sent_) return;
+  try {
+    reducer_.wait(arrived_.end_id() - 1);
+  } catch (const std::exception& error) {
+    LOG_ERROR << "the weights of this iteration were not handed to all: " << error.what();
+  }
 }
 
 void RankedUpdate::record_in(TraceRecorder& recorder) {
@@ -44,8 +54,10 @@ void RankedUpdate::begin(const Votes& mine, const Round& round) {
   finished_ = false;
   next_ = BucketId(0);
   for (const BucketId b : missing_.ids()) missing_[b] = bucket(b).params.size();
+  sent_ = false;
+  arrived_.assign(arrived_.size(), 0);
   begin_round();
-  const double votes[kTail] = {mine.loss, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
+  const double votes[kTail] = {mine.loss, mine.ranks, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
   dispatch(type_, [&](auto type) { std::copy_n(votes, kTail, static_cast<decltype(type)*>(tail_)); });
 }
 
@@ -71,8 +83,14 @@ Votes RankedUpdate::agree() {
   double votes[kTail];
   dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kTail, votes); });
   // Where the loss is not finite this is the last iteration, on all ranks.
-  if (!round_.hold && votes[1] == 0) after_sums();
-  return {.loss = votes[0], .not_finite = votes[1], .stop = votes[2], .snapshot = votes[3], .out_of_time = votes[4]};
+  const Votes all{.loss = votes[0],
+                  .ranks = votes[1],
+                  .not_finite = votes[2],
+                  .stop = votes[3],
+                  .snapshot = votes[4],
+                  .out_of_time = votes[5]};
+  if (!round_.hold && all.not_finite == 0) after_sums();
+  return all;
 }
 
 void RankedUpdate::wait_for(BucketId bucket) {
@@ -90,6 +108,25 @@ void RankedUpdate::wait_for(BucketId bucket) {
   }
   ranks_.doing("the update");
 }
+
+void RankedUpdate::send_weights() {
+  while (next_ < arrived_.end_id()) post();
+  sent_ = true;
+}
+
+void RankedUpdate::receive_weights(BucketId weights) {
+  if (arrived_[weights]) return;
+  wait_for(weights);
+  const DriverSpan span(recorder_, TraceKind::kUpdate, weights.number());
+  sums().deliver(weights);
+  arrived_[weights] = 1;
+}
+
+void RankedUpdate::receive_all_weights() {
+  for (BucketId b = last_sum_ + 1; b < arrived_.end_id(); ++b) receive_weights(b);
+}
+
+void RankedUpdate::save(TrainingState& state) { state.compression_left = settle_left(); }
 
 int64_t RankedUpdate::gradients() {
   int64_t count = 0;
@@ -117,7 +154,8 @@ std::vector<float> RankedUpdate::settle_left() {
   return left;
 }
 
-void RankedUpdate::begin_with_left(const std::vector<float>& left) {
+void RankedUpdate::begin_with(const TrainingState& state) {
+  const std::vector<float>& left = state.compression_left;
   if (left.empty() || !sums().reduction() || !keeps_left_) return;
   if (static_cast<int64_t>(left.size()) != gradients()) {
     LOG_WARNING << "The state has what compression left out of " << left.size() << " gradients, and the net has "
@@ -137,8 +175,10 @@ void RankedUpdate::give_left(const std::vector<float>& left) {
 }
 
 std::unique_ptr<RankedUpdate> make_ranked_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum) {
-  const bool shards = sum.sums->shards() != nullptr;
-  return (shards ? make_sharded_update : make_replicated_update)(ranks, net, updater, std::move(sum));
+  const auto make = sum.sums->shards()             ? make_sharded_update
+                    : sum.sums->periodic_average() ? make_local_update
+                                                   : make_replicated_update;
+  return make(ranks, net, updater, std::move(sum));
 }
 
 }  // namespace robusta

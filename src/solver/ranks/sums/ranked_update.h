@@ -1,12 +1,14 @@
 /// Updates the parameters from gradients that are summed over ranks, while training goes on.
 ///
 /// As backward completes the parameters of a bucket, the bucket is reduced by another thread. What the ranks have to
-/// agree on in every iteration rides behind the last gradients. Two kinds differ in who updates what, and when:
+/// agree on in every iteration rides behind the last gradients. Three kinds differ in who updates what, and when:
 ///
 ///   replicated_update.cpp   every rank updates everything, as soon as its sum is there: between the steps of backward,
 ///                           or in the next forward right before a step reads it. No message is sent but the sums
 ///   sharded_update.cpp      each rank updates its own elements when all sums are there (-shard), and hands the weights
 ///                           to the others while the next forward goes on, which waits for them, layer by layer
+///   local_update.cpp        every rank updates everything from the sums of its group, and every so many iterations
+///                           weights become the average over all groups (-sync_every), which travels the same way
 #pragma once
 
 #include <memory>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "net/net.h"
+#include "solver/files/training_state.h"
 #include "solver/ranks/ranks.h"
 #include "solver/ranks/sums/bucket_reducer.h"
 #include "solver/ranks/sums/gradient_sum.h"
@@ -26,6 +29,9 @@ namespace robusta {
 
 class RankedUpdate : public GradientSink, public ParamGate {
  public:
+  /// Whatever ends this rank's training, the others get the weights that it has promised.
+  ~RankedUpdate() override;
+
   /// Elements, and bytes, that a net must leave behind its gradients for the votes.
   static constexpr int64_t kTail = sizeof(Votes) / sizeof(double);
   static constexpr size_t kTailBytes = sizeof(Votes);
@@ -44,12 +50,14 @@ class RankedUpdate : public GradientSink, public ParamGate {
   Votes agree();
   /// Waits for all buckets and updates what was not yet. Does nothing when all is done.
   virtual void finish() = 0;
+  /// The same, after which all ranks have the same weights. Collective.
+  virtual void settle() { finish(); }
 
-  /// What compression has left out of the summed gradients, in the order of their memory; empty where nothing is kept.
-  /// From here on the ranks share it out as they do when they begin with it. Collective. REQUIRES: finish().
-  std::vector<float> settle_left();
-  /// It will be added to the next sums. What does not fit the net is passed over, with a warning. Collective.
-  void begin_with_left(const std::vector<float>& left);
+  /// Puts into the state what beside weights and histories decides how the sums go on; from here on they go on as those
+  /// do that begin with it. Collective. REQUIRES: settle().
+  virtual void save(TrainingState& state);
+  /// What does not fit the net is passed over, with a warning. Collective.
+  virtual void begin_with(const TrainingState& state);
 
   BucketReducer& reducer() { return reducer_; }
   /// Notes what it does from now on. It outlives this.
@@ -76,6 +84,15 @@ class RankedUpdate : public GradientSink, public ParamGate {
   void post();
   void wait_for(BucketId bucket);
 
+  // Of a round that ends with buckets of weights (carrying_sum.h):
+
+  /// This rank's are final, and are on their way from here on.
+  void send_weights();
+  bool weights_are_sent() const { return sent_; }
+  /// Waits for those of a bucket, and puts them into the parameters.
+  void receive_weights(BucketId weights);
+  void receive_all_weights();
+
   Ranks& ranks_;
   Updater& updater_;
   BucketReducer reducer_;
@@ -87,6 +104,8 @@ class RankedUpdate : public GradientSink, public ParamGate {
 
  private:
   int64_t gradients();
+  /// What compression has left out of the summed gradients, in the order of their memory; empty where nothing is kept.
+  std::vector<float> settle_left();
   void give_left(const std::vector<float>& left);
 
   const bool keeps_left_;
@@ -94,11 +113,14 @@ class RankedUpdate : public GradientSink, public ParamGate {
   void* tail_;  ///< the votes, in host memory
   std::unordered_map<const Param*, BucketId> bucket_of_;
   IdVector<BucketId, size_t> missing_;  ///< parameters without a complete gradient
+  bool sent_ = false;                   ///< the weights of this round are on their way
+  IdVector<BucketId, char> arrived_;    ///< in the parameters
 };
 
 /// Of the kind that the sum is made for.
 std::unique_ptr<RankedUpdate> make_ranked_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_replicated_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_sharded_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
+std::unique_ptr<RankedUpdate> make_local_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 
 }  // namespace robusta

@@ -2,56 +2,21 @@
 #include "solver/ranks/sums/sharded_sum.h"
 
 #include <cassert>
-#include <cstring>
 
-#include "base/parallel.h"
 #include "base/str.h"
 
 namespace robusta {
-namespace {
-
-Buckets with_weights(Buckets buckets, const Bucket& tail) {
-  const size_t gradients = buckets.size();
-  buckets.push_back(tail);
-  for (size_t b = gradients; b-- > 0;) {
-    Bucket weights = buckets[BucketId(static_cast<int>(b))];
-    weights.exact = weights.count;
-    buckets.push_back(std::move(weights));
-  }
-  return buckets;
-}
-
-void copy_on_host(void* to, const void* from, size_t bytes) {
-  constexpr int64_t kGrain = int64_t{1} << 18;  // bytes that are worth a thread
-  parallel_ranges(static_cast<int64_t>(bytes), kGrain, [&](int64_t begin, int64_t end) {
-    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<size_t>(end - begin));
-  });
-}
-
-}  // namespace
 
 ShardedSum::ShardedSum(Ranks& ranks, Net& net, Buckets gradients, const Bucket& tail, std::unique_ptr<AllReduce> halves,
                        std::vector<std::string> notes)
-    : StagedSum(net, with_weights(gradients, tail), std::move(halves), std::move(notes)),
-      ranks_(ranks),
-      gradients_(static_cast<int>(gradients.size())) {
+    : CarryingSum(net, std::move(gradients), tail, std::move(halves), std::move(notes)), ranks_(ranks) {
   assert(all_reduce_->has_halves());
-  for (const BucketId b : buckets_.ids()) find_pieces(b);
-}
-
-void ShardedSum::find_pieces(BucketId bucket) {
-  const Bucket& b = buckets_[bucket];
-  const auto* const begin = static_cast<const std::byte*>(gradients_at(bucket));
-  const ElementRange mine = all_reduce_->own(b.count);
-  const size_t element = size_of(type_);
-  pieces_.emplace_back();
-  for (Param* param : b.params) {
-    const auto place = static_cast<size_t>(static_cast<const std::byte*>(param->diff) - begin);
-    const auto first = static_cast<int64_t>(place / element);
-    const ElementRange own = mine.within({first, first + param->desc.count()});
-    pieces_[bucket].push_back({param, place, own});
-    own_[param] = own;
+  for (const BucketId b : buckets_.ids()) {
+    const ElementRange mine = all_reduce_->own(buckets_[b].count);
+    for (const Piece& piece : pieces(b)) {
+      const auto first = static_cast<int64_t>(piece.place / size_of(type_));
+      own_[piece.param] = mine.within({first, first + piece.param->desc.count()});
+    }
   }
 }
 
@@ -74,9 +39,10 @@ void ShardedSum::deliver(BucketId bucket) {
   if (whole_) return StagedSum::deliver(bucket);
   const auto* const summed = static_cast<const std::byte*>(buckets_[bucket].data);
   const size_t element = size_of(type_);
-  for (const Piece& piece : pieces_[bucket]) {
-    const size_t first = static_cast<size_t>(piece.own.begin) * element;
-    const size_t bytes = static_cast<size_t>(piece.own.count()) * element;
+  for (const Piece& piece : pieces(bucket)) {
+    const ElementRange own = own_.at(piece.param);
+    const size_t first = static_cast<size_t>(own.begin) * element;
+    const size_t bytes = static_cast<size_t>(own.count()) * element;
     if (bytes == 0) continue;
     net_.stream().copy_to_device(static_cast<std::byte*>(piece.param->diff) + first, summed + piece.place + first,
                                  bytes);
@@ -84,43 +50,17 @@ void ShardedSum::deliver(BucketId bucket) {
 }
 
 void ShardedSum::take_own(BucketId weights) {
-  auto* const travels = static_cast<std::byte*>(buckets_[weights].data);
-  const size_t element = size_of(type_);
-  for (const Piece& piece : pieces_[weights]) {
-    const size_t first = static_cast<size_t>(piece.own.begin) * element;
-    const size_t bytes = static_cast<size_t>(piece.own.count()) * element;
-    if (bytes == 0) continue;
-    std::byte* const to = travels + piece.place + first;
-    const std::byte* const from = static_cast<const std::byte*>(piece.param->data) + first;
-    if (stream_) {
-      net_.stream().copy_to_host(to, from, bytes);
-    } else {
-      copy_on_host(to, from, bytes);
-    }
-  }
-  if (stream_) ranges_[weights].copied = net_.stream().record();
+  for (const Piece& piece : pieces(weights)) take(weights, piece, own_.at(piece.param));
+  taken(weights);
 }
 
 void ShardedSum::put_others(BucketId weights) {
-  const auto* const travelled = static_cast<const std::byte*>(buckets_[weights].data);
-  for (const Piece& piece : pieces_[weights]) {
-    put(piece, travelled, {0, piece.own.begin});
-    put(piece, travelled, {piece.own.end, piece.param->desc.count()});
-    net_.stream().run([param = piece.param] { ++param->version; });  // in the order of the stream, as kernels read it
+  for (const Piece& piece : pieces(weights)) {
+    const ElementRange own = own_.at(piece.param);
+    put(weights, piece, {0, own.begin});
+    put(weights, piece, {own.end, piece.param->desc.count()});
   }
-}
-
-void ShardedSum::put(const Piece& piece, const std::byte* travelled, ElementRange elements) {
-  if (elements.empty()) return;
-  const size_t element = size_of(type_), first = static_cast<size_t>(elements.begin) * element;
-  const size_t bytes = static_cast<size_t>(elements.count()) * element;
-  std::byte* const to = static_cast<std::byte*>(piece.param->data) + first;
-  const std::byte* const from = travelled + piece.place + first;
-  if (stream_) {
-    net_.stream().copy_to_device(to, from, bytes);
-  } else {
-    copy_on_host(to, from, bytes);
-  }
+  has_put(weights);
 }
 
 std::string ShardedSum::describe() const {
