@@ -50,6 +50,8 @@ struct DdlOptions {
   std::vector<int>
       dims;  ///< outermost last, as IBM writes them: ranks per host, hosts per rack, racks; empty: not given
   std::vector<ProcessSet> sets;  ///< independent trainings of one launch, each with these options; empty: one of all
+  int own_set = 0;               ///< that this rank is in, once it is known
+  int place_on_host = 0;         ///< of this rank among those of all sets, then
   int dump_iter = 0;             ///< > 0: report times and bandwidth per dimension every so many iterations
   int dev_sync = 0;              ///< 0, 1 or 2; means something on GPUs alone
   int rebind_iter = 0;           ///< > 0: look for slow ranks every so many iterations

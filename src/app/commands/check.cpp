@@ -123,9 +123,10 @@ void require_events_can_be_written(const std::string& folder) {
   require_writable_prefix("events for TensorBoard in", (there / "run").string());
 }
 
-int check(const Options& options, const TrainingRun& run) {
+int check(const TrainingRun& run) {
+  const Options& options = run.options;
   Ranks& ranks = run.ranks;
-  TrainingSetup setup(options, run, "check");
+  TrainingSetup setup(run, "check");
   ranks.root_only([&] {
     if (!options.log_json().empty()) require_writable_file("the log", options.log_json());
     if (!options.tensorboard().empty()) require_events_can_be_written(options.tensorboard());
@@ -144,8 +145,7 @@ int check(const Options& options, const TrainingRun& run) {
 }  // namespace
 
 int check_command(const Options& options) {
-  return run_training_job(options, {impatient_options(options.ddl()), ""},
-                          [&](const TrainingRun& run) { return check(options, run); });
+  return run_training_job(options, {.ddl = impatient_options(options.ddl())}, check);
 }
 
 }  // namespace robusta

@@ -126,9 +126,10 @@ void print_advice(const RangeTest& test, const std::optional<RateAdvice>& advice
 /// Nothing is snapshot here.
 Request stop_or_nothing(Request request) { return request == Request::kStop ? Request::kStop : Request::kNone; }
 
-int find_lr(const Options& options, const TrainingRun& run) {
+int find_lr(const TrainingRun& run) {
+  const Options& options = run.options;
   run.ranks.together([&] { check_find_lr_flags(options); });
-  TrainingSetup setup(options, run, "find_lr");
+  TrainingSetup setup(run, "find_lr");
   std::optional<SignalWatch> signals;  // of several learners in this process one looks for them
   if (run.ranks.root() || !run.ranks.in_threads()) {
     signals.emplace(stop_or_nothing(setup.sigint()), stop_or_nothing(setup.sighup()));
@@ -153,8 +154,6 @@ int find_lr(const Options& options, const TrainingRun& run) {
 
 }  // namespace
 
-int find_lr_command(const Options& options) {
-  return run_training_job(options, {options.ddl(), ""}, [&](const TrainingRun& run) { return find_lr(options, run); });
-}
+int find_lr_command(const Options& options) { return run_training_job(options, {.ddl = options.ddl()}, find_lr); }
 
 }  // namespace robusta

@@ -60,9 +60,9 @@ int ask_to_be_restarted(const Ranks& ranks) {
   return code;
 }
 
-int train(const Options& options, const TrainingRun& run) {
+int train(const TrainingRun& run) {
   Ranks& ranks = run.ranks;
-  TrainingSetup setup(options, run, "train");
+  TrainingSetup setup(run, "train");
   std::optional<SignalWatch> signals;  // of several learners in this process one looks for them
   if (ranks.root() || !ranks.in_threads()) signals.emplace(setup.sigint(), setup.sighup());
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
@@ -91,8 +91,7 @@ int train(const Options& options, const TrainingRun& run) {
 }  // namespace
 
 int train_command(const Options& options) {
-  return run_training_job(options, {options.ddl(), options.log_json()},
-                          [&](const TrainingRun& run) { return train(options, run); });
+  return run_training_job(options, {.ddl = options.ddl(), .writes_json = true}, train);
 }
 
 }  // namespace robusta

@@ -65,16 +65,6 @@ void log_gpus(Ranks& ranks, const GpuInfo& gpu) {
   }
 }
 
-/// The ranks on this one's host, in order, this one among them.
-std::vector<int> ranks_of_host(const Ranks& ranks) {
-  const Topology& topology = ranks.topology();
-  std::vector<int> mine;
-  for (int rank = 0; rank < ranks.count(); ++rank) {
-    if (topology.host_of(rank) == topology.host_of(ranks.rank())) mine.push_back(rank);
-  }
-  return mine;
-}
-
 }  // namespace
 
 std::vector<int> DeviceChoice::ordinals() const {
@@ -108,7 +98,7 @@ void DeviceChoice::follow(const SolverDef& solver) {
 }
 
 std::shared_ptr<Device> DeviceChoice::open(Ranks& ranks) const {
-  if (ranks.alone()) return open_alone();
+  if (ranks.alone() && ranks.options().sets.empty()) return open_alone();
   if (list_.empty()) {
     LOG_INFO << "Use CPU.";
     return the_cpu();
@@ -160,8 +150,7 @@ int DeviceChoice::choose(Ranks& ranks, const std::vector<GpuInfo>& gpus) const {
   double without = gpus.empty() ? 1 : 0;
   ranks.sum({&without, 1});
   if (without > 0) return -1;
-  const std::vector<int> mine = ranks_of_host(ranks);
-  const auto place = static_cast<size_t>(std::find(mine.begin(), mine.end(), ranks.rank()) - mine.begin());
+  const auto place = static_cast<size_t>(ranks.place_on_host());
   // IBM's command lines say -gpu 0 for all ranks: only a list of several is a choice.
   const std::vector<int> listed = ordinals();
   return listed.size() > 1 ? listed[place % listed.size()] : static_cast<int>(place % gpus.size());

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "comm/launch.h"
@@ -97,17 +99,46 @@ Start start_from(const std::string& snapshot, const std::vector<SolverPhase>& ph
               "its name has to begin with " + prefix_of(phases[0], ranks) + "_iter_, or with that of another phase");
 }
 
+/// "log.json", 1 -> "log.set1.json".
+std::string name_of_set(const std::string& path, int set) {
+  const std::filesystem::path whole(path);
+  std::filesystem::path name = whole.stem();
+  name += str(".set", set, whole.extension().string());
+  return (whole.parent_path() / name).string();
+}
+
 }  // namespace
+
+void read_options_of_set(const Options& all, const DdlOptions& ddl, Options& own) {
+  for (const FlagBase* flag : all.flags()) own.find(flag->name())->read(flag->text());
+  const std::vector<std::string> solvers = split_list(all.solver());
+  if (solvers.size() != ddl.sets.size()) {
+    throw Error(ErrorKind::kUsage,
+                str("-sets makes ", ddl.sets.size(), " of the ranks, and -solver names ",
+                    counted(static_cast<int64_t>(solvers.size()), "solver")),
+                "give a solver for each, separated by commas, in the order of the sets");
+  }
+  own.solver.read(solvers[static_cast<size_t>(ddl.own_set)]);
+  for (FlagBase* flag : {static_cast<FlagBase*>(&own.log_json), static_cast<FlagBase*>(&own.timeline),
+                         static_cast<FlagBase*>(&own.tensorboard)}) {
+    if (!flag->text().empty()) flag->read(name_of_set(flag->text(), ddl.own_set));
+  }
+}
 
 int run_training_job(const Options& options, const TrainingJob& job,
                      const std::function<int(const TrainingRun&)>& body) {
   const Walltime walltime(parse_walltime(options.max_walltime()));
   const auto run = [&](Ranks& ranks) {
-    JsonLog json(ranks.root() ? job.log_json : "");
+    std::optional<Options> of_set;
+    if (!ranks.options().sets.empty())
+      ranks.together([&] { read_options_of_set(options, ranks.options(), of_set.emplace()); });
+    const Options& own = of_set ? *of_set : options;
+    const bool writes_json = ranks.root() && job.writes_json && !own.log_json().empty();
+    JsonLog json(writes_json ? own.log_json() : "");
     std::optional<WarningEvents> warnings;
-    if (ranks.root() && !job.log_json.empty()) warnings.emplace(json);
+    if (writes_json) warnings.emplace(json);
     try {
-      return body({ranks, walltime, json});
+      return body({own, ranks, walltime, json});
     } catch (const Error& error) {
       log_error_event(json, error);
       throw;
@@ -118,8 +149,8 @@ int run_training_job(const Options& options, const TrainingJob& job,
   return run_job(job.ddl, run, static_cast<int>(std::max<size_t>(gpus, 1)));
 }
 
-TrainingSetup::TrainingSetup(const Options& options, const TrainingRun& run, const std::string& action)
-    : options_(options), ranks_(run.ranks), devices_(options) {
+TrainingSetup::TrainingSetup(const TrainingRun& run, const std::string& action)
+    : options_(run.options), ranks_(run.ranks), devices_(run.options) {
   ranks_.together([&] {
     check_flags(options_, action);
     sigint_ = parse_effect("sigint_effect", options_.sigint_effect());

@@ -19,15 +19,20 @@ namespace robusta {
 
 /// What a process has once, whatever the number of its learners.
 struct TrainingRun {
+  const Options& options;  ///< those of the command line, or what they are to this rank's set (-ddl "-sets")
   Ranks& ranks;
   const Walltime& walltime;
   JsonLog& json;
 };
 
 struct TrainingJob {
-  std::string ddl;       ///< options of training over ranks, as of -ddl
-  std::string log_json;  ///< where rank 0 appends its events; "": nowhere
+  std::string ddl;           ///< options of training over ranks, as of -ddl
+  bool writes_json = false;  ///< rank 0 appends its events to -log_json
 };
+
+/// What the flags are to one of several sets of ranks: -solver lists a solver for each; files that a training writes
+/// beside its snapshots have the set in their names ("log.json", "log.set1.json"). Throws Error{kUsage}.
+void read_options_of_set(const Options& all, const DdlOptions& ddl, Options& own);
 
 /// Runs `body` on this process's ranks: as many learners as -gpu lists GPUs, one under MPI. Returns the exit code.
 int run_training_job(const Options& options, const TrainingJob& job,
@@ -36,7 +41,7 @@ int run_training_job(const Options& options, const TrainingJob& job,
 class TrainingSetup {
  public:
   /// Looks at the flags alone. `action` is named in errors. Everything referred to outlives the setup.
-  TrainingSetup(const Options& options, const TrainingRun& run, const std::string& action);
+  TrainingSetup(const TrainingRun& run, const std::string& action);
 
   /// Reads the solver and its nets, which have to be the same on all ranks, as do the flags; all phases, where the file
   /// has several (schema/phases.h).

@@ -59,7 +59,7 @@ void take_share(const Ranks& ranks, const std::vector<Place>& places, Place& min
 /// In the words of IBM's Caffe, where "root = 1" says that the rank has a solver of its own.
 void log_places(const Ranks& ranks, const std::vector<Place>& places) {
   const Topology& topology = ranks.topology();
-  LOG_INFO << ranks.count() << " ranks, " << topology.describe();
+  LOG_INFO << counted(ranks.count(), "rank") << ", " << topology.describe();
   if (!topology.warning.empty()) LOG_WARNING << topology.warning;
   for (const std::string& note : omp_notes()) LOG_INFO << note;
   for (size_t rank = 0; rank < places.size(); ++rank) {
@@ -73,15 +73,24 @@ void log_places(const Ranks& ranks, const std::vector<Place>& places) {
   }
 }
 
+Place place_of(const Ranks& ranks) {
+  const Topology& topology = ranks.topology();
+  return {.given = own_cores(),
+          .cores = own_cores(),
+          .local_rank = topology.local_rank,
+          .local_ranks = topology.local_ranks,
+          .threads = omp_get_max_threads()};
+}
+
 }  // namespace
 
+void share_cores(Ranks& ranks) {
+  Place mine = place_of(ranks);
+  take_share(ranks, ranks.gather(mine), mine);
+}
+
 void assign_cores(Ranks& ranks) {
-  const Topology& topology = ranks.topology();
-  Place mine{.given = own_cores(),
-             .cores = own_cores(),
-             .local_rank = topology.local_rank,
-             .local_ranks = topology.local_ranks,
-             .threads = omp_get_max_threads()};
+  Place mine = place_of(ranks);
   // Gathered twice: what each was given says how to share, and what each has taken is what the log shows.
   take_share(ranks, ranks.gather(mine), mine);
   const std::vector<Place> places = ranks.gather(mine);

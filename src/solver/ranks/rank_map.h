@@ -5,6 +5,10 @@
 
 namespace robusta {
 
+/// Deals out the processors of each host to those of its ranks that were given the same, and sets the threads of this
+/// rank (OMP_NUM_THREADS, else one per processor of its share). Collective; before OpenMP starts its threads.
+void share_cores(Ranks& ranks);
+
 /// Deals out the processors of each host to those of its ranks that were given the same, sets the threads of this rank
 /// (OMP_NUM_THREADS, else one per processor of its share), and logs one line per rank (of large jobs: per host).
 /// Collective; before OpenMP starts its threads.

@@ -55,6 +55,8 @@ class Ranks {
   int summed_gradients() const { return options_.op == GradientOp::kAdasum ? 1 : group_of_gradients(); }
   const Topology& topology() const { return topology_; }
   const DdlOptions& options() const { return options_; }
+  /// This rank's number among those of its host, of all sets.
+  int place_on_host() const { return options_.sets.empty() ? topology_.local_rank : options_.place_on_host; }
 
   /// For Pass::ranks, over the ranks whose gradients are summed: null where this one is alone among them.
   StepReduce* step_reduce() { return step_.get(); }
