@@ -36,8 +36,8 @@ void compare(const std::string& param, const Shape& bottom, const std::vector<st
 class Winograd : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!winograd::has_wide_vectors())
-      GTEST_SKIP() << "this processor has no AVX-512, where the kernels are not offered";
+    if (winograd::vector_lanes() == 0)
+      GTEST_SKIP() << "this processor has neither AVX2 nor AVX-512, where the kernels are not offered";
   }
 };
 
@@ -51,7 +51,9 @@ TEST_F(Winograd, Filters3x3) {
 TEST_F(Winograd, Filters5x5) {
   compare("num_output: 32 kernel_size: 5 pad: 2", {2, 32, 8, 8});
   compare("num_output: 48 kernel_size: 5", {2, 16, 9, 12});
-  compare("num_output: 16 kernel_size: 5 pad: 4 bias_term: false", {1, 16, 3, 5});
+  compare("num_output: 16 kernel_size: 5 pad: 3 bias_term: false", {1, 16, 3, 5});
+  // oneDNN's kernels for AVX2 know no such pads, so that it takes no blocks there.
+  if (winograd::vector_lanes() == 16) compare("num_output: 16 kernel_size: 5 pad: 4 bias_term: false", {1, 16, 3, 5});
 }
 
 TEST_F(Winograd, PadsThatDiffer) {

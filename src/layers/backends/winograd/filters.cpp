@@ -1,4 +1,4 @@
-// The transforms of filters. Sixteen outputs of one input are turned into vectors first, since plain weights have the
+// The transforms of filters. Some outputs of one input are turned into vectors first, since plain weights have the
 // taps innermost.
 
 #include "layers/backends/winograd/filters.h"
@@ -12,9 +12,10 @@
 namespace robusta::winograd {
 namespace {
 
-/// 16 outputs of one input.
-template <int R>
+/// Outputs of one input, of which a vector has `lanes`.
+template <int kLanes, int R>
 ROBUSTA_SIMD void filter_block(const FilterView& view, const float* weights, int64_t lanes, int64_t stride, float* to) {
+  using Vector = Floats<kLanes>;
   alignas(64) float taps[R * R][kLanes] = {};
   for (int64_t lane = 0; lane < lanes; ++lane) {
     for (int t = 0; t < R * R; ++t) {
@@ -33,9 +34,10 @@ ROBUSTA_SIMD void filter_block(const FilterView& view, const float* weights, int
   }
 }
 
-template <int R>
+template <int kLanes, int R>
 ROBUSTA_SIMD void filter_gradient_block(const FilterView& view, const float* sums, int64_t parts, int64_t lanes,
                                         bool add, float* weights) {
+  using Vector = Floats<kLanes>;
   Vector points[kPoints][kPoints], filter[R][R];
   for (int i = 0; i < kPoints; ++i) {
     for (int j = 0; j < kPoints; ++j) {
@@ -57,10 +59,9 @@ ROBUSTA_SIMD void filter_gradient_block(const FilterView& view, const float* sum
   }
 }
 
-}  // namespace
-
-void transform_filters(const FilterView& view, const float* weights, float* to) {
-  const auto block = view.taps == 3 ? filter_block<3> : filter_block<5>;
+template <int kLanes>
+void transform(const FilterView& view, const float* weights, float* to) {
+  const auto block = view.taps == 3 ? filter_block<kLanes, 3> : filter_block<kLanes, 5>;
   const int64_t inputs = view.padded_inputs(), outputs = view.padded_outputs();
   parallel_for(outputs / kLanes * inputs, 64, [=, &view](int64_t i) {
     const int64_t output = i / inputs * kLanes, input = i % inputs;
@@ -70,14 +71,25 @@ void transform_filters(const FilterView& view, const float* weights, float* to) 
   });
 }
 
-void transform_filter_gradients(const FilterView& view, const float* sums, int64_t parts, bool add, float* weights) {
-  const auto block = view.taps == 3 ? filter_gradient_block<3> : filter_gradient_block<5>;
+template <int kLanes>
+void transform_back(const FilterView& view, const float* sums, int64_t parts, bool add, float* weights) {
+  const auto block = view.taps == 3 ? filter_gradient_block<kLanes, 3> : filter_gradient_block<kLanes, 5>;
   const int64_t blocks = view.padded_outputs() / kLanes;
   parallel_for(blocks * view.inputs, 64, [=, &view](int64_t i) {
     const int64_t output = i % blocks * kLanes, input = i / blocks;
     block(view, sums + input * view.padded_outputs() + output, parts, std::min<int64_t>(kLanes, view.outputs - output),
           add, weights + output * view.output_stride + input * view.input_stride);
   });
+}
+
+}  // namespace
+
+void transform_filters(const FilterView& view, const float* weights, float* to) {
+  (view.lanes == 16 ? transform<16> : transform<8>)(view, weights, to);
+}
+
+void transform_filter_gradients(const FilterView& view, const float* sums, int64_t parts, bool add, float* weights) {
+  (view.lanes == 16 ? transform_back<16> : transform_back<8>)(view, sums, parts, add, weights);
 }
 
 }  // namespace robusta::winograd

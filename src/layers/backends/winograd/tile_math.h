@@ -12,7 +12,7 @@
 /// matrix with m columns, and the input transform B^T, which serves all r, interpolates. How the choice of points
 /// bounds the rounding: Vincent et al., "On Improving the Numerical Stability of Winograd Convolutions", 2017.
 ///
-/// For use inside of ROBUSTA_SIMD functions; 16 channels at a time.
+/// For use inside of ROBUSTA_SIMD functions; as many channels at a time as a vector has lanes.
 #pragma once
 
 #include "base/vector_types.h"
@@ -20,8 +20,7 @@
 namespace robusta::winograd {
 
 inline constexpr int kPoints = 6;
-inline constexpr int kLanes = 16;  ///< floats of a register of AVX-512
-using Vector = Floats<kLanes>;
+inline constexpr int kMostLanes = 16;  ///< floats of a register: 8 of AVX2, 16 of AVX-512
 
 /// Of the taps' values: 1 over the product of the distances to the other points.
 inline constexpr float kScale[kPoints] = {1.0f / 4, -1.0f / 6, -1.0f / 6, 1.0f / 24, 1.0f / 24, 1.0f};
@@ -30,7 +29,7 @@ inline constexpr float kScale[kPoints] = {1.0f / 4, -1.0f / 6, -1.0f / 6, 1.0f /
 
 /// G without its row factors, of K coefficients: y[i] = x[0] + p_i x[1] + p_i^2 x[2] + ...; at infinity the last
 /// coefficient.
-template <int K>
+template <int K, typename Vector>
 ROBUSTA_INLINE void filter_transform(const Vector (&x)[K], Vector (&y)[kPoints]) {
   Vector even1 = x[0], even2 = x[0], odd1 = x[1], odd2 = x[1];
   if constexpr (K > 2) even1 += x[2], even2 += 4.0f * x[2];
@@ -45,7 +44,7 @@ ROBUSTA_INLINE void filter_transform(const Vector (&x)[K], Vector (&y)[kPoints])
 }
 
 /// A^T: x[j] = sum of p_i^j y[i], the transpose of filter_transform.
-template <int K>
+template <int K, typename Vector>
 ROBUSTA_INLINE void output_transform(const Vector (&y)[kPoints], Vector (&x)[K]) {
   const Vector sum1 = y[1] + y[2], difference1 = y[1] - y[2];
   const Vector sum2 = y[3] + y[4], difference2 = 2.0f * (y[3] - y[4]);
@@ -58,6 +57,7 @@ ROBUSTA_INLINE void output_transform(const Vector (&y)[kPoints], Vector (&x)[K])
 }
 
 /// B^T.
+template <typename Vector>
 ROBUSTA_INLINE void input_transform(const Vector (&x)[kPoints], Vector (&y)[kPoints]) {
   const Vector even1 = x[4] - 4.0f * x[2], odd1 = x[3] - 4.0f * x[1];
   const Vector even2 = x[4] - x[2], odd2 = 2.0f * (x[3] - x[1]);
@@ -70,7 +70,7 @@ ROBUSTA_INLINE void input_transform(const Vector (&x)[kPoints], Vector (&y)[kPoi
 }
 
 /// Applies a transform of one axis to the rows, then to the columns.
-template <int From, int To, typename Step>
+template <int From, int To, typename Vector, typename Step>
 ROBUSTA_INLINE void transform_2d(const Vector (&x)[From][From], Vector (&y)[To][To], const Step& step) {
   Vector half[From][To];
 #pragma GCC unroll 6

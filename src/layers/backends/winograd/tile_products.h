@@ -13,11 +13,12 @@ inline constexpr int64_t kTileRows = 6;
 /// Extents of one product, and the floats from one tile to the next on either side.
 struct ProductShape {
   int64_t tiles;
-  int64_t inputs, outputs;        ///< multiples of 16
+  int64_t inputs, outputs;        ///< whole vectors
   int64_t input_row, output_row;  ///< at least `inputs` and `outputs`
+  int64_t lanes;                  ///< of a vector: 8 or 16
 };
 
-/// to[tile][output] = sum over inputs of from[tile][input] * weights[output / 16][input][output % 16].
+/// to[tile][output] = sum over inputs of from[tile][input] * weights[output / lanes][input][output % lanes].
 /// REQUIRES: tiles a multiple of kTileRows.
 void multiply_tiles(const ProductShape& shape, const float* from, const float* weights, float* to);
 

@@ -3,13 +3,18 @@
 
 #include "layers/backends/winograd/tiled_problem.h"
 
+#include "layers/backends/onednn/layout.h"
+
 namespace robusta::winograd {
 
 using onednn::ConvolutionProblem;
 using onednn::Direction;
 
 TiledProblem::TiledProblem(const ConvolutionProblem& problem, Direction direction)
-    : geometry_(problem.geometry), direction_(direction), workers_(omp_get_max_threads()) {
+    : geometry_(problem.geometry),
+      direction_(direction),
+      lanes_(onednn::channel_block(onednn::layout_of(problem.src))),
+      workers_(omp_get_max_threads()) {
   const WindowAxis &y = geometry_.axes[0], &x = geometry_.axes[1];
   const int64_t taps = y.kernel, step = kPoints + 1 - taps;
   const bool back = direction == Direction::kBackwardData;
@@ -26,8 +31,8 @@ FilterView TiledProblem::view() const {
   const int taps = static_cast<int>(geometry_.axes[0].kernel);
   const int64_t outputs = geometry_.num_output / geometry_.group, inputs = geometry_.channels / geometry_.group;
   const int64_t square = taps * taps;
-  if (direction_ == Direction::kBackwardData) return {inputs, outputs, square, inputs * square, taps, true};
-  return {outputs, inputs, inputs * square, square, taps, false};
+  if (direction_ == Direction::kBackwardData) return {inputs, outputs, square, inputs * square, taps, true, lanes_};
+  return {outputs, inputs, inputs * square, square, taps, false, lanes_};
 }
 
 void TiledProblem::plan_pieces() {
@@ -44,8 +49,8 @@ void TiledProblem::plan_pieces() {
 }
 
 Planes TiledProblem::planes(int64_t height, int64_t width, int64_t channels) const {
-  const int64_t blocks = (channels + kLanes - 1) / kLanes;
-  return {height, width, blocks, 0, blocks / geometry_.group};
+  const int64_t blocks = (channels + lanes_ - 1) / lanes_;
+  return {height, width, blocks, 0, blocks / geometry_.group, lanes_};
 }
 
 }  // namespace robusta::winograd

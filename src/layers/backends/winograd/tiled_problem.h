@@ -32,6 +32,8 @@ class TiledProblem {
   Planes dst(int64_t group) const { return of_group(dst_, group); }
   int64_t groups() const { return geometry_.group; }
   int64_t workers() const { return workers_; }
+  /// Channels of a block.
+  int64_t lanes() const { return lanes_; }
   /// How many pieces are worked on at the same time.
   int64_t slots() const { return together_ ? 1 : workers_; }
 
@@ -41,8 +43,8 @@ class TiledProblem {
 
   /// Floats from tile to tile and from point to point of a piece: a cache line more than needed where neighbours would
   /// meet in the same sets of the cache.
-  int64_t row(int64_t channels) const { return channels % 128 == 0 ? channels + kLanes : channels; }
-  int64_t stride(int64_t channels) const { return piece_ * row(channels) + kLanes; }
+  int64_t row(int64_t channels) const { return channels % 128 == 0 ? channels + kLine : channels; }
+  int64_t stride(int64_t channels) const { return piece_ * row(channels) + kLine; }
   /// Floats of a piece.
   int64_t buffer(int64_t channels) const { return kProducts * stride(channels); }
 
@@ -71,6 +73,8 @@ class TiledProblem {
   }
 
  private:
+  static constexpr int64_t kLine = 16;  ///< floats of a cache line
+
   void plan_pieces();
 
   template <typename Stage>
@@ -89,6 +93,7 @@ class TiledProblem {
 
   ConvolutionGeometry geometry_;
   onednn::Direction direction_;
+  int64_t lanes_;
   int64_t workers_, tiles_, piece_;  ///< threads; tiles of the batch; tiles of a piece
   bool together_;                    ///< all workers take one piece
   Tiling tiling_;

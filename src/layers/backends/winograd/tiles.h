@@ -1,5 +1,5 @@
-/// How images of blocked channels (nChw16c) are cut into tiles, and the tiles' way into and out of the transformed
-/// domain.
+/// How images of channels in blocks of a vector (nChw8c, nChw16c) are cut into tiles, and the tiles' way into and out
+/// of the transformed domain.
 ///
 /// A plane is covered by tiles of m x m; windows of six by six around them overlap. Transformed tiles lie as
 /// [36 points][tile][channel], each point `stride` floats after the last.
@@ -18,12 +18,13 @@ struct Planes {
   int64_t height, width;
   int64_t blocks;        ///< of one sample, all groups together
   int64_t first, count;  ///< those of the group at hand
+  int64_t lanes;         ///< channels of a block
 
-  int64_t sample_size() const { return blocks * height * width * kLanes; }
+  int64_t sample_size() const { return blocks * height * width * lanes; }
   int64_t offset(int64_t sample, int64_t block, int64_t y, int64_t x) const {
-    return (((sample * blocks + first + block) * height + y) * width + x) * kLanes;
+    return (((sample * blocks + first + block) * height + y) * width + x) * lanes;
   }
-  int64_t channels() const { return count * kLanes; }
+  int64_t channels() const { return count * lanes; }
 };
 
 /// Tiles of `step` x `step` over planes of the result; the window of a tile begins `pad` before it.

@@ -41,7 +41,7 @@ class ImagePass : public onednn::ConvolutionPass {
         has_bias_(problem.bias && !back_),
         slope_(back_ || problem.relu ? problem.slope : 1.0f) {
     weights_at_ = plan_.add(bytes_of(tiled_.view().transformed()));
-    bias_at_ = plan_.add(bytes_of(round_up(outputs_, kLanes)));
+    bias_at_ = plan_.add(bytes_of(padded_outputs()));
     windows_at_ = plan_.add(bytes_of(tiled_.slots() * window_floats()));
     products_at_ = plan_.add(bytes_of(tiled_.slots() * product_floats()));
   }
@@ -61,13 +61,14 @@ class ImagePass : public onednn::ConvolutionPass {
  private:
   Planes from(int64_t group) const { return back_ ? tiled_.dst(group) : tiled_.src(group); }
   Planes to(int64_t group) const { return back_ ? tiled_.src(group) : tiled_.dst(group); }
+  int64_t padded_outputs() const { return round_up(outputs_, tiled_.lanes()); }
   int64_t window_floats() const { return tiled_.buffer(from(0).channels()); }
   int64_t product_floats() const { return tiled_.buffer(to(0).channels()); }
 
   /// In whole vectors, as it is read.
   const float* padded_bias(const void* bias, void* scratch) const {
     float* padded = floats_in(scratch, bias_at_);
-    std::fill_n(padded, round_up(outputs_, kLanes), 0.0f);
+    std::fill_n(padded, padded_outputs(), 0.0f);
     std::memcpy(padded, bias, bytes_of(outputs_));
     return padded;
   }
@@ -78,7 +79,7 @@ class ImagePass : public onednn::ConvolutionPass {
                        back_ ? static_cast<const float*>(data.gate) : nullptr, slope_};
     float* result = static_cast<float*>(const_cast<void*>(back_ ? data.src : data.dst));
     const float* weights = floats_in(scratch, weights_at_);
-    const Finish finish{bias ? bias + to.first * kLanes : nullptr, back_ ? 1.0f : slope_};
+    const Finish finish{bias ? bias + to.first * tiled_.lanes() : nullptr, back_ ? 1.0f : slope_};
     const int64_t inputs = from.channels(), outputs = to.channels();
     float *windows = floats_in(scratch, windows_at_), *products = floats_in(scratch, products_at_);
     tiled_.run(
@@ -88,7 +89,8 @@ class ImagePass : public onednn::ConvolutionPass {
                            windows + piece.slot * window_floats() + first * tiled_.row(inputs));
         },
         [&](const Piece& piece, int64_t point) {
-          multiply_tiles({round_up(piece.count, kTileRows), inputs, outputs, tiled_.row(inputs), tiled_.row(outputs)},
+          multiply_tiles({round_up(piece.count, kTileRows), inputs, outputs, tiled_.row(inputs), tiled_.row(outputs),
+                          tiled_.lanes()},
                          windows + piece.slot * window_floats() + point * tiled_.stride(inputs),
                          weights + point * tiled_.view().stride(),
                          products + piece.slot * product_floats() + point * tiled_.stride(outputs));
@@ -137,7 +139,7 @@ class WeightsPass : public onednn::ConvolutionPass {
 
  private:
   static float* written(const void* data) { return static_cast<float*>(const_cast<void*>(data)); }
-  int64_t bias_sums() const { return round_up(outputs_, kLanes); }
+  int64_t bias_sums() const { return round_up(outputs_, tiled_.lanes()); }
   int64_t window_floats() const { return tiled_.buffer(tiled_.src(0).channels()); }
   int64_t gradient_floats() const { return tiled_.buffer(tiled_.dst(0).channels()); }
 
@@ -158,10 +160,10 @@ class WeightsPass : public onednn::ConvolutionPass {
           transform_gradients(tiled_.tiling(), dst,
                               {piece.begin + first, count, tiled_.row(outputs), tiled_.stride(outputs)}, gradient,
                               gradients + piece.slot * gradient_floats() + first * tiled_.row(outputs),
-                              bias + worker * bias_sums() + dst.first * kLanes);
+                              bias + worker * bias_sums() + dst.first * tiled_.lanes());
         },
         [&](const Piece& piece, int64_t point) {
-          add_products({piece.count, inputs, outputs, tiled_.row(inputs), tiled_.row(outputs)},
+          add_products({piece.count, inputs, outputs, tiled_.row(inputs), tiled_.row(outputs), tiled_.lanes()},
                        windows + piece.slot * window_floats() + point * tiled_.stride(inputs),
                        gradients + piece.slot * gradient_floats() + point * tiled_.stride(outputs),
                        sums + piece.slot * all + point * tiled_.view().stride());
@@ -184,29 +186,29 @@ class WeightsPass : public onednn::ConvolutionPass {
   size_t sums_at_, bias_at_, windows_at_, gradients_at_;
 };
 
-bool in_blocks(const onednn::Desc& desc) { return onednn::channel_block(onednn::layout_of(desc)) == kLanes; }
+bool in_blocks(const onednn::Desc& desc) { return onednn::channel_block(onednn::layout_of(desc)) == vector_lanes(); }
 
 }  // namespace
 
-/// A vector of kLanes floats is AVX-512's.
-bool has_wide_vectors() {
+int vector_lanes() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f");
-#else
-  return false;
+  if (__builtin_cpu_supports("avx512f")) return 16;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 8;
 #endif
+  return 0;
 }
 
 /// Tiles of F(4x4, 3x3) and F(2x2, 5x5) (Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks")
 /// presume a stride of 1 and no dilation. Each group begins on a block of channels.
 bool can_run(const ConvolutionGeometry& g) {
-  if (!has_wide_vectors() || g.axes.size() != 2 || g.axes[0].kernel != g.axes[1].kernel) return false;
+  const int lanes = vector_lanes();
+  if (lanes == 0 || g.axes.size() != 2 || g.axes[0].kernel != g.axes[1].kernel) return false;
   for (const WindowAxis& axis : g.axes) {
     const bool known = axis.kernel == 3 || axis.kernel == 5;
     if (!known || axis.stride != 1 || axis.dilation != 1) return false;
     if (std::max(axis.pad, axis.pad_behind()) >= axis.kernel) return false;
   }
-  return g.group == 1 || (g.channels / g.group % kLanes == 0 && g.num_output / g.group % kLanes == 0);
+  return g.group == 1 || (g.channels / g.group % lanes == 0 && g.num_output / g.group % lanes == 0);
 }
 
 void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {

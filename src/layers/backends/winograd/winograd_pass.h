@@ -1,5 +1,5 @@
 /// Convolutions of 3x3 and 5x5 with stride 1 by Winograd's minimal filtering, F(4x4, 3x3) and F(2x2, 5x5), on channels
-/// in blocks of 16 (tile_math.h names the papers).
+/// in blocks of a vector (tile_math.h names the papers).
 ///
 /// Tiles are transformed, multiplied and transformed back some at a time, so that what lies between stays in the
 /// caches: that beats methods that transform a whole batch at once where channels are few and images large. Rounding
@@ -10,10 +10,11 @@
 
 namespace robusta::winograd {
 
-/// The transforms fill the 32 registers of AVX-512; with fewer, oneDNN's kernels win.
-bool has_wide_vectors();
+/// Channels of a block here: the floats of a register of this processor, 16 of AVX-512 or 8 of AVX2; 0 where it has
+/// neither, and there are no such passes.
+int vector_lanes();
 
-/// True for the shapes that are known here, on processors with wide vectors.
+/// True for the shapes that are known here, on processors with such vectors.
 bool can_run(const ConvolutionGeometry& geometry);
 
 /// Appends the pass for this direction of the problem; nothing where it does not fit.

@@ -1,9 +1,10 @@
-// Blocks of 16 channels for vector units, channels last for matrix units and where blocks would be half empty.
+// Blocks of channels for vector units, channels last for matrix units and where blocks would be half empty.
 
 #include "layers/types/convolution/convolution_formats.h"
 
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/onednn/layout.h"
+#include "layers/backends/winograd/winograd_pass.h"
 #include "layers/types/convolution/convolution_passes.h"
 
 namespace robusta {
@@ -11,10 +12,14 @@ namespace {
 
 using namespace onednn;
 
+/// As oneDNN's kernels for vectors want them: 8 channels for AVX2, 16 for AVX-512.
+int block_of_channels() { return winograd::vector_lanes() == 8 ? 8 : 16; }
+
 /// Blocks of 16 channels are wasted on few odd ones (LeNet's 20 and 50): channels last then has the faster kernels,
 /// half of the arithmetic being padding otherwise.
 bool wants_channels_last(const ConvolutionGeometry& geometry) {
-  auto padded = [](int64_t channels) { return (channels + 15) / 16 * 16; };
+  const int64_t block = block_of_channels();
+  auto padded = [&](int64_t channels) { return (channels + block - 1) / block * block; };
   if (prefers_blocks(geometry)) return false;
   constexpr int64_t kPlainInput = 4;  // so few are read from plain images
   const int64_t in = geometry.channels <= kPlainInput ? geometry.channels : padded(geometry.channels);
@@ -38,8 +43,8 @@ std::vector<ConvolutionProblem> with_formats(const KernelRequest& request, const
   problems[1].src = channels_last_desc(src);
   problems[1].dst = channels_last_desc(dst);
   // oneDNN would read few channels from a plain image, but has no gradient in that format.
-  problems[2].src = blocked_desc(src, 16);
-  problems[2].dst = blocked_desc(dst, 16);
+  problems[2].src = blocked_desc(src, block_of_channels());
+  problems[2].dst = blocked_desc(dst, block_of_channels());
   if (wants_channels_last(problem.geometry)) std::swap(problems[0], problems[1]);
   std::erase_if(problems, [](ConvolutionProblem& p) { return !choose_formats(p); });
   return problems;

@@ -37,7 +37,7 @@ bool winograd_pays(const ConvolutionGeometry& geometry) {
 
 bool prefers_blocks(const ConvolutionGeometry& geometry) {
   constexpr int64_t kImageChannels = 4;
-  if (geometry.channels <= kImageChannels) return winograd::has_wide_vectors();
+  if (geometry.channels <= kImageChannels) return winograd::vector_lanes() > 0;
   return winograd::can_run(geometry) && winograd_pays(geometry);
 }
 
