@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # what is set here is for those who source this
 #
-#   two_hosts NET BATCH ITERATIONS [RANKS]  finds programs and hosts, writes $work/solver.prototxt; RANKS of a host: 1
+#   two_hosts NET BATCH ITERATIONS [RANKS]  finds programs and hosts, writes $work/solver.prototxt; RANKS of a host: 1.
+#                  With SYNC_EVERY=K training has local steps, and iterations are timed K at a time
 #   train_alone    sets alone and backward, the seconds of an iteration without communication and of its backward, and
 #                  bytes, of all gradients
 #   train_both     sets with, the seconds of an iteration of all ranks
@@ -18,19 +19,21 @@
 two_hosts() {
   cluster=${CLUSTER_SH:?set CLUSTER_SH to the script of the hosts}
   caffe=$(tool caffe) bench=$(tool bench_allreduce)
-  per_host=${4:-1}
+  per_host=${4:-1} sync_every=${SYNC_EVERY:-1}
   export OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   work=$(mktemp -d)
   trap 'rm -rf "$work"; "$cluster" link all clear' EXIT
   random_input "$1" "$2" > "$work/net.prototxt"
   cat > "$work/solver.prototxt" << END
 net: "$work/net.prototxt"
-base_lr: 0.0001 lr_policy: "fixed" momentum: 0.9 display: 1 max_iter: $3 random_seed: 1 snapshot_after_train: false
+base_lr: 0.0001 lr_policy: "fixed" momentum: 0.9 random_seed: 1 snapshot_after_train: false
+display: $sync_every max_iter: $(($3 * sync_every))
 END
   train=("$caffe" train -solver "$work/solver.prototxt" -autotune=false)
   "$cluster" hostfile "$per_host" > "$work/hosts"
   both=("$cluster" mpirun -x OMP_NUM_THREADS --hostfile "$work/hosts" -np $((2 * per_host)))
   grid="-mode b:${per_host}x2"
+  local_steps=$([ "$sync_every" = 1 ] || echo " -sync_every $sync_every")
 }
 
 # random_input NET BATCH: the net with constant input in place of its data, so that no rank waits for a disk.
@@ -71,7 +74,7 @@ train_alone() {
 }
 
 train_both() {
-  "${both[@]}" "${train[@]}" -ddl "$grid" > "$work/with.log" 2>&1 || fail "$(tail -n 20 "$work/with.log")"
+  "${both[@]}" "${train[@]}" -ddl "$grid$local_steps" > "$work/with.log" 2>&1 || fail "$(tail -n 20 "$work/with.log")"
   with=$(median < "$work/with.log")
 }
 

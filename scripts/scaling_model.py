@@ -93,6 +93,8 @@ def arguments():
     how.add_argument("--compress", type=compression, nargs="?", const="bf16", default="none", metavar="FORMAT",
                      help="as in -ddl: bf16 (without a word), fp16, int8 or topk:F between hosts")
     how.add_argument("--shard", action="store_true", help="as -ddl \"-shard states\": the ranks share out the update")
+    how.add_argument("--sync_every", type=count, default=1, metavar="K",
+                     help="as in -ddl: weights are averaged every K iterations, gradients summed within X")
     how.add_argument("--direct", action="store_true", help="pieces straight to their owners instead of rings")
     how.add_argument("--wait", action="store_true", help="wait for all buckets before the next forward")
     how.add_argument("--core", type=at_least_0, default=0,
@@ -156,7 +158,7 @@ def prediction(options, cluster, what, dims):
         cluster = dataclasses.replace(cluster, links=(*links[:1], *(links[1:] or [dataclasses.replace(
             links[0], direct=True)])))
     tiers = cluster.tiers(dims, shrink, 1 if options.shard else None)
-    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core, options.shard)
+    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core, options.shard, options.sync_every)
 
 
 def print_one(options, cluster, what):

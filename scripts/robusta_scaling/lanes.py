@@ -20,8 +20,8 @@ class Lanes:
         self.left = 0.0  # seconds of the link for the first bucket that is not reduced
 
     def begin(self):
-        """A new round of buckets. The last one is reduced."""
-        assert self.reduced == self.posted == len(self.costs)
+        """A new round of buckets. What was posted in the last one is reduced."""
+        assert self.reduced == self.posted
         self.reduced = self.posted = 0
 
     def post(self):

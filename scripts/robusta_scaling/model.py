@@ -5,7 +5,9 @@ gradients is there; one channel reduces the buckets in that order; the next forw
 buckets of the parameters it reads, and updates them first unless backward already has. A bucket is reduce-scattered
 over each dimension in turn, the innermost first, and gathered back (Cho et al., BlueConnect, MLSys 2019). Where the ranks
 share out the update (Rajbhandari et al., ZeRO, 2020), what is gathered are weights: when all gradients are summed each rank
-updates its part, and the weights travel beside the next forward. All ranks are alike: stragglers are not in the model.
+updates its part, and the weights travel beside the next forward. With local steps (Lin et al., "Don't Use Large Mini-Batches, Use Local SGD",
+2020) gradients are summed within the first dimension alone, and weights are averaged over all every so many iterations. All ranks
+are alike: stragglers are not in the model.
 """
 
 import dataclasses
@@ -100,25 +102,33 @@ class Prediction:
         return self.compute / self.step
 
 
-def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=False):
+def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=False, sync_every=1):
     """The step of `profile` on the ranks of `tiers`.
 
     `wait_after_backward`: all buckets are waited for before the next forward begins. `core`: the seconds of its core
-    that a rank needs for each second of its links. `shard`: the ranks share out the update.
+    that a rank needs for each second of its links. `shard`: the ranks share out the update. `sync_every`: the iterations
+    between two averages of the weights, of which the step is the mean.
     """
     buckets = make_buckets(profile, bucket_bytes)
     ranks = math.prod(t.size for t in tiers)
     there, back = ([sum(pass_seconds(tiers, b.bytes, way)) if ranks > 1 else 0.0 for b in buckets]
                    for way in (False, True))
-    if shard:
+    both = [a + b for a, b in zip(there, back, strict=True)]
+    if sync_every > 1:
+        within = [sum(dimension_seconds(tiers[:1], b.bytes)) for b in buckets]
+        run = _LocalRun(profile, buckets, within + both[::-1], wait_after_backward, core, sync_every)
+        both = [near + far / sync_every for near, far in zip(within, both, strict=True)]
+    elif shard:
         run = _SharedRun(profile, buckets, there + back[::-1], wait_after_backward, core, ranks)
     else:
-        run = _Run(profile, buckets, [a + b for a, b in zip(there, back, strict=True)], wait_after_backward, core)
-    ends = [run.iteration() for _ in range(ITERATIONS)]
-    step = ends[-1] - ends[-2]
-    per_dimension = [dimension_seconds(tiers, b.bytes) for b in buckets]
-    return Prediction(step, profile.compute - profile.update + sum(run.update_seconds), sum(there) + sum(back),
-                      tuple(map(sum, zip(*per_dimension, strict=True))), ranks, ranks * profile.batch / step)
+        run = _Run(profile, buckets, both, wait_after_backward, core)
+    ends = [run.iteration() for _ in range(ITERATIONS * sync_every)]
+    step = (ends[-1] - ends[-1 - sync_every]) / sync_every
+    dimensions = list(map(sum, zip(*(dimension_seconds(tiers, b.bytes) for b in buckets), strict=True)))
+    if sync_every > 1:
+        dimensions = [dimensions[0] * (1 + 1 / sync_every), *(seconds / sync_every for seconds in dimensions[1:])]
+    return Prediction(step, profile.compute - profile.update + sum(run.update_seconds), sum(both),
+                      tuple(dimensions), ranks, ranks * profile.batch / step)
 
 
 class _Run:
@@ -140,6 +150,7 @@ class _Run:
                 self.take(bucket)
             self.lanes.work(layer.forward)
         self.lanes.begin()
+        self.begin_round()
         missing = [len(b.layers) for b in self.buckets]
         self.updated = [False] * len(self.buckets)
         for index in reversed(range(len(self.profile.layers))):
@@ -154,6 +165,9 @@ class _Run:
             for bucket in range(len(self.buckets)):
                 self.take(bucket)
         return self.lanes.now
+
+    def begin_round(self):
+        pass
 
     def between_layers(self):
         for bucket in range(self.lanes.reduced):
@@ -191,5 +205,33 @@ class _SharedRun(_Run):
     def take(self, bucket):
         """Waits until the weights of the bucket are there."""
         if not self.updated[bucket]:
+            self.lanes.wait(2 * len(self.buckets) - 1 - bucket)
+            self.updated[bucket] = True
+
+
+class _LocalRun(_Run):
+    """Gradients are summed within X. Every so many rounds buckets of weights follow, in the order of the next forward."""
+
+    def __init__(self, profile, buckets, costs, wait_after_backward, core, every):
+        super().__init__(profile, buckets, costs, wait_after_backward, core)
+        self.every, self.rounds, self.averages = every, 0, False
+
+    def begin_round(self):
+        self.rounds, self.averages = self.rounds + 1, False
+
+    def after_backward(self):
+        """Before an average all updates are made, and then the weights begin to travel."""
+        if self.rounds % self.every:
+            return
+        for bucket in range(len(self.buckets)):
+            self.take(bucket)
+        self.updated, self.averages = [False] * len(self.buckets), True
+        for _ in self.buckets:
+            self.lanes.post()
+
+    def take(self, bucket):
+        if not self.averages:
+            super().take(bucket)
+        elif not self.updated[bucket]:
             self.lanes.wait(2 * len(self.buckets) - 1 - bucket)
             self.updated[bucket] = True

@@ -143,6 +143,16 @@ class Step(unittest.TestCase):
         self.assertEqual(self.step([A, B], there).communication, 1)
         self.assertEqual(self.step([A, B], back, shard=True).communication, 1.5)
 
+    def test_local_steps(self):
+        # Two rounds of 6; then averages of a second each, a's 12..13 before its forward, 13..14, which hides b's.
+        apart = [Tier(1, 1), *one_second_per_bucket()]
+        result = self.step([A, B], apart, sync_every=2)
+        self.assertEqual((result.step, result.compute, result.communication), (6.5, 6, 1))
+        self.assertEqual(result.dimensions, (0, 1))
+        self.assertEqual(self.step([A, B], apart, update=2, sync_every=2).step, 8.5)
+        # Within X a sum goes beside backward as ever, b's 4..5 and a's 6..7, before its forward.
+        self.assertEqual(self.step([A, B], [*one_second_per_bucket(), Tier(1, 1)], sync_every=100).step, 7.01)
+
     def test_a_fast_network_costs_nothing_but_the_end(self):
         layers = [Layer(str(i), 1, 2, (8,)) for i in range(10)]
         self.assertAlmostEqual(self.step(layers, [Tier(2, 16)]).exposed, 0.5, 12)
