@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holds scaling_model.py against real trainings of 2 hosts, a thread to a rank, over links of several rates.
 #
-#   CLUSTER_SH=cluster.sh scripts/check_scaling.sh [net: models/resnet50/train_val.prototxt] [batch: 8]
+#   CLUSTER_SH=cluster.sh [SYNC_EVERY=K] scripts/check_scaling.sh [net: models/resnet50/train_val.prototxt] [batch: 8]
 #                                                  [ranks of a host: 1] [Mbit/s ...]
 #
 # The model gets what was measured alone: the layer times of one rank (`caffe time`), scaled to the speed of a rank
@@ -32,7 +32,7 @@ for mbit in "${rates[@]}"; do
   "$cluster" link all rate "${mbit}mbit"
   train_both
   predicted=$("$ROOT/scripts/scaling_model.py" --log "$work/time.log" --model "$work/net.prototxt" --batch "$batch" \
-    --images_per_second "$(awk "BEGIN { print $batch / $alone }")" --dims "${per_host}x2" --us 50 \
+    --images_per_second "$(awk "BEGIN { print $batch / $alone }")" --dims "${per_host}x2" --us 50 --sync_every "$sync_every" \
     --core "$(awk "BEGIN { print $busy * $mbit / 1000 }")" \
     --gbit "$gbit_within,$(awk "BEGIN { print 0.95 * $mbit / 1000 }")" | awk '/^step/ { print $2 }')
   awk "BEGIN { printf \"%6s  %8d  %12.0f  %12.0f  %+9.1f%%\n\", \"${per_host}x2\", $mbit, 1000 * $with, $predicted,
