@@ -37,8 +37,8 @@ struct Contender {
   double seconds = 0;
 };
 
-/// Every option twice, the first time of which touches memory, too; then those again, turn about, that may still be the
-/// fastest: the closer they are, the more often.
+/// Every option once, and again, turn about, those that may still be the fastest: the closer they are, the more often.
+/// The first of all runs touches the memory of all: by itself it drops nobody.
 int fastest(const std::vector<std::string>& options, const std::function<void(int)>& run) {
   std::vector<Contender> contenders;
   for (int option = 0; option < static_cast<int>(options.size()); ++option) {
@@ -48,15 +48,20 @@ int fastest(const std::vector<std::string>& options, const std::function<void(in
       if (error.kind() != ErrorKind::kUnsupported) throw;
     }
   }
+  if (contenders.empty()) return 0;
   const auto by_time = [](const Contender& a, const Contender& b) { return a.seconds < b.seconds; };
+  constexpr double kClearlySlower = 3;
+  const double least = std::ranges::min_element(contenders, by_time)->seconds;
+  std::erase_if(contenders,
+                [&](const Contender& one) { return one.option > 0 && one.seconds > kClearlySlower * least; });
   // How much slower than the fastest one that stays may be, round by round.
   for (const double slower : {2.0, 1.5, 1.25, 1.1, 1.1, 1.05, 1.05}) {
     if (contenders.size() < 2) break;
     for (Contender& one : contenders) one.seconds = std::min(one.seconds, seconds_of(run, one.option));
-    const double least = std::ranges::min_element(contenders, by_time)->seconds;
-    std::erase_if(contenders, [&](const Contender& one) { return one.seconds > slower * least; });
+    const double fastest = std::ranges::min_element(contenders, by_time)->seconds;
+    std::erase_if(contenders, [&](const Contender& one) { return one.seconds > slower * fastest; });
   }
-  return contenders.empty() ? 0 : std::ranges::min_element(contenders, by_time)->option;
+  return std::ranges::min_element(contenders, by_time)->option;
 }
 
 /// Tells lists of options apart (FNV-1a), so that a choice is made anew when a build offers others.
@@ -83,7 +88,9 @@ std::string machine_key() {
   std::replace_if(
       model.begin(), model.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
   const dnnl_version_t& onednn = *dnnl_version();
-  return str(model, "/", omp_get_max_threads(), "/onednn", onednn.major, ".", onednn.minor, ".", onednn.patch);
+  static const std::string digest = processor_digest();
+  return str(model, "/", digest, "/", omp_get_max_threads(), "/onednn", onednn.major, ".", onednn.minor, ".",
+             onednn.patch);
 }
 
 std::string default_tuning_cache() {

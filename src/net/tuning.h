@@ -45,8 +45,8 @@ class RecordingTuner : public Tuner {
 /// $XDG_CACHE_HOME/robusta/kernels or ~/.cache/robusta/kernels; "" when neither variable is set.
 std::string default_tuning_cache();
 
-/// Processor model, thread count and oneDNN's version: part of every cache key, since the fastest kernel depends on
-/// them all. Kernels of one name need not be the same in two versions.
+/// Processor model and digest, thread count and oneDNN's version: part of every cache key, since the fastest kernel
+/// depends on them all. Kernels of one name need not be the same in two versions.
 std::string machine_key();
 
 }  // namespace robusta

@@ -7,9 +7,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
+#include <sstream>
 #include <thread>
 
 #include "base/str.h"
+#include "device/cpu/processor.h"
 #include "robusta/error.h"
 #include "support/files.h"
 
@@ -80,6 +83,63 @@ TEST(Tuner, TimesAnewWithAnotherOneDnn) {
   EXPECT_EQ(choose(later, {"a", "b"}, 0, runs), 0);
 }
 
+/// Processors of one name may be of several generations.
+TEST(Tuner, TimesAnewOnAnotherProcessor) {
+  const TempDir folder;
+  const std::string file = folder / "kernels";
+  int runs = 0;
+  EXPECT_EQ(choose(*std::make_unique<RecordingTuner>(file), {"a", "b"}, 1, runs), 1);
+  std::string text = read_file(file);
+  const std::string ours = str("/", processor_digest(), "/");
+  ASSERT_NE(text.find(ours), std::string::npos) << text;
+  write_file(file, text.replace(text.find(ours), ours.size(), "/0badcafe/"));
+  RecordingTuner later(file);
+  EXPECT_EQ(choose(later, {"a", "b"}, 0, runs), 0);
+}
+
+/// Whatever lies there, it is only a cache.
+TEST(Tuner, NothingInItsFileDoesHarm) {
+  const TempDir folder;
+  const std::string file = folder / "kernels";
+  choose(*std::make_unique<RecordingTuner>(file), {"a", "b"}, 1, *std::make_unique<int>());
+  const std::string whole = read_file(file);
+  std::string bytes(4096, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 37);
+  for (const std::string& text : {std::string(), whole.substr(0, whole.size() / 2), bytes, bytes + "\n" + whole}) {
+    write_file(file, text);
+    int runs = 0;
+    EXPECT_EQ(choose(*std::make_unique<RecordingTuner>(file), {"a", "b"}, 1, runs), 1);
+    runs = 0;
+    RecordingTuner again(file);
+    EXPECT_EQ(choose(again, {"a", "b"}, 0, runs), 1) << "the choice was not kept";
+    EXPECT_EQ(runs, 0);
+  }
+  int runs = 0;
+  std::filesystem::create_directory(folder / "a folder");
+  EXPECT_EQ(choose(*std::make_unique<RecordingTuner>(folder / "a folder"), {"a", "b"}, 1, runs), 1);
+}
+
+TEST(Tuner, TwoThatWriteAtOnceLeaveAWholeFile) {
+  const TempDir folder;
+  const std::string file = folder / "kernels";
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 4; ++i) {
+    writers.emplace_back([&, i] {
+      for (int key = 0; key < 20; ++key) {
+        RecordingTuner tuner(file);
+        tuner.choose(str("shape", i, ".", key), {"only"}, [](int) {});
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string text = read_file(file);
+  for (std::istringstream lines(text); !lines.eof();) {
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_TRUE(line.empty() || line.ends_with(" only")) << line;
+  }
+}
+
 TEST(Tuner, ObeysThePresetWhateverTheOptions) {
   int runs = 0;
   RecordingTuner tuner("");
@@ -96,7 +156,8 @@ TEST(Tuner, DropsWhatIsClearlySlower) {
     std::this_thread::sleep_for(std::chrono::milliseconds(std::vector{25, 5, 50}[static_cast<size_t>(option)]));
   });
   EXPECT_EQ(chosen, 1);
-  EXPECT_EQ(runs, (std::vector{2, 2, 2}));
+  // The first run may have been slow for reasons of its own.
+  EXPECT_EQ(runs, (std::vector{2, 2, 1}));
 }
 
 /// Those of one speed are timed again and again.
@@ -107,7 +168,7 @@ TEST(Tuner, TimesCloseOnesLonger) {
     ++runs[static_cast<size_t>(option)];
     std::this_thread::sleep_for(std::chrono::milliseconds(option == 2 ? 80 : 10));
   });
-  EXPECT_EQ(runs[2], 2);
+  EXPECT_EQ(runs[2], 1);
   EXPECT_GT(runs[0] + runs[1], 6);
 }
 

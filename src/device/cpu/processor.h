@@ -8,4 +8,8 @@ namespace robusta {
 /// "AMD EPYC 9B45", as /proc/cpuinfo has it; empty where it does not say.
 std::string processor_model();
 
+/// Its vector instructions and the sizes of its caches, in eight hexadecimal digits: virtual machines call processors
+/// of several generations by one name.
+std::string processor_digest();
+
 }  // namespace robusta
