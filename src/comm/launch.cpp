@@ -74,7 +74,7 @@ void set_meeting(Launch& launch, const std::string& place) {
 }
 
 /// The ranks of TF_CONFIG (tf_config.proto) are its processes in the order of MultiWorkerMirroredStrategy, the chief
-/// first. Where there are others among them (parameter servers) they do not meet here.
+/// first. An evaluator is none of them. Where there are others among them (parameter servers) they do not meet here.
 Launch launch_of_tf_config(const std::string& json) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
@@ -95,7 +95,11 @@ Launch launch_of_tf_config(const std::string& json) {
   add("chief", cluster.chief());
   add("master", cluster.master());
   add("worker", cluster.worker());
-  const int others = cluster.ps_size() + cluster.evaluator_size();
+  if (task.type() == "evaluator") {
+    launch.evaluates = true;
+    return launch;
+  }
+  const int others = cluster.ps_size();
   launch.ranks = static_cast<int>(ranks.size()) + others;
   if (is_rank && others == 0 && !ranks.empty() && launch.rank < launch.ranks) set_meeting(launch, ranks.front());
   return launch;
@@ -173,6 +177,7 @@ Launch find_launch(const std::function<const char*(const char*)>& get) {
   }
   Launch foreign;
   if (const char* json = get("TF_CONFIG")) foreign = launch_of_tf_config(json);
+  if (foreign.evaluates) return foreign;
   if (foreign.ranks <= 1 && foreign.defect.empty()) {
     foreign = find_sign(kForeignSigns, get, false);
     if (foreign.variable == "WORLD_SIZE") set_torch_meeting(foreign, get);

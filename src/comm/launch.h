@@ -16,7 +16,8 @@ struct Launch {
   bool has_rendezvous = false;  ///< the launcher offers what MPI needs to find the other ranks
   std::string meeting_host{};   ///< of rank 0, where ranks without MPI meet; empty: the launcher does not tell
   uint16_t meeting_port = 0;
-  std::string defect{};  ///< "WORLD_SIZE=abc": a variable that should hold a number and does not; empty: none
+  bool evaluates = false;  ///< TensorFlow's evaluator: no rank, it scores the snapshots of the others
+  std::string defect{};    ///< "WORLD_SIZE=abc": a variable that should hold a number and does not; empty: none
 };
 
 /// `get` returns the value of a variable, or null, as std::getenv does.

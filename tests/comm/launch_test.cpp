@@ -176,7 +176,17 @@ TEST(LaunchTest, RanksMeetAtTheFirstOfTensorFlowsCluster) {
   EXPECT_EQ(of("worker", 1, "").rank, 1);
   EXPECT_EQ(of("worker", 1, "").meeting_host, "b");
   EXPECT_EQ(of("worker", 2).meeting_host, "") << "there is no such worker";
-  EXPECT_EQ(of("evaluator", 0).meeting_host, "");
+  EXPECT_FALSE(of("worker", 0).evaluates);
+  const Launch evaluator = of("evaluator", 0);
+  EXPECT_TRUE(evaluator.evaluates);
+  EXPECT_EQ(evaluator.meeting_host, "");
+  EXPECT_EQ(evaluator.ranks, 0);
+  check_launch(evaluator, 1);  // by itself
+  // Those that train do so without it.
+  const Launch worker = launch_of({{"TF_CONFIG", R"({"cluster": {"worker": ["b:1", "c:2"], "evaluator": ["d:3"]},
+                                                    "task": {"type": "worker", "index": 1}})"}});
+  EXPECT_EQ(worker.ranks, 2);
+  EXPECT_EQ(worker.meeting_host, "b");
 }
 
 TEST(LaunchTest, OneProcessOfAnotherFrameworkMayTrain) {

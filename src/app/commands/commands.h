@@ -7,6 +7,7 @@ namespace robusta {
 
 int train_command(const Options& options);
 int check_command(const Options& options);
+int evaluate_command(const Options& options);
 int find_lr_command(const Options& options);
 int test_command(const Options& options);
 int test_detection_command(const Options& options);

@@ -27,6 +27,7 @@ struct Action {
 constexpr Action kActions[] = {
     {"train", "train or fine-tune a model", train_command, true},
     {"check", "look at everything that training needs, without training", check_command},
+    {"evaluate", "score the snapshots of a training that goes on elsewhere", evaluate_command, true},
     {"find_lr", "train for a while with ever greater rates, and suggest one", find_lr_command, true},
     {"test", "score a model", test_command, true},
     {"test_detection", "test -detection", test_detection_command, true},

@@ -10,6 +10,7 @@
 #include "app/setup/training_setup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "comm/launch.h"
 #include "comm/liveness/exit_file.h"
 #include "comm/liveness/restart_code.h"
 #include "solver/files/weights.h"
@@ -91,6 +92,7 @@ int train(const TrainingRun& run) {
 }  // namespace
 
 int train_command(const Options& options) {
+  if (own_launch().evaluates) return evaluate_command(options);
   return run_training_job(options, {.ddl = options.ddl(), .writes_json = true}, train);
 }
 

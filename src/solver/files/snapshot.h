@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "net/net.h"
 #include "schema/source.h"
@@ -59,6 +60,13 @@ struct Snapshot {
 /// Reads `path` and the weights it names (as written there, else beside the state). Throws Error{kModel}, also where
 /// the weights are not those that were written with the state.
 Snapshot read_snapshot(const std::string& path);
+
+struct StateFile {
+  int iter;
+  std::string path;
+};
+/// The states of a prefix by their names, the newest first. A folder that cannot be read has none.
+std::vector<StateFile> states_of(const std::string& prefix);
 
 /// The newest snapshot of the prefix that reads_snapshot accepts, as its path; "" when there is none. Logs why newer
 /// ones are passed over.

@@ -22,29 +22,6 @@ std::string find_model(const std::string& state_path, const std::string& learned
   return fs::exists(beside, ignored) ? beside.string() : learned_net;
 }
 
-struct Candidate {
-  int iter;
-  std::string path;  ///< of the state
-};
-
-/// The states of a prefix, the newest first.
-std::vector<Candidate> states_of(const std::string& prefix) {
-  const auto [folder, stem] = prefix_parts(prefix);
-  std::vector<Candidate> found;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    for (const ModelFormat* format : model_formats()) {
-      const std::string file = it->path().filename().string();
-      const int iter = snapshot_iteration(file, stem, format->state_ending());
-      if (iter >= 0) found.push_back({iter, prefix + file.substr(stem.size())});
-    }
-  }
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    return a.iter != b.iter ? a.iter > b.iter : a.path < b.path;
-  });
-  return found;
-}
-
 /// Two trainings with one prefix on machines that do not see each other's locks may leave the state of one beside the
 /// model of the other. Caffe's states have no fingerprint. That of a training with averaged weights is of both models.
 void require_same_training(Snapshot& snapshot) {
@@ -66,6 +43,23 @@ void require_same_training(Snapshot& snapshot) {
 }
 
 }  // namespace
+
+std::vector<StateFile> states_of(const std::string& prefix) {
+  const auto [folder, stem] = prefix_parts(prefix);
+  std::vector<StateFile> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    for (const ModelFormat* format : model_formats()) {
+      const std::string file = it->path().filename().string();
+      const int iter = snapshot_iteration(file, stem, format->state_ending());
+      if (iter >= 0) found.push_back({iter, prefix + file.substr(stem.size())});
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const StateFile& a, const StateFile& b) {
+    return a.iter != b.iter ? a.iter > b.iter : a.path < b.path;
+  });
+  return found;
+}
 
 Snapshot read_snapshot(const std::string& path) {
   Snapshot snapshot;
