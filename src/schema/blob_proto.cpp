@@ -46,11 +46,11 @@ int64_t checked_count(const std::vector<int64_t>& shape) {
 }
 
 /// As Blob::ShapeEquals of BVLC: an old shape has four lengths, to which a newer one with fewer axes is aligned at the
-/// right, so that a bias of n is 1 x 1 x 1 x n.
+/// right, so that a bias of n is 1 x 1 x 1 x n. C3D's old shapes have five.
 bool same_shape(const BlobData& blob, const std::vector<int64_t>& target) {
   if (!blob.legacy_dims) return blob.shape == target;
-  if (target.size() > 4) return false;
-  std::vector<int64_t> padded(4 - target.size(), 1);
+  if (target.size() > blob.shape.size()) return false;
+  std::vector<int64_t> padded(blob.shape.size() - target.size(), 1);
   padded.insert(padded.end(), target.begin(), target.end());
   return blob.shape == padded;
 }

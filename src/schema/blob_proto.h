@@ -24,8 +24,8 @@ int64_t checked_count(const std::vector<int64_t>& shape);
 /// Throws Error{kModel} unless the number of values is that of the shape.
 void require_full(const BlobData& blob);
 
-/// Whether an array from a file fits a parameter of shape `target`. Legacy shapes have always 4 axes: a target of fewer
-/// is aligned to the right, so [N, K] equals (1, 1, N, K). Any other shape must be identical.
+/// Whether an array from a file fits a parameter of shape `target`. Legacy shapes have always 4 axes, or 5: a target of
+/// fewer is aligned to the right, so [N, K] equals (1, 1, N, K). Any other shape must be identical.
 bool same_shape(const BlobData& blob, const std::vector<int64_t>& target);
 
 /// Reads `data`, `double_data` (wins) or NVIDIA's `raw_data`, converted to float; any num, channels, height, width

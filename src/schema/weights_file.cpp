@@ -27,10 +27,15 @@ enum { kName = 1, kType = 2, kBlobs = 50 };
 namespace blob_field {
 enum { kNum = 1, kWidth = 4, kData = 5, kShape = 7, kDouble = 8, kRawType = 10, kRaw = 12 };
 }
+/// C3D-v1.0 (facebook/C3D) counts the frames of a window as a third field, and so all behind it have other numbers.
+namespace c3d_field {
+enum { kWidth = 5, kData = 6 };
+}
 
 /// The parts of one BlobProto, before it is known which of them count.
 struct BlobParts {
-  int64_t dims[4] = {};
+  int64_t dims[5] = {};
+  int axes = 4;  ///< of these dims; 5 of C3D's
   bool legacy = false;
   std::vector<int64_t> shape;
   std::vector<float> floats, doubles;
@@ -103,7 +108,7 @@ class WeightsReader {
     in_.message([&](int number, int wire) { return blob_part(number, wire, &parts); });
     BlobData blob;
     blob.legacy_dims = parts.legacy;
-    blob.shape = parts.legacy ? std::vector<int64_t>(parts.dims, parts.dims + 4) : std::move(parts.shape);
+    blob.shape = parts.legacy ? std::vector<int64_t>(parts.dims, parts.dims + parts.axes) : std::move(parts.shape);
     blob.data = std::move(parts.doubles.empty() ? parts.floats : parts.doubles);
     if (blob.data.empty()) append_raw(parts.raw_type, parts.raw, &blob.data);
     require_full(blob);
@@ -117,6 +122,11 @@ class WeightsReader {
     if (number >= kNum && number <= kWidth && wire == kVarint) {
       parts->legacy = true;
       parts->dims[number - kNum] = static_cast<int32_t>(in_.varint());
+    } else if (number == c3d_field::kWidth && wire == kVarint) {
+      parts->axes = 5;
+      parts->dims[4] = static_cast<int32_t>(in_.varint());
+    } else if (number == c3d_field::kData && parts->axes == 5 && (wire == kBytes || wire == kFixed32)) {
+      in_.append_floats(wire, &parts->floats);
     } else if (number == kData && (wire == kBytes || wire == kFixed32)) {
       in_.append_floats(wire, &parts->floats);
     } else if (number == kDouble && (wire == kBytes || wire == kFixed64)) {

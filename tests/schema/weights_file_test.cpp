@@ -167,6 +167,29 @@ TEST_F(Weights, DoubleDataWins) {
   EXPECT_EQ(blob.data, (std::vector<float>{0.5, 2}));
 }
 
+/// num, channels, length, height, width, data: from the third on with other numbers than everybody else's.
+TEST_F(Weights, ReadC3dsArrays) {
+  const auto message = [](char field, const std::string& content) {
+    return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(content.size())} + content;
+  };
+  const auto array = [&](const std::vector<char>& dims, const std::vector<float>& values) {
+    std::string bytes;
+    for (size_t i = 0; i < dims.size(); ++i) bytes += std::string{static_cast<char>((i + 1) << 3), dims[i]};
+    return bytes + message(6, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+  };
+  const std::vector<float> weights{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, bias{-1, -2};
+  const std::string layer =
+      message(4, "conv1a") + message(6, array({2, 1, 3, 1, 2}, weights)) + message(6, array({1, 1, 1, 1, 2}, bias));
+  const WeightsFile file = read(message(2, layer));
+  ASSERT_EQ(file.layers.at(0).blobs.size(), 2u);
+  const BlobData& filter = file.layers[0].blobs[0];
+  EXPECT_EQ(filter.shape, (std::vector<int64_t>{2, 1, 3, 1, 2}));
+  EXPECT_EQ(filter.data, weights);
+  EXPECT_TRUE(same_shape(file.layers[0].blobs[1], {2})) << "a bias of two";
+  EXPECT_FALSE(same_shape(filter, {2, 1, 3, 2}));
+  failure(message(2, message(4, "conv1a") + message(6, array({2, 1, 3, 1, 3}, weights))));
+}
+
 TEST_F(Weights, ReadNvidiasRawData) {
   const auto raw = [&](caffe::Type type, const std::string& bytes) {
     return read_blob([&](caffe::BlobProto* proto) {
@@ -249,6 +272,7 @@ TEST(SameShape, LegacyShapesAlignToTheRight) {
   EXPECT_FALSE(same_shape(legacy, {5, 3}));
   EXPECT_FALSE(same_shape(legacy, {15}));
   EXPECT_FALSE(same_shape(legacy, {1, 1, 1, 3, 5}));
+  EXPECT_TRUE(same_shape({{1, 1, 1, 3, 5}, true, {}}, {3, 5}));
   EXPECT_TRUE(same_shape(BlobData{{1, 1, 1, 1}, true, {}}, {}));
   const BlobData plain{{1, 1, 3, 5}, false, {}};
   EXPECT_TRUE(same_shape(plain, {1, 1, 3, 5}));

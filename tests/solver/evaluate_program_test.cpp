@@ -38,7 +38,8 @@ class Evaluate : public testing::Test {
       std::smatch at;
       if (std::regex_search(line, at, std::regex("^Iteration (\\d+), (Testing|averaged)")))
         iteration = std::stoi(at[1]);
-      const bool told = line.find("est net output") != std::string::npos || line.find(", averaged") != std::string::npos;
+      const bool told =
+          line.find("est net output") != std::string::npos || line.find(", averaged") != std::string::npos;
       if (iteration >= 4 && told) lines.push_back(std::to_string(iteration) + ": " + line);
     }
     return lines;
