@@ -160,11 +160,14 @@ Error wrong_syntax(const Place& place, const std::string& said) {
   return Error(ErrorKind::kConfig, place.word.empty() ? words : str("at \"", place.word, "\": ", words));
 }
 
-/// Several GPUs, as `-gpu` has them; none where the line is about another field.
+/// Several GPUs, as `-gpu` has them; none where the place is about another field.
 std::optional<Error> several_devices(const MessageType* root, const std::string& text, size_t at) {
   if (root != caffe::SolverParameter::descriptor()) return std::nullopt;
-  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1, word = text.find_first_not_of(" \t", begin);
-  if (word == std::string::npos || text.compare(word, 10, "device_id:") != 0) return std::nullopt;
+  constexpr std::string_view kField = "device_id:";
+  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1, word = text.rfind(kField, at);
+  if (word == std::string::npos || word < begin) return std::nullopt;
+  const size_t other = text.find_first_not_of(" \t0123456789,[]", word + kField.size());
+  if (other < at) return std::nullopt;
   return Error(ErrorKind::kConfig, "device_id is one GPU", "give several by caffe train -gpu 0,1")
       .in_field("device_id");
 }

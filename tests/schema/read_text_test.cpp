@@ -125,7 +125,8 @@ layer { name: "r" type: "PSROIPooling" psroi_pooling_param { output_dim: 2 } }
 
 TEST(ReadText, SeveralDevicesAreAFlag) {
   for (const char* text :
-       {"net: 'n'\n device_id: 0,1\n", "net: 'n'\ndevice_id: [0, 1]", "net: 'n' device_id: 0\ndevice_id: 1"}) {
+       {"net: 'n'\n device_id: 0,1\n", "net: 'n'\ndevice_id: [0, 1]", "net: 'n' device_id: 0\ndevice_id: 1",
+        "net: 'n'\nsolver_mode: GPU device_id: 0,1 max_iter: 3\n"}) {
     const Error error = error_of([&] { parse_solver(text, "s"); });
     EXPECT_TRUE(contains(error.what(), "s:2: device_id is one GPU; give several by caffe train -gpu 0,1"))
         << error.what();
