@@ -20,7 +20,6 @@
 namespace robusta::winograd {
 
 inline constexpr int kPoints = 6;
-inline constexpr int kMostLanes = 16;  ///< floats of a register: 8 of AVX2, 16 of AVX-512
 
 /// Of the taps' values: 1 over the product of the distances to the other points.
 inline constexpr float kScale[kPoints] = {1.0f / 4, -1.0f / 6, -1.0f / 6, 1.0f / 24, 1.0f / 24, 1.0f};
