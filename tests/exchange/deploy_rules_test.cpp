@@ -166,8 +166,9 @@ TEST(DeployRules, AveragesOfPaddedWindowsAreConvolutions) {
   const std::string volume = input("dim: 1 dim: 2 dim: 4 dim: 5 dim: 4");
   const std::string text = volume + layer("Pooling", "pooling_param { pool: AVE kernel_size: 3 stride: 1 pad: 1 }");
   EXPECT_EQ(lint_text(text, "ncnn").code, 9);
-  EXPECT_TRUE(contains(lint_text(kImage + layer("Pooling", padded), "tpu-mlir").text, "average-padded"));
-  EXPECT_EQ(lint_text(kImage + layer("Pooling", padded), "openvino").text, "") << "it computes the same";
+  for (const char* target : {"openvino", "tpu-mlir"}) {
+    EXPECT_EQ(lint_text(kImage + layer("Pooling", padded), target).text, "") << target << " computes the same";
+  }
 }
 
 TEST(DeployRules, AveragesOfWindowsThatAreCutAreWarnedOf) {
