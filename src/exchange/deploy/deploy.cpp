@@ -154,7 +154,7 @@ struct Reference {
 };
 
 Reference run_reference(DeployNet& net, const DeployOptions& options, const std::vector<InputTransform>& transforms) {
-  Reference reference{net, build_net(net.definition(), 0, false), random_inputs(net, transforms)};
+  Reference reference{net, build_net(net.definition(), 0, false), random_inputs(net, transforms, 1)};
   try {
     load_arrays(*reference.net, options.weights);
   } catch (const Error& error) {
@@ -171,12 +171,22 @@ Reference run_reference(DeployNet& net, const DeployOptions& options, const std:
   return reference;
 }
 
+/// Whether the trained net computes the same of other inputs. Two nets agree about weights that are all zeros, or
+/// behind a layer that lets nothing pass, whatever else they compute.
+bool is_constant(Reference& reference, const std::vector<ComparedBlobs>& blobs,
+                 const std::vector<InputTransform>& transforms) {
+  BlobValues others = random_inputs(reference.definition, transforms, 2);
+  if (others.empty()) return false;
+  apply_transforms(transforms, &others);
+  return !depends_on_inputs(*reference.net, blobs, others);
+}
+
 /// Throws Error{kNumeric} where the files compute something else.
-Agreement check(const Reference& reference, const DeployNet& net, const FileForm& form, const ScratchFolder& folder,
-                const BlobValues& inputs) {
+Agreement check(const Reference& reference, const std::vector<ComparedBlobs>& blobs, const FileForm& form,
+                const ScratchFolder& folder, const BlobValues& inputs) {
   const std::unique_ptr<Net> written = read_back(folder);
   run_on(*written, named(inputs, form.names));
-  const Agreement agreement = compare(*reference.net, *written, blobs_to_compare(reference.definition, net, form));
+  const Agreement agreement = compare(*reference.net, *written, blobs);
   if (agreement.largest <= kLargestDifference) return agreement;
   throw Error(ErrorKind::kNumeric,
               str("the deployed net differs from the trained one: blob ", agreement.blob, " by ", agreement.largest,
@@ -247,6 +257,7 @@ Deployed deploy(const NetDef& net, const caffe::NetState& extra, const DeployOpt
   keep_outputs(deployed, options.blobs);
   std::vector<InputTransform> transforms = make_inputs(deployed, options.batch, options.shapes);
   require_one_message(deployed);
+  for (const std::string& path : options.weights) format_of_file(path);  // throws where there is none
   Reference reference = run_reference(deployed, options, transforms);
   rewrite(deployed, options, transforms);
 
@@ -257,9 +268,15 @@ Deployed deploy(const NetDef& net, const caffe::NetState& extra, const DeployOpt
   write_text_proto(folder / "net.prototxt", form.net);
   BlobValues inputs = reference.pixels;
   if (options.transform != TransformMode::kFold) apply_transforms(transforms, &inputs);
-  const Agreement agreement = check(reference, deployed, form, folder, inputs);
+  const std::vector<ComparedBlobs> blobs = blobs_to_compare(reference.definition, deployed, form);
+  const Agreement agreement = check(reference, blobs, form, folder, inputs);
 
   Deployed result;
+  result.constant = is_constant(reference, blobs, transforms);
+  if (result.constant) {
+    LOG_WARNING << "The trained net computes the same " << agreement.blob << " of two random inputs, so that the "
+                << "comparison says little: look at its weights";
+  }
   result.files = write_files(deployed, form, model, options, transforms);
   for (const auto& [blob, values] : inputs) result.inputs.push_back(form.names.at(blob));
   for (const std::string& blob : deployed.outputs) result.outputs.push_back(form.names.at(blob));
