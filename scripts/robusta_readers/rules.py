@@ -159,7 +159,7 @@ RULES = [
     Row("last-layer", IMAGE + layer("Power", "power_param { scale: 0.5 }", tops=("end",)), ("tpu-mlir", "mnn")),
 ]
 # Rules without a row, and why.
-WITHOUT = {}
+WITHOUT = {"inference-layers": "what a source reads, or a loss compares, is not in the net; the recordings have them"}
 
 # Targets of deploy that are not asked, and why.
 ELSEWHERE = {

@@ -11,6 +11,7 @@
 #include "base/looks_binary.h"
 #include "base/str.h"
 #include "exchange/deploy/deploy.h"
+#include "exchange/deploy/heads.h"
 #include "exchange/deploy/rules.h"
 #include "schema/read_text.h"
 #include "solver/files/model_format.h"
@@ -95,6 +96,14 @@ void look_at_layer(const DeployNet& net, int layer, Report& report) {
   }
 }
 
+/// Told once, by whatever name readers refuse its type.
+void look_at_training_layer(const DeployLayer& layer, Report& report) {
+  const Rule& rule = rule_named("inference-layers");
+  if (!report.wants(rule)) return;
+  report.add(rule, layer.source.where("type"), layer.param.name(), str(layer.param.type(), " is a layer of training"),
+             str("caffe deploy: ", rule.way_out), kMendsNet);
+}
+
 void lint_net(const std::string& path, const caffe::NetState& state, Report& report) {
   UpgradeNotes notes;
   const NetDef def = read_net(path, &notes);
@@ -104,7 +113,11 @@ void lint_net(const std::string& path, const caffe::NetState& state, Report& rep
                kMendsNet);
   }
   const DeployNet net = DeployNet::of(layers_in_state(def, state));
-  for (int i = 0; i < net.size(); ++i) look_at_layer(net, i, report);
+  const std::vector<bool> training = training_layers(net);
+  for (int i = 0; i < net.size(); ++i) {
+    training[static_cast<size_t>(i)] ? look_at_training_layer(net.layers[static_cast<size_t>(i)], report)
+                                     : look_at_layer(net, i, report);
+  }
 }
 
 /// What is odd about an array of a layer of this type; null where nothing is.

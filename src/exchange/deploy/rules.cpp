@@ -16,6 +16,9 @@ constexpr uint32_t kWithoutTable = kAll & ~uint32_t{kOpenCv | kNcnn | kMnn | kOp
 constexpr Rule kRules[] = {
     {"new-layers", "layers are written as `layer`, not `layers` or `input`", kNcnn | kMnn | kRknn, "Tengine",
      "measured; Tengine: source", "always written so", nullptr, nullptr},
+    {"inference-layers", "no layer is a source of data, a loss or a metric",
+     kOpenCv | kNcnn | kMnn | kOpenVino | kTpuMlir, "", "measured",
+     "sources become Input layers, losses what they have inside; metrics go", nullptr, nullptr},
     {"float-arrays", "arrays are `data`, not `double_data`, `raw_data` or HDF5",
      kOpenCv | kNcnn | kMnn | kOpenVino | kRknn | kNetron, "caffe2onnx", "measured; Netron: source",
      "always written so", nullptr, nullptr},
