@@ -3,8 +3,10 @@
 #include "exchange/deploy/deploy.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "base/atomic_file.h"
@@ -33,7 +35,8 @@ class ScratchFolder {
  public:
   explicit ScratchFolder(const std::string& prefix) : path_(prefix + ".check.XXXXXX") {
     if (!mkdtemp(path_.data())) {
-      throw Error(ErrorKind::kOutput, "cannot make the folder " + path_, "give an -output where you may write");
+      throw Error(ErrorKind::kOutput, str("cannot make the folder ", path_, ": ", std::strerror(errno)),
+                  "give an -output in a folder that is there, and where you may write");
     }
   }
   ~ScratchFolder() {
@@ -48,11 +51,24 @@ class ScratchFolder {
   std::string path_;
 };
 
+/// Where the shapes of inputs were guessed, they may be why an array does not fit.
+CopyReport copy_arrays(const std::string& path, Net& built, bool shapes_are_given) {
+  const WeightsFile model = format_of_file(path).read_model(path);
+  try {
+    return copy_weights(model, path, built);
+  } catch (const Error& error) {
+    if (shapes_are_given) throw;
+    throw Error(error.kind(), error.cause(),
+                str(error.fix(), "; where the data is not here, say the shapes of inputs: -shapes NAME:1,3,224,224"))
+        .at(path);
+  }
+}
+
 /// Every layer that has arrays gets them from the files.
-void load_arrays(Net& built, const std::vector<std::string>& paths) {
+void load_arrays(Net& built, const std::vector<std::string>& paths, bool shapes_are_given) {
   std::set<std::string> missing;
   for (size_t file = 0; file < paths.size(); ++file) {
-    const CopyReport report = copy_weights(format_of_file(paths[file]).read_model(paths[file]), paths[file], built);
+    const CopyReport report = copy_arrays(paths[file], built, shapes_are_given);
     LOG_INFO << paths[file] << ": " << report.copied.size() << " layers copied, " << report.skipped.size()
              << " are not in the deployed net";
     std::set<std::string> absent(report.missing.begin(), report.missing.end()), both;
@@ -155,14 +171,7 @@ struct Reference {
 
 Reference run_reference(DeployNet& net, const DeployOptions& options, const std::vector<InputTransform>& transforms) {
   Reference reference{net, build_net(net.definition(), 0, false), random_inputs(net, transforms, 1)};
-  try {
-    load_arrays(*reference.net, options.weights);
-  } catch (const Error& error) {
-    if (!options.shapes.empty()) throw;
-    throw Error(error.kind(), error.cause(),
-                str(error.fix(), "; where the data is not here, say the shapes of inputs: -shapes NAME:1,3,224,224"))
-        .at(options.weights.back());
-  }
+  load_arrays(*reference.net, options.weights, !options.shapes.empty());
   take_arrays(net, *reference.net);
   BlobValues inputs = reference.pixels;
   apply_transforms(transforms, &inputs);
@@ -257,7 +266,6 @@ Deployed deploy(const NetDef& net, const caffe::NetState& extra, const DeployOpt
   keep_outputs(deployed, options.blobs);
   std::vector<InputTransform> transforms = make_inputs(deployed, options.batch, options.shapes);
   require_one_message(deployed);
-  for (const std::string& path : options.weights) format_of_file(path);  // throws where there is none
   Reference reference = run_reference(deployed, options, transforms);
   rewrite(deployed, options, transforms);
 

@@ -150,6 +150,17 @@ void look_at_arrays(const std::string& path, const caffe::LayerParameter& layer,
              too_few ? kRefuses : kMendsWeights);
 }
 
+caffe::NetParameter read_message(const std::string& path) {
+  caffe::NetParameter model;
+  try {
+    read_binary_proto(path, &model, ErrorKind::kModel);
+  } catch (const Error&) {
+    default_format().read_model(path);  // knows what else it may be, or where it is cut
+    throw;
+  }
+  return model;
+}
+
 void lint_weights(const std::string& path, Report& report) {
   if (const ModelFormat& format = format_of_file(path); &format != &default_format()) {
     format.read_model(path);  // says what is wrong with it
@@ -158,8 +169,7 @@ void lint_weights(const std::string& path, Report& report) {
       report.add(rule, path, "", str("an ", format.title()), str("caffe deploy: ", rule.way_out), kMendsWeights);
     return;
   }
-  caffe::NetParameter model;
-  read_binary_proto(path, &model, ErrorKind::kModel);
+  const caffe::NetParameter model = read_message(path);
   const Rule& old = rule_named("new-layers");
   if (model.layers_size() > 0 && report.wants(old)) {
     report.add(old, path, "", "an older form of layers (V1)", str("caffe deploy: ", old.way_out), kMendsWeights);
