@@ -120,6 +120,31 @@ class Tools(unittest.TestCase):
         said = self.run_tool("caffe", "train", "-solver", "whole.prototxt", want=2).stderr
         self.assertIn('layer "a": "source" stands twice in data_param; a layer reads one source', said)
 
+    def test_what_is_read_is_not_written_over(self):
+        (self.folder / "net.prototxt").write_text(
+            'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }\n'
+            'layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 2 } }\n')
+        (self.folder / "w.caffemodel").write_bytes(caffemodel("ip", "InnerProduct", [(2, 4), (2,)]))
+        (self.folder / "linked.prototxt").symlink_to("net.prototxt")
+        before = {path: path.read_bytes() for path in self.folder.iterdir()}
+        given = ("-model", "net.prototxt", "-weights", "w.caffemodel")
+        for words in (("deploy", *given, "-output", "net"), ("deploy", *given, "-output", "./w"),
+                      ("deploy", *given, "-output", "linked"), ("export", *given, "-onnx", "w.caffemodel")):
+            said = self.run_tool("caffe", *words, want=1).stderr
+            self.assertIn("would take the place of what is read; give another name: nothing was written", said)
+        self.assertIn("-output ./ is a folder", self.run_tool("caffe", "deploy", *given, "-output", "./", want=1).stderr)
+        said = self.run_tool("caffe", "deploy", *given, "-output", "nowhere/n", want=7).stderr
+        self.assertIn(": No such file or directory; give an -output in a folder that is there", said)
+        self.assertEqual(before, {path: path.read_bytes() for path in self.folder.iterdir()})
+        self.run_tool("caffe", "deploy", *given, "-output", "n")
+        self.run_tool("caffe", "deploy", *given, "-output", "n")  # what it has written itself it writes anew
+        # Weights that cannot be read are no matter of shapes, and lint says what they are.
+        (self.folder / "empty").write_bytes(b"")
+        said = self.run_tool("caffe", "deploy", *given[:2], "-weights", "empty", "-output", "n", want=4).stderr
+        self.assertIn("empty: the file is empty\n", said)
+        (self.folder / "cut.caffemodel").write_bytes(before[self.folder / "w.caffemodel"][:40])
+        self.assertIn("cut or damaged at byte", self.run_tool("caffe", "deploy", "-lint", "cut.caffemodel", want=4).stderr)
+
     def test_leveldbs_hold_what_lmdbs_hold(self):
         self.make_digits([index % 10 for index in range(300)])
         for kind in "lmdb", "leveldb":
