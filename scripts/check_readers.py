@@ -35,7 +35,7 @@ from robusta_readers.case import Case  # noqa: E402
 LIMIT = 1e-4
 RECORDED_LIMIT = 5e-4  # MNN differs by more than 1e-4 in a LeNet; what is computed wrongly, by 1e-2 and more
 LIMITS = {"rknn": 2e-2}  # its simulator computes in f16
-READERS = ("pycaffe", "opencv", "mnn", "openvino", "rknn", "ncnn", "onnxruntime")
+READERS = ("pycaffe", "tpu-mlir", "opencv", "mnn", "openvino", "rknn", "ncnn", "onnxruntime")
 CUT_WINDOWS = ("AVE windows that are cut are divided by whole ones", 5e-2)
 # What a reader cannot, as measured: the reason, and how it shows: what the failure says, or the largest difference.
 LINES = {
@@ -45,6 +45,7 @@ LINES = {
     ("ncnn", "ssd"): ("detections have six columns, without the item", r"found has 294 numbers, not 350"),
     ("mnn", "ssd"): ("detections have six columns, without the item", r"found has 294 numbers, not 350"),
     ("pycaffe", "cifar10_quick"): CUT_WINDOWS,
+    ("tpu-mlir", "cifar10_quick"): CUT_WINDOWS,
     ("rknn", "cifar10_quick"): CUT_WINDOWS,
     ("openvino", "lstm"): ("deploy refuses an LSTM", r"OpenVINO has no layer of type LSTM"),
     ("rknn", "lstm"): ("deploy refuses an LSTM", r"RKNN has no layer of type LSTM"),

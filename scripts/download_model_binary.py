@@ -17,7 +17,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from robusta_files.inputs import open_input
+from robusta_files.inputs import explained, open_input
 
 NEEDED = ("caffemodel", "caffemodel_url", "sha1")
 BLOCK = 1 << 20
@@ -48,7 +48,11 @@ def require_url(url):
 def read_card(folder):
     """The entries of readme.md that are needed, checked."""
     path = os.path.join(folder, "readme.md")
-    with open_input(path) as card:
+    try:
+        file = open_input(path)
+    except FileNotFoundError as error:
+        raise CardError(f"{path}: {error.strerror}; weights are fetched for folders with a model card alone") from error
+    with file as card:
         lines = [line.strip() for line in card.read(1 << 20).decode("utf-8", "replace").splitlines()]
     if lines.count("---") < 2:
         raise CardError(f"{path} has no block between lines of ---")
@@ -144,7 +148,7 @@ def main():
     try:
         download(args.dirname)
     except (OSError, CardError, ValueError) as error:
-        sys.exit(f"download_model_binary.py: {error}")
+        sys.exit(f"download_model_binary.py: {explained(error)}")
 
 
 if __name__ == "__main__":

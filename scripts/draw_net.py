@@ -10,7 +10,7 @@ Debian has in the package graphviz.
 import argparse
 import sys
 
-from robusta_files.inputs import read_text
+from robusta_files.inputs import explained, read_text
 from robusta_files.net_drawing import drawing
 from robusta_files.text_proto import parse
 
@@ -29,7 +29,7 @@ def main():
         text = drawing.dot_of(parse(read_text(args.input_net_proto_file, "replace")), args.rankdir, args.phase,
                               with_rates=args.display_lrm)
     except (OSError, ValueError) as error:
-        sys.exit(f"draw_net.py: {args.input_net_proto_file}: {error}")
+        sys.exit(f"draw_net.py: {explained(error, args.input_net_proto_file)}")
     try:
         picture = drawing.rendered(text, drawing.kind_of(args.output_image_file))
         with open(args.output_image_file, "wb") as out:
@@ -38,7 +38,7 @@ def main():
         print(f"draw_net.py: {error}", file=sys.stderr)
         sys.exit(NO_DOT)
     except (OSError, ValueError) as error:
-        sys.exit(f"draw_net.py: {error}")
+        sys.exit(f"draw_net.py: {explained(error)}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 import sys
 
 from robusta_files import caffe_log
+from robusta_files.inputs import explained
 
 
 def seconds_of_iterations(lines):
@@ -27,7 +28,7 @@ def main():
         with open(sys.argv[2], "w", encoding="utf-8") as out:
             out.writelines(f"{second:f}\n" for second in seconds)
     except (OSError, caffe_log.LogError) as error:
-        sys.exit(f"extract_seconds.py: {sys.argv[1]}: {error}")
+        sys.exit(f"extract_seconds.py: {explained(error, sys.argv[1])}")
 
 
 if __name__ == "__main__":

@@ -163,7 +163,7 @@ part_readers() { # other programs that read caffemodels compute what we compute;
   ruled=$(tail -n 1 "$out")
   local recorded="no recordings in $ROBUSTA_SHARED_DIR/golden"
   if [ -d "$ROBUSTA_SHARED_DIR/golden" ]; then
-    measured scripts/check_readers.py --recordings "$ROBUSTA_SHARED_DIR/golden" --readers opencv,mnn,openvino,ncnn \
+    measured scripts/check_readers.py --recordings "$ROBUSTA_SHARED_DIR/golden" --readers opencv,mnn,openvino,ncnn,tpu-mlir \
       --tools "$(dirname "$caffe")" || status=$?
     recorded=$(tail -n 1 "$out")
   fi

@@ -14,6 +14,7 @@ import os
 import sys
 
 from robusta_files import caffe_log
+from robusta_files.inputs import explained
 
 
 def write_table(path, rows, delimiter, verbose):
@@ -62,7 +63,7 @@ def main():
         write_table(stem + ".train", log.train, args.delimiter, args.verbose)
         write_table(stem + ".test", log.test, args.delimiter, args.verbose)
     except (OSError, caffe_log.LogError) as error:
-        sys.exit(f"parse_log.py: {args.logfile_path}: {error}")
+        sys.exit(f"parse_log.py: {explained(error, args.logfile_path)}")
 
 
 if __name__ == "__main__":

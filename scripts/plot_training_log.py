@@ -15,6 +15,7 @@ import os
 import sys
 
 from robusta_files import caffe_log
+from robusta_files.inputs import explained
 from robusta_files.svg_chart import chart
 
 QUANTITIES = ("Test accuracy", "Test loss", "Learning rate", "Train loss")
@@ -72,7 +73,7 @@ def main():
             name = os.path.basename(path)
             curves[name if name not in curves else path] = points(log, chart_type)
         except (OSError, caffe_log.LogError) as error:
-            sys.exit(f"plot_training_log.py: {path}: {error}")
+            sys.exit(f"plot_training_log.py: {explained(error, path)}")
     quantity, by = QUANTITIES[chart_type // 2], "iterations" if chart_type % 2 == 0 else "seconds"
     title = f"{quantity} by {by}"
     if not picture.endswith(".svg"):

@@ -13,7 +13,7 @@ import concurrent.futures
 import os
 import sys
 
-from robusta_files.inputs import read_text
+from robusta_files.inputs import explained, read_text
 
 try:
     from PIL import Image
@@ -73,7 +73,10 @@ def main():
         print("resize_and_crop_images.py: Pillow is not installed (package python3-pil); convert_imageset -resize_width "
               "and -resize_height need nothing else", file=sys.stderr)
         sys.exit(NO_LIBRARY)
-    names = [path_in(line) for line in read_text(args.input_file_list).split("\n") if line.strip()]
+    try:
+        names = [path_in(line) for line in read_text(args.input_file_list).split("\n") if line.strip()]
+    except OSError as error:
+        sys.exit(f"resize_and_crop_images.py: {explained(error)}")
     with concurrent.futures.ThreadPoolExecutor(max(1, args.workers or 1)) as pool:
         failures = [failure for failure in pool.map(lambda name: convert(name, args), names) if failure]
     for failure in failures:

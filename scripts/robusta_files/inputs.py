@@ -39,3 +39,10 @@ def read_text(path, errors="surrogateescape", patience=PATIENCE):
             raise OSError(errno.EFBIG, "the file has more than 2 GiB", path)
         text = file.read(MOST_BYTES).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")
     return text[1:] if text.startswith(BYTE_ORDER_MARK) else text
+
+
+def explained(error, path=""):
+    """What to tell of an error that reading `path` has met: the file that the system complains of, and of what."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return f"{path}: {error}" if path else str(error)

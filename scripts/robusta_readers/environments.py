@@ -13,11 +13,16 @@ import subprocess
 import sys
 
 # python: version of the interpreter. packages: installed with what they depend on; bare: installed without.
-# module: what has to be importable in the end.
-Reader = collections.namedtuple("Reader", "python packages bare module")
+# module: what has to be importable in the end. without: files below site-packages that are removed from what was
+# installed.
+Reader = collections.namedtuple("Reader", "python packages bare module without", defaults=((),))
 READERS = {
+    # The wheel brings its own C library; programs and modules that find it beside the machine's loader do not start.
     "pycaffe": Reader("3.10", ("numpy==1.24.3", "protobuf==3.20.3", "scikit-image==0.21.0", "pyyaml==6.0.2",
-                               "six==1.17.0", "h5py==3.11.0"), ("tpu_mlir==1.30.2",), "caffe"),
+                               "six==1.17.0", "h5py==3.11.0", "psutil==6.1.1"),
+                      ("tpu_mlir==1.30.2",), "caffe, transform.CaffeConverter, pymlir",
+                      tuple(f"tpu_mlir/lib/third_party/{name}"
+                            for name in ("libc.so.6", "libm.so.6", "libpthread.so.0"))),
     "jpeg": Reader("3.11", ("simplejpeg==1.8.2", "numpy==2.2.6"), (), "simplejpeg"),
     "opencv": Reader("3.11", ("opencv-python-headless==4.14.0.94",), (), "cv2"),
     "onnxruntime": Reader("3.11", ("onnxruntime==1.31.1", "numpy==2.2.6"), (), "onnxruntime"),
@@ -42,6 +47,8 @@ READERS = {
     "tensorboard": Reader("3.11", ("tensorboard==2.21.0", "numpy==2.4.6", "setuptools==80.9.0"), (),
                           "tensorboard.backend.event_processing.event_accumulator"),
 }
+# Readers that live in the environment of another.
+WITHIN = {"tpu-mlir": "pycaffe"}
 INSTALLING = 1800  # seconds that one pip may take
 # Python looks for modules in the working folder first, whose files may be a stranger's. Its -P is newer than 3.9, and its -I
 # passes over PYTHONPATH.
@@ -94,12 +101,18 @@ def settings(name):
     """Variables that the reader's interpreter wants. Raises Unavailable where a program is lacking."""
     if name == "ncnn":
         return {"ROBUSTA_CAFFE2NCNN": caffe2ncnn()}
-    site = next((folder() / name).glob("lib/python3*/site-packages"))
-    if name == "pycaffe":
-        return {"PYTHONPATH": str(site / "tpu_mlir/python"), "GLOG_minloglevel": "2", "PYTHONUNBUFFERED": "1"}
+    site, stubs = site_packages(WITHIN.get(name, name)), pathlib.Path(__file__).parent / "stubs"
+    if name in ("pycaffe", "tpu-mlir"):
+        package = site / "tpu_mlir"
+        return {"PYTHONPATH": f"{package / 'python'}:{stubs}", "GLOG_minloglevel": "2", "PYTHONUNBUFFERED": "1",
+                "TPUC_ROOT": str(package), "PATH": f"{package / 'bin'}:{os.environ.get('PATH', os.defpath)}"}
     if name == "rknn":
-        return {"PYTHONPATH": str(pathlib.Path(__file__).parent / "stubs")}
+        return {"PYTHONPATH": str(stubs)}
     return {}
+
+
+def site_packages(name):
+    return next((folder() / name).glob("lib/python3*/site-packages"))
 
 
 def importable(name):
@@ -117,10 +130,11 @@ def installed(name):
 def environment(name, make=True):
     """The reader's interpreter and the variables for it; without `make` only where it is installed already, or where
     this very interpreter can import it."""
-    reader, place = READERS[name], folder() / name
+    home = WITHIN.get(name, name)
+    reader, place = READERS[home], folder() / home
     if name == "ncnn":
         caffe2ncnn()  # before anything is installed
-    if not installed(name):
+    if not installed(home):
         if not make:
             words = [sys.executable, "-c", NOT_HERE + f"import {reader.module}"]
             if subprocess.run(words, capture_output=True, check=False).returncode == 0:
@@ -133,7 +147,9 @@ def environment(name, make=True):
         if reader.bare:
             run(*pip, "--no-deps", *reader.bare, fix=f"{name} does not install")
         run(*pip, *reader.packages, fix=f"{name} does not install")
-        if not importable(name):
+        for file in reader.without:
+            (site_packages(home) / file).unlink(missing_ok=True)
+        if not importable(home):
             raise Unavailable(f"{name} installs, and cannot be imported")
         (place / "pins").write_text(repr(reader))
     return place / "bin/python", settings(name)

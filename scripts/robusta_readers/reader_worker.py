@@ -17,7 +17,7 @@ RUNNERS = {}
 
 
 def runner(function):
-    RUNNERS[function.__name__] = function
+    RUNNERS[function.__name__.replace("_", "-")] = function
     return function
 
 
@@ -41,6 +41,29 @@ def pycaffe(task, inputs):
         net.blobs[name].data[...] = numbers
     net.forward()
     return {name: net.blobs[name].data for name in task["outputs"]}
+
+
+@runner
+def tpu_mlir(task, inputs):
+    """What its program model_transform does up to the first dialect, which its interpreter computes in f32."""
+    import pymlir
+    from transform.CaffeConverter import CaffeConverter
+    from utils.mlir_shell import mlir_opt_for_top
+
+    # It writes files of these names, and one of weights, into the working folder, which is the task's.
+    written, optimised = "converted_origin.mlir", "converted.mlir"
+    CaffeConverter("converted", task["net"], task["weights"], [], []).generate_mlir(written)
+    mlir_opt_for_top(written, optimised)
+    pymlir.set_mem_mode("value_mem")
+    module = pymlir.module()
+    module.load(optimised)
+    for name in module.input_names:
+        module.set_tensor(name, inputs[name], inputs[name].shape)
+    module.invoke(True)
+    tensors = module.get_all_tensor()
+    if lacking := [name for name in task["outputs"] if name not in tensors]:
+        raise RuntimeError(f"there is no output {lacking[0]}, but {', '.join(module.output_names)}")
+    return tensors
 
 
 @runner

@@ -41,7 +41,8 @@ def pool(fields):
 
 
 # Readers that lack the layer altogether: deploy says so.
-REFUSED = dict.fromkeys(("pycaffe", "opencv", "ncnn", "mnn", "openvino", "rknn"), "end the net before this layer")
+REFUSED = dict.fromkeys(("pycaffe", "tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn"),
+                        "end the net before this layer")
 
 ONLY_NCNN = {"ncnn": REFUSED["ncnn"]}
 
@@ -50,7 +51,8 @@ RULES = [
     Row("float-arrays", IMAGE + convolution(), ("opencv", "ncnn", "mnn", "openvino", "rknn"), form="doubles"),
     # RKNN takes a Convolution's arrays without a shape.
     Row("array-shapes", IMAGE + layer("Scale", "scale_param { bias_term: true }"), ("rknn",), form="legacy"),
-    Row("three-arrays", IMAGE + layer("BatchNorm", "batch_norm_param { use_global_stats: true }"), ("pycaffe", "rknn"),
+    Row("three-arrays", IMAGE + layer("BatchNorm", "batch_norm_param { use_global_stats: true }"),
+        ("pycaffe", "tpu-mlir", "rknn"),
         form="bare_factor"),
     # OpenCV calls the second act_1, and gives the first's output to who asks for act. With weights, the file does not
     # say which layer has which: MNN, OpenVINO, RKNN, Caffe and deploy refuse that.
@@ -58,68 +60,81 @@ RULES = [
         layer("Sigmoid", "", ("a",), ("end",), "act"), ("opencv",)),
     Row("floor-pooling", pool("kernel_size: 3 stride: 2 round_mode: FLOOR"), ("opencv", "ncnn", "mnn", "openvino")),
     Row("floor-pooling", pool("kernel_size: 3 stride: 2 ceil_mode: false"), ("ncnn", "mnn")),
-    Row("equal-dilations", IMAGE + convolution("kernel_size: 3 dilation: 1 dilation: 2"), ("ncnn", "mnn", "openvino")),
-    Row("kernel-h-w", IMAGE + convolution("kernel_size: 3 kernel_size: 5"), ("ncnn", "mnn", "openvino")),
+    Row("equal-dilations", IMAGE + convolution("kernel_size: 3 dilation: 1 dilation: 2"),
+        ("tpu-mlir", "ncnn", "mnn", "openvino")),
+    Row("kernel-h-w", IMAGE + convolution("kernel_size: 3 kernel_size: 5"), ("tpu-mlir", "ncnn", "mnn", "openvino")),
     # Intel's field is one that RKNN knows; NVIDIA's, which it does not, OpenCV passes over.
     Row("known-fields", IMAGE + convolution('kernel_size: 3 conv_algorithm: "x"', more="cudnn_math_override: 1"),
-        ("pycaffe", "opencv", "ncnn", "mnn", "openvino", "rknn")),
+        ("pycaffe", "tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn")),
     Row("global-stats", IMAGE + layer("BatchNorm"), ()),
     Row("not-transposed", IMAGE + layer("InnerProduct", PRODUCT + "transpose: true }"), ("opencv", "ncnn", "rknn")),
-    Row("inner-axis", IMAGE + layer("InnerProduct", PRODUCT + "axis: 2 }"), ("ncnn", "openvino"),
+    Row("inner-axis", IMAGE + layer("InnerProduct", PRODUCT + "axis: 2 }"), ("tpu-mlir", "ncnn", "openvino"),
         known=ONLY_NCNN),
     Row("lrn-k", IMAGE + layer("LRN", "lrn_param { local_size: 3 alpha: 0.5 k: 2 }"),
         ("opencv", "ncnn", "mnn", "rknn")),
     Row("no-coeff", IMAGE + layer("TanH", tops=("other",), name="other") +
-        layer("Eltwise", "eltwise_param { coeff: 1 coeff: -0.5 }", ("data", "other")), ("mnn", "rknn")),
+        layer("Eltwise", "eltwise_param { coeff: 1 coeff: -0.5 }", ("data", "other")), ("tpu-mlir", "mnn", "rknn")),
     # The layer behind it tells what shape the reader made: the numbers alone are the same.
     Row("whole-reshape", IMAGE + layer("Reshape", "reshape_param { shape { dim: 6 dim: 6 } axis: 1 num_axes: 2 }") +
         convolution(bottom="it", name="end"), ("ncnn", "mnn", "openvino", "rknn")),
     Row("slice-points", IMAGE + layer("Slice", tops=("a", "b")) + layer("TanH", "", ("a",), ("left",), "left") +
         layer("Sigmoid", "", ("b",), ("right",), "right"), ("mnn",)),
+    Row("slice-points", IMAGE + layer("Slice", "slice_param { slice_dim: 2 slice_point: 3 }", tops=("a", "b")) +
+        layer("TanH", "", ("a",), ("left",), "left") + layer("Sigmoid", "", ("b",), ("right",), "right"),
+        ("tpu-mlir", "opencv", "mnn", "rknn")),
     # Where no window reaches beyond the padding, the others compute the same.
     Row("average-padding", pool("pool: AVE kernel_size: 3 stride: 1 pad: 1"), ("ncnn",)),
     Row("two-bottoms", IMAGE + layer("TanH", tops=("b",), name="b") + layer("Sigmoid", tops=("c",), name="c") +
         layer("Eltwise", "", ("data", "b", "c")), ("rknn",)),
-    Row("rknn-types", IMAGE + layer("MVN"), ("mnn", "rknn"), False),
-    Row("average-padded", pool("pool: AVE kernel_size: 3 stride: 1 pad: 1"), (), False),
-    Row("average-both", pool("pool: AVE kernel_size: 3 stride: 2 pad: 1"), ("pycaffe", "ncnn", "openvino", "rknn"),
+    Row("two-bottoms", IMAGE + layer("TanH", tops=("b",), name="b") + layer("Sigmoid", tops=("c",), name="c") +
+        layer("Eltwise", "eltwise_param { operation: MAX }", ("data", "b", "c")), ("tpu-mlir",)),
+    Row("rknn-types", IMAGE + layer("MVN"), ("tpu-mlir", "mnn", "rknn"), False),
+    # TPU-MLIR takes a window as large as the image for global pooling, and its size for that of the padded image.
+    Row("padded-image", 'name: "rule"\n' + entry(1, 4, 7, 7) +
+        layer("Pooling", "pooling_param { pool: AVE kernel_size: 7 stride: 2 pad: 1 }"), ("tpu-mlir", "ncnn")),
+    Row("average-both", pool("pool: AVE kernel_size: 3 stride: 2 pad: 1"),
+        ("pycaffe", "tpu-mlir", "ncnn", "openvino", "rknn"),
         False),
-    Row("average-cut", pool("pool: AVE kernel_size: 3 stride: 2"), ("pycaffe", "rknn"), False),
+    Row("average-cut", pool("pool: AVE kernel_size: 3 stride: 2"), ("pycaffe", "tpu-mlir", "rknn"), False),
     Row("known-types", IMAGE + layer("ShuffleChannel", "shuffle_channel_param { group: 2 }"), ("rknn",), False),
     Row("counted-axes", IMAGE + layer("Scale", "scale_param { axis: -3 }"), ("opencv",)),
     Row("kernel-axes", 'name: "rule"\n' + entry(1, 2, 5, 6, 7) + convolution(),
-        ("opencv", "ncnn", "mnn", "openvino", "rknn"),
+        ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn"),
         known=REFUSED),
     Row("bias-scale", IMAGE + layer("Bias", 'bias_param { filler { type: "uniform" min: -1 } }'),
-        ("opencv", "ncnn", "mnn", "rknn")),
+        ("tpu-mlir", "opencv", "ncnn", "mnn", "rknn")),
     Row("scale-alone", IMAGE + layer("TanH", tops=("other",), name="other") +
         layer("Scale", "scale_param { axis: 0 bias_term: true }", ("data", "other")),
-        ("opencv", "ncnn", "mnn", "openvino", "rknn"),
+        ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn"),
         known=REFUSED),
     Row("channel-scale", IMAGE + layer("Scale", "scale_param { num_axes: 0 filler { value: 2 } }"),
-        ("opencv", "ncnn", "mnn")),
-    Row("channel-slopes", IMAGE + layer("PReLU", "prelu_param { channel_shared: true }"), ("opencv",)),
-    Row("plain-log", IMAGE + layer("Power", "power_param { scale: 0.5 shift: 2 }", tops=("positive",), name="positive") +
-        layer("Log", "log_param { base: 10 }", ("positive",)), ("opencv", "ncnn", "openvino", "rknn"),
+        ("tpu-mlir", "opencv", "ncnn", "mnn")),
+    Row("channel-slopes", IMAGE + layer("PReLU", "prelu_param { channel_shared: true }"), ("tpu-mlir", "opencv")),
+    Row("plain-log", IMAGE +
+        layer("Power", "power_param { scale: 0.5 shift: 2 }", tops=("positive",), name="positive") +
+        layer("Log", "log_param { base: 10 }", ("positive",)), ("tpu-mlir", "opencv", "ncnn", "openvino", "rknn"),
         known=REFUSED),
-    Row("plain-exp", IMAGE + layer("Exp", "exp_param { base: 3 scale: 0.5 shift: 0.25 }"), ("ncnn", "openvino", "rknn"),
+    Row("plain-exp", IMAGE + layer("Exp", "exp_param { base: 3 scale: 0.5 shift: 0.25 }"),
+        ("tpu-mlir", "ncnn", "openvino", "rknn"),
         known=REFUSED),
     Row("no-clip", IMAGE + layer("Clip", "clip_param { min: -0.25 max: 0.5 }"),
-        ("opencv", "ncnn", "mnn", "openvino", "rknn")),
+        ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn")),
     Row("no-clip", IMAGE + layer("Power", "power_param { scale: 9 }", tops=("wide",), name="wide") +
-        layer("Clip", "clip_param { min: 0 max: 6 }", ("wide",)), ("opencv", "ncnn", "mnn", "openvino", "rknn")),
+        layer("Clip", "clip_param { min: 0 max: 6 }",
+        ("wide",)), ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn")),
     Row("gate-product", IMAGE + layer("Pooling", "pooling_param { pool: AVE global_pooling: true }", tops=("mean",),
         name="mean") + layer("Flatten", "", ("mean",), ("gates",), "gates") +
         layer("Scale", "scale_param { axis: 0 }", ("data", "gates")), ("mnn",)),
     Row("whole-flatten", IMAGE + layer("Flatten", "flatten_param { end_axis: 2 }") +
-        layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("mnn", "ncnn", "rknn")),
+        layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("tpu-mlir", "mnn", "ncnn", "rknn")),
     Row("said-reshape", IMAGE + layer("Reshape", "reshape_param { shape { dim: 0 dim: 0 dim: -1 } }") +
         layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"), ("ncnn",)),
-    Row("swish-beta", IMAGE + layer("Swish", "swish_param { beta: 2 }"), ("opencv", "ncnn", "mnn", "openvino", "rknn")),
-    Row("no-swish", IMAGE + layer("Swish"), ("mnn", "rknn")),
-    Row("no-split", IMAGE + layer("Split", tops=("left", "right")), ("opencv", "mnn", "openvino"),
+    Row("swish-beta", IMAGE + layer("Swish", "swish_param { beta: 2 }"),
+        ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn")),
+    Row("no-swish", IMAGE + layer("Swish"), ("tpu-mlir", "mnn", "rknn")),
+    Row("no-split", IMAGE + layer("Split", tops=("left", "right")), ("tpu-mlir", "opencv", "mnn", "openvino"),
         known=REFUSED),
-    Row("tile-concat", IMAGE + layer("Tile", "tile_param { axis: 2 tiles: 3 }"), ("opencv", "ncnn", "mnn")),
+    Row("tile-concat", IMAGE + layer("Tile", "tile_param { axis: 2 tiles: 3 }"), ("tpu-mlir", "opencv", "ncnn", "mnn")),
     Row("crop-offset", 'name: "rule"\n' + entry(1, 4, 9, 8) + layer("Pooling", "pooling_param { kernel_size: 3 }",
         tops=("small",), name="small") + layer("Crop", "", ("data", "small")), ("mnn",)),
     Row("crop-slices", 'name: "rule"\n' + entry(1, 4, 9, 8) + layer("Convolution", "convolution_param { num_output: 2 "
@@ -127,23 +142,24 @@ RULES = [
         "crop_param { axis: 2 offset: 1 offset: 2 }", ("data", "small")), ("ncnn",)),
     Row("lrn-fields", IMAGE + layer("LRN", "lrn_param { local_size: 3 }"), ("opencv",)),
     Row("opencv-types", IMAGE + layer("Reduction", "reduction_param { axis: 2 }"),
-        ("opencv", "ncnn", "openvino", "rknn"), False),
+        ("tpu-mlir", "opencv", "ncnn", "openvino", "rknn"), False),
     Row("mnn-types", IMAGE + layer("ArgMax", "argmax_param { axis: 1 }"), ("opencv", "mnn", "ncnn"), False),
-    Row("ncnn-types", IMAGE + layer("Scale", "scale_param { axis: 2 }"), ("ncnn", "openvino", "rknn"), False),
-    Row("ncnn-fields", IMAGE + layer("Swish", "swish_param { beta: 1 }"), ("ncnn",)),
+    Row("ncnn-types", IMAGE + layer("Scale", "scale_param { axis: 2 }"),
+        ("tpu-mlir", "ncnn", "openvino", "rknn"), False),
+    Row("ncnn-fields", IMAGE + layer("Swish", "swish_param { beta: 1 }"), ("tpu-mlir", "ncnn")),
     Row("openvino-types", IMAGE + layer("AbsVal"), ("openvino", "rknn"), False),
     Row("one-group", IMAGE + layer("Deconvolution", f"convolution_param {{ num_output: 4 group: 2 kernel_size: 2 "
-        f"stride: 2 {FILLER} }}"), ()),
-    Row("no-power", IMAGE + layer("Power", "power_param { scale: 0.5 shift: 2 }"), ()),
+        f"stride: 2 {FILLER} }}"), ("tpu-mlir",)),
+    Row("no-power", IMAGE + layer("Power", "power_param { scale: 0.5 shift: 2 }"), ("tpu-mlir",)),
     Row("tpu-mlir-types", IMAGE + layer("Reduction", "reduction_param { axis: 3 }"),
-        ("opencv", "ncnn", "openvino", "rknn"), False),
-    Row("last-layer", IMAGE + convolution() + layer("ReLU", "", ("it",), name="relu"), ("ncnn", "mnn")),
-    Row("last-layer", IMAGE + convolution() + layer("Dropout", "", ("it",), ("end",), "drop"), ("mnn",)),
-    Row("last-layer", IMAGE + layer("ReLU", tops=("data",), name="relu"), ("ncnn", "mnn", "rknn")),
-    Row("last-layer", IMAGE + layer("Power", "power_param { scale: 0.5 }", tops=("end",)), ("mnn",)),
+        ("tpu-mlir", "opencv", "ncnn", "openvino", "rknn"), False),
+    Row("last-layer", IMAGE + convolution() + layer("ReLU", "", ("it",), name="relu"), ("tpu-mlir", "ncnn", "mnn")),
+    Row("last-layer", IMAGE + convolution() + layer("Dropout", "", ("it",), ("end",), "drop"), ("tpu-mlir", "mnn")),
+    Row("last-layer", IMAGE + layer("ReLU", tops=("data",), name="relu"), ("tpu-mlir", "ncnn", "mnn", "rknn")),
+    Row("last-layer", IMAGE + layer("Power", "power_param { scale: 0.5 }", tops=("end",)), ("tpu-mlir", "mnn")),
 ]
 # Rules without a row, and why.
-WITHOUT = {}
+WITHOUT = {"inference-layers": "what a source reads, or a loss compares, is not in the net; the recordings have them"}
 
 # Targets of deploy that are not asked, and why.
 ELSEWHERE = {
@@ -152,7 +168,6 @@ ELSEWHERE = {
     "horizon": "its toolchain comes in the maker's container alone",
     "acuity": "its converter wants a licence",
     "netron": "it shows nets, and computes nothing",
-    "tpu-mlir": "its converter starts only with changes to its wheel; its pycaffe, which is Caffe itself, is asked",
 }
 
 

@@ -146,6 +146,16 @@ Error unknown_value(const MessageType* root, const Place& place, const std::stri
   return Error(ErrorKind::kConfig, cause + did_you_mean(value, known), known.size() <= kListed ? list : "");
 }
 
+/// Of a field that may stand once. No Caffe reads several sources in one layer, which is what people hope for.
+Error repeated_field(const Place& place, const std::string& field) {
+  const std::string inside = place.path.empty() ? "" : place.path.back();
+  const bool source = field == "source" && inside.ends_with("data_param");
+  return Error(ErrorKind::kConfig, str("\"", field, "\" stands twice", inside.empty() ? "" : " in " + inside),
+               source ? "a layer reads one source: give each a layer of its own, and join their tops by Concat layers "
+                        "(concat_param { axis: 0 })"
+                      : "remove one of them");
+}
+
 Error wrong_syntax(const Place& place, const std::string& said) {
   const auto starts = [&](const char* words) { return said.rfind(words, 0) == 0; };
   if (starts("Expected identifier, got: ") && said.size() == std::string("Expected identifier, got: ").size()) {
@@ -154,6 +164,7 @@ Error wrong_syntax(const Place& place, const std::string& said) {
   }
   if (starts("Expected string, got: "))
     return Error(ErrorKind::kConfig, str("the value of ", place.word, " must be text"), "put it in quotes");
+  if (starts("Non-repeated field ")) return repeated_field(place, quoted(said, 0));
   std::string words = said;
   words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
   if (!words.empty() && words.back() == '.') words.pop_back();

@@ -43,6 +43,17 @@ TEST(DeployNets, LenetForAnyTarget) {
   EXPECT_TRUE(contains(read_file(deployment.folder / "out.transform.json"), "\"scale\": 0.00390625"));
 }
 
+TEST(DeployNets, AnOutputThatDoesNotFollowTheInputIsTold) {
+  Deployment deployment(kImage + conv("data", "c"));
+  EXPECT_FALSE(deployment.run().constant);
+  const ParamPtr weights = deployment.trained->graph().nodes[NodeId(1)].params.at(0);
+  deployment.trained->blobs().write_param(*weights, std::vector<float>(static_cast<size_t>(weights->desc.count())));
+  deployment.save();
+  const deploy::Deployed done = deployment.run();
+  EXPECT_TRUE(done.constant) << "only the bias is left";
+  EXPECT_EQ(done.difference, 0);
+}
+
 TEST(DeployNets, AResidualNetIsFolded) {
   const std::string text = data_layer() + conv("data", "c0", "kernel_size: 3 bias_term: false pad: 1") + R"(
 layer { name: 'bn0' type: 'BatchNorm' bottom: 'c0' top: 'c0' }
@@ -228,6 +239,14 @@ TEST(DeployNets, WeightsHaveToCoverTheNet) {
   EXPECT_EQ(error.kind(), ErrorKind::kModel);
   EXPECT_TRUE(contains(error.what(), "no weights for 2 layer(s)"));
   EXPECT_FALSE(std::filesystem::exists(deployment.folder / "out.prototxt"));
+}
+
+TEST(DeployNets, WeightsThatAreNotThereAreNoMatterOfShapes) {
+  Deployment deployment(data_layer() + conv("data", "c"));
+  deployment.options.weights = {deployment.folder / "absent.caffemodel"};
+  const std::string said = error_of([&] { deployment.run(); }).what();
+  EXPECT_TRUE(contains(said, "absent.caffemodel: cannot open")) << said;
+  EXPECT_FALSE(contains(said, "-shapes")) << said;
 }
 
 TEST(DeployNets, WhatIsNotFiniteIsNoAgreement) {

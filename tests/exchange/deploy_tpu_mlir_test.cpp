@@ -55,6 +55,19 @@ TEST(DeployTpuMlir, GroupsOfADeconvolutionBecomeOne) {
   EXPECT_EQ(lint_text(text("num_output: 4"), "tpu-mlir").text, "");
 }
 
+TEST(DeployTpuMlir, AWindowAsLargeAsTheImageHasNoPadding) {
+  const std::string padded = "kernel_h: 8 kernel_w: 9 stride: 1 pad: 2 }";
+  EXPECT_EQ(mended(kImage + layer("Pooling", "pooling_param { pool: AVE " + padded), "padded-image"),
+            (Types{"Input", "Convolution"}));
+  const LintResult largest = lint_text(kImage + layer("Pooling", "pooling_param { pool: MAX " + padded), "tpu-mlir");
+  EXPECT_EQ(largest.code, 9);
+  EXPECT_TRUE(contains(largest.text, "padded-image"));
+  const std::string whole = "kernel_h: 8 kernel_w: 9 stride: 1 }", smaller = "kernel_size: 8 stride: 1 pad: 2 }";
+  for (const std::string& fields : {whole, smaller}) {
+    EXPECT_EQ(lint_text(kImage + layer("Pooling", "pooling_param { " + fields), "tpu-mlir").text, "");
+  }
+}
+
 TEST(DeployTpuMlir, WhatIsMendedForOthersToo) {
   EXPECT_EQ(mended(kImage + layer("Bias", ""), "bias-scale"), (Types{"Input", "Scale"}));
   EXPECT_EQ(mended(kImage + layer("Flatten", "flatten_param { axis: 2 }"), "whole-flatten"),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "exchange/onnx_models.h"
+#include "support/errors.h"
 
 namespace robusta::test::onnx_import_operators_test {
 namespace {
@@ -132,6 +133,24 @@ TEST(OnnxImportOperatorsTest, MaxPoolRoundsDown) {
   OnnxModel up =
       unary("MaxPool", {1, 1, 3, 3}).list("kernel_shape", {2, 2}).list("strides", {2, 2}).set("ceil_mode", int64_t{1});
   expect_near(up.run({counting(9)}), {4, 5, 7, 8});
+}
+
+TEST(OnnxImportOperatorsTest, PaddingAtTheEndThatRoundsUp) {
+  const auto pool = [](const char* type, int64_t size, const std::vector<int64_t>& pads) {
+    return unary(type, {1, 1, size, size}).list("kernel_shape", {2, 2}).list("strides", {2, 2}).list("pads", pads);
+  };
+  const OnnxModel largest = pool("MaxPool", 3, {0, 0, 1, 1}), mean = pool("AveragePool", 3, {0, 0, 1, 1});
+  EXPECT_EQ(largest.types(), "Input Pooling");
+  EXPECT_EQ(mean.types(), "Input Pooling");
+  EXPECT_FALSE(mean.imported().net.layer(1).pooling_param().has_round_mode());
+  expect_near(largest.run({counting(9)}), {4, 5, 7, 8});
+  expect_near(mean.run({counting(9)}), {2, 3.5f, 6.5f, 8});
+  // More of it than rounding up takes makes further windows, and a size that needs no rounding none.
+  EXPECT_EQ(pool("MaxPool", 3, {0, 0, 3, 3}).types(), "Input Pad Pooling");
+  EXPECT_EQ(pool("MaxPool", 4, {0, 0, 1, 1}).types(), "Input Pooling");
+  expect_near(pool("MaxPool", 4, {0, 0, 1, 1}).run({counting(16)}), {5, 7, 13, 15});
+  EXPECT_EQ(pool("AveragePool", 3, {0, 0, 1, 1}).set("count_include_pad", int64_t{1}).types(), "Input Pad Pooling");
+  EXPECT_EQ(error_of([&] { pool("AveragePool", 3, {0, 1, 1, 1}).imported(); }).kind(), ErrorKind::kUnsupported);
 }
 
 TEST(OnnxImportOperatorsTest, AveragesWithAndWithoutPadding) {

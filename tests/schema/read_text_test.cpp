@@ -133,6 +133,15 @@ TEST(ReadText, SeveralDevicesAreAFlag) {
   }
 }
 
+TEST(ReadText, WhatStandsTwiceAndMayOnce) {
+  const std::string two = what_of_net("layer { name: 'd' type: 'Data'\n data_param { source: 'a'\n source: 'b' } }");
+  EXPECT_TRUE(
+      contains(two, "n.prototxt:3: layer \"d\": \"source\" stands twice in data_param; a layer reads one source"))
+      << two;
+  EXPECT_TRUE(contains(two, "join their tops by Concat layers")) << two;
+  EXPECT_EQ(what_of_net("name: 'a'\nname: 'b'"), "n.prototxt:2: \"name\" stands twice; remove one of them");
+}
+
 TEST(ReadText, ReportsAllThatTheSchemaLacks) {
   const Error error = error_of([] {
     parse_net(

@@ -56,6 +56,26 @@ class Scripts(unittest.TestCase):
         return done
 
 
+class Absent(Scripts):
+    def test_a_file_that_is_not_there_is_named(self):
+        calls = (("parse_log.py", "absent", "out"), ("parse_log.sh", "absent"), ("extract_seconds.py", "absent", "out"),
+                 ("plot_training_log.py", "6", "out.svg", "absent"), ("draw_net.py", "absent", "out.dot"),
+                 ("download_model_binary.py", "absent"))
+        for call in calls:
+            with self.subTest(call[0]):
+                said = self.run_script(*call, want=1).stderr
+                self.assertRegex(said, r"^\w+\.py: absent(/readme\.md)?: No such file or directory(;|$)")
+                self.assertNotIn("Errno", said)
+
+    def test_the_list_of_pictures(self):
+        # A module of this name stands for Pillow, which is not asked for anything before the list is read.
+        (self.folder / "PIL").mkdir()
+        (self.folder / "PIL/__init__.py").write_text("Image = ImageOps = object\n")
+        said = self.run_script("resize_and_crop_images.py", "--input_file_list", "absent", "--output_folder", "out",
+                               want=1, env={"PYTHONPATH": str(self.folder)}).stderr
+        self.assertEqual(said, "resize_and_crop_images.py: absent: No such file or directory\n")
+
+
 class Logs(Scripts):
     def setUp(self):
         super().setUp()

@@ -83,6 +83,68 @@ class Tools(unittest.TestCase):
         said = self.run_tool("caffe", "data", database, "-n", "1000").stdout
         return re.sub(f"^{database}: an? (LMDB|LevelDB) of", "DB of", said)
 
+    def test_two_databases_feed_one_net(self):
+        """No Caffe reads two in one layer: two layers, whose tops a Concat joins, each with a position of its own."""
+        for name, labels in (("a", [1, 2, 3]), ("b", [11, 12, 13, 14, 15])):
+            self.make_digits(labels)
+            self.run_tool("convert_mnist_data", "images", "labels", name)
+        source = 'layer {{ name: "{0}" type: "Data" top: "{0}" top: "{0}_label" data_param {{ source: "{0}" ' \
+                 'batch_size: {1} backend: LMDB }} }}\n'
+        joined = "".join(f'layer {{ name: "{top}" type: "Concat" bottom: "a{end}" bottom: "b{end}" top: "{top}" '
+                         'concat_param { axis: 0 } }\n' for top, end in (("data", ""), ("label", "_label")))
+        scores = ('layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" '
+                  'inner_product_param { num_output: 20 weight_filler { type: "xavier" } } }\nlayer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" '
+                  'bottom: "label" top: "loss" }\n')
+        net = source.format("a", 1) + source.format("b", 2) + joined + scores
+        (self.folder / "net.prototxt").write_text(net)
+        solver = 'net: "net.prototxt" base_lr: 0.1 lr_policy: "fixed" random_seed: 5 max_iter: {} snapshot: 4 ' \
+                 'snapshot_prefix: "{}"\n'
+        for name, iterations in (("whole", 8), ("first", 4), ("rest", 8)):
+            (self.folder / f"{name}.prototxt").write_text(solver.format(iterations, name))
+        self.run_tool("caffe", "check", "-solver", "whole.prototxt")
+        self.run_tool("caffe", "train", "-solver", "whole.prototxt")
+        self.run_tool("caffe", "train", "-solver", "first.prototxt")
+        self.run_tool("caffe", "train", "-solver", "rest.prototxt", "-snapshot", "first_iter_4.solverstate")
+        self.run_tool("caffe", "diff", "whole_iter_8.caffemodel", "rest_iter_8.caffemodel")
+        # Four batches: 1 11 12, 2 13 14, 3 15 11, 1 12 13. Which of them are the same tells their order.
+        labels = "".join(source.format(*each) for each in (("a", 1), ("b", 2))) + joined
+        (self.folder / "labels.prototxt").write_text(labels)
+        (self.folder / "none.caffemodel").write_bytes(caffemodel("ip", "InnerProduct", [(1,)]))
+        self.run_tool("extract_features", "none.caffemodel", "labels.prototxt", "label", "found", 4, "lmdb")
+        said = self.run_tool("caffe", "data", "found", "-n", "12").stdout
+        same = re.findall(r"record (\d+) is record (\d+)", said)
+        self.assertEqual(sorted(same), [("10", "2"), ("11", "4"), ("8", "1"), ("9", "0")], said)
+
+        # The other way is refused where the second stands.
+        (self.folder / "net.prototxt").write_text(net.replace('source: "a"', 'source: "a" source: "b"'))
+        said = self.run_tool("caffe", "train", "-solver", "whole.prototxt", want=2).stderr
+        self.assertIn('layer "a": "source" stands twice in data_param; a layer reads one source', said)
+
+    def test_what_is_read_is_not_written_over(self):
+        (self.folder / "net.prototxt").write_text(
+            'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }\n'
+            'layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 2 } }\n')
+        (self.folder / "w.caffemodel").write_bytes(caffemodel("ip", "InnerProduct", [(2, 4), (2,)]))
+        (self.folder / "linked.prototxt").symlink_to("net.prototxt")
+        before = {path: path.read_bytes() for path in self.folder.iterdir()}
+        given = ("-model", "net.prototxt", "-weights", "w.caffemodel")
+        for words in (("deploy", *given, "-output", "net"), ("deploy", *given, "-output", "./w"),
+                      ("deploy", *given, "-output", "linked"), ("export", *given, "-onnx", "w.caffemodel")):
+            said = self.run_tool("caffe", *words, want=1).stderr
+            self.assertIn("would take the place of what is read; give another name: nothing was written", said)
+        self.assertIn("-output ./ is a folder", self.run_tool("caffe", "deploy", *given, "-output", "./", want=1).stderr)
+        said = self.run_tool("caffe", "deploy", *given, "-output", "nowhere/n", want=7).stderr
+        self.assertIn(": No such file or directory; give an -output in a folder that is there", said)
+        self.assertEqual(before, {path: path.read_bytes() for path in self.folder.iterdir()})
+        self.run_tool("caffe", "deploy", *given, "-output", "n")
+        self.run_tool("caffe", "deploy", *given, "-output", "n")  # what it has written itself it writes anew
+        # Weights that cannot be read are no matter of shapes, and lint says what they are.
+        (self.folder / "empty").write_bytes(b"")
+        said = self.run_tool("caffe", "deploy", *given[:2], "-weights", "empty", "-output", "n", want=4).stderr
+        self.assertIn("empty: the file is empty\n", said)
+        (self.folder / "cut.caffemodel").write_bytes(before[self.folder / "w.caffemodel"][:40])
+        self.assertIn("cut or damaged at byte", self.run_tool("caffe", "deploy", "-lint", "cut.caffemodel", want=4).stderr)
+
     def test_leveldbs_hold_what_lmdbs_hold(self):
         self.make_digits([index % 10 for index in range(300)])
         for kind in "lmdb", "leveldb":

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "app/commands/file_action.h"
+#include "app/commands/written_files.h"
 #include "app/flags/named_shapes.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -83,12 +84,20 @@ std::string deploy_list(const std::vector<std::string>& words) {
   return text;
 }
 
+/// `-output lenet` beside lenet.prototxt, the net that was trained, is soon typed.
+void require_files_of_its_own(const DeployFlags& flags, const std::string& net) {
+  std::vector<std::string> read = split_list(flags.weights());
+  read.insert(read.end(), {net, flags.solver()});
+  const std::string& prefix = flags.output();
+  require_others_than_read("-output", {prefix + ".prototxt", prefix + ".caffemodel", prefix + ".transform.json"}, read);
+}
+
 int deploy_net(const DeployFlags& flags) {
   if (flags.weights().empty()) refuse_deploy("-weights is missing", "give the caffemodel that training has written");
-  if (flags.output().empty())
-    refuse_deploy("-output is missing", "give the beginning of the names of the files to write");
+  require_beginning_of_names("-output", flags.output());
   if (flags.batch() < 0) refuse_deploy(str("-batch ", flags.batch()), "give at least 1");
   const DeployChoice chosen = choose_deploy(flags);
+  require_files_of_its_own(flags, chosen.net.file);
   const deploy::Deployed done = deploy::deploy(chosen.net, chosen.state,
                                                {.weights = split_list(flags.weights()),
                                                 .output = flags.output(),

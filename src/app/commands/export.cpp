@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "app/commands/file_action.h"
+#include "app/commands/written_files.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "exchange/onnx/check_model.h"
@@ -89,6 +90,9 @@ int export_command(const FileCommand& command) {
   if (words.done) return words.exit_code;
   require_export_flag(flags.onnx);
   require_export_flag(flags.model);
+  std::vector<std::string> read = split_list(flags.weights());
+  read.push_back(flags.model());
+  require_others_than_read("-onnx", {flags.onnx()}, read);
   OnnxExport exported = export_to_onnx(net_for_test(flags), export_options(flags));
   write_onnx_file(flags.onnx(), exported.model);
   std::cout << "wrote " << flags.onnx() << ": " << exported.model.graph().node_size() << " nodes, "

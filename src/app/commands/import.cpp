@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/commands/file_action.h"
+#include "app/commands/written_files.h"
 #include "app/flags/named_shapes.h"
 #include "base/atomic_file.h"
 #include "base/log.h"
@@ -85,10 +86,11 @@ int import_command(const FileCommand& command) {
   ImportFlags flags;
   const FileWords words = read_file_command(command, flags, 1, 1);
   if (words.done) return words.exit_code;
-  if (flags.output().empty()) throw Error(ErrorKind::kUsage, "-output is missing", "say how the files shall begin");
+  require_beginning_of_names("-output", flags.output());
   if (flags.batch() < 0) throw Error(ErrorKind::kUsage, str("-batch is ", flags.batch()), "give at least 1");
   const std::string &path = words.words[0], prefix = flags.output();
   const OnnxImportOptions options{.batch = flags.batch(), .shapes = named_shapes(flags.shapes())};
+  require_others_than_read("-output", {prefix + ".prototxt", prefix + ".caffemodel"}, {path});
   require_writable_prefix("a net with prefix", prefix);
   const ImportedNet imported = import_onnx(read_onnx_file(path), path, options);
   write_weights(prefix + ".caffemodel", imported.net);

@@ -3,8 +3,10 @@
 #include "exchange/deploy/deploy.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "base/atomic_file.h"
@@ -33,7 +35,8 @@ class ScratchFolder {
  public:
   explicit ScratchFolder(const std::string& prefix) : path_(prefix + ".check.XXXXXX") {
     if (!mkdtemp(path_.data())) {
-      throw Error(ErrorKind::kOutput, "cannot make the folder " + path_, "give an -output where you may write");
+      throw Error(ErrorKind::kOutput, str("cannot make the folder ", path_, ": ", std::strerror(errno)),
+                  "give an -output in a folder that is there, and where you may write");
     }
   }
   ~ScratchFolder() {
@@ -48,11 +51,24 @@ class ScratchFolder {
   std::string path_;
 };
 
+/// Where the shapes of inputs were guessed, they may be why an array does not fit.
+CopyReport copy_arrays(const std::string& path, Net& built, bool shapes_are_given) {
+  const WeightsFile model = format_of_file(path).read_model(path);
+  try {
+    return copy_weights(model, path, built);
+  } catch (const Error& error) {
+    if (shapes_are_given) throw;
+    throw Error(error.kind(), error.cause(),
+                str(error.fix(), "; where the data is not here, say the shapes of inputs: -shapes NAME:1,3,224,224"))
+        .at(path);
+  }
+}
+
 /// Every layer that has arrays gets them from the files.
-void load_arrays(Net& built, const std::vector<std::string>& paths) {
+void load_arrays(Net& built, const std::vector<std::string>& paths, bool shapes_are_given) {
   std::set<std::string> missing;
   for (size_t file = 0; file < paths.size(); ++file) {
-    const CopyReport report = copy_weights(format_of_file(paths[file]).read_model(paths[file]), paths[file], built);
+    const CopyReport report = copy_arrays(paths[file], built, shapes_are_given);
     LOG_INFO << paths[file] << ": " << report.copied.size() << " layers copied, " << report.skipped.size()
              << " are not in the deployed net";
     std::set<std::string> absent(report.missing.begin(), report.missing.end()), both;
@@ -154,15 +170,8 @@ struct Reference {
 };
 
 Reference run_reference(DeployNet& net, const DeployOptions& options, const std::vector<InputTransform>& transforms) {
-  Reference reference{net, build_net(net.definition(), 0, false), random_inputs(net, transforms)};
-  try {
-    load_arrays(*reference.net, options.weights);
-  } catch (const Error& error) {
-    if (!options.shapes.empty()) throw;
-    throw Error(error.kind(), error.cause(),
-                str(error.fix(), "; where the data is not here, say the shapes of inputs: -shapes NAME:1,3,224,224"))
-        .at(options.weights.back());
-  }
+  Reference reference{net, build_net(net.definition(), 0, false), random_inputs(net, transforms, 1)};
+  load_arrays(*reference.net, options.weights, !options.shapes.empty());
   take_arrays(net, *reference.net);
   BlobValues inputs = reference.pixels;
   apply_transforms(transforms, &inputs);
@@ -171,12 +180,22 @@ Reference run_reference(DeployNet& net, const DeployOptions& options, const std:
   return reference;
 }
 
+/// Whether the trained net computes the same of other inputs. Two nets agree about weights that are all zeros, or
+/// behind a layer that lets nothing pass, whatever else they compute.
+bool is_constant(Reference& reference, const std::vector<ComparedBlobs>& blobs,
+                 const std::vector<InputTransform>& transforms) {
+  BlobValues others = random_inputs(reference.definition, transforms, 2);
+  if (others.empty()) return false;
+  apply_transforms(transforms, &others);
+  return !depends_on_inputs(*reference.net, blobs, others);
+}
+
 /// Throws Error{kNumeric} where the files compute something else.
-Agreement check(const Reference& reference, const DeployNet& net, const FileForm& form, const ScratchFolder& folder,
-                const BlobValues& inputs) {
+Agreement check(const Reference& reference, const std::vector<ComparedBlobs>& blobs, const FileForm& form,
+                const ScratchFolder& folder, const BlobValues& inputs) {
   const std::unique_ptr<Net> written = read_back(folder);
   run_on(*written, named(inputs, form.names));
-  const Agreement agreement = compare(*reference.net, *written, blobs_to_compare(reference.definition, net, form));
+  const Agreement agreement = compare(*reference.net, *written, blobs);
   if (agreement.largest <= kLargestDifference) return agreement;
   throw Error(ErrorKind::kNumeric,
               str("the deployed net differs from the trained one: blob ", agreement.blob, " by ", agreement.largest,
@@ -257,9 +276,15 @@ Deployed deploy(const NetDef& net, const caffe::NetState& extra, const DeployOpt
   write_text_proto(folder / "net.prototxt", form.net);
   BlobValues inputs = reference.pixels;
   if (options.transform != TransformMode::kFold) apply_transforms(transforms, &inputs);
-  const Agreement agreement = check(reference, deployed, form, folder, inputs);
+  const std::vector<ComparedBlobs> blobs = blobs_to_compare(reference.definition, deployed, form);
+  const Agreement agreement = check(reference, blobs, form, folder, inputs);
 
   Deployed result;
+  result.constant = is_constant(reference, blobs, transforms);
+  if (result.constant) {
+    LOG_WARNING << "The trained net computes the same " << agreement.blob << " of two random inputs, so that the "
+                << "comparison says little: look at its weights";
+  }
   result.files = write_files(deployed, form, model, options, transforms);
   for (const auto& [blob, values] : inputs) result.inputs.push_back(form.names.at(blob));
   for (const std::string& blob : deployed.outputs) result.outputs.push_back(form.names.at(blob));

@@ -29,6 +29,7 @@ struct Deployed {
   std::vector<std::string> inputs, outputs;
   double difference = 0;  ///< the largest, as a part of the largest number of the blob
   std::string blob;
+  bool constant = false;  ///< the trained net's numbers do not depend on its input: the difference says little
 };
 
 /// Relative differences above this are a failure.

@@ -167,6 +167,12 @@ void remove_heads(DeployNet& net, bool scores) {
   }
 }
 
+std::vector<bool> training_layers(const DeployNet& net) {
+  std::vector<bool> found;
+  for (const LayerFacts& layer : facts_of(net)) found.push_back(layer.source || layer.head.has_value());
+  return found;
+}
+
 void keep_outputs(DeployNet& net, const std::vector<std::string>& names) {
   Blobs kept;
   std::vector<std::string> known;

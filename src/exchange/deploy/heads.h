@@ -27,6 +27,9 @@ struct InputTransform {
 /// left.
 void remove_heads(DeployNet& net, bool scores);
 
+/// Which layers are of training and scoring alone: sources of data, losses, metrics.
+std::vector<bool> training_layers(const DeployNet& net);
+
 /// Keeps these blobs, called as in the file, as outputs, and what they are computed from. Throws Error{kUsage} for a
 /// name that no blob has.
 void keep_outputs(DeployNet& net, const std::vector<std::string>& names);

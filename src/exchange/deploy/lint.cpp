@@ -11,6 +11,7 @@
 #include "base/looks_binary.h"
 #include "base/str.h"
 #include "exchange/deploy/deploy.h"
+#include "exchange/deploy/heads.h"
 #include "exchange/deploy/rules.h"
 #include "schema/read_text.h"
 #include "solver/files/model_format.h"
@@ -95,6 +96,14 @@ void look_at_layer(const DeployNet& net, int layer, Report& report) {
   }
 }
 
+/// Told once, by whatever name readers refuse its type.
+void look_at_training_layer(const DeployLayer& layer, Report& report) {
+  const Rule& rule = rule_named("inference-layers");
+  if (!report.wants(rule)) return;
+  report.add(rule, layer.source.where("type"), layer.param.name(), str(layer.param.type(), " is a layer of training"),
+             str("caffe deploy: ", rule.way_out), kMendsNet);
+}
+
 void lint_net(const std::string& path, const caffe::NetState& state, Report& report) {
   UpgradeNotes notes;
   const NetDef def = read_net(path, &notes);
@@ -104,7 +113,11 @@ void lint_net(const std::string& path, const caffe::NetState& state, Report& rep
                kMendsNet);
   }
   const DeployNet net = DeployNet::of(layers_in_state(def, state));
-  for (int i = 0; i < net.size(); ++i) look_at_layer(net, i, report);
+  const std::vector<bool> training = training_layers(net);
+  for (int i = 0; i < net.size(); ++i) {
+    training[static_cast<size_t>(i)] ? look_at_training_layer(net.layers[static_cast<size_t>(i)], report)
+                                     : look_at_layer(net, i, report);
+  }
 }
 
 /// What is odd about an array of a layer of this type; null where nothing is.
@@ -137,6 +150,17 @@ void look_at_arrays(const std::string& path, const caffe::LayerParameter& layer,
              too_few ? kRefuses : kMendsWeights);
 }
 
+caffe::NetParameter read_message(const std::string& path) {
+  caffe::NetParameter model;
+  try {
+    read_binary_proto(path, &model, ErrorKind::kModel);
+  } catch (const Error&) {
+    default_format().read_model(path);  // knows what else it may be, or where it is cut
+    throw;
+  }
+  return model;
+}
+
 void lint_weights(const std::string& path, Report& report) {
   if (const ModelFormat& format = format_of_file(path); &format != &default_format()) {
     format.read_model(path);  // says what is wrong with it
@@ -145,8 +169,7 @@ void lint_weights(const std::string& path, Report& report) {
       report.add(rule, path, "", str("an ", format.title()), str("caffe deploy: ", rule.way_out), kMendsWeights);
     return;
   }
-  caffe::NetParameter model;
-  read_binary_proto(path, &model, ErrorKind::kModel);
+  const caffe::NetParameter model = read_message(path);
   const Rule& old = rule_named("new-layers");
   if (model.layers_size() > 0 && report.wants(old)) {
     report.add(old, path, "", "an older form of layers (V1)", str("caffe deploy: ", old.way_out), kMendsWeights);

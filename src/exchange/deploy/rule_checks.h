@@ -17,11 +17,13 @@ namespace robusta::deploy {
 ROBUSTA_DEPLOY_RULE(one_name);
 ROBUSTA_DEPLOY_RULE(last_layer);
 // rule_windows.cpp
-ROBUSTA_DEPLOY_RULE(floor_pooling);
 ROBUSTA_DEPLOY_RULE(equal_dilations);
 ROBUSTA_DEPLOY_RULE(kernel_h_w);
 ROBUSTA_DEPLOY_RULE(kernel_axes);
+// rule_pooling.cpp
+ROBUSTA_DEPLOY_RULE(floor_pooling);
 ROBUSTA_DEPLOY_RULE(average_padding);
+ROBUSTA_DEPLOY_RULE(padded_image);
 ROBUSTA_DEPLOY_CHECK(average_both);
 ROBUSTA_DEPLOY_CHECK(average_cut);
 // rule_groups.cpp

@@ -1,15 +1,14 @@
-// Windows of convolutions and pooling layers.
+// Windows of convolutions.
 
 #include <algorithm>
 
 #include "base/str.h"
 #include "exchange/deploy/rule_checks.h"
+#include "exchange/deploy/rule_layers.h"
 #include "layers/kit/windows.h"
 
 namespace robusta::deploy {
 namespace {
-
-constexpr int64_t kMostTaps = int64_t{1} << 24;  // of a kernel that stands for another layer
 
 bool is_convolution(const caffe::LayerParameter& layer) {
   return layer.type() == "Convolution" || layer.type() == "Deconvolution";
@@ -21,27 +20,6 @@ std::vector<WindowAxis> image_windows(const DeployNet& net, int layer) {
   const Shape& bottom = net.shapes(layer).bottoms[0];
   const caffe::ConvolutionParameter& p = net.param(layer).convolution_param();
   return bottom.axes() == 4 && p.axis() == 1 ? read_windows(p, size_t{2}) : std::vector<WindowAxis>{};
-}
-
-/// A Convolution for each channel by itself that leaves out the last `rows` and `columns`: y(i, j) = x(i, j).
-caffe::LayerParameter crop_layer(int64_t channels, int64_t rows, int64_t columns) {
-  caffe::LayerParameter layer;
-  layer.set_type("Convolution");
-  caffe::ConvolutionParameter* p = layer.mutable_convolution_param();
-  p->set_num_output(static_cast<uint32_t>(channels));
-  p->set_group(static_cast<uint32_t>(channels));
-  p->set_bias_term(false);
-  p->set_kernel_h(static_cast<uint32_t>(1 + rows));
-  p->set_kernel_w(static_cast<uint32_t>(1 + columns));
-  return layer;
-}
-
-BlobData first_taps(int64_t channels, int64_t rows, int64_t columns) {
-  BlobData weights{.shape = {channels, 1, 1 + rows, 1 + columns}, .legacy_dims = false, .data = {}};
-  const auto taps = static_cast<size_t>((1 + rows) * (1 + columns));
-  weights.data.resize(static_cast<size_t>(channels) * taps);
-  for (size_t at = 0; at < weights.data.size(); at += taps) weights.data[at] = 1;
-  return weights;
 }
 
 /// The taps of each kernel moved apart, with zeros between.
@@ -60,35 +38,6 @@ BlobData spread(const BlobData& weights, int64_t down, int64_t across) {
   return wide;
 }
 
-/// One field for both axes where they agree, else one for each.
-template <typename Clear, typename Both, typename Own>
-void set_pair(std::pair<int64_t, int64_t> values, int64_t standard, Clear clear, Both both, Own own) {
-  clear();
-  if (values.first == values.second) {
-    if (values.first != standard) both(static_cast<uint32_t>(values.first));
-  } else {
-    own(static_cast<uint32_t>(values.first), static_cast<uint32_t>(values.second));
-  }
-}
-
-void write_windows(const std::vector<WindowAxis>& axes, caffe::ConvolutionParameter* p) {
-  set_pair(
-      {axes[0].kernel, axes[1].kernel}, 0,  //
-      [&] { p->clear_kernel_size(), p->clear_kernel_h(), p->clear_kernel_w(); },
-      [&](uint32_t k) { p->add_kernel_size(k); },
-      [&](uint32_t h, uint32_t w) { p->set_kernel_h(h), p->set_kernel_w(w); });
-  set_pair(
-      {axes[0].pad, axes[1].pad}, 0,  //
-      [&] { p->clear_pad(), p->clear_pad_h(), p->clear_pad_w(); }, [&](uint32_t k) { p->add_pad(k); },
-      [&](uint32_t h, uint32_t w) { p->set_pad_h(h), p->set_pad_w(w); });
-  set_pair(
-      {axes[0].stride, axes[1].stride}, 1,  //
-      [&] { p->clear_stride(), p->clear_stride_h(), p->clear_stride_w(); }, [&](uint32_t k) { p->add_stride(k); },
-      [&](uint32_t h, uint32_t w) { p->set_stride_h(h), p->set_stride_w(w); });
-  p->clear_dilation();
-  if (axes[0].dilation != 1) p->add_dilation(static_cast<uint32_t>(axes[0].dilation));
-}
-
 bool is_padded(const caffe::ConvolutionParameter& p) {
   return p.pad_t() != 0 || p.pad_b() != 0 || p.pad_l() != 0 || p.pad_r() != 0 || p.pad_type() != 0;
 }
@@ -97,55 +46,7 @@ bool is_padded(const caffe::ConvolutionParameter& p) {
   throw Error(ErrorKind::kUnsupported, cause, fix).in_field(field);
 }
 
-bool is_average(const caffe::LayerParameter& layer) {
-  return layer.type() == "Pooling" && layer.pooling_param().pool() == caffe::PoolingParameter::AVE &&
-         !layer.pooling_param().global_pooling();
-}
-
-bool is_padded_pooling(const DeployNet& net, int layer) {
-  const caffe::PoolingParameter& p = net.param(layer).pooling_param();
-  return p.pad() != 0 || p.pad_h() != 0 || p.pad_w() != 0;
-}
-
-/// Whether it reaches beyond the image and its padding.
-bool cuts_its_last_window(const DeployNet& net, int layer) {
-  const LayerShapes& shapes = net.shapes(layer);
-  const std::vector<WindowAxis> axes = read_windows(net.param(layer).pooling_param(), shapes.bottoms[0]);
-  for (size_t a = 0; a < axes.size(); ++a) {
-    const int64_t last = (shapes.tops[0][static_cast<int>(a) + 2] - 1) * axes[a].stride + axes[a].extent();
-    if (last > axes[a].padded_in()) return true;
-  }
-  return false;
-}
-
 }  // namespace
-
-std::optional<Finding> check_floor_pooling(const DeployNet& net, int layer) {
-  const caffe::PoolingParameter& p = net.param(layer).pooling_param();
-  if (net.param(layer).type() != "Pooling") return std::nullopt;
-  if (p.has_round_mode()) return Finding{"round_mode is unknown to readers or ignored", "pooling_param.round_mode"};
-  if (p.has_ceil_mode()) return Finding{"ceil_mode is unknown to readers", "pooling_param.ceil_mode"};
-  return std::nullopt;
-}
-
-void mend_floor_pooling(DeployNet& net, int layer) {
-  const Shape down = net.shapes(layer).tops[0];
-  caffe::PoolingParameter* p = net.param(layer).mutable_pooling_param();
-  p->clear_round_mode();
-  p->clear_ceil_mode();
-  net.change();
-  const Shape up = net.shapes(layer).tops[0];
-  if (up == down) return;
-  if (up.axes() != 4 || net.param(layer).top_size() != 1 || p->pool() == caffe::PoolingParameter::STOCHASTIC) {
-    refuse(
-        "rounding down gives another size here than rounding up, and only images' MAX and AVE pooling with one top "
-        "are rewritten",
-        "choose a padding or a size of the input for which windows end where the image does", "pooling_param");
-  }
-  // Windows begin at the same places whichever way the number of them is rounded; there is one more behind the others.
-  const int64_t rows = up[2] - down[2], columns = up[3] - down[3];
-  net.append_behind(layer, crop_layer(up[1], rows, columns), "_crop", {first_taps(up[1], rows, columns)});
-}
 
 std::optional<Finding> check_equal_dilations(const DeployNet& net, int layer) {
   const std::vector<WindowAxis> axes = image_windows(net, layer);
@@ -213,50 +114,6 @@ void mend_kernel_axes(DeployNet& net, int layer) {
     p->add_dilation(static_cast<uint32_t>(axis.dilation));
   }
   net.change();
-}
-
-std::optional<Finding> check_average_padding(const DeployNet& net, int layer) {
-  if (!is_average(net.param(layer)) || !is_padded_pooling(net, layer) || cuts_its_last_window(net, layer)) {
-    return std::nullopt;
-  }
-  return Finding{"AVE pooling with padding: programs count the padding differently", "pooling_param.pad"};
-}
-
-/// The mean of whole windows, in whose padding are zeros: a Convolution of each channel by itself.
-void mend_average_padding(DeployNet& net, int layer) {
-  const LayerShapes shapes = net.shapes(layer);
-  caffe::LayerParameter& param = net.param(layer);
-  if (shapes.bottoms[0].axes() != 4 || param.top_size() != 1) {
-    refuse("AVE pooling with padding over other than images", "pool without padding", "pooling_param.pad");
-  }
-  const std::vector<WindowAxis> axes = read_windows(param.pooling_param(), shapes.bottoms[0]);
-  const int64_t channels = shapes.bottoms[0][1], taps = axes[0].kernel * axes[1].kernel;
-  if (taps > kMostTaps / channels)
-    refuse("AVE pooling with padding, whose windows have too many pixels in all channels", "pool without padding",
-           "pooling_param.pad");
-  param.clear_pooling_param();
-  param.set_type("Convolution");
-  caffe::ConvolutionParameter* p = param.mutable_convolution_param();
-  p->set_num_output(static_cast<uint32_t>(channels));
-  p->set_group(static_cast<uint32_t>(channels));
-  p->set_bias_term(false);
-  write_windows(axes, p);
-  BlobData mean{.shape = {channels, 1, axes[0].kernel, axes[1].kernel}, .legacy_dims = false, .data = {}};
-  mean.data.assign(static_cast<size_t>(channels * taps), 1 / static_cast<float>(taps));
-  net.at(layer).arrays = {std::move(mean)};
-  net.change();
-}
-
-std::optional<Finding> check_average_both(const DeployNet& net, int layer) {
-  if (!is_average(net.param(layer)) || !is_padded_pooling(net, layer) || !cuts_its_last_window(net, layer)) {
-    return std::nullopt;
-  }
-  return Finding{"the last window of AVE pooling with padding is cut: programs divide it differently", "pooling_param"};
-}
-
-std::optional<Finding> check_average_cut(const DeployNet& net, int layer) {
-  if (!is_average(net.param(layer)) || !cuts_its_last_window(net, layer)) return std::nullopt;
-  return Finding{"the last window of AVE pooling is cut: programs divide it differently", "pooling_param"};
 }
 
 }  // namespace robusta::deploy

@@ -47,8 +47,8 @@ Drawing drawing_of(const DeployNet& net, const std::string& blob, const std::vec
   return {};
 }
 
-std::vector<float> draw(const Drawing& drawing, const std::string& blob, size_t count) {
-  PhiloxStream random(random_key(1, blob, "deploy"));
+std::vector<float> draw(const Drawing& drawing, const std::string& blob, size_t count, uint64_t seed) {
+  PhiloxStream random(random_key(seed, blob, "deploy"));
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i) {
     const double value = drawing.from + (drawing.to - drawing.from) * random.uniform();
@@ -74,13 +74,13 @@ void apply(const InputTransform& transform, std::vector<float>& values, size_t p
 
 }  // namespace
 
-BlobValues random_inputs(const DeployNet& net, const std::vector<InputTransform>& transforms) {
+BlobValues random_inputs(const DeployNet& net, const std::vector<InputTransform>& transforms, uint64_t seed) {
   BlobValues inputs;
   for (int i = 0; i < net.size(); ++i) {
     if (net.param(i).type() != "Input") continue;
     const std::string& blob = net.param(i).top(0);
     const auto count = static_cast<size_t>(net.shapes(i).tops[0].count());
-    inputs[blob] = draw(drawing_of(net, blob, transforms), blob, count);
+    inputs[blob] = draw(drawing_of(net, blob, transforms), blob, count, seed);
   }
   return inputs;
 }
@@ -117,6 +117,16 @@ void require_finite_outputs(const Net& net, const DeployNet& definition) {
       throw_at(error, layer);
     }
   }
+}
+
+bool depends_on_inputs(Net& net, const std::vector<ComparedBlobs>& blobs, const BlobValues& inputs) {
+  std::vector<std::vector<float>> before;
+  for (const ComparedBlobs& pair : blobs) before.push_back(net.blobs().read(pair.first));
+  run_on(net, inputs);
+  for (size_t b = 0; b < blobs.size(); ++b) {
+    if (net.blobs().read(blobs[b].first) != before[b]) return true;
+  }
+  return false;
 }
 
 Agreement compare(const Net& first, const Net& second, const std::vector<ComparedBlobs>& blobs) {

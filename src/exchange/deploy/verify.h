@@ -1,6 +1,7 @@
 /// Two nets on the same random input: whether what was written computes what was read.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@ using BlobValues = std::map<std::string, std::vector<float>>;
 
 /// Random numbers for the inputs of a net of Input layers: pixels where a transformation stands before the blob, which
 /// is not yet applied; elsewhere uniform in [-1, 1), or what its reader takes (indices, logarithms). Names are the
-/// net's.
-BlobValues random_inputs(const DeployNet& net, const std::vector<InputTransform>& transforms);
+/// net's. Each seed gives other numbers.
+BlobValues random_inputs(const DeployNet& net, const std::vector<InputTransform>& transforms, uint64_t seed);
 
 /// (pixel - mean) * scale.
 void apply_transforms(const std::vector<InputTransform>& transforms, BlobValues* values);
@@ -36,6 +37,9 @@ struct Agreement {
   double largest = 0;  ///< difference, as a part of the largest number of the first blob
   std::string blob;    ///< where
 };
+
+/// Whether one of these blobs, which `net` has computed, has other numbers for these inputs; they are what it leaves.
+bool depends_on_inputs(Net& net, const std::vector<ComparedBlobs>& blobs, const BlobValues& inputs);
 
 /// The largest relative difference. Throws Error{kInternal} where sizes differ. REQUIRES: the first net's are finite.
 Agreement compare(const Net& first, const Net& second, const std::vector<ComparedBlobs>& blobs);

@@ -1,4 +1,5 @@
-"""Stands for torch where a program imports it and never calls it: every name is a class, every submodule empty."""
+"""Stands for torch where a program imports it and calls no more than tensor().permute(): any other name is a class,
+every submodule empty."""
 
 import importlib.abc
 import importlib.machinery
@@ -22,6 +23,17 @@ class Name:
         if name.startswith("__"):
             raise AttributeError(name)
         return Name
+
+
+def tensor(numbers):
+    """An array of numpy that knows torch's name for the exchange of axes: TPU-MLIR's converter turns weights so."""
+    import numpy  # here, since not all programs that get this module have it
+
+    class Array(numpy.ndarray):
+        def permute(self, order):
+            return self.transpose(order)
+
+    return numpy.array(numbers).view(Array)
 
 
 def found(name):

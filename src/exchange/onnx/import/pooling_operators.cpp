@@ -1,7 +1,7 @@
 // Pooling and reductions.
 //
-// Caffe rounds the number of windows up, ONNX down unless it says ceil_mode. Where that gives other sizes round_mode
-// FLOOR is written, which BVLC knows since 2018.
+// Caffe rounds the number of windows up, ONNX down unless it says ceil_mode or has more padding at the end. Where that
+// gives other sizes round_mode FLOOR is written, which BVLC knows since 2018.
 
 #include <algorithm>
 #include <cfloat>
@@ -96,20 +96,42 @@ OnnxWindows pooling_windows(ImportNode& node) {
   return windows;
 }
 
+/// Padding at the end that makes as many windows as rounding up does, as `caffe export -onnx` writes it, is taken away.
+bool takes_end_padding_for_rounding_up(OnnxWindows& windows, const Shape& in) {
+  OnnxWindows caffe = windows;
+  caffe.behind = windows.before;
+  for (size_t axis = 0; axis < 2; ++axis) {
+    if (windows.behind[axis] < windows.before[axis]) return false;
+    if (windows_along(caffe, in, axis, true) != windows_along(windows, in, axis, false)) return false;
+  }
+  windows = caffe;
+  return true;
+}
+
 void emit_max_pool(ImportNode& node) {
   OnnxWindows windows = pooling_windows(node);
+  const bool up = node.integer("ceil_mode", 0) != 0;
+  // The padding of a maximum is nowhere the largest, and so is no part of a window.
+  if (!windows.symmetric() && !up && takes_end_padding_for_rounding_up(windows, node.shape(0)))
+    return node.output(pooled(node, node.blob(0), windows, true, true));
   const std::string bottom = pad_apart(node, node.blob(0), windows, -FLT_MAX);
-  node.output(pooled(node, bottom, windows, true, node.integer("ceil_mode", 0) != 0));
+  node.output(pooled(node, bottom, windows, true, up));
 }
 
 void emit_average_pool(ImportNode& node) {
   OnnxWindows windows = pooling_windows(node);
-  const bool counts = node.integer("count_include_pad", 0) != 0;
+  const bool counts = node.integer("count_include_pad", 0) != 0, up = node.integer("ceil_mode", 0) != 0;
+  // Caffe divides a window that is cut by what is left of it.
+  const bool begins_inside = windows.before[0] == 0 && windows.before[1] == 0;
+  if (!windows.symmetric() && begins_inside && !counts && !up &&
+      takes_end_padding_for_rounding_up(windows, node.shape(0))) {
+    return node.output(pooled(node, node.blob(0), windows, false, true));
+  }
   if (!windows.symmetric() && !counts)
     node.refuse("attribute pads", "they differ between the two ends of an axis, and are not counted", "pad alike");
   const std::string bottom = pad_apart(node, node.blob(0), windows, 0);
   const bool pads = windows.before[0] + windows.before[1] > 0;
-  const std::string means = pooled(node, bottom, windows, false, node.integer("ceil_mode", 0) != 0);
+  const std::string means = pooled(node, bottom, windows, false, up);
   if (!pads || counts) return node.output(means);
   const Shape out = node.blob_shape(means);
   node.count_folded(out.slice(2, 4));
