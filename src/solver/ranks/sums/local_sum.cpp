@@ -15,7 +15,7 @@ LocalSum::LocalSum(const Ranks& ranks, Net& net, Buckets gradients, const Bucket
   if (ranks.options().slow_momentum > 0) slow_.emplace(net, ranks.options().slow_momentum);
 }
 
-void LocalSum::begin_round(bool averages) {
+void LocalSum::plan_round(bool averages) {
   averages_ = averages;
   if (slow_ && !slow_->begun()) slow_->begin();
 }

@@ -30,7 +30,7 @@ class LocalSum : public CarryingSum, public PeriodicAverage {
   std::string describe() const override;
 
   int group() const override { return group_; }
-  void begin_round(bool averages) override;
+  void plan_round(bool averages) override;
   void set_rate(double rate) override { rate_ = rate; }
   void average_now() override;
   std::vector<float> slow_momentum() const override;

@@ -69,7 +69,7 @@ class LocalUpdate : public RankedUpdate {
     updated_.assign(updated_.size(), 0);
     ema_is_common_ = false;
     averages_ = ++rounds_ == every_;
-    average_.begin_round(averages_);
+    average_.plan_round(averages_);
   }
 
   void between_steps() override {

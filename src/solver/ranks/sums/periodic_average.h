@@ -11,7 +11,7 @@ class PeriodicAverage {
   /// Over how many ranks gradients, and the votes of most rounds, are summed.
   virtual int group() const = 0;
   /// Driver, before a round: whether buckets of weights will follow in it. The votes of such a round are of all ranks.
-  virtual void begin_round(bool averages) = 0;
+  virtual void plan_round(bool averages) = 0;
   /// Driver, before it completes the first bucket of weights: the rate of the updates since the last average.
   virtual void set_rate(double rate) = 0;
   /// Between rounds: all ranks get the average. Collective.
