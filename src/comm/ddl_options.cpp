@@ -85,6 +85,28 @@ bool read_shard(const std::string& text, DdlOptions& options) {
   return false;
 }
 
+bool read_bounds(const std::string& text, DdlOptions& options) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return false;
+  ElasticBounds& bounds = options.elastic;
+  const std::string_view whole(text);
+  return read_number(whole.substr(0, colon), bounds.fewest) && read_number(whole.substr(colon + 1), bounds.most) &&
+         bounds.fewest >= 1 && bounds.most >= bounds.fewest;
+}
+
+/// What cannot be where ranks come and go.
+void check_elastic(const DdlOptions& options) {
+  if (!options.elastic.asked()) return;
+  if (!options.dims.empty()) {
+    refuse("-elastic lets the number of ranks change, and -mode gives it as dims", "leave one of them out");
+  }
+  if (options.shard != Shard::kNone) {
+    refuse("-elastic goes on without a rank that is gone, and with -shard states its part of them would be gone, too",
+           "leave one of them out");
+  }
+  if (options.timeout_s == 0) refuse("-elastic wants a watch over the ranks, and -timeout 0 has none", "give seconds");
+}
+
 struct Word {
   const char* name;
   const char* wants;  ///< "a whole number from 0 on"
@@ -102,6 +124,7 @@ constexpr Word kWords[] = {
     {"compress", "none, fp16, bf16, int8, or topk: and a share above 0 up to 0.5, such as topk:0.01", read_compression},
     {"shard", "none or states", read_shard},
     {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
+    {"elastic", "the fewest and the most ranks, such as 2:8", read_bounds},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };
 
@@ -150,6 +173,7 @@ DdlOptions parse_ddl_options(const std::string& text) {
     refuse("auto chooses mode and dims, and -mode gives them", "leave one of them out");
   }
   if (automatic) options.mode = ReduceMode::kAutomatic;
+  check_elastic(options);
   return options;
 }
 

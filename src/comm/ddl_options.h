@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/elastic/bounds.h"
+
 namespace robusta {
 
 /// What gradients are made of on their way between hosts.
@@ -46,6 +48,7 @@ struct DdlOptions {
   WireFormat wire;       ///< of what travels between hosts
   Shard shard = Shard::kNone;
   double timeout_s = 60;  ///< after which a silent rank ends the job; 0: nobody watches
+  ElasticBounds elastic;  ///< ranks may come and go
   int check_iter = 0;     ///< > 0: compare weights over ranks every so many iterations
 };
 
