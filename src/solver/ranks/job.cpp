@@ -14,10 +14,13 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "comm/end_of_generation.h"
 #include "comm/liveness/exit_file.h"
 #include "comm/liveness/restart_code.h"
 #include "comm/world.h"
 #include "robusta/error.h"
+#include "solver/ranks/elastic.h"
+#include "solver/ranks/job_parts.h"
 #include "solver/ranks/learners.h"
 #include "solver/ranks/rank_map.h"
 
@@ -30,11 +33,17 @@ std::string ddl_text(const std::string& flag) {
   return flag.empty() && variable ? variable : flag;
 }
 
-/// For the job: by the rank that has the error.
+/// Not parsed yet: of ranks that MPI starts all are to hear what is wrong with the options.
+bool asks_for_elastic(const std::string& text) { return text.find("-elastic") != std::string::npos; }
+
+}  // namespace
+
 void report(const Communicator& world, const Error& error) {
   std::fprintf(stderr, "caffe: error: %s\n  found by    rank %d on %s\nAll %d ranks end with code %d.\n", error.what(),
                world.rank(), world.host().c_str(), world.size(), final_code(error.exit_code()));
 }
+
+namespace {
 
 /// What the library has to say when a thread cannot be made.
 Error of_system(const std::system_error& error) {
@@ -61,19 +70,15 @@ Error of_system(const std::system_error& error) {
   _exit(final_code(failure.code));
 }
 
-std::unique_ptr<LivenessWatch> start_watch(Communicator& world, const DdlOptions& options) {
-  LivenessOptions liveness;
-  liveness.timeout_s = options.timeout_s;
-  return std::make_unique<LivenessWatch>(world, liveness);
-}
+}  // namespace
 
-/// Throws what all ranks throw; of any other error the watch makes an end.
 int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& watch,
-                const std::function<int(Ranks&)>& body) {
+                const std::function<int(Ranks&)>& body, Elastic* elastic) {
   bool together = false;
   try {
     Ranks ranks(world, options);
     ranks.set_watch(&watch);
+    ranks.set_elastic(elastic);
     ranks.doing("the set-up", Activity::kPausing);
     try {
       assign_cores(ranks);
@@ -89,11 +94,21 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
     end_alone(world, watch, Error(ErrorKind::kMemory, "out of memory", "lower the batch size (-batch)"));
   } catch (const EndedByPeer&) {
     throw;
+  } catch (const EndOfGeneration&) {
+    throw;
   } catch (const std::system_error& error) {
     end_alone(world, watch, of_system(error));
   } catch (const std::exception& error) {
     end_alone(world, watch, Error(ErrorKind::kInternal, error.what(), "please report this"));
   }
+}
+
+namespace {
+
+std::unique_ptr<LivenessWatch> start_watch(Communicator& world, const DdlOptions& options) {
+  LivenessOptions liveness;
+  liveness.timeout_s = options.timeout_s;
+  return std::make_unique<LivenessWatch>(world, liveness);
 }
 
 /// Nobody watches MPI's own end, where a rank would wait for a host that is lost. All that matters is written by then.
@@ -141,6 +156,14 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
 DdlOptions ddl_options_of(const std::string& flag) { return parse_ddl_options(ddl_text(flag)); }
 
 int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body, int learners) {
+  if (const std::string text = ddl_text(ddl_flag); asks_for_elastic(text)) {
+    const DdlOptions options = parse_ddl_options(text);
+    if (learners > 1) {
+      throw Error(ErrorKind::kUsage, "-ddl -elastic: several GPUs of one process come and go together",
+                  "start a process for each GPU, with one GPU in -gpu");
+    }
+    return run_elastic_job(options, body);
+  }
   std::unique_ptr<Communicator> world = join_world();
   int code = 0;
   if (world->size() == 1) {

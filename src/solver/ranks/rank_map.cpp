@@ -46,14 +46,25 @@ void warn(const Place& place, const std::string& label) {
               << " gives it more, OMP_NUM_THREADS=" << processors << " takes less";
 }
 
-/// This rank's share of what it and others were given together, taken.
+/// What this process was given before it took a share of it.
+const Cores& given_cores() {
+  static const Cores given = own_cores();
+  return given;
+}
+
+/// This rank's share of what it and others were given together, taken. Where ranks come and go it is another one each
+/// time, and OpenMP has threads already.
 void take_share(const Ranks& ranks, const std::vector<Place>& places, Place& mine) {
   const auto [position, sharers] = among_sharers(places, ranks);
-  if (sharers <= 1) return;
+  if (sharers <= 1 && mine.cores == mine.given) return;
   mine.cores = share_of(mine.given, position, sharers);
   pin_to(mine.cores);
   if (!std::getenv("OMP_NUM_THREADS")) mine.threads = std::max(1, mine.cores.count());
   omp_set_num_threads(mine.threads);
+  if (ranks.elastic()) {
+#pragma omp parallel
+    pin_to(mine.cores);
+  }
 }
 
 /// In the words of IBM's Caffe, where "root = 1" says that the rank has a solver of its own.
@@ -77,7 +88,7 @@ void log_places(const Ranks& ranks, const std::vector<Place>& places) {
 
 void assign_cores(Ranks& ranks) {
   const Topology& topology = ranks.topology();
-  Place mine{.given = own_cores(),
+  Place mine{.given = given_cores(),
              .cores = own_cores(),
              .local_rank = topology.local_rank,
              .local_ranks = topology.local_ranks,

@@ -11,6 +11,7 @@ struct Votes {
   double loss = 0;                                 ///< 0 where it is not finite
   double not_finite = 0;                           ///< 1: this rank's loss is
   double stop = 0, snapshot = 0, out_of_time = 0;  ///< 1: asked for
+  double regroup = 0;                              ///< 1: somebody waits to come in (-elastic)
 };
 
 }  // namespace robusta

@@ -45,7 +45,7 @@ void RankedUpdate::begin(const Votes& mine, const Round& round) {
   next_ = BucketId(0);
   for (const BucketId b : missing_.ids()) missing_[b] = bucket(b).params.size();
   begin_round();
-  const double votes[kTail] = {mine.loss, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
+  const double votes[kTail] = {mine.loss, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time, mine.regroup};
   dispatch(type_, [&](auto type) { std::copy_n(votes, kTail, static_cast<decltype(type)*>(tail_)); });
 }
 
@@ -72,7 +72,12 @@ Votes RankedUpdate::agree() {
   dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kTail, votes); });
   // Where the loss is not finite this is the last iteration, on all ranks.
   if (!round_.hold && votes[1] == 0) after_sums();
-  return {.loss = votes[0], .not_finite = votes[1], .stop = votes[2], .snapshot = votes[3], .out_of_time = votes[4]};
+  return {.loss = votes[0],
+          .not_finite = votes[1],
+          .stop = votes[2],
+          .snapshot = votes[3],
+          .out_of_time = votes[4],
+          .regroup = votes[5]};
 }
 
 void RankedUpdate::wait_for(BucketId bucket) {
