@@ -13,6 +13,7 @@
 #   ROBUSTA_FUZZ_MINUTES minutes of fuzzing in all (default: 10 for each reader)
 #   CLUSTER_SH           script that makes hosts (bench_hosts.sh); default: that of the recorded material
 #   ROBUSTA_SOAK_MINUTES length of the part soak (default 120)
+#   ROBUSTA_ELASTIC_FAULTS faults of the part elastic, with each net (default 50)
 #
 # Parts:
 set -euo pipefail
@@ -93,6 +94,19 @@ part_crowded() { # 16 ranks on two hosts that share the processors of this one, 
   measured env ROBUSTA_CROWDED_SECONDS=600 ROBUSTA_CLUSTER_SH="$CLUSTER_SH" ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" \
     bash tests/cluster/crowded.sh
   result "$(tail -n 1 "$out")"
+}
+
+part_elastic() { # 50 faults in a row with each of two nets, while ranks come and go (-elastic)
+  local status=0 net texts=()
+  CLUSTER_SH=${CLUSTER_SH:-$ROBUSTA_SHARED_DIR/cluster/cluster.sh}
+  for net in lenet cifar10_quick; do
+    measured env ELASTIC_FAULTS="${ROBUSTA_ELASTIC_FAULTS:-50}" ELASTIC_NET=$net ROBUSTA_CLUSTER_SH="$CLUSTER_SH" \
+      ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" bash tests/cluster/elastic_faults.sh || status=$?
+    [ $status -ne 77 ] || skip "$(tail -n 1 "$out")"
+    texts+=("$(grep "faults with $net" "$out")")
+  done
+  result "${texts[0]}; ${texts[1]}"
+  return $status
 }
 
 part_kills() { # 100 kills at random moments in snapshots of each format

@@ -116,6 +116,34 @@ bool read_shard(const std::string& text, DdlOptions& options) {
   return false;
 }
 
+bool read_bounds(const std::string& text, DdlOptions& options) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return false;
+  ElasticBounds& bounds = options.elastic;
+  const std::string_view whole(text);
+  return read_number(whole.substr(0, colon), bounds.fewest) && read_number(whole.substr(colon + 1), bounds.most) &&
+         bounds.fewest >= 1 && bounds.most >= bounds.fewest;
+}
+
+/// What cannot be where ranks come and go.
+void check_elastic(const DdlOptions& options) {
+  if (!options.elastic.asked()) return;
+  if (!options.dims.empty()) {
+    refuse("-elastic lets the number of ranks change, and -mode gives it as dims", "leave one of them out");
+  }
+  if (options.shard != Shard::kNone) {
+    refuse("-elastic goes on without a rank that is gone, and with -shard states its part of them would be gone, too",
+           "leave one of them out");
+  }
+  const char* const fixed = !options.sets.empty()               ? "-sets"
+                            : has_local_steps(options)          ? "-sync_every"
+                            : options.op == GradientOp::kAdasum ? "-op adasum"
+                                                                : nullptr;
+  if (fixed)
+    refuse(str("-elastic lets the number of ranks change, which ", fixed, " needs to stay"), "leave one of them out");
+  if (options.timeout_s == 0) refuse("-elastic wants a watch over the ranks, and -timeout 0 has none", "give seconds");
+}
+
 struct Word {
   const char* name;
   const char* wants;  ///< "a whole number from 0 on"
@@ -137,6 +165,7 @@ constexpr Word kWords[] = {
     {"sync_every", "a number of iterations from 1 on", read_int<&DdlOptions::sync_every, 1, INT_MAX>},
     {"slow_momentum", "a number from 0 to below 1", read_slow_momentum},
     {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
+    {"elastic", "the fewest and the most ranks, such as 2:8", read_bounds},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };
 
@@ -243,6 +272,7 @@ DdlOptions parse_ddl_options(const std::string& text) {
   if (automatic) options.mode = ReduceMode::kAutomatic;
   refuse_beside_local_steps(options);
   refuse_beside_adasum(options);
+  check_elastic(options);
   return options;
 }
 

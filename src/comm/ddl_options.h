@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/elastic/bounds.h"
+
 namespace robusta {
 
 /// What gradients are made of on their way between hosts.
@@ -63,6 +65,7 @@ struct DdlOptions {
   int sync_every = 1;        ///< > 1: local SGD: weights are averaged so often, and gradients stay within X
   double slow_momentum = 0;  ///< of what these averages move the weights by
   double timeout_s = 60;     ///< after which a silent rank ends the job; 0: nobody watches
+  ElasticBounds elastic;     ///< ranks may come and go
   int check_iter = 0;        ///< > 0: compare weights over ranks every so many iterations
 };
 

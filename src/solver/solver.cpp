@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "solver/loop/loss_scaling.h"
+#include "solver/ranks/elastic.h"
 #include "solver/ranks/share.h"
 #include "solver/reports/debug_info.h"
 
@@ -16,6 +17,7 @@ TrainingResult Solver::solve() {
   snapshotter_->prepare();
   start_tensorboard();
   reporter_->at_start();
+  if (options_.from_memory) snapshotter_->write_missed();
   step(def_.param.max_iter() - state_.iter);
   finish_training();
   snapshotter_->release();
@@ -45,7 +47,10 @@ Votes Solver::train_iteration() {
 
   passes_->begin_iteration();
   reporter_->begin_iteration();
+  in_iteration_ = true;
+  if (ranks_.elastic()) statistics_before_.note(*train_net_);
   const Votes votes = strategy_->run(iteration);
+  in_iteration_ = false;
   if (iteration.debug) log_param_norms(*train_net_);
   reporter_->end_iteration(strategy_->take_times());
   update(iteration, display_due);
@@ -55,6 +60,20 @@ Votes Solver::train_iteration() {
   ++state_.iter;
   state_.samples_seen += state_.global_batch;
   return votes;
+}
+
+Snapshot Solver::keep(EndOfGeneration::Kind kind) {
+  if (options_.tuner) state_.kernel_choices = options_.tuner->choices();
+  if (kind == EndOfGeneration::Kind::kInOrder) {
+    finish_updates();
+    training_->settle_sums();
+    const AveragedStatistics averaged(ranks_, *train_net_);
+    return snapshot_in_memory(*training_);
+  }
+  // What the ranks had in transit is lost with the one that is gone: what they have together are whole iterations.
+  if (in_iteration_) statistics_before_.put_back(*train_net_);
+  state_.compression_left = {};
+  return snapshot_in_memory(*training_);
 }
 
 double Solver::next_rate() const {
@@ -81,8 +100,8 @@ Iteration Solver::plan_iteration(bool display_due) {
   if (def_.param.debug_info()) set_debug_info(*train_net_, iteration.debug);
   iteration.look = options_.tensorboard.looks_at(state_.iter);
   iteration.shows_gradients = iteration.debug || iteration.look || on_gradients;
-  iteration.hold =
-      iteration.shows_gradients || state_.loss_scale.active() || updater_->clips() || strategy_->must_hold();
+  iteration.hold = iteration.shows_gradients || state_.loss_scale.active() || updater_->clips() ||
+                   strategy_->must_hold() || ranks_.elastic();
   return iteration;
 }
 
@@ -97,6 +116,11 @@ void Solver::after_iteration(const Votes& votes) {
   const bool asked = stop_->take_snapshot_request();
   if (asked || snapshotter_->due()) snapshotter_->try_write();
   if (last_epochs_->end_with(state_.iter) && !stop_->stopping()) end_epoch();
+  if (Elastic* const elastic = ranks_.elastic()) {
+    elastic->trains = true;
+    const bool goes_on = !stop_->stopping() && state_.iter < def_.param.max_iter();
+    if (votes.regroup > 0 && goes_on) throw EndOfGeneration(EndOfGeneration::Kind::kInOrder, "new ranks come in");
+  }
 }
 
 /// One of the last epochs.

@@ -14,11 +14,13 @@
 #include <optional>
 #include <vector>
 
+#include "comm/end_of_generation.h"
 #include "net/net.h"
 #include "schema/source.h"
 #include "solver/files/snapshot.h"
 #include "solver/files/training_state.h"
 #include "solver/loop/iteration_strategy.h"
+#include "solver/loop/kept_training.h"
 #include "solver/loop/last_epochs.h"
 #include "solver/loop/reporter.h"
 #include "solver/loop/snapshotter.h"
@@ -57,6 +59,10 @@ class Solver {
 
   /// Writes model and state. Throws Error{kOutput|kNumeric}.
   SnapshotPaths snapshot() { return snapshotter_->write(); }
+
+  /// What goes on from here with other ranks (-elastic). In order, all ranks call it and settle what each of them has
+  /// of its own; after a fault each keeps what it has itself, of the last iteration that has come to its end.
+  Snapshot keep(EndOfGeneration::Kind kind);
 
   Net& train_net() { return *train_net_; }
   std::vector<std::unique_ptr<Net>>& test_nets() { return test_nets_; }
@@ -101,6 +107,8 @@ class Solver {
   SolverDef def_;
   SolverOptions options_;
   Ranks alone_;
+  StatisticsBefore statistics_before_;  ///< of the iteration that runs, where ranks may be lost
+  bool in_iteration_ = false;           ///< and it has not updated anything yet
   Ranks& ranks_;
   Schedule schedule_;
   TrainingLog log_;

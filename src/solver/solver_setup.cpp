@@ -10,6 +10,7 @@
 #include "solver/loop/resume.h"
 #include "solver/loop/solver_checks.h"
 #include "solver/loop/step_watch.h"
+#include "solver/ranks/elastic.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/start_checks.h"
 #include "solver/reports/detection_score.h"
@@ -48,7 +49,7 @@ Solver::Solver(SolverDef def, SolverOptions options)
   ranks_.together([&] { check_solver(def_); });
   name_rank(def_.param, ranks_);
   LOG_INFO << "Initializing solver from parameters: \n" << text_form(def_.param);
-  const std::unique_ptr<Snapshot> snapshot = read_snapshot_to_resume(def_, options_, ranks_, state_);
+  const std::shared_ptr<const Snapshot> snapshot = read_snapshot_to_resume(def_, options_, ranks_, state_);
   choose_seed(def_, snapshot != nullptr, ranks_, state_);
   build();
   start_from(snapshot.get());
@@ -74,7 +75,7 @@ void Solver::build() {
 }
 
 void Solver::start_from(const Snapshot* snapshot) {
-  if (snapshot) restore(*snapshot, options_.accept_batch_change, *training_);
+  if (snapshot) restore(*snapshot, options_.accept_batch_change || options_.from_memory, *training_);
   check_same_data(ranks_, *train_net_);
   if (!snapshot) share_parameters(ranks_, *train_net_);
   ranks_.together([&] {
@@ -91,7 +92,11 @@ void Solver::assemble() {
   if (!options_.timeline.file.empty()) start_timeline();
   stop_ = std::make_unique<StopConditions>(options_.poll, options_.walltime, [this] { return costs(); });
   passes_ = std::make_unique<TrainPasses>(*training_, on_forward);
-  const auto votes = [this] { return stop_->votes(); };
+  const auto votes = [this] {
+    Votes mine = stop_->votes();
+    mine.regroup = ranks_.elastic() && ranks_.elastic()->world.somebody_waits() ? 1 : 0;
+    return mine;
+  };
   strategy_ = ranked_ ? make_ranked_strategy(*training_, *passes_, *ranked_, votes)
                       : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };

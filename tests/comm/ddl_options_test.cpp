@@ -73,6 +73,10 @@ TEST(DdlOptionsTest, AllWords) {
   EXPECT_EQ(local.slow_momentum, 0.5);
   EXPECT_EQ(parse_ddl_options("-op adasum").op, GradientOp::kAdasum);
   EXPECT_EQ(parse_ddl_options("-op sum").op, GradientOp::kSum);
+  EXPECT_FALSE(parse_ddl_options("").elastic.asked());
+  const ElasticBounds bounds = parse_ddl_options("-elastic 2:8").elastic;
+  EXPECT_EQ(bounds.fewest, 2);
+  EXPECT_EQ(bounds.most, 8);
   const DdlOptions automatic = parse_ddl_options("auto -bucket_mb 1");
   EXPECT_EQ(automatic.mode, ReduceMode::kAutomatic);
   EXPECT_EQ(automatic.bucket_mb, 1);
@@ -101,6 +105,15 @@ TEST(DdlOptionsTest, Refusals) {
   expect_refused("-bucket_mb inf", "-bucket_mb inf is not allowed", "MB");
   expect_refused("-compress zip", "-compress zip is not allowed", "none, fp16, bf16, int8, or topk: and a share");
   expect_refused("-timeout=", "-timeout  is not allowed", "seconds");
+  for (const char* bounds : {"", "2", "2:", ":8", "0:8", "8:2", "-1:4", "2:8:9", "2:x", "a:8"}) {
+    expect_refused(std::string("-elastic=") + bounds, "is not allowed", "such as 2:8");
+  }
+  expect_refused("-elastic 2:8 -shard states", "would be gone, too", "leave one of them out");
+  expect_refused("-mode b:4x2 -elastic 2:8", "-mode gives it as dims", "leave one of them out");
+  expect_refused("-elastic 2:8 -timeout 0", "-timeout 0 has none", "give seconds");
+  for (const char* fixed : {"-sets 0-1,2-3", "-sync_every 4", "-op adasum"})
+    expect_refused(std::string("-elastic 2:8 ") + fixed, "which -", "leave one of them out");
+  expect_refused("-elastik 2:8", "did you mean \"-elastic\"?", "known are");
   expect_refused("auto -mode r:4", "auto chooses", "leave one of them out");
   expect_refused("-sync_every 0", "-sync_every 0 is not allowed", "from 1 on");
   expect_refused("-sync_every 2 -slow_momentum 1", "-slow_momentum 1 is not allowed", "from 0 to below 1");

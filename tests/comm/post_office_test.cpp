@@ -1,6 +1,7 @@
 // Messages over sockets between post offices of one process.
 #include "comm/sockets/post_office.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -10,8 +11,10 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <vector>
 
+#include "comm/end_of_generation.h"
 #include "comm/sockets/socket_communicator.h"
 #include "support/errors.h"
 #include "support/sanitizers.h"
@@ -22,7 +25,7 @@ namespace {
 using namespace sockets;
 
 /// Offices of ranks that have met.
-std::vector<std::shared_ptr<PostOffice>> offices(int ranks) {
+std::vector<std::shared_ptr<PostOffice>> offices(int ranks, PostOffice::Loss loss = PostOffice::Loss::kEndsTheJob) {
   std::vector<Company> companies(static_cast<size_t>(ranks));
   std::vector<Member> members(companies.size());
   const Address here = resolve("127.0.0.1");
@@ -38,7 +41,7 @@ std::vector<std::shared_ptr<PostOffice>> offices(int ranks) {
   for (Company& company : companies) {
     company.members = members;
     company.token.fill(7);
-    made.push_back(std::make_shared<PostOffice>(std::move(company)));
+    made.push_back(std::make_shared<PostOffice>(std::move(company), loss));
   }
   return made;
 }
@@ -220,6 +223,64 @@ TEST(PostOfficeTest, MemoryIsSharedWithinAHost) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(PostOfficeTest, AGenerationEndsForAllThatWait) {
+  const auto both = offices(2, PostOffice::Loss::kEndsTheGeneration);
+  std::vector<std::byte> in(8);
+  Parcel received = parcel(in, 0);
+  both[1]->receive(received);
+  std::thread breaking([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    both[1]->break_off("rank 0 has died");
+  });
+  try {
+    both[1]->wait(received);
+    ADD_FAILURE() << "the message that nobody sent is there";
+  } catch (const EndOfGeneration& end) {
+    EXPECT_EQ(end.kind(), EndOfGeneration::Kind::kFault);
+    EXPECT_STREQ(end.what(), "rank 0 has died");
+  }
+  breaking.join();
+  EXPECT_THROW(both[1]->check(), EndOfGeneration);
+  EXPECT_NO_THROW(both[0]->check());
+}
+
+/// Where nobody watches the ranks yet, too, and although nothing is on its way to the one that is gone.
+TEST(PostOfficeTest, AGenerationEndsWithAnyOfItsRanks) {
+  auto both = offices(2, PostOffice::Loss::kEndsTheGeneration);
+  std::vector<std::byte> out(8), in(8);
+  Parcel sent = parcel(out, 0), received = parcel(in, 0);
+  both[1]->send(sent);
+  both[1]->wait(sent);
+  std::thread going([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    both[0].reset();
+  });
+  both[1]->receive(received);
+  const auto begin = Clock::now();
+  EXPECT_THROW(both[1]->wait(received), EndOfGeneration);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  going.join();
+}
+
+TEST(PostOfficeTest, RanksThatDoNotReachEachOtherInTimeAreNoGeneration) {
+  const auto both = offices(2, PostOffice::Loss::kEndsTheGeneration);
+  std::vector<std::byte> in(8);
+  Parcel received = parcel(in, 0);
+  both[1]->receive(received);
+  both[1]->break_off_at(Clock::now() + std::chrono::milliseconds(100));
+  EXPECT_THROW(both[1]->wait(received), EndOfGeneration);
+}
+
+TEST(PostOfficeTest, WhoComesNextListensAtTheSamePlace) {
+  auto first = offices(2, PostOffice::Loss::kEndsTheGeneration);
+  const Member place = first[1]->member(1);
+  const Descriptor listener = first[1]->take_listener();
+  sockaddr_in at{};
+  socklen_t bytes = sizeof at;
+  ASSERT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &bytes), 0);
+  EXPECT_EQ(ntohs(at.sin_port), place.port);
 }
 
 }  // namespace robusta::test::post_office_test

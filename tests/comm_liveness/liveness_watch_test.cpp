@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -292,6 +293,34 @@ TEST(LivenessWatchTest, ARankKnowsWhoIsFurthestBehind) {
   });
   EXPECT_TRUE(job.wait_end(kSlack));
   expect_all_ended(job, -1, 0);
+}
+
+/// Of an elastic job: the others are told, say nothing, and live on.
+TEST(LivenessWatchTest, WhoGoesOnWithoutALostRankIsNotEnded) {
+  ForkedJob job(three_by_three(), [](Communicator& world, ForkedJob& job) {
+    std::atomic<int> lost{-1};
+    LivenessOptions elastic = options();
+    elastic.goes_on = [&](const Failure& failure) {
+      lost = failure.fault == liveness::Fault::kDied ? failure.rank : 99;
+      return true;
+    };
+    LivenessWatch watch(world, elastic);
+    watch.progress(0);
+    watch.doing("conv4 backward");
+    job.ready();
+    while (lost < 0) {
+      watch.touch();
+      nap(0.01);
+    }
+    nap(0.5);  // the watch would have ended it by now
+    return 20 + lost;
+  });
+  ASSERT_TRUE(job.wait_ready(kSlack));
+  job.signal(4, SIGKILL);
+  EXPECT_TRUE(job.wait_end(kTimeout + kSlack));
+  expect_all_ended(job, 4, 24);
+  EXPECT_EQ(job.all_said(), "");
+  EXPECT_EQ(job.exit_file(), "");
 }
 
 }  // namespace

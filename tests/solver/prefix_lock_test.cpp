@@ -47,6 +47,20 @@ TEST(PrefixLock, ASecondTrainingIsRefusedUntilTheFirstEnds) {
   PrefixLock second(prefix);
 }
 
+/// Another process of one job whose ranks come and go is taken over at once, also where it hangs or is cut off, and
+/// finds out before it writes again.
+TEST(PrefixLock, TheNextFirstRankOfAJobTakesItOver) {
+  const TempDir folder;
+  const std::string prefix = folder / "net";
+  PrefixLock first(prefix, {}, "abc");
+  EXPECT_EQ(error_of([&] { PrefixLock other(prefix, {}, "xyz"); }).kind(), ErrorKind::kOutput);
+  EXPECT_EQ(error_of([&] { PrefixLock other(prefix); }).kind(), ErrorKind::kOutput);
+  PrefixLock second(prefix, {}, "abc");
+  second.keep();
+  EXPECT_EQ(error_of([&] { first.keep(); }).kind(), ErrorKind::kOutput);
+  second.keep();
+}
+
 TEST(PrefixLock, LookingWhetherItIsHeldTakesNothing) {
   const TempDir folder;
   const std::string prefix = folder / "net";

@@ -11,6 +11,7 @@
 #include "base/counted.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/str.h"
 #include "comm/launch.h"
 #include "net/plan/precision.h"
 #include "schema/placeholders.h"
@@ -21,6 +22,7 @@
 #include "solver/files/snapshot.h"
 #include "solver/files/weights.h"
 #include "solver/loop/solver_checks.h"
+#include "solver/ranks/elastic.h"
 #include "solver/ranks/job.h"
 #include "solver/ranks/start_checks.h"
 #include "solver/reports/warning_events.h"
@@ -215,6 +217,14 @@ void TrainingSetup::open_device(Timing timing) {
 size_t TrainingSetup::choose_snapshot() {
   std::string& snapshot = solver_options_.snapshot;
   uint64_t phase = 0;
+  // Of ranks that come and go the first has the newest state, if any has one.
+  if (const Elastic* const elastic = ranks_.elastic()) {
+    phase = elastic->kept.phase;
+    solver_options_.from_memory = elastic->kept.snapshot != nullptr;
+    ranks_.broadcast_value(solver_options_.from_memory);
+    ranks_.broadcast_value(phase);
+    if (solver_options_.from_memory) return phase;
+  }
   ranks_.root_only([&] {
     const Start start = start_from(options_.snapshot(), phases_, ranks_.count());
     snapshot = start.snapshot;
@@ -232,6 +242,7 @@ std::unique_ptr<Solver> TrainingSetup::build_solver(size_t phase, const WeightsF
   if (handed_over) {
     options.handed_over = handed_over;
     options.snapshot.clear();
+    options.from_memory = false;
     options.weights.clear();
   }
   return std::make_unique<Solver>(now.solver, options);

@@ -37,7 +37,8 @@ void print(const std::string& text) {
   }
 }
 
-/// A stopped process cannot end itself, and some launchers leave it behind.
+}  // namespace
+
 void kill_stopped(const Verdict& verdict, const Roster& roster, RankId mine) {
   const Contact& me = roster[mine];
   const Contact& it = roster[verdict.rank];
@@ -49,11 +50,10 @@ void kill_stopped(const Verdict& verdict, const Roster& roster, RankId mine) {
   if (it.started != 0 && process_start(it.pid) == it.started) kill(it.pid, SIGKILL);
 }
 
-}  // namespace
-
 Failure describe(const Verdict& verdict, const Roster& roster, RankId mine) {
   const Contact& who = roster[verdict.rank];
   Failure failure;
+  failure.fault = verdict.fault;
   failure.code = verdict.code;
   failure.rank = verdict.rank.number();
   failure.own = verdict.fault == Fault::kEnded && verdict.rank == mine;

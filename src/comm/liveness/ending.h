@@ -14,6 +14,9 @@ namespace robusta::liveness {
 
 Failure describe(const Verdict& verdict, const Roster& roster, RankId mine);
 
+/// A stopped process cannot end itself, and some launchers leave it behind: the ranks of its host kill it.
+void kill_stopped(const Verdict& verdict, const Roster& roster, RankId mine);
+
 /// Runs on a thread of its own, which is left behind when it hangs: a full pipe or a lock that the training thread
 /// holds must not keep the process from ending.
 class LastWords {

@@ -13,6 +13,7 @@ using liveness::Activity;
 
 /// Why the job ends.
 struct Failure {
+  liveness::Fault fault = liveness::Fault::kEnded;
   int code = 0;      ///< exit code of all ranks
   int rank = -1;     ///< the rank at fault
   bool own = false;  ///< it is the error that this rank announced
@@ -30,6 +31,9 @@ struct LivenessOptions {
   /// Called once, on a thread of its own, before the process ends by a failure of another rank, to flush logs; it
   /// gets three seconds.
   std::function<void(const Failure&)> on_failure;
+  /// True: the ranks go on without the one at fault (-elastic). Asked once, by the watch's own thread, before anything
+  /// is printed or written; then the watch is over, and the process is not ended.
+  std::function<bool(const Failure&)> goes_on;
   /// Ends the process; tests replace it.
   std::function<void(int code)> end_process;
 };

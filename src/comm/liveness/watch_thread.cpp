@@ -251,6 +251,7 @@ void WatchThread::leave(double now) {
 void WatchThread::end(double now) {
   const Verdict& verdict = *state_->verdict();
   const double since = now - phase_since_;
+  if (!last_words_ && goes_on()) return;
   if (!last_words_) last_words_.emplace(verdict, state_->say(), roster_, rank_, options_.on_failure);
   const bool spoken = last_words_->spoken() || since > kLastWords;
   if (spoken && announced_) agreed_ = true;
@@ -259,6 +260,16 @@ void WatchThread::end(double now) {
   mesh_->finish_sending();
   phase_ = Phase::kOver;
   options_.end_process(verdict.code);
+}
+
+/// Whether the owner leaves the rank at fault behind. Then there is nothing left to be watched here.
+bool WatchThread::goes_on() {
+  const Verdict& verdict = *state_->verdict();
+  if (!options_.goes_on || !options_.goes_on(describe(verdict, roster_, rank_))) return false;
+  kill_stopped(verdict, roster_, rank_);
+  mesh_->finish_sending();
+  phase_ = Phase::kOver;
+  return true;
 }
 
 Failure WatchThread::announce_end(int code, const std::string& text) {

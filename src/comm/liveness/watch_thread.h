@@ -45,6 +45,7 @@ class WatchThread {
   void tell_overload(double now);
   void leave(double now);
   void end(double now);
+  bool goes_on();
   void wake() const;
   double seconds_to_wait(double now) const;
 

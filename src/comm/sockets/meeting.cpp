@@ -57,19 +57,6 @@ Error failed(const std::string& why, const std::string& fix) { return Error(Erro
 
 std::string place_of(const Meeting& meeting) { return str(meeting.host, ":", meeting.port); }
 
-/// Names of a cluster that is being started become known one after the other: that of a pod when it has an address.
-Address resolve_before(const std::string& host, Clock::time_point deadline) {
-  for (bool told = false;; told = true) {
-    try {
-      return resolve(host);
-    } catch (const Error& error) {
-      if (Clock::now() >= deadline) throw;
-      if (!told) LOG_WARNING << "Waiting for rank 0's address: " << error.what();
-    }
-    std::this_thread::sleep_until(std::min(Clock::now() + kBetweenQuestions, deadline));
-  }
-}
-
 /// Takes as long for a wrong guess as for a right one.
 bool same_secret(const char (&a)[128], const char (&b)[128]) {
   int differing = 0;
@@ -276,6 +263,18 @@ Company join_first(const Meeting& meeting) {
 }
 
 }  // namespace
+
+Address resolve_before(const std::string& host, Clock::time_point deadline) {
+  for (bool told = false;; told = true) {
+    try {
+      return resolve(host);
+    } catch (const Error& error) {
+      if (Clock::now() >= deadline) throw;
+      if (!told) LOG_WARNING << "Waiting for rank 0's address: " << error.what();
+    }
+    std::this_thread::sleep_until(std::min(Clock::now() + kBetweenQuestions, deadline));
+  }
+}
 
 std::string some_of(const std::vector<int>& ranks) {
   constexpr size_t kMost = 8;

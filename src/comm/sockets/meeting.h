@@ -43,6 +43,13 @@ struct Company {
 /// Throws Error{kCommunication}.
 Company meet(const Meeting& meeting);
 
+/// Names of a cluster that is being started become known one after the other: that of a pod when it has an address.
+/// Throws Error{kCommunication} when this one is not known by then.
+Address resolve_before(const std::string& host, Clock::time_point deadline);
+
+/// ROBUSTA_MEETING_SECONDS, or 300. Throws Error{kUsage}.
+double meeting_seconds();
+
 /// "ranks 2, 3 and 17 others", of those that did not come.
 std::string some_of(const std::vector<int>& ranks);
 

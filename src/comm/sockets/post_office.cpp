@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "comm/arrivals.h"
+#include "comm/end_of_generation.h"
 
 namespace robusta::sockets {
 namespace {
@@ -23,6 +24,8 @@ constexpr size_t kStrangers = 64;  // callers at a time that have not greeted
 constexpr auto kGreetedWithin = std::chrono::seconds(10);
 /// The watch over the ranks sees an end of a process within a second, and its report is better than what is known here.
 constexpr auto kWatchSpeaks = std::chrono::seconds(20);
+/// The same for ranks that go on: who only sees a connection end waits for the watch to say why, and not for long.
+constexpr auto kWatchSpeaksOfGeneration = std::chrono::milliseconds(1500);
 constexpr auto kLook = std::chrono::milliseconds(500);
 constexpr auto kToldWithin = std::chrono::seconds(1);
 constexpr int kMessagesAtOnce = 64;                 // of one line before the others have their turn
@@ -32,7 +35,8 @@ bool is_stranger(const IncomingLine& line) { return line.from() < 0; }
 
 }  // namespace
 
-PostOffice::PostOffice(Company company) : company_(std::move(company)), bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+PostOffice::PostOffice(Company company, Loss loss)
+    : company_(std::move(company)), loss_(loss), bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!bell_.is_open()) {
     throw Error(ErrorKind::kCommunication, str("no descriptor is left for the ranks' messages: ", strerror(errno)),
                 "raise the limit of open files (ulimit -n)");
@@ -116,7 +120,7 @@ std::optional<Error> PostOffice::failure_of(const Parcel& parcel) const {
                  "give this rank more memory, or train a smaller net");
   }
   const auto gone = gone_.find(parcel.peer);
-  const bool given_up = gone != gone_.end() && Clock::now() - gone->second > kWatchSpeaks;
+  const bool given_up = loss_ == Loss::kEndsTheJob && gone != gone_.end() && Clock::now() - gone->second > kWatchSpeaks;
   if (!halted_ && !given_up) return {};
   return Error(ErrorKind::kCommunication,
                str("rank ", parcel.peer, " on ", member(parcel.peer).host, " has closed its connection"),
@@ -127,8 +131,12 @@ void PostOffice::wait(Parcel& parcel) {
   if (!parcel.under_way) return;
   std::unique_lock lock(mutex_);
   while (!parcel.done) {
+    if (broken_) {
+      lock.unlock();
+      throw_broken();
+    }
     changed_.wait_for(lock, kLook);
-    if (parcel.done) break;
+    if (parcel.done || broken_) continue;
     const std::optional<Error> failure = failure_of(parcel);
     if (!failure) continue;
     lock.unlock();
@@ -137,6 +145,62 @@ void PostOffice::wait(Parcel& parcel) {
   }
   parcel.under_way = false;
   arrivals().fetch_add(1, std::memory_order_relaxed);
+}
+
+void PostOffice::break_off(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!broken_) why_broken_ = why;
+    broken_ = true;
+  }
+  changed_.notify_all();
+}
+
+void PostOffice::check() {
+  if (broken_) throw_broken();
+}
+
+void PostOffice::throw_broken() {
+  halt();  // whoever waits takes its memory away
+  const std::lock_guard lock(mutex_);
+  throw EndOfGeneration(EndOfGeneration::Kind::kFault, why_broken_);
+}
+
+Descriptor PostOffice::take_listener() {
+  halt();
+  return std::move(company_.listener);
+}
+
+/// Nobody answers on a connection: it can be read when its other end is gone. One that has nothing to send would not be
+/// looked at otherwise.
+void PostOffice::look_for_hang_ups() {
+  if (Clock::now() - looked_ < kLook) return;
+  looked_ = Clock::now();
+  std::vector<std::pair<int, pollfd>> lines;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [to, line] : outgoing_) {
+      if (!line.is_broken() && !gone_.contains(to)) lines.push_back({to, {line.fd(), POLLRDHUP, 0}});
+    }
+  }
+  for (auto& [to, polled] : lines) {
+    if (poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR))) note_gone(to);
+  }
+}
+
+/// Whoever has left without a word has ended the generation, or knows that somebody else has.
+void PostOffice::judge_gone() {
+  if (loss_ == Loss::kEndsTheJob || broken_) return;
+  look_for_hang_ups();
+  std::string why = Clock::now() > deadline_.load() ? "the ranks did not all reach each other in time" : "";
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [rank, since] : gone_) {
+      if (Clock::now() - since <= kWatchSpeaksOfGeneration) continue;
+      why = str("rank ", rank, " on ", member(rank).host, " has closed its connection");
+    }
+  }
+  if (!why.empty()) break_off(why);
 }
 
 void PostOffice::mark_done(Parcel& parcel) {
@@ -158,6 +222,7 @@ void PostOffice::serve() {
     greet_callers();
     incoming_.remove_if([this](IncomingLine& line) { return !move(line); });
     for (const auto& [to, line] : busy_lines()) move(*line, to);
+    judge_gone();
     pass_end_on();
   }
 }

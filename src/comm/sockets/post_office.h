@@ -25,7 +25,10 @@ namespace robusta::sockets {
 
 class PostOffice {
  public:
-  explicit PostOffice(Company company);
+  /// What the end of a connection to a rank means: the job ends, of which others will tell; or its generation, at once
+  /// and for all (comm/elastic/).
+  enum class Loss { kEndsTheJob, kEndsTheGeneration };
+  explicit PostOffice(Company company, Loss loss = Loss::kEndsTheJob);
   /// Closes all connections at once; what is under way is lost.
   ~PostOffice();
   PostOffice(const PostOffice&) = delete;
@@ -43,6 +46,16 @@ class PostOffice {
   /// has been gone for so long that whoever watches the ranks would have said so, and Error{kMemory} when a message
   /// that nobody had asked for yet found no room.
   void wait(Parcel& parcel);
+
+  /// Every wait, from now on and those that go on, throws EndOfGeneration. REQUIRES: kEndsTheGeneration.
+  void break_off(const std::string& why);
+  /// The same happens at this moment, unless another is set.
+  void break_off_at(Clock::time_point deadline) { deadline_ = deadline; }
+  /// For loops that wait for a peer without a parcel: throws it, when it is time.
+  void check();
+  /// No message is sent or received any more; what others called is left to whoever listens on. Afterwards nobody
+  /// touches parcels.
+  Descriptor take_listener();
 
   /// Ends the other ranks, as far as this one reaches them and they others.
   void end_job(int code);
@@ -73,6 +86,9 @@ class PostOffice {
   bool begin_message(IncomingLine& line);
   void end_message(IncomingLine& line);
   void pass_end_on();
+  void judge_gone();
+  void look_for_hang_ups();
+  [[noreturn]] void throw_broken();
   std::optional<Error> failure_of(const Parcel& parcel) const;
   void deliver_here(Parcel& parcel);
   void mark_done(Parcel& parcel);
@@ -81,7 +97,8 @@ class PostOffice {
   void wake() const;
   void halt();
 
-  const Company company_;
+  Company company_;
+  const Loss loss_;
   Descriptor bell_;  ///< rung when there is something new to send
 
   // The thread's own:
@@ -98,6 +115,11 @@ class PostOffice {
   std::optional<End> end_;
   bool end_is_told_ = false;  ///< to all who can be reached
   bool halted_ = false;
+  std::string why_broken_;
+
+  std::atomic<bool> broken_{false};
+  std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};
+  Clock::time_point looked_;  ///< the thread's: for hang-ups
 
   std::atomic<bool> stops_{false};
   std::mutex joining_;

@@ -4,8 +4,8 @@
 #include "comm/sockets/socket_calls.h"
 
 #include <arpa/inet.h>
+#include <linux/tcp.h>
 #include <netdb.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 

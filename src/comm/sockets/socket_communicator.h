@@ -25,6 +25,7 @@ class SocketCommunicator : public Communicator {
   void all_reduce(void* data, int64_t count, DType type) override;
   std::unique_ptr<Communicator> split(int colour, int key) override;
   std::shared_ptr<SharedMemory> allocate(size_t bytes) override;
+  void check_peers() override { circle_->office->check(); }
 
  private:
   std::shared_ptr<const Circle> circle_;

@@ -24,15 +24,6 @@ std::shared_ptr<PostOffice>& office() {
   return *own;
 }
 
-double meeting_seconds() {
-  const char* const text = std::getenv("ROBUSTA_MEETING_SECONDS");
-  if (!text || !*text) return kMeetingSeconds;
-  char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
-  if (*end == 0 && seconds > 0 && seconds <= 86'400) return seconds;
-  throw Error(ErrorKind::kUsage, str("ROBUSTA_MEETING_SECONDS=", text), "give seconds, from 1 to 86400");
-}
-
 Meeting meeting_of(const Launch& launch) {
   return {.rank = launch.rank,
           .ranks = launch.ranks,
@@ -81,6 +72,15 @@ void abandon(int exit_code) {
 }
 
 }  // namespace
+
+double meeting_seconds() {
+  const char* const text = std::getenv("ROBUSTA_MEETING_SECONDS");
+  if (!text || !*text) return kMeetingSeconds;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end == 0 && seconds > 0 && seconds <= 86'400) return seconds;
+  throw Error(ErrorKind::kUsage, str("ROBUSTA_MEETING_SECONDS=", text), "give seconds, from 1 to 86400");
+}
 
 std::unique_ptr<Communicator> join_meeting(const Meeting& meeting) {
   if (office()) throw Error(ErrorKind::kUsage, "this process has joined ranks already", "end their communicator first");

@@ -65,7 +65,7 @@ std::string printable(const std::string& text) {
 
 }  // namespace
 
-PrefixLease own_lease() {
+PrefixLease own_lease(const std::string& job) {
   PrefixLease lease;
   lease.host = host_name();
   lease.boot = first_line("/proc/sys/kernel/random/boot_id");
@@ -74,6 +74,7 @@ PrefixLease own_lease() {
   lease.started = liveness::process_start(lease.process);
   lease.since = local_time();
   lease.token = temporary_name("");
+  lease.job = job;
   return lease;
 }
 
@@ -82,7 +83,8 @@ std::string lease_text(const PrefixLease& lease) {
   std::snprintf(beat, sizeof beat, "%020llu", static_cast<unsigned long long>(lease.beat));
   return str("Held by a training that writes snapshots with this prefix; it removes the file when it ends.\n",  //
              "host ", lease.host, "\nboot ", lease.boot, "\nprocesses ", lease.processes, "\nprocess ", lease.process,
-             "\nstarted ", lease.started, "\nsince ", lease.since, "\ntoken ", lease.token, "\nbeat ", beat, "\n");
+             "\nstarted ", lease.started, "\nsince ", lease.since, "\ntoken ", lease.token, "\nbeat ", beat, "\n",
+             lease.job.empty() ? "" : str("job ", lease.job, "\n"));
 }
 
 bool parse_lease(const std::string& text, PrefixLease& lease) {
@@ -91,7 +93,8 @@ bool parse_lease(const std::string& text, PrefixLease& lease) {
   return std::getline(in, title) && take_line(in, "host", lease.host) && take_line(in, "boot", lease.boot) &&
          take_line(in, "processes", lease.processes) && take_number(in, "process", lease.process) &&
          take_number(in, "started", lease.started) && take_line(in, "since", lease.since) &&
-         take_line(in, "token", lease.token) && take_number(in, "beat", lease.beat);
+         take_line(in, "token", lease.token) && take_number(in, "beat", lease.beat) &&
+         (in.peek() == std::istream::traits_type::eof() || take_line(in, "job", lease.job));
 }
 
 HolderIs look_for_holder(const PrefixLease& lease) {

@@ -17,11 +17,12 @@ struct PrefixLease {
   uint64_t started = 0;  ///< of the process, in ticks since the boot: process ids come again
   std::string since;     ///< for people
   std::string token;     ///< random: one for each lease
+  std::string job;       ///< of ranks that come and go, whose first rank writes: the next first rank takes it over
   uint64_t beat = 0;     ///< counts up while the holder lives
 };
 
 /// The lease that this process takes out now.
-PrefixLease own_lease();
+PrefixLease own_lease(const std::string& job = "");
 
 /// The whole text of the file. Its length does not depend on `beat`.
 std::string lease_text(const PrefixLease& lease);

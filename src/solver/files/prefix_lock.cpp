@@ -63,18 +63,20 @@ bool still_named(const std::string& path, int fd) {
 
 }  // namespace
 
-PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times, NotTaken)
-    : prefix_(std::move(prefix)), path_(prefix_ + ".lock"), times_(times) {}
+PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times, std::string job, NotTaken)
+    : prefix_(std::move(prefix)), path_(prefix_ + ".lock"), times_(times), job_(std::move(job)) {}
 
 void PrefixLock::refuse_if_held(const std::string& prefix, const LeaseTimes& times) {
-  const PrefixLock look(prefix, times, NotTaken());
+  const PrefixLock look(prefix, times, "", NotTaken());
   const Descriptor file(::open(look.path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.is_open() && errno == ENOENT) return;
   look.require_regular(file);
   look.refuse_holder(file.get(), times.kernel_locks ? could_lock_whole(file.get()) : PrefixLocking::kNoLocks);
 }
 
-PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times) : PrefixLock(std::move(prefix), times, NotTaken()) {
+PrefixLock::PrefixLock(std::string prefix, const LeaseTimes& times, std::string job)
+    : PrefixLock(std::move(prefix), times, std::move(job), NotTaken()) {
+  remove_own_jobs();
   take();
   beater_ = std::thread([this] {
     name_this_thread("prefix lock");
@@ -99,7 +101,7 @@ void PrefixLock::keep() {
 }
 
 void PrefixLock::take() {
-  PrefixLease mine = own_lease();
+  PrefixLease mine = own_lease(job_);
   file_ = Descriptor();  // else its lock would stand in our own way
   Descriptor file = open_unheld();
   const std::string text = lease_text(mine);
@@ -111,6 +113,12 @@ void PrefixLock::take() {
   }
   file_ = std::move(file);
   lease_ = std::move(mine);
+}
+
+/// A process that still has the old file open finds at its next snapshot that it is no longer the owner.
+void PrefixLock::remove_own_jobs() const {
+  PrefixLease found;
+  if (!job_.empty() && read_lease(path_, found) && found.job == job_) ::unlink(path_.c_str());
 }
 
 Descriptor PrefixLock::open_unheld() const {

@@ -30,8 +30,9 @@ enum class PrefixLocking { kLocked, kHeldByAnother, kNoLocks };
 class PrefixLock {
  public:
   /// Takes what nobody alive holds. A lease of another machine is watched for `silence` first. Throws Error{kOutput}
-  /// that names the holder.
-  explicit PrefixLock(std::string prefix, const LeaseTimes& times = {});
+  /// that names the holder. `job`: of ranks that come and go: what another process of the same job holds is taken from
+  /// it, as the ranks have agreed that it writes no more.
+  explicit PrefixLock(std::string prefix, const LeaseTimes& times = {}, std::string job = "");
   /// Releases it, and removes the file.
   ~PrefixLock();
   /// Throws what taking it would throw, and takes nothing: a check beside others and beside a training that begins is
@@ -46,10 +47,11 @@ class PrefixLock {
 
  private:
   struct NotTaken {};
-  PrefixLock(std::string prefix, const LeaseTimes& times, NotTaken);
+  PrefixLock(std::string prefix, const LeaseTimes& times, std::string job, NotTaken);
   void take();
   /// Opens, and locks where there are locks; throws where a living process holds it.
   Descriptor open_unheld() const;
+  void remove_own_jobs() const;
   void require_regular(const Descriptor& file) const;
   /// Returns the lease of one that is gone, if there is one.
   std::optional<PrefixLease> refuse_holder(int fd, PrefixLocking locking) const;
@@ -61,7 +63,8 @@ class PrefixLock {
 
   const std::string prefix_, path_;
   const LeaseTimes times_;
-  std::mutex mutex_;  ///< of what follows
+  const std::string job_;  ///< "": of a training by itself
+  std::mutex mutex_;       ///< of what follows
   std::condition_variable stopping_;
   bool stop_ = false;  ///< ends the thread
   Descriptor file_;

@@ -57,6 +57,9 @@ struct Snapshot {
   std::optional<WeightsFile> averaged;  ///< the averaged weights that were written with them
 };
 
+/// Writes one that was kept in memory, as Caffe's own files, whatever `snapshot_format` says. Throws Error{kOutput}.
+SnapshotPaths write_snapshot(const Snapshot& snapshot, const std::string& prefix);
+
 /// Reads `path` and the weights it names (as written there, else beside the state). Throws Error{kModel}, also where
 /// the weights are not those that were written with the state.
 Snapshot read_snapshot(const std::string& path);

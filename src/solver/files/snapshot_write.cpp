@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/temporary.h"
+#include "schema/blob_proto.h"
+#include "schema/state_file.h"
 #include "solver/files/snapshot.h"
 #include "solver/files/weights.h"
 #include "solver/update/gradient_norm.h"
@@ -44,6 +46,38 @@ bool is_of_snapshot(const std::string& file, const std::string& stem) {
 }
 
 }  // namespace
+
+namespace {
+
+void write_arrays(const WeightsFile& weights, const std::string& path) {
+  caffe::NetParameter net;
+  net.set_name(weights.net_name);
+  for (const LayerWeights& from : weights.layers) {
+    caffe::LayerParameter* const layer = net.add_layer();
+    layer->set_name(from.name);
+    layer->set_type(from.type);
+    for (const BlobData& blob : from.blobs) blob_to_proto(blob.shape, blob.data.data(), layer->add_blobs());
+  }
+  write_weights(path, net);
+}
+
+}  // namespace
+
+SnapshotPaths write_snapshot(const Snapshot& snapshot, const std::string& prefix) {
+  SnapshotPaths paths = snapshot_paths(prefix, snapshot.state.iter(), default_format());
+  write_arrays(snapshot.weights, paths.model);
+  uint64_t written = fingerprint(snapshot.weights);
+  if (snapshot.averaged) {
+    paths.averaged = averaged_model(paths.model);
+    write_arrays(*snapshot.averaged, paths.averaged);
+    written = joint_fingerprint(written, fingerprint(*snapshot.averaged));
+  }
+  caffe::SolverState state = snapshot.state;
+  state.set_learned_net(paths.model);
+  state.mutable_robusta()->set_model_fingerprint(written);
+  write_state(paths.state, state);
+  return paths;
+}
 
 bool plans_snapshots(const caffe::SolverParameter& solver) {
   return solver.snapshot() > 0 || solver.snapshot_after_train() || solver.test_and_snapshot_last_epochs() > 0;

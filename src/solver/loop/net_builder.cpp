@@ -15,7 +15,7 @@ constexpr double kTuningLimit = 3600;  // seconds: the others wait meanwhile
 
 /// Those of the command line, else of the solver's file; none when a snapshot or the phase before has them.
 std::vector<std::string> weights_of(const SolverDef& def, const SolverOptions& options) {
-  if (!options.snapshot.empty() || options.handed_over) return {};
+  if (resumes(options) || options.handed_over) return {};
   std::vector<std::string> weights = options.weights;
   if (!weights.empty()) return weights;
   for (const std::string& list : def.param.weights()) {

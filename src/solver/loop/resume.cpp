@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "robusta/error.h"
 #include "solver/ranks/agreement.h"
+#include "solver/ranks/elastic.h"
 #include "solver/ranks/share.h"
 
 namespace robusta {
@@ -42,13 +43,17 @@ void check_global_batch(const Snapshot& snapshot, bool accept_batch_change, cons
 
 }  // namespace
 
-std::unique_ptr<Snapshot> read_snapshot_to_resume(const SolverDef& def, const SolverOptions& options, Ranks& ranks,
-                                                  TrainingState& state) {
+std::shared_ptr<const Snapshot> read_snapshot_to_resume(const SolverDef& def, const SolverOptions& options,
+                                                        Ranks& ranks, TrainingState& state) {
   state.losses = LossWindow(def.param.average_loss());
-  require_equal(ranks, "the start, from a snapshot or anew,", options.snapshot.empty(), "start alike on all ranks");
-  if (options.snapshot.empty()) return nullptr;
-  auto snapshot = std::make_unique<Snapshot>();
-  ranks.root_only([&] { *snapshot = read_snapshot(options.snapshot); });
+  require_equal(ranks, "the start, from a snapshot or anew,", !resumes(options), "start alike on all ranks");
+  if (!resumes(options)) return nullptr;
+  auto snapshot = std::make_shared<Snapshot>();
+  if (options.from_memory) {
+    if (ranks.root()) snapshot = ranks.elastic()->kept.snapshot;
+  } else {
+    ranks.root_only([&] { *snapshot = read_snapshot(options.snapshot); });
+  }
   share_state(ranks, *snapshot);
   state = state_from_proto(snapshot->state, def.param.average_loss());
   // Before the nets are planned: another kernel would add in another order.

@@ -9,11 +9,11 @@
 
 namespace robusta {
 
-/// The snapshot to go on from, with its state in `state`; null for a training that begins anew. Rank 0 reads; the
-/// others get the state, and weights and histories when those are shared. Collective. For before nets are planned: the
-/// choices of kernels in the state are preset.
-std::unique_ptr<Snapshot> read_snapshot_to_resume(const SolverDef& def, const SolverOptions& options, Ranks& ranks,
-                                                  TrainingState& state);
+/// The snapshot to go on from, of a file or of rank 0's memory, with its state in `state`; null for a training that
+/// begins anew. Rank 0 reads; the others get the state, and weights and histories when those are shared. Collective.
+/// For before nets are planned: the choices of kernels in the state are preset.
+std::shared_ptr<const Snapshot> read_snapshot_to_resume(const SolverDef& def, const SolverOptions& options,
+                                                        Ranks& ranks, TrainingState& state);
 
 /// random_seed, else that of the state, else one that is drawn; the same on all ranks. Collective.
 void choose_seed(const SolverDef& def, bool resuming, Ranks& ranks, TrainingState& state);

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "robusta/error.h"
+#include "solver/files/model_format.h"
+#include "solver/ranks/elastic.h"
 #include "solver/ranks/share.h"
 
 namespace robusta {
@@ -12,9 +15,15 @@ namespace robusta {
 void Snapshotter::prepare() {
   training_.ranks.root_only([&] {
     check_snapshots_possible(training_.def, training_.net, training_.updater);
-    if (plans_snapshots(training_.param()) && !lock_) lock_.emplace(training_.param().snapshot_prefix());
+    if (plans_snapshots(training_.param()) && !lock_)
+      lock_.emplace(training_.param().snapshot_prefix(), LeaseTimes(), job());
     remove_unfinished_snapshots(training_.param().snapshot_prefix());
   });
+}
+
+std::string Snapshotter::job() const {
+  const Elastic* const elastic = training_.ranks.elastic();
+  return elastic ? elastic->world.job() : "";
 }
 
 SnapshotPaths Snapshotter::write_files(const std::string& scores) {
@@ -25,7 +34,7 @@ SnapshotPaths Snapshotter::write_files(const std::string& scores) {
     if (lock_) {
       lock_->keep();
     } else {
-      meanwhile.emplace(training_.param().snapshot_prefix());
+      meanwhile.emplace(training_.param().snapshot_prefix(), LeaseTimes(), job());
     }
     snapshot = write_model(training_.def, training_.state.iter, training_.net, scores);
   });
@@ -79,6 +88,19 @@ void Snapshotter::try_write(const std::string& scores) {
 bool Snapshotter::due() const {
   const int every = training_.param().snapshot();
   return every > 0 && training_.state.iter % every == 0;
+}
+
+void Snapshotter::write_missed() {
+  if (!due() || training_.state.iter == 0) return;
+  bool missing = false;
+  training_.ranks.root_only([&] {
+    const caffe::SolverParameter& p = training_.param();
+    const SnapshotPaths paths =
+        snapshot_paths(p.snapshot_prefix(), training_.state.iter, format_of_solver(training_.def), "");
+    missing = !std::filesystem::exists(paths.state);
+  });
+  training_.ranks.broadcast_value(missing);
+  if (missing) try_write();
 }
 
 void Snapshotter::write_last(bool stopping) {

@@ -31,6 +31,8 @@ class Snapshotter {
 
   /// Whether a periodic one comes after this many iterations.
   bool due() const;
+  /// The one that was due when a rank was lost, unless its files are there.
+  void write_missed();
   /// One more at the end of training, unless the last one is of this iteration.
   void write_last(bool stopping);
 
@@ -39,6 +41,8 @@ class Snapshotter {
   double seconds() const;
 
  private:
+  /// Of ranks that come and go; "" of others.
+  std::string job() const;
   SnapshotPaths write_files(const std::string& scores);
 
   Training& training_;

@@ -40,6 +40,7 @@ struct SolverOptions {
   RecordingTuner* tuner = nullptr;           ///< null: kernels are not timed
   std::vector<std::string> weights = {};     ///< instead of those of the solver's file
   std::string snapshot = {};                 ///< a .solverstate to go on from; then no weights are loaded
+  bool from_memory = false;                  ///< instead: rank 0 goes on from what it has kept (ranks/elastic.h)
   JsonLog* json = nullptr;                   ///< null: no file of events
   ProgressLine* progress = nullptr;          ///< null: no line at the bottom of a terminal
   TimelineOptions timeline = {};
@@ -47,6 +48,9 @@ struct SolverOptions {
   const Walltime* walltime = nullptr;
   std::function<Request()> poll = {};  ///< asked between iterations and between batches of a test
 };
+
+/// Whether weights and histories are those of another run, or of this one with other ranks.
+inline bool resumes(const SolverOptions& options) { return !options.snapshot.empty() || options.from_memory; }
 
 /// How a training ended.
 struct TrainingResult {

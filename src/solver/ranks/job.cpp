@@ -14,10 +14,13 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "comm/end_of_generation.h"
 #include "comm/liveness/exit_file.h"
 #include "comm/liveness/restart_code.h"
 #include "comm/world.h"
 #include "robusta/error.h"
+#include "solver/ranks/elastic.h"
+#include "solver/ranks/job_parts.h"
 #include "solver/ranks/learners.h"
 #include "solver/ranks/rank_map.h"
 
@@ -29,6 +32,9 @@ std::string ddl_text(const std::string& flag) {
   const char* variable = std::getenv("DDL_OPTIONS");
   return flag.empty() && variable ? variable : flag;
 }
+
+/// Not parsed yet: of ranks that MPI starts all are to hear what is wrong with the options.
+bool asks_for_elastic(const std::string& text) { return text.find("-elastic") != std::string::npos; }
 
 /// "set 1, " where the ranks of a launch are several sets; else "".
 std::string& own_set() {
@@ -46,12 +52,15 @@ void begin_lines_with_set(int set) {
   });
 }
 
-/// For the job: by the rank that has the error.
+}  // namespace
+
 void report(const Communicator& world, const Error& error) {
   const std::string all = world.size() == 1 ? "It ends" : str("All ", world.size(), " ranks end");
   std::fprintf(stderr, "caffe: error: %s\n  found by    %srank %d on %s\n%s with code %d.\n", error.what(),
                own_set().c_str(), world.rank(), world.host().c_str(), all.c_str(), final_code(error.exit_code()));
 }
+
+namespace {
 
 /// What the library has to say when a thread cannot be made.
 Error of_system(const std::system_error& error) {
@@ -93,19 +102,15 @@ DdlOptions agree_on_options(Communicator& world, const std::string& ddl_flag) {
   return options;
 }
 
-std::unique_ptr<LivenessWatch> start_watch(Communicator& world, const DdlOptions& options) {
-  LivenessOptions liveness;
-  liveness.timeout_s = options.timeout_s;
-  return std::make_unique<LivenessWatch>(world, liveness);
-}
+}  // namespace
 
-/// Throws what all ranks throw; of any other error the watch makes an end.
 int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& watch,
-                const std::function<int(Ranks&)>& body) {
+                const std::function<int(Ranks&)>& body, Elastic* elastic) {
   bool together = false;
   try {
     Ranks ranks(world, options);
     ranks.set_watch(&watch);
+    ranks.set_elastic(elastic);
     ranks.doing("the set-up", Activity::kPausing);
     try {
       assign_cores(ranks);
@@ -121,11 +126,21 @@ int run_watched(Communicator& world, const DdlOptions& options, LivenessWatch& w
     end_alone(world, watch, Error(ErrorKind::kMemory, "out of memory", "lower the batch size (-batch)"));
   } catch (const EndedByPeer&) {
     throw;
+  } catch (const EndOfGeneration&) {
+    throw;
   } catch (const std::system_error& error) {
     end_alone(world, watch, of_system(error));
   } catch (const std::exception& error) {
     end_alone(world, watch, Error(ErrorKind::kInternal, error.what(), "please report this"));
   }
+}
+
+namespace {
+
+std::unique_ptr<LivenessWatch> start_watch(Communicator& world, const DdlOptions& options) {
+  LivenessOptions liveness;
+  liveness.timeout_s = options.timeout_s;
+  return std::make_unique<LivenessWatch>(world, liveness);
 }
 
 /// How the ranks of a job have ended.
@@ -215,6 +230,14 @@ int run_ranks(Communicator& world, const std::string& ddl_flag, const std::funct
 DdlOptions ddl_options_of(const std::string& flag) { return parse_ddl_options(ddl_text(flag)); }
 
 int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body, int learners) {
+  if (const std::string text = ddl_text(ddl_flag); asks_for_elastic(text)) {
+    const DdlOptions options = parse_ddl_options(text);
+    if (learners > 1) {
+      throw Error(ErrorKind::kUsage, "-ddl -elastic: several GPUs of one process come and go together",
+                  "start a process for each GPU, with one GPU in -gpu");
+    }
+    return run_elastic_job(options, body);
+  }
   std::unique_ptr<Communicator> world = join_world();
   int code = 0;
   if (world->size() == 1) {

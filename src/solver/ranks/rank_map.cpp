@@ -46,14 +46,25 @@ void warn(const Place& place, const std::string& label) {
               << " gives it more, OMP_NUM_THREADS=" << processors << " takes less";
 }
 
-/// This rank's share of what it and others were given together, taken.
+/// What this process was given before it took a share of it.
+const Cores& given_cores() {
+  static const Cores given = own_cores();
+  return given;
+}
+
+/// This rank's share of what it and others were given together, taken. Where ranks come and go it is another one each
+/// time, and OpenMP has threads already.
 void take_share(const Ranks& ranks, const std::vector<Place>& places, Place& mine) {
   const auto [position, sharers] = among_sharers(places, ranks);
-  if (sharers <= 1) return;
+  if (sharers <= 1 && mine.cores == mine.given) return;
   mine.cores = share_of(mine.given, position, sharers);
   pin_to(mine.cores);
   if (!std::getenv("OMP_NUM_THREADS")) mine.threads = std::max(1, mine.cores.count());
   omp_set_num_threads(mine.threads);
+  if (ranks.elastic()) {
+#pragma omp parallel
+    pin_to(mine.cores);
+  }
 }
 
 /// In the words of IBM's Caffe, where "root = 1" says that the rank has a solver of its own.
@@ -75,7 +86,7 @@ void log_places(const Ranks& ranks, const std::vector<Place>& places) {
 
 Place place_of(const Ranks& ranks) {
   const Topology& topology = ranks.topology();
-  return {.given = own_cores(),
+  return {.given = given_cores(),
           .cores = own_cores(),
           .local_rank = topology.local_rank,
           .local_ranks = topology.local_ranks,
@@ -91,8 +102,9 @@ void share_cores(Ranks& ranks) {
 
 void assign_cores(Ranks& ranks) {
   Place mine = place_of(ranks);
-  // Gathered twice: what each was given says how to share, and what each has taken is what the log shows.
-  take_share(ranks, ranks.gather(mine), mine);
+  // Gathered twice: what each was given says how to share, and what each has taken is what the log shows. Where there
+  // are several sets of ranks, all of them have shared already.
+  if (ranks.options().sets.empty()) take_share(ranks, ranks.gather(mine), mine);
   const std::vector<Place> places = ranks.gather(mine);
   if (ranks.root()) log_places(ranks, places);
 }

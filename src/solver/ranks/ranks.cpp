@@ -30,7 +30,10 @@ class StepSum : public StepReduce {
 }  // namespace
 
 EndedByPeer::EndedByPeer(int rank, int exit_code, std::string text)
-    : exit_code_(exit_code), reason_(str("rank ", rank, ": ", text)), text_("ended because of " + reason_) {}
+    : rank_(rank),
+      exit_code_(exit_code),
+      reason_(str("rank ", rank, ": ", text)),
+      text_("ended because of " + reason_) {}
 
 Ranks::Ranks(Communicator& world, DdlOptions options)
     : world_(&world), options_(std::move(options)), topology_(find_topology(world, options_)) {
@@ -64,6 +67,7 @@ void Ranks::progress(int64_t iteration) {
 }
 
 void Ranks::doing(std::string_view what, Activity activity, double limit_s) {
+  if (elastic_ && world_) world_->check_peers();
   if (watch_) watch_->doing(what, activity, limit_s);
 }
 

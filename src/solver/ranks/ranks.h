@@ -19,17 +19,21 @@
 
 namespace robusta {
 
+class Elastic;
+
 /// Thrown on the ranks that end because another one failed; that one reports the error.
 class EndedByPeer : public std::exception {
  public:
   EndedByPeer(int rank, int exit_code, std::string text);
   int exit_code() const { return exit_code_; }
+  /// The one that failed.
+  int rank() const { return rank_; }
   const char* what() const noexcept override { return text_.c_str(); }
   /// "rank 3: ...", with the error of that rank.
   const std::string& reason() const { return reason_; }
 
  private:
-  int exit_code_;
+  int rank_, exit_code_;
   std::string reason_;
   std::string text_;
 };
@@ -64,7 +68,12 @@ class Ranks {
   /// Who is told what this rank does, so that the others know it lives. It outlives the ranks.
   void set_watch(LivenessWatch* watch) { watch_ = watch; }
   void progress(int64_t iteration);
+  /// Throws EndOfGeneration where the ranks of an elastic job have lost one.
   void doing(std::string_view what, Activity activity = Activity::kComputing, double limit_s = 600);
+  /// What an elastic job (-elastic) keeps beyond these ranks; null: the ranks stay the same. It outlives the ranks.
+  void set_elastic(Elastic* elastic) { elastic_ = elastic; }
+  Elastic* elastic() const { return elastic_; }
+
   /// While it lives, this rank waits for others in the midst of what it does: a delay is not its own.
   class Waiting {
    public:
@@ -126,6 +135,7 @@ class Ranks {
 
   Communicator* world_ = nullptr;
   LivenessWatch* watch_ = nullptr;
+  Elastic* elastic_ = nullptr;
   bool failed_together_ = false;  ///< all ranks know of the error: the watch need not spread it
   DdlOptions options_;
   Topology topology_;

@@ -12,6 +12,7 @@ struct Votes {
   double ranks = 1;                                ///< that have a say
   double not_finite = 0;                           ///< 1: this rank's loss is
   double stop = 0, snapshot = 0, out_of_time = 0;  ///< 1: asked for
+  double regroup = 0;                              ///< 1: somebody waits to come in (-elastic)
 };
 
 }  // namespace robusta

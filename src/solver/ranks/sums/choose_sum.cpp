@@ -24,6 +24,8 @@ class SumChooser {
     const bool keeps_what_is_left = options_.wire.keeps_left();  // in the memory of the host
     if (device_.is_host() || mode == ReduceMode::kRing || keeps_what_is_left || needs_tail_alone())
       return by_host(options_);
+    // A member of NCCL's that is gone takes the communicator with it; sockets let the others go on.
+    if (ranks_.elastic()) return by_host(options_);
     if (mode == ReduceMode::kLibrary) return library_takes_device_memory() ? direct() : by_host(options_);
     const NcclAgreement nccl = agree_on_nccl(ranks_, device_);
     if (!nccl.api) return without_nccl(nccl.refusal);

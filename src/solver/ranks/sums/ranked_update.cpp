@@ -57,7 +57,8 @@ void RankedUpdate::begin(const Votes& mine, const Round& round) {
   sent_ = false;
   arrived_.assign(arrived_.size(), 0);
   begin_round();
-  const double votes[kTail] = {mine.loss, mine.ranks, mine.not_finite, mine.stop, mine.snapshot, mine.out_of_time};
+  const double votes[kTail] = {mine.loss,     mine.ranks,       mine.not_finite, mine.stop,
+                               mine.snapshot, mine.out_of_time, mine.regroup};
   dispatch(type_, [&](auto type) { std::copy_n(votes, kTail, static_cast<decltype(type)*>(tail_)); });
 }
 
@@ -88,7 +89,8 @@ Votes RankedUpdate::agree() {
                   .not_finite = votes[2],
                   .stop = votes[3],
                   .snapshot = votes[4],
-                  .out_of_time = votes[5]};
+                  .out_of_time = votes[5],
+                  .regroup = votes[6]};
   if (!round_.hold && all.not_finite == 0) after_sums();
   return all;
 }
