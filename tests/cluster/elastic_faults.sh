@@ -35,9 +35,9 @@ TIMEOUT=5 LIMIT=$((5 + 10)) WORLD=8 FIRST=10.86.0.1 PEERS=10.86.0.2,10.86.0.3,10
 # The fields of solver() with a test of 1000 digits.
 train_solver() {
   solver "$@"
-  sed -i 's/^test_iter: 1$/test_iter: 10/' solver.prototxt
+  sed -i -e 's/^test_iter: 1$/test_iter: 10/' -e 's/^test_interval: 1000000$/test_interval: 200/' solver.prototxt
 }
-train_solver 'max_iter: 100000000' 'display: 20' 'test_interval: 500' 'snapshot: 300' 'snapshot_prefix: "faults"'
+train_solver 'max_iter: 100000000' 'display: 20' 'snapshot: 300' 'snapshot_prefix: "faults"'
 
 # keep_running HOST RANK: what an engine does: starts the process again when it ends otherwise than well.
 keep_running() {
