@@ -198,7 +198,11 @@ void ElasticWorld::tell(const Admission& next) {
     const Member& member = last_->members[rank];
     if (is_in(next.members, member)) continue;
     const bool told = blame_.rank == static_cast<int>(rank) && !blame_.line.empty();
-    story_.push_back(told ? blame_.line : str("rank ", rank, " on ", member.host, " is no longer among the ranks"));
+    const bool waits = std::ranges::any_of(door_.gathering().callers(), [&](const elastic::Gathering::Caller& caller) {
+      return elastic::same_place(caller.call.self, member);
+    });
+    const char* const what = waits ? " stands by" : " is no longer among the ranks";
+    story_.push_back(told ? blame_.line : str("rank ", rank, " on ", member.host, what));
   }
   for (const elastic::Loss& loss : next.losses) {
     if (loss.kept_out != 0 && !standing_.ledger.keeps_out(loss.host)) {
