@@ -40,6 +40,9 @@ skip() {
 # measured COMMAND...: runs it, and keeps its output in "$out", too.
 measured() { "$@" | tee "$out"; }
 
+# told COMMAND...: the same with what it says on stderr, where Python's tests say how they ended.
+told() { "$@" 2>&1 | tee "$out"; }
+
 part_accuracy() { # LeNet on real digits, five seeds, after 1,000 and 4,000 iterations
   local digits=$ROBUSTA_SHARED_DIR/data/mnist-t10k
   [ -f "$digits/t10k-images-idx3-ubyte.gz" ] || skip "there are no digits in $digits"
@@ -110,7 +113,7 @@ part_elastic() { # 50 faults in a row with each of two nets, while ranks come an
 }
 
 part_kills() { # 100 kills at random moments in snapshots of each format
-  measured env ROBUSTA_KILLS=100 ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" python3 tests/scripts/killed_snapshots_test.py 2>&1
+  told env ROBUSTA_KILLS=100 ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" python3 tests/scripts/killed_snapshots_test.py
   result "$(grep ' kills, ' "$out" | paste -sd';' | sed 's/;/; /g')"
 }
 
@@ -195,9 +198,10 @@ part_onnx() { # export and import of ONNX beside onnxruntime, and of models as P
       continue
     fi
     echo "-- $test"
-    measured env ROBUSTA_ONNX_PYTHON="$python" ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" PYTHONPATH=scripts \
-      "$python" "tests/scripts/${test}_test.py" 2>&1 || status=$?
-    outcomes+="${outcomes:+; }$test: $(grep '^Ran ' "$out") $(tail -n 1 "$out")"
+    told env ROBUSTA_ONNX_PYTHON="$python" ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" PYTHONPATH=scripts \
+      "$python" "tests/scripts/${test}_test.py" || status=$?
+    outcomes+="${outcomes:+; }$test: $(sed -n 's/^Ran \([0-9]* tests\{0,1\}\) in .*/\1/p' "$out")"
+    outcomes+=", $(grep -E '^(OK|FAILED)( |$)' "$out" || echo "no outcome")"
   done
   [ -n "$outcomes" ] || skip "neither onnxruntime nor PyTorch can be had here"
   result "$outcomes"

@@ -31,6 +31,10 @@ robusta::AnnotationSetOptions options_of(const Flags& flags, const std::vector<s
   options.detection = is_detection(flags.anno_type());
   options.format = robusta::parse_annotation_format(flags.label_type());
   options.label_map = flags.label_map_file();
+  if (options.detection && options.label_map.empty()) {
+    throw robusta::Error(robusta::ErrorKind::kUsage, "--label_map_file is missing",
+                         "name the label map of the classes; create_label_map makes one");
+  }
   options.check_label = flags.check_label();
   options.shuffle = flags.shuffle();
   options.seed = flags.seed();

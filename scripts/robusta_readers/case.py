@@ -12,7 +12,7 @@ import subprocess
 
 from robusta_readers import environments, library
 
-PATIENCE = 600  # seconds for one pair in one reader
+PATIENCE = 1800  # seconds for one pair in one reader; OpenVINO takes minutes for a VGG-16
 TARGETS = {"pycaffe": "tpu-mlir"}
 SAMPLES = {"lenet": 4, "cifar10_quick": 4}  # of a batch; others: 1
 WORKER = pathlib.Path(__file__).parent / "reader_worker.py"

@@ -24,7 +24,7 @@ def runner(function):
 def makers(text):
     """Of each blob: the last layer that makes it, and which of its tops it is."""
     found = {}
-    for body in re.split(r"\blayer\s*\{", text)[1:]:
+    for body in re.split(r"\blayers?\s*\{", text)[1:]:
         name = re.search(r'\bname:\s*"([^"]*)"', body)[1]
         found.update({top: (name, at) for at, top in enumerate(re.findall(r'\btop:\s*"([^"]*)"', body))})
     return found

@@ -74,9 +74,15 @@ RULES = [
         ("opencv", "ncnn", "mnn", "rknn")),
     Row("no-coeff", IMAGE + layer("TanH", tops=("other",), name="other") +
         layer("Eltwise", "eltwise_param { coeff: 1 coeff: -0.5 }", ("data", "other")), ("tpu-mlir", "mnn", "rknn")),
+    Row("no-coeff", IMAGE + layer("TanH", tops=("b",), name="b") + layer("Sigmoid", tops=("c",), name="c") +
+        layer("Eltwise", "eltwise_param { coeff: 1 coeff: -0.5 coeff: 2 }", ("data", "b", "c")),
+        ("tpu-mlir", "mnn", "openvino", "rknn")),
     # The layer behind it tells what shape the reader made: the numbers alone are the same.
     Row("whole-reshape", IMAGE + layer("Reshape", "reshape_param { shape { dim: 6 dim: 6 } axis: 1 num_axes: 2 }") +
         convolution(bottom="it", name="end"), ("ncnn", "mnn", "openvino", "rknn")),
+    Row("whole-reshape", IMAGE + layer("Reshape", "reshape_param { shape { dim: -1 } axis: -2 }") +
+        layer("Softmax", "softmax_param { axis: 2 }", ("it",), ("end",), "end"),
+        ("opencv", "ncnn", "mnn", "openvino", "rknn")),
     Row("slice-points", IMAGE + layer("Slice", tops=("a", "b")) + layer("TanH", "", ("a",), ("left",), "left") +
         layer("Sigmoid", "", ("b",), ("right",), "right"), ("mnn",)),
     Row("slice-points", IMAGE + layer("Slice", "slice_param { slice_dim: 2 slice_point: 3 }", tops=("a", "b")) +
@@ -98,17 +104,22 @@ RULES = [
     Row("average-cut", pool("pool: AVE kernel_size: 3 stride: 2"), ("pycaffe", "tpu-mlir", "rknn"), False),
     Row("known-types", IMAGE + layer("ShuffleChannel", "shuffle_channel_param { group: 2 }"), ("rknn",), False),
     Row("counted-axes", IMAGE + layer("Scale", "scale_param { axis: -3 }"), ("opencv",)),
+    Row("counted-axes", IMAGE + layer("Softmax", "softmax_param { axis: -1 }"), ("ncnn",)),
+    Row("counted-axes", IMAGE + layer("InnerProduct", PRODUCT + "axis: -3 }"), ("mnn",)),
     Row("kernel-axes", 'name: "rule"\n' + entry(1, 2, 5, 6, 7) + convolution(),
         ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn"),
         known=REFUSED),
     Row("bias-scale", IMAGE + layer("Bias", 'bias_param { filler { type: "uniform" min: -1 } }'),
-        ("tpu-mlir", "opencv", "ncnn", "mnn", "rknn")),
+        ("tpu-mlir", "opencv", "ncnn", "rknn")),
+    Row("bias-scale", IMAGE + layer("TanH", tops=("other",), name="other") +
+        layer("Bias", "bias_param { axis: 0 }", ("data", "other")),
+        ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn")),
     Row("scale-alone", IMAGE + layer("TanH", tops=("other",), name="other") +
         layer("Scale", "scale_param { axis: 0 bias_term: true }", ("data", "other")),
         ("tpu-mlir", "opencv", "ncnn", "mnn", "openvino", "rknn"),
         known=REFUSED),
     Row("channel-scale", IMAGE + layer("Scale", "scale_param { num_axes: 0 filler { value: 2 } }"),
-        ("tpu-mlir", "opencv", "ncnn", "mnn")),
+        ("tpu-mlir", "opencv", "ncnn", "mnn", "rknn")),
     Row("channel-slopes", IMAGE + layer("PReLU", "prelu_param { channel_shared: true }"), ("tpu-mlir", "opencv")),
     Row("plain-log", IMAGE +
         layer("Power", "power_param { scale: 0.5 shift: 2 }", tops=("positive",), name="positive") +

@@ -120,6 +120,18 @@ class Tools(unittest.TestCase):
         said = self.run_tool("caffe", "train", "-solver", "whole.prototxt", want=2).stderr
         self.assertIn('layer "a": "source" stands twice in data_param; a layer reads one source', said)
 
+    def test_lists_that_lack_something_are_told_of(self):
+        for name in "ab":
+            (self.folder / f"{name}.png").write_bytes(png(3, 2))
+        (self.folder / "list").write_text("a.png 4\nb.png four\n")
+        said = self.run_tool("convert_imageset", "./", "list", "db").stderr
+        self.assertIn("list:2: the last word is no number, here and in 0 more lines: as in Caffe, these images get "
+                      "label 0", said)
+        (self.folder / "list").write_text("a.png 4\nb.png 5\n")
+        self.assertNotIn("no number", self.run_tool("convert_imageset", "./", "list", "other").stderr)
+        said = self.run_tool("convert_annoset", "-anno_type", "detection", "./", "list", "boxes", want=1).stderr
+        self.assertIn("--label_map_file is missing; name the label map of the classes", said)
+
     def test_what_is_read_is_not_written_over(self):
         (self.folder / "net.prototxt").write_text(
             'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }\n'

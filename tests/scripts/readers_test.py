@@ -142,7 +142,7 @@ class ReadersTest(unittest.TestCase):
         self.assertEqual(rules.forgotten(TOOLS / "caffe"), [])
         self.assertFalse({row.rule for row in rules.RULES} & set(rules.WITHOUT))
         for row in rules.RULES:
-            self.assertLessEqual(set(row.breaks), set(environments.READERS), row.rule)
+            self.assertLessEqual(set(row.breaks), {*environments.READERS, *environments.WITHIN}, row.rule)
 
     def test_messages_are_put_together_as_they_were(self):
         # Numbers of one and of two bytes, four and eight bytes, a string.

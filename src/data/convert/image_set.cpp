@@ -16,10 +16,17 @@ namespace robusta {
 std::vector<ImageListItem> read_image_list(const std::string& path) {
   std::istringstream in(read_input_text(path, ErrorKind::kData));
   std::vector<ImageListItem> items;
+  size_t without = 0, first = 0;  // labels; the first line that lacks one
   for (std::string line; std::getline(in, line);) {
     const size_t blank = line.rfind(' ');
     const std::string label = blank == std::string::npos ? line : line.substr(blank + 1);
-    items.push_back({line.substr(0, blank), static_cast<int32_t>(std::strtol(label.c_str(), nullptr, 10))});
+    char* end = nullptr;
+    items.push_back({line.substr(0, blank), static_cast<int32_t>(std::strtol(label.c_str(), &end, 10))});
+    if (end == label.c_str() && without++ == 0) first = items.size();
+  }
+  if (without > 0) {
+    LOG_WARNING << path << ':' << first << ": the last word is no number, here and in " << without - 1
+                << " more lines: as in Caffe, these images get label 0";
   }
   return items;
 }

@@ -63,7 +63,7 @@ constexpr Rule kRules[] = {
      "a Deconvolution spreads the gates over the pixels, and Eltwise multiplies", check_gate_product,
      mend_gate_product},
     {"channel-scale", "a Scale has a factor for each channel, not one for all (`num_axes: 0`)",
-     kOpenCv | kNcnn | kMnn | kOpenVino | kTpuMlir, "", "measured", "repeats it", check_channel_scale,
+     kOpenCv | kNcnn | kMnn | kOpenVino | kRknn | kTpuMlir, "", "measured", "repeats it", check_channel_scale,
      mend_channel_scale},
     {"channel-slopes", "a PReLU has a slope for each channel, not one for all (`channel_shared`)", kOpenCv | kTpuMlir,
      "", "measured", "repeats it", check_channel_slopes, mend_channel_slopes},
