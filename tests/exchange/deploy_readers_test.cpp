@@ -94,6 +94,16 @@ TEST(DeployReaders, ATileOfOneIsAnIdentity) {
             (Types{"Input", "Power"}));
 }
 
+TEST(DeployReaders, ACropToWhatIsComputedIsWarnedOf) {
+  const std::string small =
+      "layer { name: 'b' type: 'Pooling' bottom: 'data' top: 'b' pooling_param { kernel_size: 3 } }\n";
+  const std::string crop = layer("Crop", "crop_param { offset: 0 }", "bottom: 'data' bottom: 'b'");
+  const LintResult found = lint_text(kImage + small + crop, "rknn");
+  EXPECT_TRUE(contains(found.text, "crop-input")) << found.text;
+  EXPECT_EQ(found.code, 0) << "a warning";
+  EXPECT_EQ(lint_text(kImage + input("dim: 2 dim: 3 dim: 4 dim: 5", "b") + crop, "rknn").text, "");
+}
+
 TEST(DeployReaders, ACropSaysItsOffset) {
   const std::string text =
       kImage + input("dim: 2 dim: 3 dim: 4 dim: 5", "b") + layer("Crop", "", "bottom: 'data' bottom: 'b'");

@@ -176,6 +176,8 @@ void remove_training_fields(DeployNet& net) {
     p.clear_phase();
     p.clear_loss_param();
     if (p.eltwise_param().has_stable_prod_grad()) p.mutable_eltwise_param()->clear_stable_prod_grad();
+    // What a field says by default, not all readers know by name.
+    if (p.type() == "Swish" && p.swish_param().beta() == 1) p.clear_swish_param();
     std::vector<const FieldDescriptor*> fields;
     p.GetReflection()->ListFields(p, &fields);
     for (const FieldDescriptor* field : fields) {

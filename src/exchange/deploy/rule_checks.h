@@ -63,6 +63,7 @@ ROBUSTA_DEPLOY_RULE(tpu_mlir_types);
 // rule_crops.cpp
 ROBUSTA_DEPLOY_RULE(crop_offset);
 ROBUSTA_DEPLOY_RULE(crop_slices);
+ROBUSTA_DEPLOY_CHECK(crop_input);
 // rule_shapes.cpp
 ROBUSTA_DEPLOY_RULE(counted_axes);
 ROBUSTA_DEPLOY_RULE(tile_concat);

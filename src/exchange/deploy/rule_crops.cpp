@@ -67,6 +67,14 @@ void mend_crop_offset(DeployNet& net, int layer) {
 }
 
 /// ncnn makes all axes but the first as long as the other blob's, and not those from `axis` on alone.
+std::optional<Finding> check_crop_input(const DeployNet& net, int layer) {
+  const caffe::LayerParameter& param = net.param(layer);
+  if (param.type() != "Crop" || param.bottom_size() < 2) return std::nullopt;
+  const int producer = net.producer(param.bottom(1));
+  if (producer >= 0 && net.param(producer).type() == "Input") return std::nullopt;
+  return Finding{"a Crop to the size of what the net computes takes other pixels", "crop_param"};
+}
+
 std::optional<Finding> check_crop_slices(const DeployNet& net, int layer) {
   if (net.param(layer).type() != "Crop") return std::nullopt;
   const std::vector<Shape>& bottoms = net.shapes(layer).bottoms;

@@ -83,6 +83,8 @@ constexpr Rule kRules[] = {
     {"crop-offset", "Crop says its `offset`", kMnn, "", "measured", "writes it", check_crop_offset, mend_crop_offset},
     {"crop-slices", "a Crop's two bottoms agree in the axes between the samples and those that it crops", kNcnn, "",
      "measured", "a Slice along each axis", check_crop_slices, mend_crop_slices},
+    {"crop-input", "a Crop's second bottom is an input of the net", kRknn, "", "measured", "warns", check_crop_input,
+     nullptr},
     {"tile-concat", "no Tile", kOpenCv | kNcnn | kMnn | kTpuMlir, "", "measured",
      "a Concat of the bottom with itself, or a Power; refuses more than 64 tiles", check_tile_concat, mend_tile_concat},
     {"lrn-fields", "LRN says `local_size`, `alpha` and `beta`", kOpenCv, "", "measured", "writes them",
