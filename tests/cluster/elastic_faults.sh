@@ -125,8 +125,10 @@ score() {
   caffe test -model net.prototxt -weights "$1" -iterations 10 2>&1 | sed -n 's/.*] accuracy = //p' | tail -n 1
 }
 disturbed=$(score "faults_iter_$last.caffemodel") calm=$(score "calm_iter_$last.caffemodel")
+# In digits of 1000, of which either got so many right: three are 0.3 points.
 check_true "accuracy after $last iterations: $disturbed, undisturbed $calm" \
-  awk -v a="$disturbed" -v b="$calm" 'BEGIN { d = a - b; exit !(a > 0.5 && d <= 0.003 && d >= -0.003) }'
+  awk -v a="$disturbed" -v b="$calm" \
+  'BEGIN { d = sprintf("%d", 1000 * a + 0.5) - sprintf("%d", 1000 * b + 0.5); exit !(a > 0.5 && d <= 3 && d >= -3) }'
 grep -h 'Elastic' "$JOB_LOG" | tail -n 40
 echo "$FAULTS faults with $NET: accuracy $disturbed, undisturbed $calm; the longest stop was $slowest s"
 finish
