@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 6 ranks on 3 hosts, of which some are lost and others come: training ends with the weights that one rank alone comes to,
-# no sample more or less. The net is linear: the weights of a deeper one would soon differ by rounding alone.
+# 6 ranks on 3 hosts, of which some are lost and others come: training ends with the weights that one rank alone comes
+# to, no sample more or less. The net is linear: the weights of a deeper one would soon differ by rounding alone.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/training.sh"
 . "$(dirname "$0")/elastic.sh"

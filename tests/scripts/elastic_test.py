@@ -58,7 +58,8 @@ class Elastic(unittest.TestCase):
 
     def story(self):
         """What ended the wait for something else: the lines about ranks, and the last ones."""
-        return "\n".join(line for line in self.text().splitlines() if re.search("Elastic|error", line)) + self.text()[-1000:]
+        told = [line for line in self.text().splitlines() if re.search("Elastic|error", line)]
+        return "\n".join(told) + self.text()[-1000:]
 
     def await_text(self, pattern, count=1):
         last = time.monotonic() + PATIENCE
