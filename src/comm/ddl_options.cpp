@@ -3,6 +3,7 @@
 
 #include "comm/ddl_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
 #include <sstream>
@@ -110,6 +111,28 @@ bool read_op(const std::string& text, DdlOptions& options) {
   return false;
 }
 
+/// "none", "rate", or "delay:" and lambda.
+bool read_compensation(const std::string& text, DdlOptions& options) {
+  ServerOptions& served = options.served;
+  if (text == "none") return served.compensation = Compensation::kNone, true;
+  if (text == "rate") return served.compensation = Compensation::kRate, true;
+  constexpr std::string_view kDelayed = "delay:";
+  double lambda = 0;
+  if (!text.starts_with(kDelayed) || !read_number(std::string_view(text).substr(kDelayed.size()), lambda)) return false;
+  if (!(lambda > 0 && lambda < 1e9)) return false;
+  served.compensation = Compensation::kDelay;
+  served.delay_weight = lambda;
+  return true;
+}
+
+template <int ServerOptions::*kField, int kLowest>
+bool read_of_servers(const std::string& text, DdlOptions& options) {
+  int value = 0;
+  if (!read_number(text, value) || value < kLowest) return false;
+  options.served.*kField = value;
+  return true;
+}
+
 bool read_shard(const std::string& text, DdlOptions& options) {
   if (text == "none") return options.shard = Shard::kNone, true;
   if (text == "states") return options.shard = Shard::kStates, true;
@@ -166,6 +189,10 @@ constexpr Word kWords[] = {
     {"slow_momentum", "a number from 0 to below 1", read_slow_momentum},
     {"timeout", "a time in seconds, or 0 for none", read_size<&DdlOptions::timeout_s, Zero::kAllowed>},
     {"elastic", "the fewest and the most ranks, such as 2:8", read_bounds},
+    {"groups", "a number of groups from 1 on", read_of_servers<&ServerOptions::groups, 1>},
+    {"servers", kCount, read_of_servers<&ServerOptions::servers, 0>},
+    {"max_staleness", kCount, read_of_servers<&ServerOptions::max_staleness, 0>},
+    {"compensate", "none, rate, or delay: and a weight above 0, such as delay:0.04", read_compensation},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };
 
@@ -219,7 +246,44 @@ void refuse_beside_adasum(const DdlOptions& options) {
            "leave one of them out");
 }
 
+/// Groups and servers have ways of their own for what these do over all ranks.
+void check_servers(const DdlOptions& options) {
+  const ServerOptions& served = options.served;
+  if (served.groups > 1 && served.servers == 0)
+    refuse(str("-groups ", served.groups, " (-n_group) need servers that hold the parameters"),
+           "give -servers 1 (-n_server 1) or more, or one group");
+  if (served.servers == 0) {
+    if (served.max_staleness > 0 || served.compensation != Compensation::kNone)
+      refuse(str(served.max_staleness > 0 ? "-max_staleness" : "-compensate",
+                 " is of gradients that parameter servers take, and there are none"),
+             "give -groups and -servers, too, or leave it out");
+    return;
+  }
+  if (served.in_step() && served.compensation != Compensation::kNone)
+    refuse("-compensate is of gradients that come late, and with -max_staleness 0 none does",
+           "give -max_staleness, or leave it out");
+  const char* const other = !options.sets.empty()                         ? "-sets"
+                            : options.elastic.asked()                     ? "-elastic"
+                            : has_local_steps(options)                    ? "-sync_every"
+                            : options.op == GradientOp::kAdasum           ? "-op adasum"
+                            : options.shard != Shard::kNone               ? "-shard"
+                            : options.wire.keeps_left()                   ? "-compress int8 or topk"
+                            : options.check_iter > 0 && !served.in_step() ? "-check_iter"
+                                                                          : nullptr;
+  if (other) refuse(str("-servers hold all parameters, which goes not with ", other), "leave one of them out");
+}
+
 }  // namespace
+
+int ranks_per_group(const ServerOptions& options, int ranks) {
+  const int workers = ranks - options.servers;
+  if (workers < options.groups || workers % options.groups != 0)
+    refuse(str(ranks, " ranks are not ", options.groups, " equal groups (-n_group) and ", options.servers,
+               " parameter servers (-n_server)"),
+           str("start ", options.groups, " x the ranks of a group + ", options.servers, ", such as ",
+               options.groups * std::max(1, workers / options.groups) + options.servers));
+  return workers / options.groups;
+}
 
 bool sums_by_dimension(ReduceMode mode) {
   return mode == ReduceMode::kByHosts || mode == ReduceMode::kLayered || mode == ReduceMode::kCustom ||
@@ -273,6 +337,7 @@ DdlOptions parse_ddl_options(const std::string& text) {
   refuse_beside_local_steps(options);
   refuse_beside_adasum(options);
   check_elastic(options);
+  check_servers(options);
   return options;
 }
 

@@ -26,6 +26,22 @@ enum class Shard { kNone, kStates };
 /// What becomes of the gradients of all ranks (-op): their mean, or what they agree on (solver/ranks/sums/adasum.h).
 enum class GradientOp { kSum, kAdasum };
 
+/// What a gradient that comes late is made of, where parameter servers take it later than others (-compensate):
+/// itself; a smaller step, by its staleness; or what it would be at the weights of now.
+enum class Compensation { kNone, kRate, kDelay };
+
+/// Parameter servers (solver/ranks/servers/): the last ranks hold the parameters, and groups of the others train.
+struct ServerOptions {
+  int groups = 1;         ///< that gradients are summed within
+  int servers = 0;        ///< 0: all ranks train, and sum their gradients
+  int max_staleness = 0;  ///< iterations that a group may be ahead of the slowest one; 0: none, all go in step
+  Compensation compensation = Compensation::kNone;
+  double delay_weight = 0;  ///< of kDelay: lambda
+
+  bool asked() const { return groups > 1 || servers > 0; }
+  bool in_step() const { return max_staleness == 0; }
+};
+
 /// How gradients are summed. The values are the letters of IBM's -mode (docs/multinode.md); comm/all_reduce.cpp and,
 /// for GPUs, solver/ranks/sums/choose_sum.cpp turn them into reductions, and nothing else looks at them.
 enum class ReduceMode : char {
@@ -66,13 +82,17 @@ struct DdlOptions {
   double slow_momentum = 0;  ///< of what these averages move the weights by
   double timeout_s = 60;     ///< after which a silent rank ends the job; 0: nobody watches
   ElasticBounds elastic;     ///< ranks may come and go
-  int check_iter = 0;        ///< > 0: compare weights over ranks every so many iterations
+  ServerOptions served;
+  int check_iter = 0;  ///< > 0: compare weights over ranks every so many iterations
 };
 
 inline bool has_local_steps(const DdlOptions& options) { return options.sync_every > 1; }
 
 /// How many ranks share out the states of the update: all of them, or each has its own.
-inline int sharers_of_states(const DdlOptions& options, int ranks) { return options.shard == Shard::kNone ? 1 : ranks; }
+inline int sharers_of_states(const DdlOptions& options, int ranks) {
+  if (options.served.servers > 0) return options.served.servers;
+  return options.shard == Shard::kNone ? 1 : ranks;
+}
 
 /// As large as the parameters, in the memory of the host: what the ranks began with since the last average, and its
 /// momentum.
@@ -83,6 +103,10 @@ DdlOptions parse_ddl_options(const std::string& text);
 
 /// Which set the rank is in; 0 where all are one. Throws Error{kUsage} unless each rank is in one set.
 int set_of_rank(const DdlOptions& options, int rank, int ranks);
+
+/// How many ranks are in each group. Throws Error{kUsage} unless servers and equal groups make up all ranks.
+/// REQUIRES: servers.
+int ranks_per_group(const ServerOptions& options, int ranks);
 
 /// Throws Error{kUsage} when the product of the dims is not the number of ranks, in IBM's words and with the two
 /// nearest fixes. REQUIRES: dims are given.

@@ -145,11 +145,11 @@ void Solver::finish_training() {
 /// Caffe shows the loss after the last update by one more forward pass.
 void Solver::show_last_loss() {
   passes_->begin_iteration();
-  const double loss = passes_->forward(passes_->pass(0), ranked_.get());
+  const double loss = ranks_.serves() ? 0 : passes_->forward(passes_->pass(0), ranked_.get());
   double sums[] = {loss, passes_->not_finite() ? 1.0 : 0.0};
   ranks_.sum(sums);
   passes_->throw_not_finite(sums[1]);
-  state_.losses.add(sums[0] / ranks_.count());
+  state_.losses.add(sums[0] / ranks_.workers());
   log_.final_loss(state_.iter, state_.losses.mean());
 }
 

@@ -81,14 +81,19 @@ void Solver::start_from(const Snapshot* snapshot) {
   ranks_.together([&] {
     begin_loss_scale(*training_);
     if (has_local_steps(ranks_.options())) check_local_steps(*training_);
+    if (ranks_.options().served.servers > 0) check_served(*training_);
   });
   state_.global_batch = global_batch(*training_);
 }
 
 void Solver::assemble() {
   tell_ranks(ranks_, *train_net_, test_nets_);
-  if (!ranks_.alone()) ranked_ = make_ranked_update(ranks_, *train_net_, *updater_, std::move(sum_));
-  reporter_ = std::make_unique<Reporter>(*training_, log_, ranked_.get());
+  if (!ranks_.alone() && !ranks_.serves())
+    ranked_ = make_ranked_update(ranks_, *train_net_, *updater_, std::move(sum_));
+  // With servers the ranks of a group meet others now and then, and not in each report.
+  const bool reports_ranks = ranked_ && ranks_.options().served.servers == 0;
+  reporter_ = std::make_unique<Reporter>(*training_, log_, reports_ranks ? ranked_.get() : nullptr);
+  if (ranked_ && !reports_ranks) LOG_INFO << "Gradients: " << ranked_->reducer().sums().describe();
   if (!options_.timeline.file.empty()) start_timeline();
   stop_ = std::make_unique<StopConditions>(options_.poll, options_.walltime, [this] { return costs(); });
   passes_ = std::make_unique<TrainPasses>(*training_, on_forward);
@@ -97,8 +102,9 @@ void Solver::assemble() {
     mine.regroup = ranks_.elastic() && ranks_.elastic()->world.somebody_waits() ? 1 : 0;
     return mine;
   };
-  strategy_ = ranked_ ? make_ranked_strategy(*training_, *passes_, *ranked_, votes)
-                      : make_alone_strategy(*training_, *passes_, votes);
+  strategy_ = ranked_           ? make_ranked_strategy(*training_, *passes_, *ranked_, votes)
+              : ranks_.serves() ? make_server_strategy(*training_, std::move(sum_.sums))
+                                : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };
   if (ranked_) {
     ranked_->begin_with(state_);

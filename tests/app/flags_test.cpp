@@ -119,15 +119,12 @@ TEST(Options, AJobComparesWhatItsRanksHaveToShare) {
   EXPECT_EQ(batch, "8");
 }
 
-TEST(Options, AbsentPartsAreRefusedOnlyWhereUsed) {
-  Options quiet;
-  read(quiet, {"-n_server=0", "-epsilon=0.001"});
-  refuse_absent_parts(quiet);
-  Options asked;
-  read(asked, {"-n_server=2"});
-  const Error error = error_of([&] { refuse_absent_parts(asked); });
-  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_EQ(std::string(error.what()), "-n_server: asynchronous training is not built in; leave -n_server out");
+TEST(Options, NumbersOfGroupsAndServersAreChecked) {
+  for (const std::string wrong : {"-n_group=0", "-n_server=-1"}) {
+    Options options;
+    read(options, {wrong});
+    EXPECT_EQ(error_of([&] { refuse_wrong_numbers(options); }).kind(), ErrorKind::kUsage) << wrong;
+  }
 }
 
 TEST(Options, HelpNamesEveryFlagOnceInOrder) {
@@ -135,7 +132,6 @@ TEST(Options, HelpNamesEveryFlagOnceInOrder) {
   const std::string help = describe_flags(options);
   EXPECT_TRUE(contains(help, "  -iterations (int32)  batches to run (test, time; find_lr: 100 unless given) [50]\n"));
   EXPECT_TRUE(contains(help, "  -autotune  time kernels when planning and take the fastest [true]\n"));
-  EXPECT_TRUE(contains(help, "known, but not in this build: -n_group -n_server"));
   EXPECT_LT(help.find("-accept_batch_change"), help.find("-autotune"));
   for (const FlagBase* flag : options.flags()) EXPECT_TRUE(contains(help, " -" + flag->name())) << flag->name();
 }

@@ -356,7 +356,8 @@ TEST(AnnotationToolTest, ExitCodes) {
   EXPECT_TRUE(fs::exists(dir / "level/CURRENT"));
   EXPECT_EQ(run_annoset("--anno_type=segmentation " + words + (dir / "b")), 1);
   EXPECT_EQ(run_annoset("--anno_type=detection --label_type=yaml" + map + " " + words + (dir / "b")), 1);
-  EXPECT_EQ(run_annoset("--anno_type=detection " + words + (dir / "b")), 1) << "the option for the label map is missing";
+  EXPECT_EQ(run_annoset("--anno_type=detection " + words + (dir / "b")), 1)
+      << "the option for the label map is missing";
   EXPECT_EQ(run_annoset("--anno_type=detection" + map + " " + words + (dir / "a")), 7) << "the folder exists";
 }
 

@@ -1,6 +1,5 @@
 // caffe check: the set-up of a training, step by step and reported as such, then data, labels, disk and network.
 
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
@@ -20,9 +19,7 @@ namespace robusta {
 namespace {
 
 /// -ddl or DDL_OPTIONS, with a timeout that lets the whole check end within a minute.
-std::string impatient_options(const std::string& ddl) {
-  const char* variable = std::getenv("DDL_OPTIONS");
-  const std::string given = !ddl.empty() ? ddl : variable ? variable : "";
+std::string impatient_options(const std::string& given) {
   return given.find("-timeout") == std::string::npos ? given + " -timeout 20" : given;
 }
 
@@ -145,7 +142,7 @@ int check(const TrainingRun& run) {
 }  // namespace
 
 int check_command(const Options& options) {
-  return run_training_job(options, {.ddl = impatient_options(options.ddl())}, check);
+  return run_training_job(options, {.ddl = impatient_options(ddl_of_training(options))}, check);
 }
 
 }  // namespace robusta

@@ -95,7 +95,7 @@ int run_caffe(int argc, char** argv) {
     throw Error(ErrorKind::kUsage, "\"" + line.words[1] + "\" is neither a flag nor a value", "give one action");
   }
   const Action& action = find_action(line.words[0]);
-  refuse_absent_parts(options);
+  tell_of_no_effect(options);
   refuse_wrong_numbers(options);
   set_restart_code(options.restart_code());
   set_dialect(dialect_named(options.dialect()));

@@ -161,7 +161,7 @@ int train(const TrainingRun& run, std::optional<SignalWatch>& signals_of_process
 int train_command(const Options& options) {
   if (own_launch().evaluates) return evaluate_command(options);
   std::optional<SignalWatch> signals;
-  return run_training_job(options, {.ddl = options.ddl(), .writes_json = true},
+  return run_training_job(options, {.ddl = ddl_of_training(options), .writes_json = true},
                           [&](const TrainingRun& run) { return train(run, signals); });
 }
 

@@ -21,20 +21,17 @@ class FlagSet;
 /// What a flag is to the ranks of a job, and whether it does anything here.
 struct FlagUse {
   enum class Kind {
-    kJob,         ///< all ranks have to be given it alike
-    kRank,        ///< concerns a rank alone, or is compared or shared otherwise
-    kNoEffect,    ///< known from another Caffe, and means nothing here
-    kNotBuiltIn,  ///< known from another Caffe, and an error where it is used
+    kJob,       ///< all ranks have to be given it alike
+    kRank,      ///< concerns a rank alone, or is compared or shared otherwise
+    kNoEffect,  ///< known from another Caffe, and means nothing here
   };
   Kind kind = Kind::kJob;
-  const char* cause = "";      ///< kNotBuiltIn: why
   const char* bare = nullptr;  ///< the value of the flag by itself, when the next word is neither this nor a number
 };
 
 inline constexpr FlagUse kOfRank{FlagUse::Kind::kRank};
 inline constexpr FlagUse kNoEffect{FlagUse::Kind::kNoEffect};
-constexpr FlagUse not_built_in(const char* cause) { return {FlagUse::Kind::kNotBuiltIn, cause}; }
-constexpr FlagUse or_bare(const char* value) { return {FlagUse::Kind::kJob, "", value}; }
+constexpr FlagUse or_bare(const char* value) { return {FlagUse::Kind::kJob, value}; }
 
 /// What FlagSet knows of a flag of any type.
 class FlagBase {

@@ -182,7 +182,6 @@ CommandLine FlagSet::read(int argc, char** argv, const ForeignFlags* foreign) {
 std::string FlagSet::describe() const {
   std::ostringstream text;
   for (const FlagBase* flag : flags_) {
-    if (flag->use().kind == FlagUse::Kind::kNotBuiltIn) continue;
     text << "  -" << flag->name();
     if (!flag->is_switch()) text << " (" << flag->type() << ")";
     text << "  " << flag->help();

@@ -13,17 +13,11 @@
 
 namespace robusta {
 
-void refuse_absent_parts(const Options& options) {
-  const bool first = own_launch().rank == 0;
+void tell_of_no_effect(const Options& options) {
+  if (own_launch().rank > 0) return;
   for (const FlagBase* flag : options.flags()) {
-    if (!flag->given()) continue;
-    const FlagUse& use = flag->use();
-    if (use.kind == FlagUse::Kind::kNotBuiltIn) {
-      throw Error(ErrorKind::kUnsupported, str('-', flag->name(), ": ", use.cause), "leave -" + flag->name() + " out");
-    }
-    if (use.kind == FlagUse::Kind::kNoEffect && first) {
+    if (flag->given() && flag->use().kind == FlagUse::Kind::kNoEffect)
       LOG_INFO << '-' << flag->name() << " is accepted and changes nothing here";
-    }
   }
 }
 
@@ -34,6 +28,8 @@ void refuse_wrong_numbers(const Options& options) {
   };
   constexpr int32_t kMostThreads = 4096;  // more than any machine has processors
   refuse_beyond(options.data_threads, 0, kMostThreads, str("give 0 to ", kMostThreads));
+  refuse_beyond(options.n_group, 1, std::numeric_limits<int32_t>::max(), "give 1 or more groups");
+  refuse_beyond(options.n_server, 0, std::numeric_limits<int32_t>::max(), "give 0 or more servers");
   refuse_beyond(options.iterations, 1, std::numeric_limits<int32_t>::max(), "give 1 or more");
   // Whoever starts the program again by this code must not do so after an error of another kind.
   const int32_t restart = options.restart_code();
@@ -49,9 +45,7 @@ void refuse_wrong_numbers(const Options& options) {
 std::vector<std::pair<std::string, std::string>> flags_of_the_job(const Options& options) {
   std::vector<std::pair<std::string, std::string>> flags;
   for (const FlagBase* flag : options.flags()) {
-    const FlagUse::Kind kind = flag->use().kind;
-    const bool alike = kind == FlagUse::Kind::kJob || kind == FlagUse::Kind::kNotBuiltIn;
-    if (alike) flags.emplace_back('-' + flag->name(), flag->text());
+    if (flag->use().kind == FlagUse::Kind::kJob) flags.emplace_back('-' + flag->name(), flag->text());
   }
   return flags;
 }
@@ -84,12 +78,6 @@ int64_t batch_flag(const Options& options) {
 
 std::vector<std::string> stage_flag(const Options& options) { return split_list(options.stage()); }
 
-std::string describe_flags(const Options& options) {
-  std::string later;
-  for (const FlagBase* flag : options.flags()) {
-    if (flag->use().kind == FlagUse::Kind::kNotBuiltIn) later += " -" + flag->name();
-  }
-  return options.describe() + "\nknown, but not in this build:" + later + '\n';
-}
+std::string describe_flags(const Options& options) { return options.describe(); }
 
 }  // namespace robusta

@@ -40,8 +40,8 @@ struct Options : FlagSet {
                                   "collect, compare: what overwrites memory that holds nothing: NaN, or 0 for none"};
   Flag<bool> detection{this, "detection", false, "test: the mean average precision of detections"};
   Flag<bool> sampling{this, "sampling", false, "test: build and load the net, then leave"};
-  Flag<int32_t> n_group{this, "n_group", 1, "groups in asynchronous training", kNoAsync};
-  Flag<int32_t> n_server{this, "n_server", 0, "parameter servers in asynchronous training", kNoAsync};
+  Flag<int32_t> n_group{this, "n_group", 1, "groups that train with parameter servers (train)"};
+  Flag<int32_t> n_server{this, "n_server", 0, "parameter servers: the last ranks hold the parameters (train)"};
 
   // NVIDIA's.
   Flag<std::string> ap_version{this, "ap_version", "11point", "test -detection: 11point, MaxIntegral or Integral"};
@@ -119,14 +119,10 @@ struct Options : FlagSet {
                          "faster, with other pixels than Caffe's"};
   Flag<int32_t> data_threads{this, "data_threads", 0,
                              "threads that read and transform images, per data layer; 0: chosen by the machine"};
-
- private:
-  static constexpr FlagUse kNoAsync = not_built_in("asynchronous training is not built in");
 };
 
-/// Throws Error{kUnsupported} for a flag in use whose part is not built in, and logs, as the first process of a
-/// job, those that change nothing here.
-void refuse_absent_parts(const Options& options);
+/// Logs, as the first process of a job, the flags in use that change nothing here.
+void tell_of_no_effect(const Options& options);
 
 /// Throws Error{kUsage} for a flag whose number no action can do anything with, also where this one does not read it.
 void refuse_wrong_numbers(const Options& options);

@@ -127,6 +127,13 @@ void read_options_of_set(const Options& all, const DdlOptions& ddl, Options& own
   }
 }
 
+std::string ddl_of_training(const Options& options) {
+  std::string words = ddl_text(options.ddl());
+  if (options.n_group.given()) words += str(" -groups ", options.n_group());
+  if (options.n_server.given()) words += str(" -servers ", options.n_server());
+  return words;
+}
+
 int run_training_job(const Options& options, const TrainingJob& job,
                      const std::function<int(const TrainingRun&)>& body) {
   const Walltime walltime(parse_walltime(options.max_walltime()));
@@ -195,13 +202,13 @@ void TrainingSetup::complete(SolverDef& solver) const {
 }
 
 void TrainingSetup::scale_rate(SolverDef& solver) const {
-  const double factor = rate_factor(options_.lr_scaling(), ranks_.count());
+  const double factor = rate_factor(options_.lr_scaling(), ranks_.workers());
   if (factor == 1) return;
   const float before = solver.param.base_lr();
   solver.param.set_base_lr(static_cast<float>(before * factor));
   for (float& rate : *solver.param.mutable_stagelr()) rate = static_cast<float>(rate * factor);
   LOG_INFO << "base_lr " << before << " -> " << solver.param.base_lr() << " (-lr_scaling " << options_.lr_scaling()
-           << ", " << ranks_.count() << " ranks)";
+           << ", " << ranks_.workers() << " ranks)";
 }
 
 void TrainingSetup::open_device(Timing timing) {

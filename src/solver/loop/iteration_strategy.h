@@ -3,6 +3,7 @@
 ///   alone         forward, backward, batch by batch; a parameter is updated as soon as its gradient is complete
 ///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss
 ///   over ranks    gradients are summed over the ranks while backward goes on (ranks/sums/ranked_update.h)
+///   serving       no pass at all: gradients come from groups of ranks, which get weights (server_strategy.cpp)
 ///
 /// Each updates either as gradients come or, where the iteration holds, when all of them are there: clipping needs the
 /// norm of all, a loss scale has to know whether all are finite, debug_info shows parameters before they move, and a
@@ -53,7 +54,17 @@ std::unique_ptr<IterationStrategy> make_alone_strategy(Training& training, Train
 std::unique_ptr<IterationStrategy> make_ranked_strategy(Training& training, TrainPasses& passes, RankedUpdate& ranked,
                                                         IterationStrategy::OwnVotes votes);
 
+/// For a parameter server; `sum` is a ServedSum.
+std::unique_ptr<IterationStrategy> make_server_strategy(Training& training, std::unique_ptr<BucketSum> sum);
+
+/// One of several updates of an iteration.
+struct PartialUpdate {
+  double rate_factor = 1;
+  int64_t number = 0;  ///< of all such updates
+};
+
 /// The rate of the iteration, which begins to update.
 void begin_updates(Training& training, bool hold);
+void begin_updates(Training& training, const PartialUpdate& partial);
 
 }  // namespace robusta

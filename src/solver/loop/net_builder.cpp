@@ -44,8 +44,10 @@ NetOptions NetBuilder::options_of(caffe::Phase phase) const {
   options.batch = options_.batch;
   options.data = options_.data;
   options.tuner = options_.tuner;
-  options.rank = ranks_.rank();
-  options.ranks = ranks_.count();
+  // What trains has the places of workers; tests are made by all.
+  const bool trains = phase == caffe::TRAIN;
+  options.ranks = trains ? ranks_.workers() : ranks_.count();
+  options.rank = ranks_.rank() % options.ranks;
   return options;
 }
 

@@ -34,7 +34,7 @@ void Reporter::at_start() {
               .policy = p.lr_policy(),
               .seed = training_.state.seed,
               .batch = net.batch(),
-              .ranks = training_.ranks.count(),
+              .ranks = training_.ranks.workers(),
               .iter_size = p.iter_size(),
               .iter = training_.state.iter,
               .max_iter = p.max_iter(),
@@ -59,7 +59,7 @@ void Reporter::display(bool due) {
     if (ranks_) ranks_->before_display(training_.state.iter, speed_.total());
     TrainingLog::Train train = describe(speed_.take());
     train.outputs = read_outputs(training_.net);
-    average_over_ranks(training_.ranks, train.outputs);
+    average_over_ranks(training_.ranks.group(), train.outputs);
     log_.train(train);
   }
   if (log_.wants_progress()) log_.progress(describe(speed_.so_far()));
@@ -77,7 +77,7 @@ TrainingLog::Train Reporter::describe(const Speed& speed) const {
           .rate = training_.rate,
           .speed = speed,
           .seconds_left = pace > 0 ? left / pace : 0,
-          .ranks = training_.ranks.count(),
+          .ranks = training_.ranks.workers(),
           .slowest = ranks_ ? ranks_->slowest() : -1,
           .slowest_name = ranks_ ? ranks_->slowest_name() : "",
           .outputs = {},

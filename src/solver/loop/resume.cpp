@@ -34,7 +34,7 @@ void check_global_batch(const Snapshot& snapshot, bool accept_batch_change, cons
   if (before == now || accept_batch_change) return;
   throw Error(ErrorKind::kConfig,
               str("the state was written with ", before, " samples per iteration, this run has ", now, " (",
-                  training.ranks.count(), " ranks x batch ", training.net.batch(), " x iter_size ",
+                  training.ranks.workers(), " ranks x batch ", training.net.batch(), " x iter_size ",
                   training.param().iter_size(), "): the learning rate and its schedule would no longer fit"),
               "keep the product (-batch global divides batch_size among the ranks), or give -accept_batch_change and "
               "see to base_lr, stepsize and max_iter yourself")
@@ -78,7 +78,7 @@ void choose_seed(const SolverDef& def, bool resuming, Ranks& ranks, TrainingStat
 }
 
 uint64_t global_batch(const Training& training) {
-  return static_cast<uint64_t>(training.net.batch() * training.param().iter_size() * training.ranks.count());
+  return static_cast<uint64_t>(training.net.batch() * training.param().iter_size() * training.ranks.workers());
 }
 
 namespace {

@@ -10,6 +10,9 @@ namespace robusta {
 /// field.
 void check_solver(const SolverDef& solver);
 
+/// What cannot be where parameter servers make the updates (-servers). Throws Error{kConfig}.
+void check_served(const Training& training);
+
 /// What cannot be where groups of ranks train by themselves between averages (-sync_every). Throws Error{kConfig}.
 void check_local_steps(const Training& training);
 

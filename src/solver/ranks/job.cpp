@@ -25,13 +25,13 @@
 #include "solver/ranks/rank_map.h"
 
 namespace robusta {
-namespace {
 
-/// Of the flag, or else of the environment.
 std::string ddl_text(const std::string& flag) {
   const char* variable = std::getenv("DDL_OPTIONS");
   return flag.empty() && variable ? variable : flag;
 }
+
+namespace {
 
 /// Not parsed yet: of ranks that MPI starts all are to hear what is wrong with the options.
 bool asks_for_elastic(const std::string& text) { return text.find("-elastic") != std::string::npos; }
@@ -98,6 +98,7 @@ DdlOptions agree_on_options(Communicator& world, const std::string& ddl_flag) {
   starting.together([&] {
     options = parse_ddl_options(text);
     options.own_set = set_of_rank(options, world.rank(), world.size());
+    if (options.served.servers > 0) ranks_per_group(options.served, world.size());
   });
   return options;
 }
@@ -246,6 +247,11 @@ int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body,
     if (!options.sets.empty()) {
       throw Error(ErrorKind::kUsage, "-sets is of ranks that a launcher starts, and this process was started by itself",
                   "start it by mpirun, srun or torchrun, or leave -sets out");
+    }
+    if (options.served.servers > 0) {
+      throw Error(ErrorKind::kUsage,
+                  "-servers (-n_server) are ranks that a launcher starts, and this process was started by itself",
+                  "start it by mpirun, srun or torchrun, or leave -servers and -groups out");
     }
     if (learners > 1) {
       code = run_learners(learners, options, body);

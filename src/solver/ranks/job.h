@@ -8,6 +8,9 @@
 
 namespace robusta {
 
+/// The words of -ddl, else of the environment's DDL_OPTIONS.
+std::string ddl_text(const std::string& flag);
+
 /// The options of training over ranks: those of -ddl, else of the environment's DDL_OPTIONS, else none.
 DdlOptions ddl_options_of(const std::string& flag);
 

@@ -35,8 +35,19 @@ EndedByPeer::EndedByPeer(int rank, int exit_code, std::string text)
       reason_(str("rank ", rank, ": ", text)),
       text_("ended because of " + reason_) {}
 
+namespace {
+
+/// Dims are those of a group.
+DdlOptions of_all(DdlOptions options) {
+  if (options.served.servers > 0) options.dims.clear();
+  return options;
+}
+
+}  // namespace
+
 Ranks::Ranks(Communicator& world, DdlOptions options)
-    : world_(&world), options_(std::move(options)), topology_(find_topology(world, options_)) {
+    : world_(&world), options_(std::move(options)), topology_(find_topology(world, of_all(options_))) {
+  gradients_ = world.duplicate();
   if (alone()) return;
   if (has_local_steps(options_) && group_of_gradients() == count())
     throw Error(ErrorKind::kUsage,
@@ -44,9 +55,26 @@ Ranks::Ranks(Communicator& world, DdlOptions options)
                     " ranks are one group in the first dim, whose gradients are summed in each iteration anyway"),
                 str("leave it out, or give dims with more groups: -mode b:1x", count()));
   control_ = world.duplicate();
-  gradients_ = world.duplicate();
+  if (options_.served.servers > 0) {
+    make_group(world);
+    return;
+  }
   std::unique_ptr<Communicator> step = group_of_steps(world);
   if (step->size() > 1) step_ = std::make_unique<StepSum>(*this, std::move(step));
+}
+
+void Ranks::make_group(Communicator& world) {
+  const int per_group = ranks_per_group(options_.served, count());
+  DdlOptions options = options_;
+  options.served = {};
+  if (serves()) options.dims.clear();
+  group_world_ = world.split(serves() ? options_.served.groups : rank() / per_group, rank());
+  group_ = std::make_unique<Ranks>(*group_world_, std::move(options));
+}
+
+void Ranks::set_watch(LivenessWatch* watch) {
+  watch_ = watch;
+  if (group_) group_->set_watch(watch);
 }
 
 std::unique_ptr<Communicator> Ranks::group_of_steps(Communicator& world) const {
@@ -58,6 +86,13 @@ std::unique_ptr<Communicator> Ranks::group_of_steps(Communicator& world) const {
 int Ranks::group_of_gradients() const {
   if (alone() || !has_local_steps(options_)) return count();
   return std::max(1, static_cast<int>(topology_.inner_ranks().size()));
+}
+
+int Ranks::summed_gradients() const {
+  if (options_.op == GradientOp::kAdasum) return 1;
+  const ServerOptions& served = options_.served;
+  if (served.servers == 0) return group_of_gradients();
+  return served.in_step() ? workers() : workers() / served.groups;
 }
 
 Ranks::~Ranks() = default;
@@ -116,8 +151,9 @@ void Ranks::building(const std::function<void(const Allocate& allocate)>& build)
   const auto allocate = [&](size_t bytes) -> std::shared_ptr<void> {
     allocated = true;
     together([] {});  // nobody has failed so far
-    gradient_memory_ = gradients_->allocate(bytes);
-    return {gradient_memory_, gradient_memory_->data()};
+    std::shared_ptr<SharedMemory>& memory = group().gradient_memory_;
+    memory = group().gradients_->allocate(bytes);
+    return {memory, memory->data()};
   };
   std::optional<Error> error;
   try {

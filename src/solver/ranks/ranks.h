@@ -50,23 +50,28 @@ class Ranks {
   int rank() const { return world_ ? world_->rank() : 0; }
   int count() const { return world_ ? world_->size() : 1; }
   bool alone() const { return count() == 1; }
+  /// How many ranks train, the first ones; the others are parameter servers (servers/).
+  int workers() const { return count() - options_.served.servers; }
+  bool serves() const { return world_ && rank() >= workers(); }
+  /// With parameter servers: this rank's group, or all servers. Else all ranks.
+  Ranks& group() { return group_ ? *group_ : *this; }
   bool root() const { return rank() == 0; }
   /// The ranks are threads of this process.
   bool in_threads() const { return world_ && world_->kind() == "threads"; }
   /// Over how many ranks gradients are summed in each iteration: with local steps those of X alone.
   int group_of_gradients() const;
   /// How many gradients the sum of an iteration stands for: by that much it is larger than one.
-  int summed_gradients() const { return options_.op == GradientOp::kAdasum ? 1 : group_of_gradients(); }
+  int summed_gradients() const;
   const Topology& topology() const { return topology_; }
   const DdlOptions& options() const { return options_; }
   /// This rank's number among those of its host, of all sets.
   int place_on_host() const { return options_.sets.empty() ? topology_.local_rank : options_.place_on_host; }
 
   /// For Pass::ranks, over the ranks whose gradients are summed: null where this one is alone among them.
-  StepReduce* step_reduce() { return step_.get(); }
+  StepReduce* step_reduce() { return group_ ? group_->step_reduce() : step_.get(); }
 
   /// Who is told what this rank does, so that the others know it lives. It outlives the ranks.
-  void set_watch(LivenessWatch* watch) { watch_ = watch; }
+  void set_watch(LivenessWatch* watch);
   void progress(int64_t iteration);
   /// Throws EndOfGeneration where the ranks of an elastic job have lost one.
   void doing(std::string_view what, Activity activity = Activity::kComputing, double limit_s = 600);
@@ -124,7 +129,7 @@ class Ranks {
   /// For what the calls above cannot say. REQUIRES: not alone.
   Communicator& control() { return *control_; }
 
-  /// The conversation about gradients; another thread than the driver's may have it. REQUIRES: not alone.
+  /// The conversation about gradients; another thread than the driver's may have it. REQUIRES: ranks of a communicator.
   Communicator& gradients() { return *gradients_; }
   /// The reduction of ranges within the memory of `building`, in that conversation. `options`: those of the ranks, or
   /// what stands for them.
@@ -132,6 +137,7 @@ class Ranks {
 
  private:
   std::unique_ptr<Communicator> group_of_steps(Communicator& world) const;
+  void make_group(Communicator& world);
 
   Communicator* world_ = nullptr;
   LivenessWatch* watch_ = nullptr;
@@ -142,6 +148,8 @@ class Ranks {
   std::unique_ptr<Communicator> control_, gradients_;  ///< apart, as messages of the two may cross
   std::unique_ptr<StepReduce> step_;
   std::shared_ptr<SharedMemory> gradient_memory_;
+  std::unique_ptr<Communicator> group_world_;
+  std::unique_ptr<Ranks> group_;  ///< null without parameter servers
 };
 
 }  // namespace robusta

@@ -71,9 +71,10 @@ AveragedStatistics::AveragedStatistics(Ranks& ranks, Net& net) : net_(net) {
     });
   }
   if (params_.empty()) return;
-  std::vector<double> mean = own_;
+  // A parameter server has none.
+  std::vector<double> mean = ranks.serves() ? std::vector<double>(own_.size()) : own_;
   ranks.sum(mean);
-  for (double& value : mean) value /= ranks.count();
+  for (double& value : mean) value /= ranks.workers();
   write(mean);
 }
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/element_range.h"
@@ -17,6 +18,8 @@ namespace robusta {
 class Shards {
  public:
   virtual ~Shards() = default;
+  /// That asks for them, for messages: "-shard".
+  virtual std::string option() const { return "-shard"; }
   /// Of a parameter's elements this rank's own, maybe none; nullopt: it is not shared, and every rank updates all of
   /// it.
   virtual std::optional<ElementRange> own(const Param& param) const = 0;

@@ -27,16 +27,15 @@ Regularization regularization_of(const SolverDef& solver) {
 namespace {
 
 /// What wants whole parameters, or their gradients after the update.
-void check_sharded(const SolverDef& solver, const UpdateRule& rule) {
+void check_sharded(const SolverDef& solver, const UpdateRule& rule, const std::string& option) {
   if (rule.adapts()) {
-    refuse_setting(solver, "type", str("-shard with solver type ", solver.param.type()),
-                   str(solver.param.type(),
-                       " scales its steps by the norms of whole layers: train without -shard, or by another type, such "
-                       "as \"SGD\" with larc or local_lr_auto"));
+    refuse_setting(solver, "type", str(option, " with solver type ", solver.param.type()),
+                   str(solver.param.type(), " scales its steps by the norms of whole layers: train without ", option,
+                       ", or by another type, such as \"SGD\" with larc or local_lr_auto"));
   }
   if (solver.param.snapshot_diff()) {
-    refuse_setting(solver, "snapshot_diff", "-shard with snapshot_diff",
-                   "no rank has all gradients after the update: remove snapshot_diff, or train without -shard");
+    refuse_setting(solver, "snapshot_diff", option + " with snapshot_diff",
+                   "no rank has all gradients after the update: remove snapshot_diff, or train without " + option);
   }
 }
 
@@ -57,7 +56,7 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks, Shards* shards)
       disabled_(solver.param.disabled_update()),
       regularization_(regularization_of(solver)),
       shards_(shards) {
-  if (shards_) check_sharded(solver, *rule_);
+  if (shards_) check_sharded(solver, *rule_, shards_->option());
   allocate_histories();
   if (solver.param.ema_decay() != 0) average_.emplace(solver, net, shards_);
   if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);

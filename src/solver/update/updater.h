@@ -62,6 +62,8 @@ class Updater : public GradientSink {
   /// Of the iteration that began last.
   double rate() const { return now_.rate; }
   bool clips() const { return clip_ >= 0; }
+  /// Of how many ranks' gradients it gets the sum.
+  int summed_ranks() const { return ranks_; }
   /// Null without ema_decay. It begins with the first iteration, unless it is given its values before.
   WeightAverage* average() { return average_ ? &*average_ : nullptr; }
 

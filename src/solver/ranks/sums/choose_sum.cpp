@@ -3,6 +3,7 @@
 #include "solver/ranks/sums/choose_sum.h"
 
 #include "base/str.h"
+#include "solver/ranks/servers/served_sum.h"
 #include "solver/ranks/sums/adasum.h"
 #include "solver/ranks/sums/direct_sum.h"
 #include "solver/ranks/sums/local_sum.h"
@@ -36,13 +37,14 @@ class SumChooser {
  private:
   /// What sums neither all nor only gradients does so in memory of the host, and the tail apart from them.
   bool needs_tail_alone() const {
-    return options_.shard != Shard::kNone || has_local_steps(options_) || options_.op == GradientOp::kAdasum;
+    return options_.shard != Shard::kNone || has_local_steps(options_) || options_.op == GradientOp::kAdasum ||
+           options_.served.servers > 0;
   }
   bool library_takes_device_memory() const { return ranks_.gradients().sums_memory_of(device_.kernel_kind()); }
 
   /// Over what communicators and hosts offer.
   std::unique_ptr<AllReduce> all_reduce(const DdlOptions& options) {
-    return ranks_.make_all_reduce(largest_bytes(buckets_, net_.options().dtype), options);
+    return ranks_.group().make_all_reduce(largest_bytes(buckets_, net_.options().dtype), options);
   }
 
   std::unique_ptr<BucketSum> direct() {
@@ -55,6 +57,7 @@ class SumChooser {
     if (!needs_tail_alone())
       return std::make_unique<StagedSum>(net_, std::move(buckets_), std::move(reduction), std::move(notes));
     const Bucket tail = take_tail(buckets_, net_.options().dtype);
+    if (options.served.servers > 0) return with_tail<ServedSum>(tail, std::move(reduction), std::move(notes));
     if (options.op == GradientOp::kAdasum) return with_tail<Adasum>(tail, std::move(reduction), std::move(notes));
     if (has_local_steps(options)) return with_tail<LocalSum>(tail, std::move(reduction), std::move(notes));
     return with_tail<ShardedSum>(tail, std::move(reduction), std::move(notes));

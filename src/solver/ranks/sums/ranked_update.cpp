@@ -57,9 +57,7 @@ void RankedUpdate::begin(const Votes& mine, const Round& round) {
   sent_ = false;
   arrived_.assign(arrived_.size(), 0);
   begin_round();
-  const double votes[kTail] = {mine.loss,     mine.ranks,       mine.not_finite, mine.stop,
-                               mine.snapshot, mine.out_of_time, mine.regroup};
-  dispatch(type_, [&](auto type) { std::copy_n(votes, kTail, static_cast<decltype(type)*>(tail_)); });
+  write_votes(mine, type_, tail_);
 }
 
 void RankedUpdate::ready(Param& param) {
@@ -81,16 +79,8 @@ Votes RankedUpdate::agree() {
   // A net in which nothing learns has one bucket, of the votes alone.
   while (next_ <= last_sum_) post();
   wait_for(last_sum_);
-  double votes[kTail];
-  dispatch(type_, [&](auto type) { std::copy_n(static_cast<const decltype(type)*>(tail_), kTail, votes); });
   // Where the loss is not finite this is the last iteration, on all ranks.
-  const Votes all{.loss = votes[0],
-                  .ranks = votes[1],
-                  .not_finite = votes[2],
-                  .stop = votes[3],
-                  .snapshot = votes[4],
-                  .out_of_time = votes[5],
-                  .regroup = votes[6]};
+  const Votes all = read_votes(type_, tail_);
   if (!round_.hold && all.not_finite == 0) after_sums();
   return all;
 }
@@ -177,9 +167,10 @@ void RankedUpdate::give_left(const std::vector<float>& left) {
 }
 
 std::unique_ptr<RankedUpdate> make_ranked_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum) {
-  const auto make = sum.sums->shards()             ? make_sharded_update
-                    : sum.sums->periodic_average() ? make_local_update
-                                                   : make_replicated_update;
+  const auto make = ranks.options().served.servers > 0 ? make_served_update
+                    : sum.sums->shards()               ? make_sharded_update
+                    : sum.sums->periodic_average()     ? make_local_update
+                                                       : make_replicated_update;
   return make(ranks, net, updater, std::move(sum));
 }
 

@@ -1,7 +1,7 @@
 /// Updates the parameters from gradients that are summed over ranks, while training goes on.
 ///
 /// As backward completes the parameters of a bucket, the bucket is reduced by another thread. What the ranks have to
-/// agree on in every iteration rides behind the last gradients. Three kinds differ in who updates what, and when:
+/// agree on in every iteration rides behind the last gradients. Four kinds differ in who updates what, and when:
 ///
 ///   replicated_update.cpp   every rank updates everything, as soon as its sum is there: between the steps of backward,
 ///                           or in the next forward right before a step reads it. No message is sent but the sums
@@ -9,6 +9,7 @@
 ///                           to the others while the next forward goes on, which waits for them, layer by layer
 ///   local_update.cpp        every rank updates everything from the sums of its group, and every so many iterations
 ///                           weights become the average over all groups (-sync_every), which travels the same way
+///   servers/served_update.cpp   parameter servers update everything, and the weights come from them
 #pragma once
 
 #include <memory>
@@ -33,7 +34,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
   ~RankedUpdate() override;
 
   /// Elements, and bytes, that a net must leave behind its gradients for the votes.
-  static constexpr int64_t kTail = sizeof(Votes) / sizeof(double);
+  static constexpr int64_t kTail = kVotes;
   static constexpr size_t kTailBytes = sizeof(Votes);
 
   /// The last backward of an iteration begins; updater.begin was called.
@@ -121,6 +122,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
 std::unique_ptr<RankedUpdate> make_ranked_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_replicated_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_sharded_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
+std::unique_ptr<RankedUpdate> make_served_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_local_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 
 }  // namespace robusta

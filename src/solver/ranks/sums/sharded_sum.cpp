@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "base/str.h"
+#include "solver/ranks/sums/parts.h"
 
 namespace robusta {
 
@@ -74,21 +75,7 @@ std::optional<ElementRange> ShardedSum::own(const Param& param) const {
 }
 
 std::vector<float> ShardedSum::whole(const Param& param, const std::vector<float>& own) {
-  const std::vector<ElementRange> of_rank = ranks_.gather(own_.at(&param));
-  const Ranks::Waiting waiting(ranks_);
-  Communicator& control = ranks_.control();
-  if (!ranks_.root()) {
-    if (!own.empty()) control.exchange(own.data(), own.size() * sizeof(float), 0, nullptr, 0, -1);
-    return {};
-  }
-  std::vector<float> all(static_cast<size_t>(param.desc.count()));
-  std::copy(own.begin(), own.end(), all.begin() + of_rank[0].begin);
-  for (int rank = 1; rank < ranks_.count(); ++rank) {
-    const ElementRange part = of_rank[static_cast<size_t>(rank)];
-    if (part.empty()) continue;
-    control.exchange(nullptr, 0, -1, all.data() + part.begin, static_cast<size_t>(part.count()) * sizeof(float), rank);
-  }
-  return all;
+  return whole_of_parts(ranks_, param, own_.at(&param), own);
 }
 
 void ShardedSum::gather_weights() {

@@ -1,0 +1,173 @@
+// A parameter server's iteration: the pushes of all groups for it, and those of groups that are ahead.
+//
+// In step (-max_staleness 0) the gradients of all groups are summed, in their order, and make one update: synchronous
+// training. Else each push makes an update by itself, at a rate divided by the groups, so that a round of all of them
+// moves the weights as far as one synchronous update would. What comes late is compensated for on request: by a smaller
+// rate (Zhang et al. 2016, "Staleness-Aware Async-SGD for Distributed Deep Learning", section 3.1), or by what the
+// gradient would be at the weights of now (Zheng et al. 2017, "Asynchronous Stochastic Gradient Descent with Delay
+// Compensation", equation 10).
+#include <algorithm>
+#include <vector>
+
+#include "base/log.h"
+#include "solver/loop/iteration_strategy.h"
+#include "solver/ranks/servers/late.h"
+#include "solver/ranks/servers/parameter_server.h"
+
+namespace robusta {
+namespace {
+
+class Serving : public IterationStrategy {
+ public:
+  Serving(Training& training, std::unique_ptr<BucketSum> sum)
+      : training_(training),
+        options_(training.ranks.options().served),
+        owner_(std::move(sum)),
+        sum_(static_cast<ServedSum&>(*owner_)),
+        groups_(static_cast<size_t>(options_.groups)),
+        weights_(sum_.own_bytes()),
+        server_(sum_, options_) {
+    if (options_.compensation != Compensation::kDelay) return;
+    for (Group& group : groups_) group.sent.resize(sum_.own_bytes());
+  }
+
+  Votes run(const Iteration&) override {
+    if (paused_) resume();
+    training_.ranks.doing("waiting for gradients", Activity::kWaiting);
+    const Votes votes = options_.in_step() ? serve_in_step() : serve_apart();
+    ++round_;
+    return votes;
+  }
+
+  void end(const Iteration&) override {}
+
+  void finish_updates() override {
+    if (paused_) return;
+    {
+      const Ranks::Waiting waiting(training_.ranks);
+      server_.await_pause();
+    }
+    paused_ = true;
+    sum_.gather_weights();
+    report();
+  }
+
+ private:
+  struct Group {
+    int64_t answered_at = 0;      ///< updates that were made when it was answered
+    std::vector<std::byte> sent;  ///< the weights it was answered with, where they are compared
+  };
+
+  void resume() {
+    paused_ = false;
+    sum_.take_weights(weights_.data());
+    for (Group& group : groups_) {
+      group.answered_at = updates_;
+      if (!group.sent.empty()) group.sent = weights_;
+    }
+    server_.resume();
+  }
+
+  Votes serve_in_step() {
+    server_.await_all();
+    Votes all = server_.votes(0);
+    for (int g = 1; g < options_.groups; ++g) all = all + server_.votes(g);
+    if (all.not_finite == 0) {
+      training_.state.losses.add(all.loss / all.ranks);
+      begin_updates(training_, false);
+      sum_.put_gradients(server_.add_gradients());
+      training_.updater.finish();
+      sum_.take_weights(weights_.data());
+    }
+    for (int g = 0; g < options_.groups; ++g) server_.taken(g);
+    for (int g = 0; g < options_.groups; ++g) server_.answer(g, weights_.data(), all);
+    if (all.not_finite > 0) server_.await_all();  // the end, of which the watch tells: no group pushes any more
+    return all;
+  }
+
+  Votes serve_apart() {
+    number_ = int64_t{training_.state.iter} * options_.groups;
+    while (server_.slowest() <= round_) {
+      take(server_.await_one());
+      for (int g = server_.next_to_answer(); g >= 0; g = server_.next_to_answer()) answer(g);
+    }
+    // Of the first server, which hears of all votes before it answers any.
+    Votes decided = decisions_.decided(round_);
+    training_.ranks.group().broadcast_value(decided);
+    return decided;
+  }
+
+  void take(int g) {
+    const Group& group = groups_[static_cast<size_t>(g)];
+    const Votes& votes = server_.votes(g);
+    decisions_.hear(votes);
+    const int64_t late = updates_ - group.answered_at;
+    staleness_.add(late);
+    if (votes.not_finite == 0) {
+      training_.state.losses.add(votes.loss / votes.ranks);
+      if (!group.sent.empty() && late > 0) compensate(server_.gradients(g), group.sent.data());
+      begin_updates(training_, {.rate_factor = rate_factor(late), .number = number_++});
+      sum_.put_gradients(server_.gradients(g));
+      training_.updater.finish();
+      ++updates_;
+      sum_.take_weights(weights_.data());
+    }
+    server_.taken(g);
+  }
+
+  void answer(int g) {
+    Group& group = groups_[static_cast<size_t>(g)];
+    group.answered_at = updates_;
+    if (!group.sent.empty()) group.sent = weights_;
+    server_.answer(g, weights_.data(), decisions_.answer(server_.votes(g), server_.rounds(g) - 1));
+  }
+
+  /// With G groups in even turns each gradient is G - 1 updates late: the rate is as without compensation then.
+  double rate_factor(int64_t late) const {
+    const double groups = options_.groups;
+    if (options_.compensation != Compensation::kRate) return 1 / groups;
+    return 1 / std::max(groups, static_cast<double>(late) + 1);
+  }
+
+  /// g + lambda g g (w - w'), with the diagonal of the outer product g g' in the place of the Hessian.
+  void compensate(std::byte* gradients, const std::byte* sent) const {
+    dispatch(sum_.type(), [&](auto type) {
+      using T = decltype(type);
+      auto* const g = reinterpret_cast<T*>(gradients);
+      const auto* const now = reinterpret_cast<const T*>(weights_.data());
+      const auto* const then = reinterpret_cast<const T*>(sent);
+      const T mean = static_cast<T>(1.0 / training_.updater.summed_ranks());  // g is a sum, and its square one of means
+      const auto lambda = static_cast<T>(options_.delay_weight);
+      const auto count = static_cast<int64_t>(weights_.size() / sizeof(T));
+      for (int64_t i = 0; i < count; ++i) g[i] += lambda * g[i] * g[i] * mean * (now[i] - then[i]);
+    });
+  }
+
+  void report() {
+    const std::string late = staleness_.take();
+    if (options_.in_step() || late.empty()) return;
+    LOG_INFO << "Server " << training_.ranks.group().rank() << ": gradients came late by updates of other groups, "
+             << late;
+  }
+
+  Training& training_;
+  const ServerOptions options_;
+  std::unique_ptr<BucketSum> owner_;
+  ServedSum& sum_;
+  std::vector<Group> groups_;
+  std::vector<std::byte> weights_;  // of this server's elements, as they are now
+  Decisions decisions_;
+  Staleness staleness_;
+  int64_t round_ = 0, updates_ = 0;
+  int64_t number_ = 0;  // of the next update, counted over resumes
+  bool paused_ = true;
+  ParameterServer server_;  // its threads end first
+};
+
+}  // namespace
+
+std::unique_ptr<IterationStrategy> make_server_strategy(Training& training, std::unique_ptr<BucketSum> sum) {
+  return std::make_unique<Serving>(training, std::move(sum));
+}
+
+}  // namespace robusta
