@@ -30,7 +30,7 @@ enum class GradientOp { kSum, kAdasum };
 /// itself; a smaller step, by its staleness; or what it would be at the weights of now.
 enum class Compensation { kNone, kRate, kDelay };
 
-/// Parameter servers (solver/ranks/servers/): the last ranks hold the parameters, and groups of the others train.
+/// Parameter servers (solver/ranks/sums/servers/): the last ranks hold the parameters, and groups of the others train.
 struct ServerOptions {
   int groups = 1;         ///< that gradients are summed within
   int servers = 0;        ///< 0: all ranks train, and sum their gradients

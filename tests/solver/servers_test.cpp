@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "solver/ranked_training.h"
-#include "solver/ranks/servers/division.h"
-#include "solver/ranks/servers/late.h"
+#include "solver/ranks/sums/servers/division.h"
+#include "solver/ranks/sums/servers/late.h"
 #include "support/errors.h"
 #include "support/nccl/sim_nccl.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "solver/loop/iteration_strategy.h"
-#include "solver/ranks/servers/late.h"
-#include "solver/ranks/servers/parameter_server.h"
+#include "solver/ranks/sums/servers/late.h"
+#include "solver/ranks/sums/servers/parameter_server.h"
 
 namespace robusta {
 namespace {

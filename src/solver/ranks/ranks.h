@@ -50,7 +50,7 @@ class Ranks {
   int rank() const { return world_ ? world_->rank() : 0; }
   int count() const { return world_ ? world_->size() : 1; }
   bool alone() const { return count() == 1; }
-  /// How many ranks train, the first ones; the others are parameter servers (servers/).
+  /// How many ranks train, the first ones; the others are parameter servers (sums/servers/).
   int workers() const { return count() - options_.served.servers; }
   bool serves() const { return world_ && rank() >= workers(); }
   /// With parameter servers: this rank's group, or all servers. Else all ranks.

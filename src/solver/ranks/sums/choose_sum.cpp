@@ -3,12 +3,12 @@
 #include "solver/ranks/sums/choose_sum.h"
 
 #include "base/str.h"
-#include "solver/ranks/servers/served_sum.h"
 #include "solver/ranks/sums/adasum.h"
 #include "solver/ranks/sums/direct_sum.h"
 #include "solver/ranks/sums/local_sum.h"
 #include "solver/ranks/sums/nccl/nccl_agreement.h"
 #include "solver/ranks/sums/nccl/nccl_dimensions.h"
+#include "solver/ranks/sums/servers/served_sum.h"
 #include "solver/ranks/sums/sharded_sum.h"
 #include "solver/ranks/sums/staged_sum.h"
 

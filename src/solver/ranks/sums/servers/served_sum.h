@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "solver/ranks/ranks.h"
-#include "solver/ranks/servers/division.h"
-#include "solver/ranks/servers/line.h"
 #include "solver/ranks/sums/carrying_sum.h"
+#include "solver/ranks/sums/servers/division.h"
+#include "solver/ranks/sums/servers/line.h"
 #include "solver/update/shards.h"
 
 namespace robusta {

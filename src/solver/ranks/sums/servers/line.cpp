@@ -1,5 +1,5 @@
 // A communicator is driven by one thread, and a server has a thread for each group: hence one for each.
-#include "solver/ranks/servers/line.h"
+#include "solver/ranks/sums/servers/line.h"
 
 namespace robusta {
 

@@ -1,5 +1,5 @@
 // Shares differ by one element at most.
-#include "solver/ranks/servers/division.h"
+#include "solver/ranks/sums/servers/division.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // are waited for by the next forward, layer by layer (Peng et al. 2019, "A Generic Communication Scheduler for
 // Distributed DNN Training Acceleration", section 2).
 #include "base/log.h"
-#include "solver/ranks/servers/served_sum.h"
 #include "solver/ranks/sums/ranked_update.h"
+#include "solver/ranks/sums/servers/served_sum.h"
 
 namespace robusta {
 namespace {

@@ -1,7 +1,7 @@
 // Pushes and pulls follow Li et al. 2014, "Scaling Distributed Machine Learning with the Parameter Server", section 3.
 // A bucket's gradients leave as soon as they are summed, while backward goes on; its weights come back into the same
 // memory.
-#include "solver/ranks/servers/served_sum.h"
+#include "solver/ranks/sums/servers/served_sum.h"
 
 #include <cstring>
 

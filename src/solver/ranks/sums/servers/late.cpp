@@ -1,5 +1,5 @@
 // Votes are few: of those that come for one round the sums are kept.
-#include "solver/ranks/servers/late.h"
+#include "solver/ranks/sums/servers/late.h"
 
 #include <cmath>
 

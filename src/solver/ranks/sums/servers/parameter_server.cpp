@@ -1,6 +1,6 @@
 // A push lies in memory of its own until the driver takes it, and the answer goes out from there: a group never waits
 // for another one's message, only for the rule.
-#include "solver/ranks/servers/parameter_server.h"
+#include "solver/ranks/sums/servers/parameter_server.h"
 
 #include <algorithm>
 #include <cstring>

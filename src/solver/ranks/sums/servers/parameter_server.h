@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "comm/ddl_options.h"
-#include "solver/ranks/servers/served_sum.h"
+#include "solver/ranks/sums/servers/served_sum.h"
 #include "solver/ranks/votes.h"
 
 namespace robusta {
