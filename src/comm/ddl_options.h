@@ -34,7 +34,7 @@ enum class Compensation { kNone, kRate, kDelay };
 struct ServerOptions {
   int groups = 1;         ///< that gradients are summed within
   int servers = 0;        ///< 0: all ranks train, and sum their gradients
-  int max_staleness = 0;  ///< iterations that a group may be ahead of the slowest one; 0: none, all go in step
+  int max_staleness = 0;  ///< rounds of all groups by which gradients may come late; 0: all go in step
   Compensation compensation = Compensation::kNone;
   double delay_weight = 0;  ///< of kDelay: lambda
 

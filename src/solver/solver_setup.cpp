@@ -102,7 +102,9 @@ void Solver::assemble() {
     mine.regroup = ranks_.elastic() && ranks_.elastic()->world.somebody_waits() ? 1 : 0;
     return mine;
   };
-  strategy_ = ranked_           ? make_ranked_strategy(*training_, *passes_, *ranked_, votes)
+  const ServerOptions& served = ranks_.options().served;
+  const auto make_ranked = served.servers > 0 && !served.in_step() ? make_apart_strategy : make_ranked_strategy;
+  strategy_ = ranked_           ? make_ranked(*training_, *passes_, *ranked_, votes)
               : ranks_.serves() ? make_server_strategy(*training_, std::move(sum_.sums))
                                 : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };

@@ -3,6 +3,7 @@
 ///   alone         forward, backward, batch by batch; a parameter is updated as soon as its gradient is complete
 ///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss
 ///   over ranks    gradients are summed over the ranks while backward goes on (ranks/sums/ranked_update.h)
+///   apart         the same within a group, as often as parameter servers say (apart_strategy.cpp)
 ///   serving       no pass at all: gradients come from groups of ranks, which get weights (server_strategy.cpp)
 ///
 /// Each updates either as gradients come or, where the iteration holds, when all of them are there: clipping needs the
@@ -54,6 +55,9 @@ std::unique_ptr<IterationStrategy> make_alone_strategy(Training& training, Train
 std::unique_ptr<IterationStrategy> make_ranked_strategy(Training& training, TrainPasses& passes, RankedUpdate& ranked,
                                                         IterationStrategy::OwnVotes votes);
 
+/// For one of a group that is not in step with the others.
+std::unique_ptr<IterationStrategy> make_apart_strategy(Training& training, TrainPasses& passes, RankedUpdate& ranked,
+                                                       IterationStrategy::OwnVotes votes);
 /// For a parameter server; `sum` is a ServedSum.
 std::unique_ptr<IterationStrategy> make_server_strategy(Training& training, std::unique_ptr<BucketSum> sum);
 

@@ -1,18 +1,19 @@
-// A parameter server's iteration: the pushes of all groups for it, and those of groups that are ahead.
+// A parameter server's iteration: the pushes of its tickets (turns.h), and those of groups that are ahead.
 //
 // In step (-max_staleness 0) the gradients of all groups are summed, in their order, and make one update: synchronous
 // training. Else each push makes an update by itself, at a rate divided by the groups, so that a round of all of them
-// moves the weights as far as one synchronous update would. What comes late is compensated for on request: by a smaller
-// rate (Zhang et al. 2016, "Staleness-Aware Async-SGD for Distributed Deep Learning", section 3.1), or by what the
-// gradient would be at the weights of now (Zheng et al. 2017, "Asynchronous Stochastic Gradient Descent with Delay
-// Compensation", equation 10).
+// moves the weights as far as one synchronous update would. The first server says in which order, so that all parts of
+// the weights have seen the same updates. What comes late is compensated for on request: by a smaller rate (Zhang et
+// al. 2016, "Staleness-Aware Async-SGD for Distributed Deep Learning", section 3.1), or by what the gradient would be
+// at the weights of now (Zheng et al. 2017, "Asynchronous Stochastic Gradient Descent with Delay Compensation",
+// equation 10).
 #include <algorithm>
 #include <vector>
 
 #include "base/log.h"
 #include "solver/loop/iteration_strategy.h"
-#include "solver/ranks/sums/servers/late.h"
 #include "solver/ranks/sums/servers/parameter_server.h"
+#include "solver/ranks/sums/servers/turns.h"
 
 namespace robusta {
 namespace {
@@ -26,7 +27,8 @@ class Serving : public IterationStrategy {
         sum_(static_cast<ServedSum&>(*owner_)),
         groups_(static_cast<size_t>(options_.groups)),
         weights_(sum_.own_bytes()),
-        server_(sum_, options_) {
+        turns_(options_.groups, options_.max_staleness),
+        server_(sum_) {
     if (options_.compensation != Compensation::kDelay) return;
     for (Group& group : groups_) group.sent.resize(sum_.own_bytes());
   }
@@ -34,9 +36,7 @@ class Serving : public IterationStrategy {
   Votes run(const Iteration&) override {
     if (paused_) resume();
     training_.ranks.doing("waiting for gradients", Activity::kWaiting);
-    const Votes votes = options_.in_step() ? serve_in_step() : serve_apart();
-    ++round_;
-    return votes;
+    return options_.in_step() ? serve_in_step() : serve_apart();
   }
 
   void end(const Iteration&) override {}
@@ -54,17 +54,24 @@ class Serving : public IterationStrategy {
 
  private:
   struct Group {
-    int64_t answered_at = 0;      ///< updates that were made when it was answered
     std::vector<std::byte> sent;  ///< the weights it was answered with, where they are compared
+  };
+
+  /// Who is taken next, as the first server tells the others; a group of -1: nobody, the iteration is complete.
+  struct Step {
+    int group = -1;
+    int64_t late = 0;
+    Votes decided = {};
   };
 
   void resume() {
     paused_ = false;
     sum_.take_weights(weights_.data());
     for (Group& group : groups_) {
-      group.answered_at = updates_;
       if (!group.sent.empty()) group.sent = weights_;
     }
+    turns_.begin(training_.state.iter);
+    number_ = int64_t{training_.state.iter} * options_.groups;
     server_.resume();
   }
 
@@ -79,47 +86,46 @@ class Serving : public IterationStrategy {
       training_.updater.finish();
       sum_.take_weights(weights_.data());
     }
-    for (int g = 0; g < options_.groups; ++g) server_.taken(g);
-    for (int g = 0; g < options_.groups; ++g) server_.answer(g, weights_.data(), all);
+    for (int g = 0; g < options_.groups; ++g) server_.answer(g, weights_.data(), {.votes = all});
     if (all.not_finite > 0) server_.await_all();  // the end, of which the watch tells: no group pushes any more
     return all;
   }
 
   Votes serve_apart() {
-    number_ = int64_t{training_.state.iter} * options_.groups;
-    while (server_.slowest() <= round_) {
-      take(server_.await_one());
-      for (int g = server_.next_to_answer(); g >= 0; g = server_.next_to_answer()) answer(g);
+    for (;;) {
+      Step step = sum_.is_first_server() ? next_step() : Step();
+      training_.ranks.group().broadcast_value(step);
+      if (step.group < 0) return step.decided;
+      server_.await(step.group);
+      take(step);
     }
-    // Of the first server, which hears of all votes before it answers any.
-    Votes decided = decisions_.decided(round_);
-    training_.ranks.group().broadcast_value(decided);
-    return decided;
   }
 
-  void take(int g) {
-    const Group& group = groups_[static_cast<size_t>(g)];
-    const Votes& votes = server_.votes(g);
-    decisions_.hear(votes);
-    const int64_t late = updates_ - group.answered_at;
-    staleness_.add(late);
+  Step next_step() {
+    const int64_t iteration = training_.state.iter;
+    if (turns_.is_complete(iteration)) return {.decided = turns_.end(iteration)};
+    for (;;) {
+      const std::vector<int> waiting = server_.waiting();
+      if (const int group = turns_.next(waiting); group >= 0) return {.group = group, .late = turns_.late(group)};
+      server_.await_more_than(waiting.size());
+    }
+  }
+
+  void take(const Step& step) {
+    const int g = step.group;
+    Group& group = groups_[static_cast<size_t>(g)];
+    const Votes votes = server_.votes(g);
+    staleness_.add(step.late);
     if (votes.not_finite == 0) {
       training_.state.losses.add(votes.loss / votes.ranks);
-      if (!group.sent.empty() && late > 0) compensate(server_.gradients(g), group.sent.data());
-      begin_updates(training_, {.rate_factor = rate_factor(late), .number = number_++});
+      if (!group.sent.empty() && step.late > 0) compensate(server_.gradients(g), group.sent.data());
+      begin_updates(training_, {.rate_factor = rate_factor(step.late), .number = number_++});
       sum_.put_gradients(server_.gradients(g));
       training_.updater.finish();
-      ++updates_;
       sum_.take_weights(weights_.data());
     }
-    server_.taken(g);
-  }
-
-  void answer(int g) {
-    Group& group = groups_[static_cast<size_t>(g)];
-    group.answered_at = updates_;
     if (!group.sent.empty()) group.sent = weights_;
-    server_.answer(g, weights_.data(), decisions_.answer(server_.votes(g), server_.rounds(g) - 1));
+    server_.answer(g, weights_.data(), turns_.take(g, votes));
   }
 
   /// With G groups in even turns each gradient is G - 1 updates late: the rate is as without compensation then.
@@ -156,9 +162,8 @@ class Serving : public IterationStrategy {
   ServedSum& sum_;
   std::vector<Group> groups_;
   std::vector<std::byte> weights_;  // of this server's elements, as they are now
-  Decisions decisions_;
+  Turns turns_;
   Staleness staleness_;
-  int64_t round_ = 0, updates_ = 0;
   int64_t number_ = 0;  // of the next update, counted over resumes
   bool paused_ = true;
   ParameterServer server_;  // its threads end first

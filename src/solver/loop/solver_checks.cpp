@@ -104,14 +104,6 @@ void check_served(const Training& training) {
     refuse(str("lr_policy \"", p.lr_policy(), "\" looks at the loss of all ranks, which with -max_staleness ",
                served.max_staleness, " each group has its own of"),
            "take a policy that looks at the iteration alone, or -max_staleness 0", solver.where("lr_policy"));
-  const char* const norm = p.clip_gradients() >= 0 ? "clip_gradients"
-                           : p.local_lr_auto()     ? "local_lr_auto"
-                           : p.larc()              ? "larc"
-                                                   : nullptr;
-  if (norm && served.servers > 1)
-    refuse(str(norm, " wants norms over all parameters, of which ", served.servers,
-               " servers that are not in step have parts of different ages"),
-           "take one server (-n_server 1), or -max_staleness 0", solver.where(norm));
 }
 
 void check_local_steps(const Training& training) {

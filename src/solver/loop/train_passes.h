@@ -14,7 +14,8 @@ class TrainPasses {
   /// Told the loss of every forward pass.
   using OnForward = std::function<void(double loss)>;
   /// References are kept.
-  TrainPasses(Training& training, const OnForward& on_forward) : training_(training), on_forward_(on_forward) {}
+  TrainPasses(Training& training, const OnForward& on_forward)
+      : training_(training), on_forward_(on_forward), place_(training.ranks.rank()) {}
 
   /// What the last iteration has found is forgotten: whoever drives the solver may go on after an error.
   void begin_iteration() { not_finite_.reset(); }
@@ -22,6 +23,9 @@ class TrainPasses {
   /// The pass of a sub-iteration of the running iteration. Every sub-iteration takes the next global batch, and each
   /// rank its part of it; those of an iteration and of all iterations follow each other without a gap.
   Pass pass(int sub_iteration) const;
+
+  /// Which part of the global batch this rank takes from now on; at first that of its own number.
+  void set_place(int place) { place_ = place; }
 
   /// Returns the loss; alone, throws Error{kNumeric} when it is not finite. One rank of several returns 0 then, and
   /// says so in not_finite(), since it has to tell the others first.
@@ -45,7 +49,8 @@ class TrainPasses {
   Training& training_;
   const OnForward& on_forward_;
   std::optional<Error> not_finite_;  ///< this rank's loss is
-  bool has_run_ = false;             ///< a whole iteration
+  int place_;
+  bool has_run_ = false;  ///< a whole iteration
 };
 
 }  // namespace robusta

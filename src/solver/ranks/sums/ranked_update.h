@@ -9,7 +9,7 @@
 ///                           to the others while the next forward goes on, which waits for them, layer by layer
 ///   local_update.cpp        every rank updates everything from the sums of its group, and every so many iterations
 ///                           weights become the average over all groups (-sync_every), which travels the same way
-///   servers/served_update.cpp   parameter servers update everything, and the weights come from them
+///   served_update.cpp       parameter servers update everything, and the weights come from them
 #pragma once
 
 #include <memory>

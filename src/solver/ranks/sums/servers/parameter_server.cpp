@@ -12,11 +12,10 @@ constexpr int kSlot = 0, kRoot = 0;
 
 }  // namespace
 
-ParameterServer::ParameterServer(ServedSum& sum, const ServerOptions& options)
-    : max_staleness_(options.max_staleness), lines_(std::make_shared<Lines>()) {
+ParameterServer::ParameterServer(ServedSum& sum) : lines_(std::make_shared<Lines>()) {
   lines_->type = sum.type();
   lines_->pieces = sum.own_pieces();
-  lines_->answers_votes = sum.is_first_server();
+  lines_->answers = sum.is_first_server();
   const Bucket& tail = sum.buckets()[sum.last_sum()];
   for (std::unique_ptr<Communicator>& communicator : sum.take_lines()) {
     Line& line = *lines_->all.emplace_back(std::make_unique<Line>());
@@ -104,16 +103,13 @@ bool ParameterServer::Lines::receive(Line& line) {
   return true;
 }
 
-/// In the order in which the group waits: its votes, then the weights of the buckets that backward fills last.
+/// In the order in which the group waits: what is told, then the weights of the buckets that backward fills last.
 void ParameterServer::Lines::send(Line& line) {
   const auto give = [&](const void* from, size_t bytes) {
     line.channel->send(kSlot, from, bytes, kRoot);
     line.channel->wait(kSlot);
   };
-  if (answers_votes) {
-    write_votes(line.votes, type, line.tail.data());
-    give(line.tail.data(), line.tail.size());
-  }
+  if (answers) give(&line.answer, sizeof line.answer);
   const std::byte* end = line.values.data() + line.values.size();
   for (size_t i = pieces.size(); i-- > 0;) {
     end -= pieces[i];
@@ -140,22 +136,28 @@ void ParameterServer::await_pause() {
   wait([&] { return all_paused(); });
 }
 
-int ParameterServer::await_one() {
-  int first = -1;
-  wait([&] {
-    for (int g = 0; g < static_cast<int>(lines_->all.size()); ++g) {
-      const bool waits = line(g).at == At::kPushed && !line(g).used;
-      if (waits && (first < 0 || line(g).order < line(first).order)) first = g;
-    }
-    return first >= 0;
-  });
-  return first;
+std::vector<int> ParameterServer::pushed() const {
+  std::vector<int> groups;
+  for (int g = 0; g < static_cast<int>(lines_->all.size()); ++g) {
+    if (line(g).at == At::kPushed) groups.push_back(g);
+  }
+  std::ranges::sort(groups, {}, [&](int g) { return line(g).order; });
+  return groups;
 }
 
-void ParameterServer::await_all() {
-  wait([&] {
-    return std::ranges::all_of(lines_->all, [](const auto& line) { return line->at == At::kPushed && !line->used; });
-  });
+std::vector<int> ParameterServer::waiting() const {
+  const std::lock_guard lock(lines_->mutex);
+  return pushed();
+}
+
+void ParameterServer::await(int group) {
+  wait([&] { return line(group).at == At::kPushed; });
+}
+
+void ParameterServer::await_all() { await_more_than(lines_->all.size() - 1); }
+
+void ParameterServer::await_more_than(size_t groups) {
+  wait([&] { return pushed().size() > groups; });
 }
 
 std::byte* ParameterServer::add_gradients() {
@@ -172,29 +174,10 @@ std::byte* ParameterServer::add_gradients() {
   return sum;
 }
 
-int64_t ParameterServer::slowest() const {
-  return (*std::ranges::min_element(lines_->all, {}, [](const auto& line) { return line->taken; }))->taken;
-}
-
-void ParameterServer::taken(int group) {
-  const std::lock_guard lock(lines_->mutex);
-  line(group).used = true;
-  ++line(group).taken;
-}
-
-int ParameterServer::next_to_answer() const {
-  const int64_t limit = slowest() + max_staleness_;
-  for (int g = 0; g < static_cast<int>(lines_->all.size()); ++g) {
-    if (line(g).used && line(g).taken <= limit) return g;
-  }
-  return -1;
-}
-
-void ParameterServer::answer(int group, const void* weights, const Votes& votes) {
+void ParameterServer::answer(int group, const void* weights, const Answer& answer) {
   Line& answered = line(group);
   std::memcpy(answered.values.data(), weights, answered.values.size());
-  answered.votes = votes;
-  answered.used = false;
+  answered.answer = answer;
   lines_->set(answered, At::kAnswering);
 }
 

@@ -1,9 +1,7 @@
 /// What a parameter server hears from the groups, and what it answers.
 ///
 /// Each group has a thread of its own here that receives a push and waits; the driver alone takes pushes, updates the
-/// parameters and answers. Stale synchronous parallel (Ho et al. 2013, "More Effective Distributed ML via a Stale
-/// Synchronous Parallel Parameter Server", section 3): a group is answered when it is at most `max_staleness` rounds
-/// ahead of the slowest one. Nothing is received but what a group is sure to send: after a pause the threads wait for
+/// parameters and answers. Nothing is received but what a group is sure to send: after a pause the threads wait for
 /// resume().
 #pragma once
 
@@ -14,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "comm/ddl_options.h"
 #include "solver/ranks/sums/servers/served_sum.h"
 #include "solver/ranks/votes.h"
 
@@ -23,7 +20,7 @@ namespace robusta {
 class ParameterServer {
  public:
   /// Takes the lines of the sum.
-  ParameterServer(ServedSum& sum, const ServerOptions& options);
+  explicit ParameterServer(ServedSum& sum);
   /// Where an error ends the training while groups push, the threads are left to the end of the process: nothing calls
   /// them back from a message.
   ~ParameterServer();
@@ -33,10 +30,12 @@ class ParameterServer {
   /// Returns when all have paused, after which all ranks may talk of other things.
   void await_pause();
 
-  /// The group whose push came first of those that are not taken. Blocks.
-  int await_one();
-  /// Until all groups have pushed. Blocks.
+  /// Until this group has pushed, or all have, or more have than these. Blocks.
+  void await(int group);
   void await_all();
+  void await_more_than(size_t groups);
+  /// The groups that have pushed, in the order in which they did.
+  std::vector<int> waiting() const;
 
   /// What a group has pushed: gradients of this server's elements, one after the other, which the driver may change,
   /// and votes.
@@ -45,15 +44,9 @@ class ParameterServer {
   /// The sum of all, in the order of groups, becomes the first one's.
   std::byte* add_gradients();
 
-  /// Rounds of the group that are taken, and of the slowest one.
-  int64_t rounds(int group) const { return line(group).taken; }
-  int64_t slowest() const;
-  /// The group's push is used up. Its answer, with these weights, waits until nobody is too far behind it.
-  void taken(int group);
-  /// A group that may go on and has not been answered; -1: none.
-  int next_to_answer() const;
-  /// `weights` of this server's elements, one after the other.
-  void answer(int group, const void* weights, const Votes& votes);
+  /// The push is used up. `weights` of this server's elements, one after the other; the votes and the ticket are the
+  /// first server's business.
+  void answer(int group, const void* weights, const Answer& answer);
 
  private:
   enum class At { kPaused, kReceiving, kPushed, kAnswering };
@@ -63,9 +56,9 @@ class ParameterServer {
     std::unique_ptr<Channel> channel;
     std::vector<std::byte> values, tail;  ///< gradients on their way in, weights on their way out; votes as they travel
     Votes votes;
+    Answer answer;
     At at = At::kPaused;
-    bool used = false;  ///< the push is taken, and not answered
-    int64_t taken = 0, order = 0;
+    int64_t order = 0;  ///< of its push among all
     std::thread thread;
   };
 
@@ -73,7 +66,7 @@ class ParameterServer {
   struct Lines {
     DType type = DType::kF32;
     std::vector<size_t> pieces;  ///< bytes: how this server's elements travel
-    bool answers_votes = false;  ///< the first server does
+    bool answers = false;        ///< the first server does, beyond weights
     std::mutex mutex;
     std::condition_variable changed;
     bool ending = false;       ///< guarded by mutex, as the states of all lines
@@ -92,10 +85,10 @@ class ParameterServer {
 
   Line& line(int group) const { return *lines_->all[static_cast<size_t>(group)]; }
   bool all_paused() const;
+  std::vector<int> pushed() const;
   template <typename Ready>
   void wait(const Ready& ready);
 
-  const int max_staleness_;
   const std::shared_ptr<Lines> lines_;
 };
 

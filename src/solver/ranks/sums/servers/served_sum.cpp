@@ -68,10 +68,11 @@ void ServedSum::exchange_votes() {
   if (is_root()) {
     for (int s = 0; s < division_.servers(); ++s) channel_->send(votes_slot(s), votes.data(), votes.size(), 1 + s);
     for (int s = 0; s < division_.servers(); ++s) channel_->wait(votes_slot(s));
-    channel_->receive(votes_slot(0), votes.data(), votes.size(), 1);
+    channel_->receive(votes_slot(0), &answer_, sizeof answer_, 1);
     channel_->wait(votes_slot(0));
   }
-  if (to_group_) to_group_->broadcast(votes.data(), votes.size(), 0);
+  if (to_group_) to_group_->broadcast(&answer_, sizeof answer_, 0);
+  write_votes(answer_.votes, type_, votes.data());
 }
 
 void ServedSum::pull(BucketId weights) {
@@ -96,6 +97,7 @@ void ServedSum::deliver(BucketId bucket) {
 }
 
 void ServedSum::pause() {
+  paused_ = true;
   if (!is_root()) return;
   announce(Push::kPause);
   for (int s = 0; s < division_.servers(); ++s) channel_->wait(head_slot(s));
@@ -171,10 +173,10 @@ void ServedSum::take_weights(void* values) {
 std::string ServedSum::describe() const {
   const ServerOptions& served = ranks_.options().served;
   const std::string inside = group_.alone() ? "" : str("sums within a group by ", all_reduce_->describe(), "; ");
-  return str(inside, division_.servers(), division_.servers() == 1 ? " server holds" : " servers hold",
-             " the parameters for ", served.groups, " groups, ",
-             served.in_step() ? std::string("all in step")
-                              : str("each up to ", served.max_staleness, " iterations ahead of the slowest"));
+  return str(
+      inside, division_.servers(), division_.servers() == 1 ? " server holds" : " servers hold", " the parameters for ",
+      served.groups, " groups, ",
+      served.in_step() ? std::string("all in step") : str("gradients up to ", served.max_staleness, " rounds late"));
 }
 
 }  // namespace robusta

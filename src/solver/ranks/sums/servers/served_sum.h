@@ -17,6 +17,7 @@
 #include "solver/ranks/sums/carrying_sum.h"
 #include "solver/ranks/sums/servers/division.h"
 #include "solver/ranks/sums/servers/line.h"
+#include "solver/ranks/sums/servers/turns.h"
 #include "solver/update/shards.h"
 
 namespace robusta {
@@ -42,6 +43,16 @@ class ServedSum : public CarryingSum, public Shards {
 
   /// Worker, between rounds: the servers need not wait for this group until the next round.
   void pause();
+  bool paused() const { return paused_; }
+  void begin_round(Gradients) override { paused_ = false; }
+
+  /// Worker, after a round's votes: what its group was answered. Before its first one after a pause: what all groups
+  /// begin an iteration with.
+  const Answer& answer() const { return answer_; }
+  void begin_turns(int64_t iteration) { answer_ = {{}, iteration * groups() + group_number(), -1, {}}; }
+  /// Of its ticket: the iteration, and the place of this rank among those who share out the global batch.
+  int64_t iteration() const { return answer_.ticket / groups(); }
+  int place() const { return static_cast<int>(answer_.ticket % groups()) * group_.count() + group_.rank(); }
 
   // Server, between iterations or within one:
 
@@ -59,6 +70,8 @@ class ServedSum : public CarryingSum, public Shards {
   void take_weights(void* values);
 
  private:
+  int64_t groups() const { return ranks_.options().served.groups; }
+  int group_number() const { return ranks_.rank() / group_.count(); }
   bool is_root() const { return !ranks_.serves() && group_.root(); }
   Communicator& line() { return *lines_.front(); }
   int server() const { return ranks_.rank() - ranks_.workers(); }
@@ -83,6 +96,8 @@ class ServedSum : public CarryingSum, public Shards {
   std::unordered_map<const Param*, ElementRange> own_;  ///< of the parameter's elements
   std::vector<Push> heads_;                             ///< on their way, one to each server
   std::vector<size_t> own_pieces_;
+  Answer answer_;
+  bool paused_ = true;
 };
 
 }  // namespace robusta

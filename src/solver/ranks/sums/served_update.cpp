@@ -15,7 +15,7 @@ class ServedUpdate : public RankedUpdate {
 
   /// The servers wait for this group's next push, and have to hear that there is none.
   ~ServedUpdate() override {
-    if (paused_ || (!finished_ && !weights_are_sent())) return;
+    if (served_.paused() || (!finished_ && !weights_are_sent())) return;
     try {
       reducer_.wait(served_.buckets().end_id() - 1);
       served_.pause();
@@ -39,14 +39,13 @@ class ServedUpdate : public RankedUpdate {
 
   void settle() override {
     finish();
-    if (paused_) return;
+    if (served_.paused()) return;
     served_.pause();
-    paused_ = true;
     served_.gather_weights();
   }
 
  private:
-  void begin_round() override { paused_ = false; }
+  void begin_round() override {}
   void after_sums() override { hand_over(); }
 
   /// The servers have all gradients, and their weights are waited for from here on.
@@ -56,7 +55,6 @@ class ServedUpdate : public RankedUpdate {
   }
 
   ServedSum& served_;
-  bool paused_ = true;  ///< the servers wait for no push, and all ranks have the same weights
 };
 
 }  // namespace
