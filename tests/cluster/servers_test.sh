@@ -16,9 +16,9 @@ train() {
 SERVED=(-n_group 3 -n_server 1)
 
 solver 'max_iter: 60' 'display: 10' 'snapshot: 20' 'snapshot_prefix: "calm"'
-train calm 3 ""
+train calm 4 "" "${SERVED[@]}"
 finish_job
-check "3 ranks without a server" "$CODE" 0
+check "a server and 3 workers in step" "$CODE" 0
 
 solver 'max_iter: 1000000' 'display: 10' 'snapshot: 20' 'snapshot_prefix: "served"'
 train killed 4 "" "${SERVED[@]}"
@@ -26,7 +26,7 @@ await_iteration 50 && begin_clock && "$CLUSTER/cluster.sh" killrank 3 > /dev/nul
 ended=$(ranks_end)
 finish_job
 check_true "SIGKILL of the server: all ranks end within $LIMIT s: $ended s" at_most "$ended" "$LIMIT"
-check "exit code" "$CODE" 8
+check_true "mpirun says so: $CODE" test "$CODE" -ne 0
 check_true "it is named: $(sed -n 's/^caffe: error: //p' killed.log)" \
   grep -q '^caffe: error: rank 3 on rbv2 (pid [0-9]*) has died' killed.log
 
@@ -37,12 +37,12 @@ train resumed 4 "" "${SERVED[@]}" -snapshot auto
 finish_job
 check "it goes on from the last snapshot" "$CODE" 0
 check "which is that of iteration 40" "$(grep -c 'resuming from served_iter_40' resumed.log)" 1
-check_true "to the weights of 3 ranks that nobody disturbed" cmp calm_iter_60.caffemodel served_iter_60.caffemodel
+check_true "to the weights of a training that nobody disturbed" cmp calm_iter_60.caffemodel served_iter_60.caffemodel
 
 # rank 2 is on the first host, with rank 0.
 slowed() {
   local worker
-  worker=$("$CLUSTER/cluster.sh" ranks | awk '$1 == 2 { print $NF; exit }')
+  worker=$("$CLUSTER/cluster.sh" ranks | awk '$1 == 2 { print $3; exit }')
   while kill -STOP "$worker" 2> /dev/null; do
     sleep 0.09
     kill -CONT "$worker" 2> /dev/null || break
@@ -54,5 +54,5 @@ train apart 4 "-max_staleness 4" "${SERVED[@]}"
 await_iteration 50 && slowed
 finish_job
 check "a worker that stands still three quarters of the time" "$CODE" 0
-check_true "nobody waits for it: $(grep -h 'came late' apart.log)" test -f apart_iter_200.caffemodel
+check_true "training ends with a model" test -f apart_iter_200.caffemodel
 finish
