@@ -101,6 +101,40 @@ TEST_F(ModelParallel, GroupsAreDataParallelAmongThem) {
   }
 }
 
+/// -check_iter compares all weights of all ranks: those of a part are the same on each that has it.
+TEST_F(ModelParallel, RanksOfOnePartHaveTheSameBits) {
+  const Run run{.settings = kAdam + "clip_gradients: 0.3 ",
+                .layers = classifier(parts(2), parts(4)),
+                .ranks = 8,
+                .dtype = DType::kF32,
+                .ddl = "-check_iter 1",
+                .hosts = 2};
+  expect_those_of_one_rank(run, 1e-4);
+}
+
+/// Which is stored in 16 bits around the layer, and in 32 in it.
+TEST_F(ModelParallel, ActivationsMayBeOf16Bits) {
+  const auto losses = [](const std::string& net) {
+    std::vector<double> losses;
+    run_thread_ranks(2, [&](Communicator& world) {
+      omp_set_num_threads(1);
+      Ranks group(world, {});
+      SolverOptions options;
+      options.precision = DType::kBF16;
+      options.ranks = &group;
+      Solver solver(parse_solver(kFixed + "random_seed: 3 net_param { " + data_layer(8) + net + "}", "m"), options);
+      solver.on_iteration = [&](int, double loss, double) {
+        if (world.rank() == 0) losses.push_back(loss);
+      };
+      solver.step(4);
+    });
+    return losses;
+  };
+  const std::vector<double> cut = losses(kCut), whole = losses(kWhole);
+  ASSERT_EQ(cut.size(), whole.size());
+  for (size_t i = 0; i < cut.size(); ++i) EXPECT_NEAR(cut[i], whole[i], 1e-2 * whole[i]) << "iteration " << i;
+}
+
 TEST_F(ModelParallel, ARangeOfTheNetMeansTheSameAsItsLayers) {
   const std::string range = "multinode { model_parallel { layer_from: 'conv' layer_to: 'ip' model_parts: 2 } } ";
   EXPECT_EQ(train(kFixed, range + kWhole, 4).numbers, train(kFixed, classifier(parts(2), parts(2)), 4).numbers);
@@ -287,7 +321,8 @@ TEST_F(ModelParallel, RefusesWhatCannotBe) {
   expect(refusal(with("num_output: 5")), ErrorKind::kConfig, "num_output 5 cannot be cut into 2 equal parts");
   expect(refusal(with("num_output: 4 transpose: true")), ErrorKind::kConfig, "transpose with model_parts");
   expect(refusal(with("num_output: 4 normalize: true")), ErrorKind::kConfig, "normalize with model_parts");
-  for (const std::string ddl : {"-shard states", "-mode b:1x2 -sync_every 4", "-op adasum", "-compress int8"})
+  for (const std::string ddl :
+       {"-shard states", "-mode b:1x2 -sync_every 4", "-op adasum", "-compress int8", "-elastic 1:2"})
     expect(refusal(kCut, ddl), ErrorKind::kConfig, "model_parts with -ddl");
   expect(refusal(kCut, "", "type: 'LAMB' "), ErrorKind::kConfig, "model_parts with solver type LAMB");
   expect(refusal(kCut, "", "snapshot_diff: true "), ErrorKind::kConfig, "model_parts with snapshot_diff");
@@ -295,6 +330,10 @@ TEST_F(ModelParallel, RefusesWhatCannotBe) {
                              inner_product("ip", "data", 4, "param { name: 'w' } param { name: 'b' }") +
                              "layer { name: 'unread' type: 'Silence' bottom: 'a' } " + loss_layer();
   expect(refusal(shared), ErrorKind::kConfig, "another layer shares its parameters");
+  const std::string filtered = "layer { name: 'filter' type: 'Filter' bottom: 'data' bottom: 'label' top: 'some' } " +
+                               inner_product("ip", "some", 4, parts(0)) +
+                               "layer { name: 'sum' type: 'Reduction' bottom: 'ip' top: 'sum' loss_weight: 1 } ";
+  expect(refusal(filtered), ErrorKind::kConfig, "how many rows its bottom has follows from values");
 }
 
 /// Of a net in which each layer reads the one before.
