@@ -289,7 +289,20 @@ TEST_F(ModelParallel, BytesAreThoseThatArePredicted) {
       const ModelCut cut = solver.model_ranks()->cuts()[0];
       const CutTraffic traffic = traffic_of(solver.train_net(), cut, 4);
       solver.step(3);
-      EXPECT_EQ(solver.model_ranks()->bytes_sent(), 3 * traffic.activations);
+      EXPECT_EQ(solver.model_ranks()->exchanged().bytes, 3 * traffic.activations);
+      // As -dump_iter shows them: of all other gradients, then of the sums of parts, and of activations.
+      const std::vector<DimensionTime> times = solver.ranked_update()->reducer().sums().take_times();
+      ASSERT_EQ(times.size(), count == 4 ? 2u : 3u);
+      // conv and ip, to sum and summed; the votes and what aligns parameters are little.
+      const double others = 3 * 2.0 * 3 / 4 * (6 * 27 + 6 + 4 * 512 + 4) * sizeof(float);
+      EXPECT_GE(times[0].bytes, others);
+      EXPECT_LT(times[0].bytes, 1.05 * others);
+      if (count == 2) {
+        EXPECT_EQ(times[1].bytes, 3 * traffic.gradients);
+      }
+      EXPECT_EQ(times.back().algorithm, "activations");
+      EXPECT_EQ(times.back().bytes, 3 * traffic.activations);
+      EXPECT_GT(times.back().seconds, 0);
       // 4 rows of 6 x 4 x 4 inputs, 4 of 512 / P outputs, both ways.
       EXPECT_EQ(traffic.activations, 2.0 * (count - 1) * (4 * 96 + 4 * 512 / count) * sizeof(float));
       EXPECT_EQ(traffic.data_parallel, 2.0 * 3 / 4 * (96 + 1) * 512 * sizeof(float));

@@ -1,6 +1,8 @@
 // A group waits for its slowest rank within a step, as a sum inside a step does.
 #include "solver/ranks/model/model_ranks.h"
 
+#include <chrono>
+
 #include "comm/pairwise.h"
 
 namespace robusta {
@@ -18,27 +20,31 @@ class ModelRanks::Group : public ModelGroup {
   int part() const override { return part_; }
 
   void all_gather(const void* mine, size_t bytes, void* all) override {
-    const Ranks::Waiting waiting(ranks_);
-    steps_->all_gather(mine, bytes, all);
-    count(bytes);
+    timed(bytes, [&] { steps_->all_gather(mine, bytes, all); });
   }
   void all_to_all(const void* out, size_t bytes, void* in) override {
-    const Ranks::Waiting waiting(ranks_);
-    robusta::all_to_all(*steps_, out, bytes, in);
-    count(bytes);
+    timed(bytes, [&] { robusta::all_to_all(*steps_, out, bytes, in); });
   }
 
   Communicator& all_parts() const { return *sums_; }
   Communicator& same_part() const { return *same_part_; }
-  size_t bytes_sent() const { return bytes_; }
+  const Exchanged& exchanged() const { return exchanged_; }
 
  private:
-  void count(size_t bytes) { bytes_ += bytes * static_cast<size_t>(parts_ - 1); }
+  /// `bytes`: to each of the others.
+  template <typename Work>
+  void timed(size_t bytes, const Work& work) {
+    const Ranks::Waiting waiting(ranks_);
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    exchanged_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    exchanged_.bytes += static_cast<double>(bytes) * (parts_ - 1);
+  }
 
   const Ranks& ranks_;
   const int parts_, part_;
   std::unique_ptr<Communicator> steps_, sums_, same_part_;
-  size_t bytes_ = 0;
+  Exchanged exchanged_;
 };
 
 ModelRanks::ModelRanks(Ranks& ranks, std::vector<ModelCut> cuts) : cuts_(std::move(cuts)) {
@@ -71,10 +77,13 @@ Communicator& ModelRanks::same_part(const Param& param) const { return find(para
 
 Communicator& ModelRanks::all_parts(const Param& param) const { return find(param.layer)->all_parts(); }
 
-size_t ModelRanks::bytes_sent() const {
-  size_t bytes = 0;
-  for (const auto& [parts, group] : group_of_parts_) bytes += group->bytes_sent();
-  return bytes;
+ModelRanks::Exchanged ModelRanks::exchanged() const {
+  Exchanged all;
+  for (const auto& [parts, group] : group_of_parts_) {
+    all.bytes += group->exchanged().bytes;
+    all.seconds += group->exchanged().seconds;
+  }
+  return all;
 }
 
 }  // namespace robusta

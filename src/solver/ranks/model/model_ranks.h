@@ -36,8 +36,12 @@ class ModelRanks {
   Communicator& same_part(const Param& param) const;
   Communicator& all_parts(const Param& param) const;
 
-  /// That this rank has sent of activations and their gradients.
-  size_t bytes_sent() const;
+  /// What this rank has sent so far of activations and their gradients, and for how long it took part in that, waiting
+  /// for others included. By the thread that drives the training.
+  struct Exchanged {
+    double bytes = 0, seconds = 0;
+  };
+  Exchanged exchanged() const;
 
  private:
   class Group;

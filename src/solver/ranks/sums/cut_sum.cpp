@@ -2,6 +2,7 @@
 #include "solver/ranks/sums/cut_sum.h"
 
 #include <cassert>
+#include <chrono>
 #include <cstring>
 
 #include "base/str.h"
@@ -20,7 +21,10 @@ size_t bytes_of(ElementRange part, DType type) { return static_cast<size_t>(part
 
 CutSum::CutSum(Ranks& ranks, Net& net, const ModelRanks& model, Buckets buckets, std::unique_ptr<AllReduce> all_reduce,
                std::vector<std::string> notes)
-    : StagedSum(net, std::move(buckets), std::move(all_reduce), std::move(notes)), ranks_(ranks), model_(model) {
+    : StagedSum(net, std::move(buckets), std::move(all_reduce), std::move(notes)),
+      ranks_(ranks),
+      model_(model),
+      part_times_{"model parts", "gradients", 0, 0} {
   assert(!stream_);
   for (const Bucket& bucket : buckets_) {
     for (const Param* param : bucket.params) {
@@ -38,7 +42,11 @@ void CutSum::sum(BucketId id) {
 
 void CutSum::sum_part(const Bucket& bucket) {
   Communicator& same = model_.same_part(*bucket.params[0]);
-  if (same.size() > 1) sum_in_order(same, bucket.data, bucket.count, type_, scratch_);
+  if (same.size() == 1) return;
+  const auto start = std::chrono::steady_clock::now();
+  sum_in_order(same, bucket.data, bucket.count, type_, scratch_);
+  part_times_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  part_times_.bytes += static_cast<double>(scratch_.size()) * (same.size() - 1) / same.size();  // to sum, and summed
 }
 
 void CutSum::gather_gradients(const Param& param) {
@@ -51,6 +59,16 @@ void CutSum::gather_gradients(const Param& param) {
 std::string CutSum::describe() const {
   return str(all_reduce_->describe(), "; ", model_.cuts().size(),
              model_.cuts().size() == 1 ? " layer is" : " layers are", " model parallel");
+}
+
+std::vector<DimensionTime> CutSum::take_times() {
+  std::vector<DimensionTime> times = StagedSum::take_times();
+  if (part_times_.bytes > 0) times.push_back(part_times_);
+  part_times_.seconds = part_times_.bytes = 0;
+  const ModelRanks::Exchanged now = model_.exchanged();
+  times.push_back({"model parts", "activations", now.seconds - told_.seconds, now.bytes - told_.bytes});
+  told_ = now;
+  return times;
 }
 
 std::optional<ElementRange> CutSum::own(const Param& param) const {

@@ -25,6 +25,8 @@ class CutSum : public StagedSum, public Shards {
   Shards* shards() override { return this; }
   void begin_round(Gradients wanted) override { whole_ = wanted == Gradients::kWhole; }
   std::string describe() const override;
+  /// Those of the sums of parts, and of activations, follow.
+  std::vector<DimensionTime> take_times() override;
 
   std::optional<ElementRange> own(const Param& param) const override;
   int owners(const Param& param) const override;
@@ -44,6 +46,8 @@ class CutSum : public StagedSum, public Shards {
   std::unordered_map<const Param*, ElementRange> own_;  ///< of the parameter's elements
   bool whole_ = false;                                  ///< the gradients of this round are wanted by all
   std::vector<std::byte> scratch_;                      ///< of the thread that sums
+  DimensionTime part_times_;                            ///< sums of parts since take_times()
+  ModelRanks::Exchanged told_;                          ///< of activations, up to then
 };
 
 }  // namespace robusta
