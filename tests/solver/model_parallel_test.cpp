@@ -167,6 +167,30 @@ TEST_F(ModelParallel, SnapshotsAreWholeAndResumeAnywhere) {
   }
 }
 
+/// What the net has compressed of others keeps what is left out; parts travel as they are.
+TEST_F(ModelParallel, OtherGradientsMayBeCompressed) {
+  const TempDir folder;
+  const std::string types =
+      "multinode { compress_layer_type_list { layer_type: 'Convolution' layer_type: "
+      "'InnerProduct' } } ";
+  const Run run{.settings = kAdam + "snapshot: 6 snapshot_prefix: '" + (folder / "c") + "' ",
+                .layers = types + classifier(parts(2), parts(4)),
+                .ranks = 4,
+                .iterations = 12,
+                .dtype = DType::kF32,
+                .hosts = 2};
+  const Outcome compressed = train(run);
+  Run resumed = run;
+  resumed.resume = folder / "c_iter_6.solverstate";
+  resumed.iterations = 6;
+  EXPECT_EQ(train(resumed).numbers, compressed.numbers);
+  Run exact = run;
+  exact.layers = classifier(parts(2), parts(4));
+  const Outcome uncompressed = train(exact);
+  EXPECT_NE(compressed.numbers, uncompressed.numbers);
+  expect_same({{}, compressed.numbers, {}}, {{}, uncompressed.numbers, {}}, 5e-2);
+}
+
 /// Whoever looks at gradients or weights in an iteration sees those of all parts.
 TEST_F(ModelParallel, WhoeverLooksSeesAllParts) {
   std::mutex mutex;
