@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 
 namespace robusta {
 
+class ModelGroup;
 class Net;
 
 struct NetOptions {
@@ -38,6 +40,8 @@ struct NetOptions {
   int rank = 0, ranks = 1;              ///< this one of those that train together: %# and %* in names of sources
   bool divide_batch = false;            ///< every source's batch is divided among the ranks; it must divide evenly
   DataSettings data;                    ///< how sources read
+  /// Layers by name whose outputs ranks share out (layers/kit/model_group.h). The groups outlive the net.
+  std::map<std::string, ModelGroup*> model_groups = {};
 
   /// Takes the memory of all gradients, for whoever reduces them over ranks; null: nobody does. On the host they lie
   /// there; for a net on a GPU it is memory of the same size for copies. `gradient_tail` bytes stay free right behind

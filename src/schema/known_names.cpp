@@ -187,8 +187,7 @@ constexpr WayRound kWaysRound[] = {
     {"MalisLoss", "examples/malis is it as a plugin: caffe train -plugin libmalis_loss.so"},
     {"MnActivation",
      "Intel's program puts it in by itself, for layers whose model is cut among ranks: take the net that was given to "
-     "it, "
-     "without this layer; here all ranks train the whole net"},
+     "it, without this layer; here the layers that are cut redistribute their activations themselves"},
     {"SegmentationEvaluate", "score maps of classes with SegAccuracy, or in Python"},
     {"TRT",
      "it runs a trained net in TensorRT: train and test the layers that it stands for, and write them for TensorRT "

@@ -101,7 +101,7 @@ Iteration Solver::plan_iteration(bool display_due) {
   iteration.look = options_.tensorboard.looks_at(state_.iter);
   iteration.shows_gradients = iteration.debug || iteration.look || on_gradients;
   iteration.hold = iteration.shows_gradients || state_.loss_scale.active() || updater_->clips() ||
-                   strategy_->must_hold() || ranks_.elastic();
+                   updater_->sums_norms() || strategy_->must_hold() || ranks_.elastic();
   return iteration;
 }
 

@@ -69,6 +69,8 @@ class Solver {
   Updater& updater() { return *updater_; }
   /// Null when alone.
   RankedUpdate* ranked_update() { return ranked_.get(); }
+  /// Null where no layer is cut among ranks.
+  const ModelRanks* model_ranks() const { return model_.get(); }
   const TrainingState& state() const { return state_; }
   const SolverDef& def() const { return def_; }
 
@@ -113,6 +115,7 @@ class Solver {
   Schedule schedule_;
   TrainingLog log_;
   TrainingState state_;
+  std::unique_ptr<ModelRanks> model_;  ///< null: no layer is cut among ranks
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;

@@ -63,10 +63,11 @@ void Solver::build() {
     if (options_.device->is_host()) update.per_parameter += arrays_of_slow_momentum(ranks_.options());
   }
   NetBuilder builder(def_, options_, ranks_, state_.seed);
-  train_net_ = builder.train_net();
+  model_ = builder.model_ranks();
+  train_net_ = builder.train_net(model_.get());
   test_nets_ = builder.test_nets(*train_net_);
   ranks_.together([&] { check_outputs(def_.param, test_nets_); });
-  if (!ranks_.alone()) sum_ = make_gradient_sum(ranks_, *train_net_, RankedUpdate::kTail);
+  if (!ranks_.alone()) sum_ = make_gradient_sum(ranks_, *train_net_, RankedUpdate::kTail, model_.get());
   Shards* const shards = ranks_.alone() ? nullptr : sum_.sums->shards();
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, sum_.ranks, shards); });
   training_.emplace(Training{

@@ -161,19 +161,22 @@ std::vector<std::string> warnings_of(const std::function<void(IgnoredFieldWarnin
 
 TEST(IgnoredFields, AreWarnedOfOncePerFile) {
   const NetDef net = parse_net(
-      "multinode { model_parallel { layer_from: 'a' } }\nlayer { name: 'a' type: 'Convolution'\n convolution_param {\n "
-      "engine: CAFFE } }\n"
-      "layer { name: 'b' type: 'Convolution' convolution_param { engine: CAFFE } multinode { num_nodes: 2 } }\n",
+      "bn_stats_batch_size: 8\nlayer { name: 'a' type: 'Convolution'\n convolution_param {\n engine: CAFFE } }\n"
+      "layer { name: 'b' type: 'Convolution' convolution_param { engine: CAFFE } mn_activation_param { need_reduce: "
+      "false } }\n",
       "n.prototxt");
   const auto lines = warnings_of([&](IgnoredFieldWarnings& warnings) {
     warnings.look_at(net);
     warnings.look_at(net);
   });
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(lines[0],
-            "n.prototxt:1: model_parallel (Intel) changes nothing here: all layers are trained data parallel");
+  EXPECT_EQ(
+      lines[0],
+      "n.prototxt:1: bn_stats_batch_size (Intel) changes nothing here: BatchNorm takes its statistics from the batch");
   EXPECT_EQ(lines[1], "n.prototxt:4: engine (Caffe) changes nothing here: kernels are chosen by -kernels");
-  EXPECT_EQ(lines[2], "n.prototxt:5: multinode (Intel) changes nothing here: all layers are trained data parallel");
+  EXPECT_EQ(lines[2],
+            "n.prototxt:5: mn_activation_param (Intel) changes nothing here: layers that are cut redistribute their "
+            "activations themselves");
 }
 
 TEST(IgnoredFields, OfSolversCountUnlessTheySayTheDefault) {

@@ -61,7 +61,8 @@ TEST(KnownNames, AFilmIsReadAsImages) {
   EXPECT_TRUE(contains(error.cause(), "cameras and of files of films (Intel, NVIDIA)")) << error.cause();
   EXPECT_TRUE(contains(error.fix(), "with ffmpeg, and read these with an ImageData layer")) << error.fix();
   EXPECT_TRUE(contains(way_round_layer("TRT"), "caffe export"));
-  EXPECT_TRUE(contains(way_round_layer("MnActivation"), "all ranks train the whole net"));
+  EXPECT_TRUE(
+      contains(way_round_layer("MnActivation"), "layers that are cut redistribute their activations themselves"));
   EXPECT_EQ(way_round_layer("Truncation"), "");
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "layers/kit/model_group.h"
 #include "layers/kit/reads_files.h"
 #include "net/graph/alignment.h"
 #include "net/graph/gradient_flow.h"
@@ -61,6 +62,7 @@ class Builder {
     node.layer = make_layer(param);
     node.layer->name_automatic_tops();
     *param.mutable_top() = node.layer->param().top();
+    cut(*node.layer);
     node.source = dynamic_cast<SourceLayer*>(node.layer.get());
     check_arity(*node.layer);
     if (node.source) open_source(node);
@@ -78,6 +80,11 @@ class Builder {
   }
 
  private:
+  void cut(Layer& layer) const {
+    const auto group = options_.model_groups.find(layer.name());
+    if (group != options_.model_groups.end()) dynamic_cast<CutByOutputs&>(layer).cut(*group->second);
+  }
+
   void open_source(const Node& node) const {
     tell_guesses(node);
     node.source->open(source_options(options_));

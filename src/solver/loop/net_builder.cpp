@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "net/report.h"
 #include "solver/files/weights.h"
+#include "solver/ranks/model/cut_net.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/sums/ranked_update.h"
 #include "solver/reports/debug_info.h"
@@ -62,8 +63,18 @@ std::unique_ptr<Net> NetBuilder::build_train_net(const NetOptions& options) cons
   return std::make_unique<Net>(source.definition(), options);
 }
 
-std::unique_ptr<Net> NetBuilder::train_net() {
+std::unique_ptr<ModelRanks> NetBuilder::model_ranks() {
+  std::vector<ModelCut> cuts;
+  ranks_.together([&] {
+    cuts = model_cuts(with_batch(train_net_of(def_)).definition(), ranks_.count());
+    check_cut_training(cuts, ranks_.options(), *options_.device);
+  });
+  return cuts.empty() ? nullptr : std::make_unique<ModelRanks>(ranks_, cuts);
+}
+
+std::unique_ptr<Net> NetBuilder::train_net(const ModelRanks* model) {
   NetOptions options = options_of(caffe::TRAIN);
+  if (model) options.model_groups = model->groups();
   options.arena = std::make_shared<Arena>(*options.device);
   options.divide_batch = options_.batch_is_global;
   options.gradient_tail = ranks_.alone() ? 0 : RankedUpdate::kTailBytes;
@@ -76,6 +87,10 @@ std::unique_ptr<Net> NetBuilder::train_net() {
       options.gradient_memory = allocate;
       net = build_train_net(options);
     });
+  }
+  if (model) {
+    ranks_.together([&] { check_cut_net(*net, *model); });
+    for (const std::string& line : describe_cuts(*net, *model, ranks_.count())) LOG_INFO << line;
   }
   if (net->plan().offloading.planned) LOG_INFO << "Large model support: " << describe_offloading(net->plan());
   ranks_.root_only([&] {

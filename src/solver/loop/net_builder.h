@@ -8,6 +8,7 @@
 
 #include "solver/files/net_defs.h"
 #include "solver/loop/solver_options.h"
+#include "solver/ranks/model/model_ranks.h"
 
 namespace robusta {
 
@@ -16,8 +17,11 @@ class NetBuilder {
   /// References are kept. `seed`: of the parameter fillers.
   NetBuilder(const SolverDef& def, const SolverOptions& options, Ranks& ranks, uint64_t seed);
 
-  /// With the weights to begin with on rank 0. Collective. Throws Error with file and line.
-  std::unique_ptr<Net> train_net();
+  /// The ranks as the train net's layers are cut among them, null where none is. Collective. Throws Error with file and
+  /// line.
+  std::unique_ptr<ModelRanks> model_ranks();
+  /// With the weights to begin with on rank 0. `model` outlives it. Collective. Throws Error with file and line.
+  std::unique_ptr<Net> train_net(const ModelRanks* model = nullptr);
   /// Collective.
   std::vector<std::unique_ptr<Net>> test_nets(Net& train_net);
 

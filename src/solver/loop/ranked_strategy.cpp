@@ -20,6 +20,7 @@ class OverRanks : public IterationStrategy {
 
   Votes run(const Iteration& iteration) override {
     const int batches = training_.param().iter_size();
+    if (iteration.shows_gradients) ranked_.show_weights();
     const bool prefetches = on_gpu_ && !iteration.debug && !training_.recorder;
     double loss = 0;
     for (int sub = 0; sub < batches; ++sub) {

@@ -26,6 +26,9 @@ class LocalRates {
   /// Throws Error{kConfig} for settings that contradict each other or that the rule cannot have, Error{kUnsupported}.
   LocalRates(const SolverDef& solver, const UpdateRule& rule);
 
+  /// Norms decide the rates of some parameters.
+  bool active() const { return trust_ || larc_norm_ != LarcNorm::kNone; }
+
   /// What decides the rate of one parameter in one iteration.
   struct Step {
     double rate, momentum, weight_decay;

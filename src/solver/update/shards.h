@@ -1,13 +1,14 @@
-/// Which elements of the parameters a rank updates, where the ranks share them out (-shard).
+/// Which elements of the parameters a rank updates, where the ranks share them out: states (-shard), or layers
+/// (model_parts).
 ///
 /// The optimizer's states of ZeRO's first stage (Rajbhandari, Rasley, Ruwase and He 2020, "ZeRO: Memory Optimizations
 /// Toward Training Trillion Parameter Models", section 5.1): a rank keeps histories and averages of its own elements
-/// alone. The elements of all ranks make up each shared parameter, and none belongs to two ranks.
+/// alone. The elements of all ranks make up each shared parameter, and none belongs to two ranks, or each to as many.
 #pragma once
 
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/element_range.h"
@@ -18,11 +19,16 @@ namespace robusta {
 class Shards {
  public:
   virtual ~Shards() = default;
-  /// That asks for them, for messages: "-shard".
-  virtual std::string option() const { return "-shard"; }
   /// Of a parameter's elements this rank's own, maybe none; nullopt: it is not shared, and every rank updates all of
   /// it.
   virtual std::optional<ElementRange> own(const Param& param) const = 0;
+  /// How many ranks update the same elements of a shared parameter, with the same bits.
+  virtual int owners(const Param& param) const { return 1; }
+  /// Whether a rank goes on with the weights of its own elements and needs those of others in no step: then they are
+  /// updated as soon as their gradients are there, and others get them by gather_weights() alone.
+  virtual bool keep_weights() const { return false; }
+  /// What asks for it, for messages.
+  virtual std::string_view asked_by() const { return "-shard"; }
 
   // Collective, by the thread that drives the training, between iterations; sum() also while one ends.
 

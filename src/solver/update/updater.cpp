@@ -27,15 +27,16 @@ Regularization regularization_of(const SolverDef& solver) {
 namespace {
 
 /// What wants whole parameters, or their gradients after the update.
-void check_sharded(const SolverDef& solver, const UpdateRule& rule, const std::string& option) {
+void check_sharded(const SolverDef& solver, const UpdateRule& rule, std::string_view asked_by) {
   if (rule.adapts()) {
-    refuse_setting(solver, "type", str(option, " with solver type ", solver.param.type()),
-                   str(solver.param.type(), " scales its steps by the norms of whole layers: train without ", option,
+    refuse_setting(solver, "type", str(asked_by, " with solver type ", solver.param.type()),
+                   str(solver.param.type(), " scales its steps by the norms of whole layers: train without ", asked_by,
                        ", or by another type, such as \"SGD\" with larc or local_lr_auto"));
   }
   if (solver.param.snapshot_diff()) {
-    refuse_setting(solver, "snapshot_diff", option + " with snapshot_diff",
-                   "no rank has all gradients after the update: remove snapshot_diff, or train without " + option);
+    refuse_setting(
+        solver, "snapshot_diff", str(asked_by, " with snapshot_diff"),
+        str("no rank has all gradients after the update: remove snapshot_diff, or train without ", asked_by));
   }
 }
 
@@ -56,7 +57,7 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks, Shards* shards)
       disabled_(solver.param.disabled_update()),
       regularization_(regularization_of(solver)),
       shards_(shards) {
-  if (shards_) check_sharded(solver, *rule_, shards_->option());
+  if (shards_) check_sharded(solver, *rule_, shards_->asked_by());
   allocate_histories();
   if (solver.param.ema_decay() != 0) average_.emplace(solver, net, shards_);
   if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);
@@ -105,7 +106,8 @@ void Updater::ready(Param& param) {
 }
 
 void Updater::ready(std::span<Param* const> params) {
-  if (now_.hold || clips() || disabled_ || shards_) return;
+  if (now_.hold || clips() || disabled_ || (shards_ && !shards_->keep_weights())) return;
+  assert(!sums_norms());
   std::vector<Slot*> slots;
   for (const Param* param : params) slots.push_back(&slots_[id_of_.at(param)]);
   enlist(slots, 1);
@@ -135,7 +137,10 @@ std::vector<Norms> Updater::read_norms(std::span<const Tensor> parts, std::span<
   if (!shards_) return norms;
   std::vector<double> sums(2 * norms.size());
   for (size_t i = 0; i < norms.size(); ++i) {
-    if (slots[i]->shared) sums[2 * i] = norms[i].l1, sums[2 * i + 1] = norms[i].square_sum;
+    if (!slots[i]->shared) continue;
+    const int owners = shards_->owners(*slots[i]->param);
+    sums[2 * i] = norms[i].l1 / owners;
+    sums[2 * i + 1] = norms[i].square_sum / owners;
   }
   shards_->sum(sums);
   for (size_t i = 0; i < norms.size(); ++i) {

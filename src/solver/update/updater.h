@@ -64,6 +64,8 @@ class Updater : public GradientSink {
   bool clips() const { return clip_ >= 0; }
   /// Of how many ranks' gradients it gets the sum.
   int summed_ranks() const { return ranks_; }
+  /// What is updated depends on norms that are summed over ranks: all updates are made in finish(), by all together.
+  bool sums_norms() const { return shards_ && shards_->keep_weights() && local_rates_.active(); }
   /// Null without ema_decay. It begins with the first iteration, unless it is given its values before.
   WeightAverage* average() { return average_ ? &*average_ : nullptr; }
 

@@ -5,6 +5,7 @@
 
 #include "layers/types/inner_product/inner_product.h"
 
+#include "base/str.h"
 #include "layers/kit/axis.h"
 #include "layers/kit/bottom_checks.h"
 #include "layers/kit/filler.h"
@@ -49,6 +50,28 @@ std::vector<ParamDecl> InnerProductLayer::params() const {
   decls.push_back({Shape{outputs()}, &p.bias_filler()});
   check_filler(p.bias_filler(), decls[1].shape, "inner_product_param.bias_filler");
   return decls;
+}
+
+void InnerProductLayer::cut(ModelGroup& group) {
+  const auto refuse = [](const std::string& cause, const std::string& fix, const char* field) {
+    throw Error(ErrorKind::kConfig, cause, fix).in_field(str("inner_product_param.", field));
+  };
+  const int64_t parts = group.parts();
+  if (outputs() % parts != 0) {
+    refuse(str("num_output ", outputs(), " cannot be cut into ", parts, " equal parts (model_parts)"),
+           str("give a multiple of ", parts, ", such as ", (outputs() / parts + 1) * parts,
+               ", or model_parts that divide it"),
+           "num_output");
+  }
+  if (transposed()) {
+    refuse("transpose with model_parts: the weights of an output are a column, and parts are made of rows",
+           "leave transpose or model_parts out", "transpose");
+  }
+  if (normalizes()) {
+    refuse("normalize with model_parts: each pass rewrites all weights, and a rank has its own part of them",
+           "leave normalize or model_parts out", "normalize");
+  }
+  group_ = &group;
 }
 
 double InnerProductLayer::forward_flops(const std::vector<Shape>&, const std::vector<Shape>&) const {

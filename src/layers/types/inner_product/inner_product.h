@@ -13,6 +13,7 @@
 
 #include "layers/kit/fixed_shape.h"
 #include "layers/kit/layer.h"
+#include "layers/kit/model_group.h"
 #include "layers/kit/rewrites_params.h"
 
 namespace robusta {
@@ -23,13 +24,14 @@ struct InnerProductSize {
 };
 
 /// Parameters: weights [outputs, inputs], or [inputs, outputs] if transposed(); bias [outputs] if has_bias().
-class InnerProductLayer : public Layer, public RewritesParams {
+class InnerProductLayer : public Layer, public RewritesParams, public CutByOutputs {
  public:
   explicit InnerProductLayer(const caffe::LayerParameter& param);
   Arity arity() const override { return {}; }
   std::vector<Shape> infer_tops(const std::vector<Shape>& bottoms) override;
   std::vector<ParamDecl> params() const override;
   double forward_flops(const std::vector<Shape>& bottoms, const std::vector<Shape>& tops) const override;
+  void cut(ModelGroup& group) override;
 
   /// After infer_tops.
   const InnerProductSize& size() const { return size_; }
@@ -40,10 +42,13 @@ class InnerProductLayer : public Layer, public RewritesParams {
   /// Rows of the weights are divided by their lengths.
   bool normalizes() const { return param().inner_product_param().normalize(); }
   bool has_bias() const { return param().inner_product_param().bias_term(); }
+  /// The ranks that share out its outputs; null: this one has all of them.
+  ModelGroup* group() const { return group_; }
 
  private:
   InnerProductSize size_;
   FixedShape weights_;
+  ModelGroup* group_ = nullptr;
 };
 
 }  // namespace robusta

@@ -32,6 +32,10 @@ class InnerProductNative : public InnerProductProducts<float> {
 
 std::unique_ptr<Kernel> make_inner_product_native(const KernelRequest& request, std::string& why_not) {
   if (!is_f32(request, why_not)) return nullptr;
+  if (request.layer<InnerProductLayer>().group()) {
+    why_not = "outputs shared out among ranks are the reference's";
+    return nullptr;
+  }
   if (request.layer<InnerProductLayer>().normalizes()) {
     why_not = "normalize is the reference's";
     return nullptr;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/parallel.h"
+#include "layers/types/inner_product/inner_product_parts.h"
 #include "layers/types/inner_product/inner_product_products.h"
 
 namespace robusta {
@@ -99,6 +100,7 @@ class NormalizedInnerProduct : public InnerProductReference<T> {
 std::unique_ptr<Kernel> make_inner_product_reference(const KernelRequest& request, std::string&) {
   return dispatch(request.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
     using T = decltype(t);
+    if (request.layer<InnerProductLayer>().group()) return std::make_unique<InnerProductParts<T>>(request);
     if (request.layer<InnerProductLayer>().normalizes()) return std::make_unique<NormalizedInnerProduct<T>>(request);
     return std::make_unique<InnerProductReference<T>>(request);
   });

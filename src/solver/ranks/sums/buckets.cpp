@@ -15,25 +15,41 @@ size_t bytes_between(const void* begin, const void* end) {
   return static_cast<size_t>(static_cast<const char*>(end) - static_cast<const char*>(begin));
 }
 
+/// It keeps all bits.
+Bucket bucket_of_part(Param& param, ElementRange part) {
+  auto* const begin = static_cast<std::byte*>(param.diff) + static_cast<size_t>(part.begin) * size_of(param.desc.dtype);
+  return {begin, part.count(), 0, part.count(), {&param}};
+}
+
 }  // namespace
 
 Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
-                     const std::function<bool(const Param&)>& is_compressed) {
-  if (params.empty()) return {{tail_data, tail, tail, tail, {}}};
-  const size_t element = size_of(params[0]->desc.dtype);
+                     const BucketRules& rules) {
   Buckets buckets;
+  bool open = false;  // the last one takes more
   for (size_t i = 0; i < params.size(); ++i) {
-    const bool full = !buckets.empty() && static_cast<size_t>(buckets.back().count) * element >= bytes;
-    const bool changes = i > 0 && is_compressed(*params[i]) != is_compressed(*params[i - 1]);
-    if (buckets.empty() || full || changes) buckets.push_back({params[i]->diff, 0, 0, 0, {}});
+    Param& param = *params[i];
+    const size_t element = size_of(param.desc.dtype);
+    if (const auto part = rules.part(param)) {
+      buckets.push_back(bucket_of_part(param, *part));
+      open = false;
+      continue;
+    }
+    const bool full = open && static_cast<size_t>(buckets.back().count) * element >= bytes;
+    const bool changes = open && rules.is_compressed(param) != rules.is_compressed(*params[i - 1]);
+    if (!open || full || changes) buckets.push_back({param.diff, 0, 0, 0, {}});
+    open = true;
     Bucket& bucket = buckets.back();
-    bucket.params.push_back(params[i]);
+    bucket.params.push_back(&param);
     const void* end = i + 1 < params.size() ? params[i + 1]->diff : tail_data;
     bucket.count = static_cast<int64_t>(bytes_between(bucket.data, end) / element);
+    bucket.exact = rules.is_compressed(param) ? 0 : bucket.count;
   }
-  buckets.back().count += tail;
-  buckets.back().tail = tail;
-  for (Bucket& bucket : buckets) bucket.exact = is_compressed(*bucket.params[0]) ? bucket.tail : bucket.count;
+  if (!open) buckets.push_back({tail_data, 0, 0, 0, {}});
+  Bucket& last = buckets.back();
+  last.count += tail;
+  last.exact += tail;
+  last.tail = tail;
   return buckets;
 }
 

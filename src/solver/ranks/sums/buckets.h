@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/element_range.h"
 #include "base/id.h"
 #include "layers/kit/param.h"
 
@@ -28,12 +30,19 @@ struct Bucket {
 using BucketId = Id<struct BucketTag>;
 using Buckets = IdVector<BucketId, Bucket>;
 
-/// Closes a bucket when it holds `bytes` or more, and between gradients that are compressed and others. `params`: in
-/// the order of completion, their gradients one after the other in memory. The last bucket is followed by `tail`
-/// elements, which are reduced with it; without parameters it holds them alone, at `tail_data`.
-Buckets plan_buckets(
-    const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
-    const std::function<bool(const Param&)>& is_compressed = [](const Param&) { return true; });
+/// What decides over buckets beside sizes.
+struct BucketRules {
+  std::function<bool(const Param&)> is_compressed = [](const Param&) { return true; };
+  /// Elements of a parameter that are a bucket by themselves, without the others; nullopt: it shares one as a whole.
+  std::function<std::optional<ElementRange>(const Param&)> part = [](const Param&) { return std::nullopt; };
+};
+
+/// Closes a bucket when it holds `bytes` or more, between gradients that are compressed and others, and around parts.
+/// `params`: in the order of completion, their gradients one after the other in memory. The last bucket is followed by
+/// `tail` elements, which are reduced with it; without parameters, or behind a part, it holds them alone, at
+/// `tail_data`.
+Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
+                     const BucketRules& rules = {});
 
 /// Bytes of the largest one.
 size_t largest_bytes(const Buckets& buckets, DType type);

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "solver/ranks/sums/adasum.h"
+#include "solver/ranks/sums/cut_sum.h"
 #include "solver/ranks/sums/direct_sum.h"
 #include "solver/ranks/sums/local_sum.h"
 #include "solver/ranks/sums/nccl/nccl_agreement.h"
@@ -17,8 +18,13 @@ namespace {
 
 class SumChooser {
  public:
-  SumChooser(Ranks& ranks, Net& net, Buckets buckets, const DdlOptions& options)
-      : ranks_(ranks), net_(net), buckets_(std::move(buckets)), device_(*net.options().device), options_(options) {}
+  SumChooser(Ranks& ranks, Net& net, Buckets buckets, const DdlOptions& options, const ModelRanks* model)
+      : ranks_(ranks),
+        net_(net),
+        buckets_(std::move(buckets)),
+        device_(*net.options().device),
+        options_(options),
+        model_(model) {}
 
   std::unique_ptr<BucketSum> choose() {
     const ReduceMode mode = options_.mode;
@@ -54,6 +60,9 @@ class SumChooser {
 
   std::unique_ptr<BucketSum> by_host(const DdlOptions& options, std::vector<std::string> notes = {}) {
     auto reduction = all_reduce(options);
+    if (model_)
+      return std::make_unique<CutSum>(ranks_, net_, *model_, std::move(buckets_), std::move(reduction),
+                                      std::move(notes));
     if (!needs_tail_alone())
       return std::make_unique<StagedSum>(net_, std::move(buckets_), std::move(reduction), std::move(notes));
     const Bucket tail = take_tail(buckets_, net_.options().dtype);
@@ -86,12 +95,14 @@ class SumChooser {
   Buckets buckets_;
   Device& device_;
   const DdlOptions& options_;
+  const ModelRanks* const model_;
 };
 
 }  // namespace
 
-std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, Buckets buckets, const DdlOptions& options) {
-  return SumChooser(ranks, net, std::move(buckets), options).choose();
+std::unique_ptr<BucketSum> make_bucket_sum(Ranks& ranks, Net& net, Buckets buckets, const DdlOptions& options,
+                                           const ModelRanks* model) {
+  return SumChooser(ranks, net, std::move(buckets), options, model).choose();
 }
 
 }  // namespace robusta

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "net/net.h"
+#include "solver/ranks/model/model_ranks.h"
 #include "solver/ranks/ranks.h"
 #include "solver/ranks/sums/bucket_sum.h"
 
@@ -15,8 +16,8 @@ struct GradientSum {
   bool keeps_left = false;  ///< what compression leaves out is kept for the next sums
 };
 
-/// Collective. The net has options.gradient_memory of `ranks`, and `tail` elements behind its gradients. References are
-/// kept. Throws as make_bucket_sum does.
-GradientSum make_gradient_sum(Ranks& ranks, Net& net, int64_t tail);
+/// Collective. The net has options.gradient_memory of `ranks`, and `tail` elements behind its gradients. `model`: how
+/// its layers are cut; null: they are not. References are kept. Throws as make_bucket_sum does.
+GradientSum make_gradient_sum(Ranks& ranks, Net& net, int64_t tail, const ModelRanks* model = nullptr);
 
 }  // namespace robusta

@@ -167,8 +167,10 @@ void RankedUpdate::give_left(const std::vector<float>& left) {
 }
 
 std::unique_ptr<RankedUpdate> make_ranked_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum) {
+  const Shards* const shards = sum.sums->shards();
   const auto make = ranks.options().served.servers > 0 ? make_served_update
-                    : sum.sums->shards()               ? make_sharded_update
+                    : shards && shards->keep_weights() ? make_cut_update
+                    : shards                           ? make_sharded_update
                     : sum.sums->periodic_average()     ? make_local_update
                                                        : make_replicated_update;
   return make(ranks, net, updater, std::move(sum));

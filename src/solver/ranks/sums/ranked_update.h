@@ -1,7 +1,7 @@
 /// Updates the parameters from gradients that are summed over ranks, while training goes on.
 ///
 /// As backward completes the parameters of a bucket, the bucket is reduced by another thread. What the ranks have to
-/// agree on in every iteration rides behind the last gradients. Four kinds differ in who updates what, and when:
+/// agree on in every iteration rides behind the last gradients. Five kinds differ in who updates what, and when:
 ///
 ///   replicated_update.cpp   every rank updates everything, as soon as its sum is there: between the steps of backward,
 ///                           or in the next forward right before a step reads it. No message is sent but the sums
@@ -10,6 +10,8 @@
 ///   local_update.cpp        every rank updates everything from the sums of its group, and every so many iterations
 ///                           weights become the average over all groups (-sync_every), which travels the same way
 ///   served_update.cpp       parameter servers update everything, and the weights come from them
+///   cut_update.cpp          as the replicated one, but of layers that are cut (model_parts) each rank updates its part
+///                           alone, and has the others' weights from settle() to the next round
 #pragma once
 
 #include <memory>
@@ -53,6 +55,8 @@ class RankedUpdate : public GradientSink, public ParamGate {
   virtual void finish() = 0;
   /// The same, after which all ranks have the same weights. Collective.
   virtual void settle() { finish(); }
+  /// Before a round in which weights are looked at: all ranks have whole ones. Collective. REQUIRES: the round holds.
+  virtual void show_weights() {}
 
   /// Puts into the state what beside weights and histories decides how the sums go on; from here on they go on as those
   /// do that begin with it. Collective. REQUIRES: settle().
@@ -123,6 +127,7 @@ std::unique_ptr<RankedUpdate> make_ranked_update(Ranks& ranks, Net& net, Updater
 std::unique_ptr<RankedUpdate> make_replicated_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_sharded_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_served_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
+std::unique_ptr<RankedUpdate> make_cut_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 std::unique_ptr<RankedUpdate> make_local_update(Ranks& ranks, Net& net, Updater& updater, GradientSum sum);
 
 }  // namespace robusta

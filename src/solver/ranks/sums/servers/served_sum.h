@@ -35,7 +35,7 @@ class ServedSum : public CarryingSum, public Shards {
   Shards* shards() override { return this; }
   std::string describe() const override;
 
-  std::string option() const override { return "-servers"; }
+  std::string_view asked_by() const override { return "-servers"; }
   std::optional<ElementRange> own(const Param& param) const override;
   void sum(std::span<double> values) override;
   std::vector<float> whole(const Param& param, const std::vector<float>& own) override;
