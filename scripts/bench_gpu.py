@@ -6,9 +6,9 @@
 A step is forward + backward + update (SGD with momentum) on synthetic input that is on the GPU already. Ours is the
 "Average Iteration" of `caffe time -gpu`. PyTorch runs the same networks (scripts/bench_torch.py) channels last, in
 f32 with TF32 and with autocast to bf16, eagerly, compiled, and compiled with reduce-overhead (CUDA graphs) or
-max-autotune, each in a process of its own (scripts/bench_torch_gpu.py); the best counts. With --lms, also what large model support costs: the
-speed of a batch that does not fit under a cap of the memory against that of the largest one that does, and against the
-time that the link to the host takes for the bytes that move.
+max-autotune, each in a process of its own (scripts/bench_torch_gpu.py); the best counts. With --lms, also what large
+model support costs: the speed of a batch that does not fit under a cap of the memory against that of the largest one
+that does, and against the time that the link to the host takes for the bytes that move.
 
 A row, that is a net with a batch size and a precision, is measured whole before the next is begun: ours, a mode of
 PyTorch's, ours, the next mode, ours. So rows that are there have their ratios when the time is up, and what a GPU does
@@ -18,7 +18,8 @@ last. Without PyTorch ours is measured alone.
 
 --quick is for a short visit: one batch size, fewer steps, no plain compilation, nothing is begun after eight minutes
 and what runs then is ended a minute later. --caffe may be the bin/caffe of an unpacked bundle. --device cpu tries the
-script where there is no GPU: tiny batches, nothing compiled.
+script where there is no GPU: tiny batches, nothing compiled. The exit code is 1 when ours failed, 3 when --resume
+has something left for another time.
 """
 
 import argparse
@@ -61,6 +62,7 @@ def run(options, line):
     """What a program prints to stdout and stderr; a Failure when it cannot be started, fails, or takes too long."""
     left = options.deadline - time.monotonic()
     if left < 0:
+        options.out_of_time = True
         raise TimeIsUp("left out: the time is up")
     limit = min(LONGEST, left + (0 if options.seconds else GRACE))
     try:
@@ -72,7 +74,8 @@ def run(options, line):
     try:
         out, log = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired as error:
-        raise (Failure if limit == LONGEST else TimeIsUp)(f"not done after {limit:.0f} s") from error
+        options.out_of_time |= limit < LONGEST
+        raise (TimeIsUp if limit < LONGEST else Failure)(f"not done after {limit:.0f} s") from error
     finally:
         if child.returncode is None:
             os.killpg(child.pid, signal.SIGKILL)
@@ -231,13 +234,14 @@ def measure_lms(options, result):
         return
     print(f"\nLarge model support under -gpu_memory {options.gpu_memory}; link {options.link / 1e9:.1f} GB/s; "
           "bound: the longer of computing and copying", flush=True)
-    for net, precision, times, allowed in LMS_CASES:
+    for net, precision, times, allowed in options.lms_cases:
         if any((net, precision, times) == (row["net"], row["precision"], row["times"]) for row in result["lms"]):
             continue
         try:
             result["lms"].append(lms_case(options, net, precision, times) | {"allowed_loss": allowed})
             save(options, result)
         except Failure as failure:
+            options.failed |= not isinstance(failure, TimeIsUp)
             print(f"{net}, {precision}: {failure}", flush=True)
     print_table(["net", "type", "fits", "batch", "img/s fits", "img/s lms", "loss", "MiB out", "MiB in", "of bound"],
                 [[row["net"], row["precision"], str(row["fits"]), str(row["batch"]),
@@ -258,6 +262,7 @@ def parse():
     parser.add_argument("--minutes", type=float, default=0, help="begin nothing after that time (--quick: 8)")
     parser.add_argument("--seconds", type=float, default=0, help="begin nothing after that time, and end what runs")
     parser.add_argument("--lms", action="store_true", help="large model support, too")
+    parser.add_argument("--lms_cases", help="comma list of NET:PRECISION:TIMES, as many times the batch that fits")
     parser.add_argument("--gpu_memory", default="8G", help="the cap of --lms")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--lms_only", action="store_true", help="large model support alone")
@@ -268,6 +273,8 @@ def parse():
     on_cpu = options.device == "cpu"
     options.lms = options.lms or options.lms_only
     options.lms_tuning = options.lms_tuning == "yes"
+    options.lms_cases = lms_cases(options.lms_cases) if options.lms_cases else LMS_CASES
+    options.out_of_time = options.failed = False
     options.caffe = os.path.abspath(options.caffe)
     options.python = os.path.abspath(options.python) if os.sep in options.python else options.python
     options.nets = options.nets.split(",")
@@ -282,6 +289,13 @@ def parse():
             if name not in known:
                 parser.error(f"{name} is none of {', '.join(known)}")
     return options
+
+
+def lms_cases(text):
+    """The cases that --lms_cases names."""
+    known = {case[:3]: case[3] for case in LMS_CASES}
+    named = [case.split(":") for case in text.split(",")]
+    return [(net, precision, int(times), known.get((net, precision, int(times)))) for net, precision, times in named]
 
 
 def batches_of(options, net):
@@ -360,6 +374,8 @@ def main():
         print_rows(options, result["rows"])
         if options.lms and options.device == "cuda":
             measure_lms(options, result)
+    failed = options.failed or any("ours" in row["failed"] for row in result["rows"])
+    sys.exit(1 if failed else 3 if options.resume and options.out_of_time else 0)
 
 
 if __name__ == "__main__":

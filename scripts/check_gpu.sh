@@ -4,7 +4,7 @@
 #
 #   scripts/check_gpu.sh [STEP...]
 #
-# Steps; without any all but the last two:
+# Steps; without any all up to racecheck:
 #
 #   query      what the program sees; without a GPU the script ends here
 #   tests      kernels against the reference, each suite in a process of its own: one that met a fault of the GPU cannot
@@ -17,6 +17,7 @@
 #   racecheck  races in shared memory,
 #   initcheck  reads of memory that was never written,
 #   synccheck  barriers
+#   sanitizer  (only when it is named) whether compute-sanitizer runs here at all: one suite under it
 #
 # The last line counts; the exit code is 0 when nothing failed. From the environment:
 #
@@ -194,16 +195,29 @@ behind_launcher() {
   [ ! -x bin/launch ] || { read -r program && read -r libraries; } < <(ROBUSTA_SHOW_LIBRARIES=1 "$1")
 }
 
-# Of our own kernels alone: NVIDIA's libraries have many, and are not ours to mend.
-sanitized() {
-  local tool=$1 sanitizer program libraries type shard
+# sanitizer_line TOOL: sets $line to what a program is put behind.
+sanitizer_line() {
+  local sanitizer
   if ! sanitizer=$(find_sanitizer); then
     echo "skipped: there is no compute-sanitizer; it comes with the CUDA toolkit, in PATH or CUDA_HOME"
-    return
+    return 1
   fi
-  local line=("${limit[@]}" "$sanitizer" --tool "$tool" --kernel-name kns=robusta --destroy-on-device-error kernel
+  line=("${limit[@]}" "$sanitizer" --tool "$1" --kernel-name kns=robusta --destroy-on-device-error kernel
     --error-exitcode 99)
-  [ "$tool" != memcheck ] || line+=(--report-api-errors no --padding 256)
+  [ "$1" != memcheck ] || line+=(--report-api-errors no --padding 256)
+}
+
+only_one_suite() {
+  local line program libraries
+  sanitizer_line memcheck || return
+  behind_launcher "$tests/layers_test"
+  check "sanitizer" env "LD_LIBRARY_PATH=$libraries" "${line[@]}" "$program" --gtest_filter='AbsValTest.Gpu'
+}
+
+# Of our own kernels alone: NVIDIA's libraries have many, and are not ours to mend.
+sanitized() {
+  local tool=$1 line program libraries type shard
+  sanitizer_line "$tool" || return
   behind_launcher "$tests/layers_test"
   for ((shard = 0; shard < shards; ++shard)); do
     beside "$tool layers$([ "$shards" -eq 1 ] || echo " $((shard + 1)) of $shards")" env "LD_LIBRARY_PATH=$libraries" \
@@ -234,6 +248,7 @@ for step in "${steps[@]}"; do
     golden) recordings ;;
     training) trainings ;;
     nets) nets ;;
+    sanitizer) only_one_suite ;;
     memcheck | racecheck | initcheck | synccheck) sanitized "$step" ;;
     *) fail "unknown step $step; see scripts/check_gpu.sh --help" ;;
   esac

@@ -43,7 +43,7 @@ class BenchGpuTest(unittest.TestCase):
             path.write_text(STANDS_IN.format(python=sys.executable))
             path.chmod(0o755)
 
-    def bench(self, *arguments, **numbers):
+    def bench(self, *arguments, code=0, **numbers):
         """Its result, and the calls that it made."""
         self.calls.write_text("")
         line = [ROOT / "scripts/bench_gpu.py", "--caffe", self.work / "caffe", "--python", self.work / "torch",
@@ -52,7 +52,7 @@ class BenchGpuTest(unittest.TestCase):
                               env={"PATH": os.environ["PATH"], "CALLS": str(self.calls),
                                    "NUMBERS": json.dumps({name.replace("_", "-"): number
                                                           for name, number in numbers.items()})})
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads((self.work / "result.json").read_text()), self.calls.read_text().splitlines()
 
     def test_measures_a_row_whole_and_turn_about(self):
@@ -71,11 +71,16 @@ class BenchGpuTest(unittest.TestCase):
         self.assertIn("no such mode", result["rows"][0]["failed"]["max-autotune"])
         self.assertEqual(result["rows"][0]["ratio"], 1)
 
+    def test_says_when_ours_failed(self):
+        result, calls = self.bench("--nets", "vgg16", "--modes", "eager", ours=[None], code=1)
+        self.assertEqual(calls, ["vgg16 ours", "vgg16 eager"])
+        self.assertNotIn("ratio", result["rows"][0])
+
     def test_goes_on_where_the_time_was_up(self):
         """The first row is whole, and of what is there nothing is measured again."""
         # Nothing but the first measurement of eager takes any time: it is ended after five seconds.
         arguments = ("--nets", "resnet50,vgg16", "--modes", "reduce-overhead,eager")
-        result, calls = self.bench(*arguments, "--seconds", "5", eager=[-1])
+        result, calls = self.bench(*arguments, "--resume", "--seconds", "5", eager=[-1], code=3)
         self.assertEqual(calls, ["resnet50 ours", "resnet50 reduce-overhead", "resnet50 ours", "resnet50 eager"])
         self.assertEqual(result["rows"][0]["ratio"], 1)
         self.assertEqual(result["rows"][0]["failed"], {})
