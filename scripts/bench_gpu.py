@@ -18,8 +18,8 @@ last. Without PyTorch ours is measured alone.
 
 --quick is for a short visit: one batch size, fewer steps, no plain compilation, nothing is begun after eight minutes
 and what runs then is ended a minute later. --caffe may be the bin/caffe of an unpacked bundle. --device cpu tries the
-script where there is no GPU: tiny batches, nothing compiled. The exit code is 1 when ours failed, 3 when --resume
-has something left for another time.
+script where there is no GPU: tiny batches, nothing compiled. The exit code is 1 when ours failed, or --resume
+finds nothing to measure with, 3 when --resume has something left for another time.
 """
 
 import argparse
@@ -306,21 +306,21 @@ def batches_of(options, net):
     return [64] if net == "lenet" or options.quick else [64, 256]
 
 
-def skip(text):
+def skip(options, text):
     print(f"bench_gpu.py: skipped: {text}")
-    sys.exit(0)
+    sys.exit(1 if options.resume else 0)
 
 
 def look_around(options):
     """Sets options.about, and options.modes to those that can be measured; leaves where nothing can be measured."""
     if not os.access(options.caffe, os.X_OK):
-        skip(f"{options.caffe} is not built; name our program with --caffe")
+        skip(options, f"{options.caffe} is not built; name our program with --caffe")
     gpu = None
     if options.device == "cuda":
         try:
             gpu = run(options, [options.caffe, "device_query", "-gpu", "0"])[0].splitlines()[0]
         except Failure as failure:
-            skip(f"{options.caffe} sees no GPU ({failure}); --device cpu tries the script without one")
+            skip(options, f"{options.caffe} sees no GPU ({failure}); --device cpu tries the script without one")
     try:
         options.about = ask_torch(options, "about")
         if options.device == "cuda" and not options.about["gpu"]:

@@ -49,7 +49,7 @@ class RehearsalClock(Clock):
     """Runs programs as they are, but time passes as it is expected to: by `seconds[step]`, where that is known, else by
     what the step says of itself. One that is expected to take longer than it may counts as ended at its limit."""
 
-    LONGEST = 300  # real seconds of a program
+    LONGEST = 1800  # real seconds of a program: a processor stands for the GPU
 
     def __init__(self, seconds):
         super().__init__()

@@ -12,7 +12,7 @@
 Steps and their order are in steps.py. A step is begun when there is time for it, and ended when that is up. When all are
 done, or the time is up, FOLDER holds visit.tar.gz with all results, logs and caches so far, those of the visits
 before it among them. Put into the folder that --carried names it tells the next call what is done already: that is not
-done again, except by --again, which repeats what failed. What was cut short, or not begun, is.
+done again, except by --again, which repeats what failed or was tried in vain. What was cut short, or not begun, is.
 
 --carried is also where recordings.tar.gz is looked for. --rehearse runs all of it on a fake GPU, in small, by a clock that
 goes as the steps are expected to go, or as FILE says (JSON, seconds by the name of a step).
@@ -34,6 +34,7 @@ import steps
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent
 LEFT = 3  # exit code of what was not done for lack of time
+FAILURES = ("failed", "late")
 RESERVE = 15  # seconds for packing
 LEAST = 20  # seconds: what goes on after a stop is begun with so many
 
@@ -58,7 +59,7 @@ class Visit:
         return self.seconds - RESERVE - self.clock.now()
 
     def settled(self, step):
-        return self.state.get(f"{self.name} {step.name}", {}).get("outcome") in ("done", "failed", "late")
+        return self.state.get(f"{self.name} {step.name}", {}).get("outcome") in ("done", "tried", "failed", "late")
 
     def run(self, step):
         """Runs a step within the time that is left, and notes its outcome."""
@@ -95,10 +96,11 @@ class Visit:
         for cache in carried.pack(self.folder, self.out, self.most):
             print(f"the cache {cache} had no room beside the results")
         found = self.outcomes(plan)
-        failed = [name for name, outcome in found.items() if outcome in ("failed", "late")]
+        failed = [name for name, outcome in found.items() if outcome in FAILURES]
         left = [name for name, outcome in found.items() if outcome in ("left", "cut")]
-        for name in failed:
-            print(f"FAILED: {name}\n{tail(self.logs / f'{self.name}_{name}.log')}")
+        for name in (name for name in found if found[name] in ("tried", *FAILURES)):
+            title = "FAILED" if name in failed else "tried in vain"
+            print(f"{title}: {name}\n{tail(self.logs / f'{self.name}_{name}.log')}")
         print(f"{self.name}: {len(found) - len(failed) - len(left)} steps done, {len(failed)} failed, {len(left)} left; "
               f"{self.out / carried.NAME}", flush=True)
         return 1 if failed else LEFT if left else 0
@@ -109,7 +111,7 @@ def outcome_of(step, code, limit):
         return "late" if limit == step.most and not step.goes_on else "cut"
     if code == LEFT and step.goes_on:
         return "cut"
-    return "done" if code == 0 or step.attempt else "failed"
+    return "done" if code == 0 else "tried" if step.attempt else "failed"
 
 
 def tail(log, lines=15):

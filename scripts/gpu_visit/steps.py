@@ -3,7 +3,7 @@
 A step is one program. `expected` are the seconds that it should take, on a GPU of the kind of an H100 and with what
 earlier steps have left in the caches: it is not begun with less. `most` are those after which it is ended. One that
 `goes_on` keeps what it has when it is ended, and is begun with less time, too. One that is `essential` ends the visit
-where it fails. An `attempt` may fail: that it does is the result.
+where it fails. An `attempt` may fail, as what is not everywhere: that it does is told, and counts as its result.
 """
 
 import dataclasses
@@ -42,8 +42,9 @@ class Place:
 
 def check_gpu(place, name, expected, most=120, goes_on=True, attempt=False, **settings):
     """A step of check_gpu.sh."""
-    environment = {"CHECK_GPU_LIMIT": str(LONGEST_CHECK), "CHECK_GPU_RESUME": "yes", "CHECK_GPU_TUNING": "no",
-                   "CHECK_GPU_LOGS": f"{place.results}/check_gpu", "CHECK_GPU_JOBS": "2" if place.small else "8"}
+    environment = {"CHECK_GPU_LIMIT": "900" if place.small else str(LONGEST_CHECK),
+                   "CHECK_GPU_JOBS": "2" if place.small else "8", "CHECK_GPU_LOGS": f"{place.results}/check_gpu",
+                   "CHECK_GPU_RESUME": "yes", "CHECK_GPU_TUNING": "no"}
     return Step(name, [f"{place.scripts}/check_gpu.sh", name], expected, most, environment | settings, goes_on,
                 attempt=attempt)
 

@@ -71,6 +71,11 @@ class BenchGpuTest(unittest.TestCase):
         self.assertIn("no such mode", result["rows"][0]["failed"]["max-autotune"])
         self.assertEqual(result["rows"][0]["ratio"], 1)
 
+    def test_what_can_measure_nothing_has_failed_when_it_goes_on(self):
+        line = [ROOT / "scripts/bench_gpu.py", "--caffe", self.work / "absent"]
+        self.assertEqual(subprocess.run(line, stdout=subprocess.DEVNULL).returncode, 0)
+        self.assertEqual(subprocess.run([*line, "--resume"], stdout=subprocess.DEVNULL).returncode, 1)
+
     def test_says_when_ours_failed(self):
         result, calls = self.bench("--nets", "vgg16", "--modes", "eager", ours=[None], code=1)
         self.assertEqual(calls, ["vgg16 ours", "vgg16 eager"])
