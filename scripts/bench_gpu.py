@@ -1,31 +1,36 @@
 #!/usr/bin/env python3
 """Training speed on a GPU: ours and PyTorch's, one after the other on the same GPU, in one run.
 
-  scripts/bench_gpu.py [--caffe PATH] [--python PATH] [--quick] [--nets lenet,...] [--lms] [--json FILE]
+  scripts/bench_gpu.py [--caffe PATH] [--python PATH] [--quick] [--nets lenet,...] [--lms] [--json FILE [--resume]]
 
 A step is forward + backward + update (SGD with momentum) on synthetic input that is on the GPU already. Ours is the
 "Average Iteration" of `caffe time -gpu`. PyTorch runs the same networks (scripts/bench_torch.py) channels last, in
-f32 with TF32 and with autocast to bf16, eagerly, compiled, and compiled with reduce-overhead (CUDA graphs), each in a
-process of its own (scripts/bench_torch_gpu.py); the best counts. With --lms, also what large model support costs: the
-speed of a batch that does not fit under a cap of the memory against that of the largest one that does, and against the
-time that the link to the host takes for the bytes that move.
+f32 with TF32 and with autocast to bf16, eagerly, compiled, and compiled with reduce-overhead (CUDA graphs) or
+max-autotune, each in a process of its own (scripts/bench_torch_gpu.py); the best counts. With --lms, also what large
+model support costs: the speed of a batch that does not fit under a cap of the memory against that of the largest one
+that does, and against the time that the link to the host takes for the bytes that move.
 
-All nets are measured for one contestant, then for the next, ours first, so that little is lost when the time is up.
-Each measurement is printed when it is there, and --json writes its file anew; tables in Markdown, as docs/benchmarks.md
-has them, come last. Without PyTorch ours is measured alone.
+A row, that is a net with a batch size and a precision, is measured whole before the next is begun: ours, a mode of
+PyTorch's, ours, the next mode, ours. So rows that are there have their ratios when the time is up, and what a GPU does
+that grows warm meets both; ours is the median of its turns. Each measurement is printed when it is there, and --json
+writes its file anew; --resume goes on with what the file holds. Tables in Markdown, as docs/benchmarks.md has them, come
+last. Without PyTorch ours is measured alone.
 
 --quick is for a short visit: one batch size, fewer steps, no plain compilation, nothing is begun after eight minutes
 and what runs then is ended a minute later. --caffe may be the bin/caffe of an unpacked bundle. --device cpu tries the
-script where there is no GPU: tiny batches, nothing compiled.
+script where there is no GPU: tiny batches, nothing compiled. The exit code is 1 when ours failed, or --resume
+finds nothing to measure with, 3 when --resume has something left for another time.
 """
 
 import argparse
+import collections
 import datetime
 import json
 import os
 import pathlib
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,7 +40,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = {"lenet": "lenet", "alexnet": "bvlc_alexnet", "googlenet": "bvlc_googlenet", "vgg16": "vgg16",
            "resnet50": "resnet50"}
 PRECISIONS = ("f32", "bf16")
-MODES = ("eager", "reduce-overhead", "compile")  # of PyTorch
+MODES = ("reduce-overhead", "eager", "compile", "max-autotune")  # of PyTorch, the likeliest best first
 LONGEST = 600  # seconds of a measurement
 GRACE = 60  # seconds that one may go on when the time is up
 # Net, precision, how many times the batch that fits, what of the speed may be lost.
@@ -46,6 +51,10 @@ class Failure(Exception):
     """A contestant did not run; the others do."""
 
 
+class TimeIsUp(Failure):
+    """A contestant was not begun, or not ended; it may be, another time."""
+
+
 # --- programs in processes of their own -----------------------------------------------------------------------------
 
 
@@ -53,8 +62,9 @@ def run(options, line):
     """What a program prints to stdout and stderr; a Failure when it cannot be started, fails, or takes too long."""
     left = options.deadline - time.monotonic()
     if left < 0:
-        raise Failure("left out: the time is up (--minutes)")
-    limit = min(LONGEST, left + GRACE)
+        options.out_of_time = True
+        raise TimeIsUp("left out: the time is up")
+    limit = min(LONGEST, left + (0 if options.seconds else GRACE))
     try:
         # In a session of its own: PyTorch's compilers are processes, too, and are ended with it.
         child = subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -64,7 +74,8 @@ def run(options, line):
     try:
         out, log = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired as error:
-        raise Failure(f"not done after {limit:.0f} s") from error
+        options.out_of_time |= limit < LONGEST
+        raise (TimeIsUp if limit < LONGEST else Failure)(f"not done after {limit:.0f} s") from error
     finally:
         if child.returncode is None:
             os.killpg(child.pid, signal.SIGKILL)
@@ -129,15 +140,40 @@ def measure(options, row, name):
     return batch / ask_torch(options, "step", net, batch, steps, precision, name, options.device) * 1000
 
 
-def compare(options, row, name):
-    """Adds a contestant to a row."""
+def turns(options):
+    """Who is measured, in this order: ours before and after each mode of PyTorch's."""
+    return ["ours"] + [name for mode in options.modes for name in (mode, "ours")]
+
+
+def compare(options, result, row):
+    """Adds to a row whatever it lacks."""
+    known = collections.Counter(name for name, _ in row["turns"])
+    for name in turns(options):
+        if known[name] > 0:
+            known[name] -= 1
+        elif name not in row["failed"]:
+            take_turn(options, row, name)
+            save(options, result)
+
+
+def take_turn(options, row, name):
     label = f"{row['net']}, batch {row['batch']}, {row['precision']}, {name}"
     try:
-        row["images_per_s"][name] = measure(options, row, name)
-        print(f"{label}: {row['images_per_s'][name]:.1f} images/s", flush=True)
+        row["turns"].append((name, measure(options, row, name)))
+        print(f"{label}: {row['turns'][-1][1]:.1f} images/s", flush=True)
+        rate(row)
+    except TimeIsUp as failure:
+        print(f"{label}: {failure}", flush=True)
     except Failure as failure:
         row["failed"][name] = str(failure)
         print(f"{label}: {failure}", flush=True)
+
+
+def rate(row):
+    """Speeds, the best of PyTorch's modes that have run, and the ratio to that."""
+    names = dict.fromkeys(name for name, _ in row["turns"])
+    row["images_per_s"] = {name: statistics.median(speed for who, speed in row["turns"] if who == name)
+                           for name in names}
     theirs = {mode: speed for mode, speed in row["images_per_s"].items() if mode != "ours"}
     if theirs:
         row["best"] = max(theirs, key=theirs.get)
@@ -153,13 +189,15 @@ def print_table(heads, rows):
 
 def print_rows(options, rows):
     """Images per second, as docs/benchmarks.md has them."""
+    shown_names = list(dict.fromkeys(turns(options)))
+
     def cells(row):
-        speeds = [row["images_per_s"].get(name) for name in options.contestants]
+        speeds = [row["images_per_s"].get(name) for name in shown_names]
         shown = [f"{speed:,.1f}" if speed else "" for speed in speeds]
         ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
         return [row["net"], str(row["batch"]), row["precision"], *shown, ratio]
 
-    print_table(["net", "batch", "type", *options.contestants, "ratio"], map(cells, rows))
+    print_table(["net", "batch", "type", *shown_names, "ratio"], map(cells, rows))
 
 
 def mebibytes(text):
@@ -169,7 +207,7 @@ def mebibytes(text):
 
 def lms_case(options, net, precision, times):
     """The largest batch that fits under the cap, and so many times that batch with large model support."""
-    cap = ["-gpu_memory", options.gpu_memory]
+    cap = ["-gpu_memory", options.gpu_memory, *([] if options.lms_tuning else ["-autotune=false"])]
     precise = precision_flags(options, precision)
     planned = run_caffe(options, "plan", net, 1, *cap, *precise)
     found = re.search(r"Largest batch that fits in .*: (\d+);", planned)
@@ -181,7 +219,7 @@ def lms_case(options, net, precision, times):
     copies = re.search(r"([0-9.]+ [KMG]?i?B) out and ([0-9.]+ [KMG]?i?B) in per pass", output)
     out, back = (mebibytes(copies.group(i)) for i in (1, 2)) if copies else (0.0, 0.0)
     link_ms = max(out, back) * 2**20 / options.link * 1000
-    return {"net": net, "precision": precision, "fits": fits, "batch": fits * times,
+    return {"net": net, "precision": precision, "times": times, "fits": fits, "batch": fits * times,
             "resident_images_per_s": fits / resident * 1000, "images_per_s": fits * times / moved * 1000,
             "loss": 1 - resident * times / moved, "mib_out": out, "mib_in": back,
             # Computing and copying at best go on at the same time.
@@ -196,11 +234,14 @@ def measure_lms(options, result):
         return
     print(f"\nLarge model support under -gpu_memory {options.gpu_memory}; link {options.link / 1e9:.1f} GB/s; "
           "bound: the longer of computing and copying", flush=True)
-    for net, precision, times, allowed in LMS_CASES:
+    for net, precision, times, allowed in options.lms_cases:
+        if any((net, precision, times) == (row["net"], row["precision"], row["times"]) for row in result["lms"]):
+            continue
         try:
             result["lms"].append(lms_case(options, net, precision, times) | {"allowed_loss": allowed})
             save(options, result)
         except Failure as failure:
+            options.failed |= not isinstance(failure, TimeIsUp)
             print(f"{net}, {precision}: {failure}", flush=True)
     print_table(["net", "type", "fits", "batch", "img/s fits", "img/s lms", "loss", "MiB out", "MiB in", "of bound"],
                 [[row["net"], row["precision"], str(row["fits"]), str(row["batch"]),
@@ -219,26 +260,42 @@ def parse():
     parser.add_argument("--steps", type=int, default=0, help="timed steps (LeNet: ten times as many)")
     parser.add_argument("--quick", action="store_true", help="for a visit of ten minutes")
     parser.add_argument("--minutes", type=float, default=0, help="begin nothing after that time (--quick: 8)")
+    parser.add_argument("--seconds", type=float, default=0, help="begin nothing after that time, and end what runs")
     parser.add_argument("--lms", action="store_true", help="large model support, too")
+    parser.add_argument("--lms_cases", help="comma list of NET:PRECISION:TIMES, as many times the batch that fits")
     parser.add_argument("--gpu_memory", default="8G", help="the cap of --lms")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--lms_only", action="store_true", help="large model support alone")
+    parser.add_argument("--lms_tuning", choices=("yes", "no"), default="yes", help="time kernels for --lms, too")
     parser.add_argument("--json", metavar="FILE", help="write all measurements to FILE")
+    parser.add_argument("--resume", action="store_true", help="go on with what --json's FILE holds")
     options = parser.parse_args()
     on_cpu = options.device == "cpu"
+    options.lms = options.lms or options.lms_only
+    options.lms_tuning = options.lms_tuning == "yes"
+    options.lms_cases = lms_cases(options.lms_cases) if options.lms_cases else LMS_CASES
+    options.out_of_time = options.failed = False
     options.caffe = os.path.abspath(options.caffe)
     options.python = os.path.abspath(options.python) if os.sep in options.python else options.python
     options.nets = options.nets.split(",")
     options.precisions = ["f32"] if on_cpu else options.precisions.split(",")
-    default_modes = "eager" if on_cpu else "eager,reduce-overhead" if options.quick else ",".join(MODES)
+    default_modes = "eager" if on_cpu else "reduce-overhead,eager" if options.quick else ",".join(MODES[:3])
     options.modes = (options.modes or default_modes).split(",")
     options.steps = options.steps or (2 if on_cpu else 20 if options.quick else 50)
-    minutes = options.minutes or (8 if options.quick else float("inf"))
+    minutes = options.seconds / 60 or options.minutes or (8 if options.quick else float("inf"))
     options.deadline = time.monotonic() + 60 * minutes
     for given, known in ((options.nets, FOLDERS), (options.precisions, PRECISIONS), (options.modes, MODES)):
         for name in given:
             if name not in known:
                 parser.error(f"{name} is none of {', '.join(known)}")
     return options
+
+
+def lms_cases(text):
+    """The cases that --lms_cases names."""
+    known = {case[:3]: case[3] for case in LMS_CASES}
+    named = [case.split(":") for case in text.split(",")]
+    return [(net, precision, int(times), known.get((net, precision, int(times)))) for net, precision, times in named]
 
 
 def batches_of(options, net):
@@ -249,35 +306,54 @@ def batches_of(options, net):
     return [64] if net == "lenet" or options.quick else [64, 256]
 
 
-def skip(text):
+def skip(options, text):
     print(f"bench_gpu.py: skipped: {text}")
-    sys.exit(0)
+    sys.exit(1 if options.resume else 0)
 
 
 def look_around(options):
-    """Sets options.about and options.contestants; leaves where nothing can be measured."""
+    """Sets options.about, and options.modes to those that can be measured; leaves where nothing can be measured."""
     if not os.access(options.caffe, os.X_OK):
-        skip(f"{options.caffe} is not built; name our program with --caffe")
+        skip(options, f"{options.caffe} is not built; name our program with --caffe")
     gpu = None
     if options.device == "cuda":
         try:
             gpu = run(options, [options.caffe, "device_query", "-gpu", "0"])[0].splitlines()[0]
         except Failure as failure:
-            skip(f"{options.caffe} sees no GPU ({failure}); --device cpu tries the script without one")
+            skip(options, f"{options.caffe} sees no GPU ({failure}); --device cpu tries the script without one")
     try:
         options.about = ask_torch(options, "about")
         if options.device == "cuda" and not options.about["gpu"]:
             raise Failure("its PyTorch sees no GPU")
-        options.contestants = ["ours", *options.modes]
     except Failure as failure:
         print(f"Ours alone: {options.python} does not serve ({failure}); name a Python with PyTorch by --python")
         options.about = {"torch": None, "cuda": None, "cudnn": None, "gpu": gpu}
-        options.contestants = ["ours"]
+        options.modes = []
 
 
 def save(options, result):
     if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
+        # In one piece: it may be this that the next call goes on with.
+        part = pathlib.Path(options.json + ".part")
+        part.write_text(json.dumps(result, indent=2) + "\n")
+        part.replace(options.json)
+
+
+def known_result(options):
+    """What --resume goes on with; else nothing."""
+    path = pathlib.Path(options.json or "")
+    if not options.resume or not path.is_file():
+        return {"rows": [], "lms": []}
+    return json.loads(path.read_text())
+
+
+def row_of(result, *which):
+    """The row of a net, a batch size and a precision; a new one where there is none."""
+    for row in result["rows"]:
+        if (row["net"], row["batch"], row["precision"]) == which:
+            return row
+    result["rows"].append(dict(zip(("net", "batch", "precision"), which), images_per_s={}, failed={}, turns=[]))
+    return result["rows"][-1]
 
 
 def main():
@@ -287,19 +363,19 @@ def main():
     software = f"PyTorch {here['torch']}, CUDA {here['cuda']}, cuDNN {here['cudnn']}"
     title = f"{today}: {here['gpu'] or options.device}; {software}"
     print(title, flush=True)
-    rows = [{"net": net, "batch": batch, "precision": precision, "images_per_s": {}, "failed": {}}
-            for net in options.nets for batch in batches_of(options, net) for precision in options.precisions]
-    result = {"date": today, **here, "rows": rows, "lms": []}
+    result = known_result(options) | {"date": today, **here}
+    rows = [row_of(result, net, batch, precision) for net in options.nets for batch in batches_of(options, net)
+            for precision in options.precisions if not options.lms_only]
     with tempfile.TemporaryDirectory() as folder:
         options.folder = pathlib.Path(folder)
-        for name in options.contestants:
-            for row in rows:
-                compare(options, row, name)
-                save(options, result)
+        for row in rows:
+            compare(options, result, row)
         print(f"\n{title}\nImages per second; f32: with TF32; ratio: ours to the best of PyTorch's.")
-        print_rows(options, rows)
+        print_rows(options, result["rows"])
         if options.lms and options.device == "cuda":
             measure_lms(options, result)
+    failed = options.failed or any("ours" in row["failed"] for row in result["rows"])
+    sys.exit(1 if failed else 3 if options.resume and options.out_of_time else 0)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 #
 #   scripts/check_gpu.sh [STEP...]
 #
-# Steps; without any all but the last two:
+# Steps; without any all up to racecheck:
 #
 #   query      what the program sees; without a GPU the script ends here
 #   tests      kernels against the reference, each suite in a process of its own: one that met a fault of the GPU cannot
@@ -17,8 +17,18 @@
 #   racecheck  races in shared memory,
 #   initcheck  reads of memory that was never written,
 #   synccheck  barriers
+#   sanitizer  (only when it is named) whether compute-sanitizer runs here at all: one suite under it
 #
-# Logs lie in build/check_gpu. The last line counts; the exit code is 0 when nothing failed.
+# The last line counts; the exit code is 0 when nothing failed. From the environment:
+#
+#   CHECK_GPU_LOGS     folder of the logs (default build/check_gpu)
+#   CHECK_GPU_LIMIT    seconds after which a check is ended and has failed (default 900)
+#   CHECK_GPU_RESUME   yes: suites, recordings and shards that passed before, by the marks beside their logs, count as
+#                      passed (default no)
+#   CHECK_GPU_JOBS     suites, recordings and shards that run at a time (default 1)
+#   CHECK_GPU_TUNING   no: the step nets takes cuDNN's first choices (default yes)
+#   CHECK_GPU_FILTER   tests that run under the sanitizer (default: all of layers_test but those of the host's kernels)
+#   CHECK_GPU_SHARDS   processes that these are divided into (default 1)
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT" || exit 1
@@ -26,24 +36,48 @@ cd "$ROOT" || exit 1
 case ${1:-} in -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" && exit 0 ;; esac
 steps=("$@")
 [ $# -gt 0 ] || steps=(query tests golden training nets memcheck racecheck)
-logs=build/check_gpu
-passed=0 failed=0
-limit=(timeout -k 10 900) # what hangs ends
+logs=${CHECK_GPU_LOGS:-build/check_gpu}
+jobs=${CHECK_GPU_JOBS:-1} shards=${CHECK_GPU_SHARDS:-1}
+only=${CHECK_GPU_FILTER:--Cudnn*:Golden*:Native*:Onednn*:Winograd*:Blocked*}
+limit=(timeout -k 10 "${CHECK_GPU_LIMIT:-900}") # what hangs ends
 mkdir -p "$logs"
+tally=$logs/tally # a line for each check that has ended
+: > "$tally"
+count() { grep -c "^$1$" "$tally"; }
 
 # check NAME COMMAND...: one check, with its output in a log. `why` is what a failed one shows of it.
 why='error: |FAILED|Failure|ERROR SUMMARY|^========= (Invalid|Error|Race|Uninit)'
 check() {
   local name=$1 log status=0 start=$SECONDS
-  log=$logs/$(tr -c '[:alnum:]\n' _ <<< "$name").log
+  log=$(log_of "$name")
   shift
+  rm -f "$log.passed"
   "$@" > "$log" 2>&1 || status=$?
   if [ $status -eq 0 ]; then
-    passed=$((passed + 1)) && printf 'ok      %s (%d s)\n' "$name" $((SECONDS - start))
+    echo passed | tee "$log.passed" >> "$tally"
+    printf 'ok      %s (%d s)\n' "$name" $((SECONDS - start))
     return
   fi
-  failed=$((failed + 1)) && printf 'FAILED  %s (exit code %d, %d s): %s\n' "$name" $status $((SECONDS - start)) "$log"
-  grep -aE "$why" "$log" | head -n 5 | cut -c1-200 | sed 's/^/        /'
+  echo failed >> "$tally"
+  # In one piece, for others may print meanwhile.
+  printf '%s\n' "$(
+    printf 'FAILED  %s (exit code %d, %d s): %s\n' "$name" $status $((SECONDS - start)) "$log"
+    grep -aE "$why" "$log" | head -n 5 | cut -c1-200 | sed 's/^/        /'
+  )"
+}
+
+log_of() { echo "$logs/$(tr -c '[:alnum:]\n' _ <<< "$1").log"; }
+
+# beside NAME COMMAND...: a check that needs no other, $jobs of them at a time. The step that begins some awaits them.
+beside() {
+  if [ "${CHECK_GPU_RESUME:-no}" = yes ] && [ -f "$(log_of "$1").passed" ]; then
+    echo passed >> "$tally"
+    printf 'ok      %s (before)\n' "$1"
+    return
+  fi
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+  check "$@" &
+  [ "$jobs" -gt 1 ] || wait
 }
 
 # --- where the programs are ---------------------------------------------------------------------------------------
@@ -71,17 +105,19 @@ kernels() {
   local program suite
   for program in "${programs[@]}"; do
     for suite in $(suites "$program"); do
-      check "${program%_test} ${suite%.}" "${limit[@]}" "$tests/$program" --gtest_brief=1 "--gtest_filter=$suite*"
+      beside "${program%_test} ${suite%.}" "${limit[@]}" "$tests/$program" --gtest_brief=1 "--gtest_filter=$suite*"
     done
   done
+  wait
 }
 
 recordings() {
   local folder=$ROBUSTA_SHARED_DIR/golden kind
   [ -d "$folder" ] || { echo "skipped: there are no recordings in $folder" && return; }
   for kind in $(find "$folder" -name '*__*.bin' -printf '%f\n' | sed 's/__.*//' | sort -u); do
-    check "golden $kind" "${limit[@]}" "$tests/golden_test" "${kind}__"
+    beside "golden $kind" "${limit[@]}" "$tests/golden_test" "${kind}__"
   done
+  wait
 }
 
 # train NAME ITERATIONS FLAG...: LeNet, with the weights in NAME.caffemodel and the log in NAME.txt.
@@ -132,13 +168,14 @@ trainings() {
 }
 
 nets() {
-  local model type
+  local model type tuning=()
+  [ "${CHECK_GPU_TUNING:-yes}" = yes ] || tuning=(-autotune=false)
   for model in models/*/train_val.prototxt; do
     for type in f32 bf16; do
       local precision=()
       [ "$type" = f32 ] || precision=(-precision "$type")
       check "$(basename "$(dirname "$model")") in $type" "${limit[@]}" \
-        "$caffe" time -model "$model" -batch 16 -iterations 3 -gpu 0 "${precision[@]}"
+        "$caffe" time -model "$model" -batch 16 -iterations 3 -gpu 0 "${tuning[@]}" "${precision[@]}"
     done
   done
 }
@@ -158,19 +195,35 @@ behind_launcher() {
   [ ! -x bin/launch ] || { read -r program && read -r libraries; } < <(ROBUSTA_SHOW_LIBRARIES=1 "$1")
 }
 
-# Of our own kernels alone: NVIDIA's libraries have many, and are not ours to mend.
-sanitized() {
-  local tool=$1 sanitizer program libraries type
+# sanitizer_line TOOL: sets $line to what a program is put behind.
+sanitizer_line() {
+  local sanitizer
   if ! sanitizer=$(find_sanitizer); then
     echo "skipped: there is no compute-sanitizer; it comes with the CUDA toolkit, in PATH or CUDA_HOME"
-    return
+    return 1
   fi
-  local line=("${limit[@]}" "$sanitizer" --tool "$tool" --kernel-name kns=robusta --destroy-on-device-error kernel
+  line=("${limit[@]}" "$sanitizer" --tool "$1" --kernel-name kns=robusta --destroy-on-device-error kernel
     --error-exitcode 99)
-  [ "$tool" != memcheck ] || line+=(--report-api-errors no --padding 256)
+  [ "$1" != memcheck ] || line+=(--report-api-errors no --padding 256)
+}
+
+only_one_suite() {
+  local line program libraries
+  sanitizer_line memcheck || return
   behind_launcher "$tests/layers_test"
-  check "$tool layers" env "LD_LIBRARY_PATH=$libraries" "${line[@]}" "$program" --gtest_brief=1 \
-    '--gtest_filter=-Cudnn*:Golden*:Native*:Onednn*:Winograd*:Blocked*'
+  check "sanitizer" env "LD_LIBRARY_PATH=$libraries" "${line[@]}" "$program" --gtest_filter='AbsValTest.Gpu'
+}
+
+# Of our own kernels alone: NVIDIA's libraries have many, and are not ours to mend.
+sanitized() {
+  local tool=$1 line program libraries type shard
+  sanitizer_line "$tool" || return
+  behind_launcher "$tests/layers_test"
+  for ((shard = 0; shard < shards; ++shard)); do
+    beside "$tool layers$([ "$shards" -eq 1 ] || echo " $((shard + 1)) of $shards")" env "LD_LIBRARY_PATH=$libraries" \
+      GTEST_TOTAL_SHARDS="$shards" GTEST_SHARD_INDEX=$shard "${line[@]}" "$program" --gtest_brief=1 "--gtest_filter=$only"
+  done
+  wait
   check "digits" data/digits/create.sh
   sed -e 's|^max_iter:.*|max_iter: 6|' -e 's|^snapshot:.*|snapshot: 0|' -e 's|^test_iter:.*|test_iter: 2|' \
     -e 's|^snapshot_prefix:.*|snapshot_after_train: false|' models/lenet/solver.prototxt > "$logs/brief.prototxt"
@@ -188,17 +241,18 @@ for step in "${steps[@]}"; do
   case $step in
     query)
       check "device_query" "$caffe" device_query -gpu 0
-      cat "$logs/device_query.log"
-      [ $failed -eq 0 ] || fail "the program cannot use a GPU here: nothing else is tried"
+      cat "$(log_of device_query)"
+      [ "$(count failed)" -eq 0 ] || fail "the program cannot use a GPU here: nothing else is tried"
       ;;
     tests) kernels ;;
     golden) recordings ;;
     training) trainings ;;
     nets) nets ;;
+    sanitizer) only_one_suite ;;
     memcheck | racecheck | initcheck | synccheck) sanitized "$step" ;;
     *) fail "unknown step $step; see scripts/check_gpu.sh --help" ;;
   esac
 done
 end_phase
-printf '\n%d passed, %d failed\n' $passed $failed
-[ $failed -eq 0 ]
+printf '\n%d passed, %d failed\n' "$(count passed)" "$(count failed)"
+[ "$(count failed)" -eq 0 ]

@@ -154,6 +154,19 @@ part_wheel() { # wheels for two Pythons train LeNet, in environments and in a ba
   return $status
 }
 
+part_gpu_visit() { # the bundle that is carried to a GPU, its size, and the visits with it on a fake one
+  local visit=$work/visit name
+  command -v xz > /dev/null || skip "xz is not installed"
+  measured scripts/gpu_visit/prepare.sh "$visit"
+  local size
+  size=$(tail -n 1 "$out")
+  for name in A B C D E; do
+    TMPDIR=$work OUT=$work/gpu measured sh "$visit/start.sh" "$name" --rehearse --seconds 3600
+    cp "$work/gpu/visit.tar.gz" "$visit"
+  done
+  result "$size; all visits rehearsed"
+}
+
 part_zoo() { # nets of the zoo learn a few samples by heart, and published nets whole
   local status=0 small
   measured scripts/learn_zoo.py --caffe "$caffe" || status=$?

@@ -37,9 +37,18 @@ struct Contender {
   double seconds = 0;
 };
 
-/// Every option once, and again, turn about, those that may still be the fastest: the closer they are, the more often.
-/// The first of all runs touches the memory of all: by itself it drops nobody.
-int fastest(const std::vector<std::string>& options, const std::function<void(int)>& run) {
+/// What first runs are good for.
+struct Pace {
+  bool first_counts;      ///< where it does not, all run again before any is dropped
+  double clearly_slower;  ///< than the fastest, this many times: who is, after one run that counts, runs no more
+};
+constexpr Pace kHost{.first_counts = true, .clearly_slower = 3};
+/// A plan is made, and its kernels are compiled and loaded, when an option runs first; from then on times differ
+/// little.
+constexpr Pace kGpu{.first_counts = false, .clearly_slower = 2};
+
+/// Those that run, with the times of their first runs.
+std::vector<Contender> entrants(const std::vector<std::string>& options, const std::function<void(int)>& run) {
   std::vector<Contender> contenders;
   for (int option = 0; option < static_cast<int>(options.size()); ++option) {
     try {
@@ -48,12 +57,23 @@ int fastest(const std::vector<std::string>& options, const std::function<void(in
       if (error.kind() != ErrorKind::kUnsupported) throw;
     }
   }
+  return contenders;
+}
+
+/// Every option once or twice, and again, turn about, those that may still be the fastest: the closer they are, the
+/// more often. On the host the first of all runs touches the memory of all: by itself it drops nobody.
+int fastest(const std::vector<std::string>& options, const std::function<void(int)>& run, const Pace& pace) {
+  std::vector<Contender> contenders = entrants(options, run);
   if (contenders.empty()) return 0;
+  if (!pace.first_counts) {
+    for (Contender& one : contenders) one.seconds = seconds_of(run, one.option);
+  }
   const auto by_time = [](const Contender& a, const Contender& b) { return a.seconds < b.seconds; };
-  constexpr double kClearlySlower = 3;
   const double least = std::ranges::min_element(contenders, by_time)->seconds;
-  std::erase_if(contenders,
-                [&](const Contender& one) { return one.option > 0 && one.seconds > kClearlySlower * least; });
+  std::erase_if(contenders, [&](const Contender& one) {
+    const bool spared = pace.first_counts && one.option == 0;
+    return !spared && one.seconds > pace.clearly_slower * least;
+  });
   // How much slower than the fastest one that stays may be, round by round.
   for (const double slower : {2.0, 1.5, 1.25, 1.1, 1.1, 1.05, 1.05}) {
     if (contenders.size() < 2) break;
@@ -114,7 +134,8 @@ void RecordingTuner::preset(const KernelChoices& choices) {
 
 int RecordingTuner::choose(const std::string& key, const std::vector<std::string>& options,
                            const std::function<void(int)>& run) {
-  const std::string machine = key.starts_with(kGpuKeys) ? "gpu" : machine_key();
+  const bool on_gpu = key.starts_with(kGpuKeys);
+  const std::string machine = on_gpu ? "gpu" : machine_key();
   const std::string cache_key = str(machine, "/", key, "/", fingerprint(options));
   int chosen = index_of(preset_, key, options);
   if (chosen < 0 && preset_.contains(key)) {
@@ -124,11 +145,11 @@ int RecordingTuner::choose(const std::string& key, const std::vector<std::string
   if (chosen < 0) chosen = index_of(used_, key, options);
   if (chosen < 0) chosen = index_of(cached_, cache_key, options);
   if (chosen < 0) {
-    chosen = options.size() == 1 ? 0 : fastest(options, run);
+    chosen = options.size() == 1 ? 0 : fastest(options, run, on_gpu ? kGpu : kHost);
     cached_[cache_key] = options[static_cast<size_t>(chosen)];
     dirty_ = true;
-    // What was timed is not lost with a run that is ended while it tunes.
-    if (std::chrono::steady_clock::now() - saved_ > std::chrono::seconds(1)) save();
+    // What was timed is not lost with a run that is ended while it tunes. A GPU's plans take longer than the file.
+    if (on_gpu || std::chrono::steady_clock::now() - saved_ > std::chrono::seconds(1)) save();
   }
   used_[key] = options[static_cast<size_t>(chosen)];
   return chosen;

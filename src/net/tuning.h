@@ -1,7 +1,8 @@
 /// Choosing kernels by timing them, once per shape, machine and version of oneDNN.
 ///
-/// Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the cache
-/// file, from timing. All that were used can be read back and are saved with the training state.
+/// What an option takes in its first run counts on the host; on a GPU it is mostly the plan's making, and counts for
+/// nothing. Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the
+/// cache file, from timing. All that were used can be read back and are saved with the training state.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,8 @@ class RecordingTuner : public Tuner {
   void preset(const KernelChoices& choices);
   /// All choices made so far.
   const KernelChoices& choices() const { return used_; }
-  /// Writes new choices to the cache file now. The destructor does it too, and choose() about once a second.
+  /// Writes new choices to the cache file now. The destructor does it too, and choose() about once a second,
+  /// for a GPU each time.
   void save();
 
  private:

@@ -185,6 +185,38 @@ TEST(Tuner, KeepsWhatItHasTimedBeforeItEnds) {
   EXPECT_EQ(runs, 0);
 }
 
+/// Milliseconds of an option's first run on a GPU, where it is planned, and of the others.
+struct Planned {
+  int first, others;
+};
+
+TEST(Tuner, OnAGpuPlanningCountsForNothing) {
+  RecordingTuner tuner("");
+  const std::vector<Planned> options = {
+      {.first = 2, .others = 30}, {.first = 90, .others = 5}, {.first = 2, .others = 30}};
+  std::vector<int> runs(3);
+  const int chosen = tuner.choose(str(kGpuKeys, "91000/H100/shape"), {"a", "compiled", "c"}, [&](int option) {
+    const auto i = static_cast<size_t>(option);
+    const int delay = runs[i]++ == 0 ? options[i].first : options[i].others;
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+  });
+  EXPECT_EQ(chosen, 1);
+  // Who takes more than twice the time of the fastest has run once since it was planned.
+  EXPECT_EQ(runs[0], 2);
+  EXPECT_EQ(runs[2], 2);
+}
+
+TEST(Tuner, OnAGpuKeepsEachChoiceAtOnceForAnyProcessor) {
+  const TempDir folder;
+  RecordingTuner tuner(folder / "kernels");
+  const std::string key = str(kGpuKeys, "91000/H100/shape");
+  tuner.choose(key, {"a", "b"}, [](int option) { std::this_thread::sleep_for(std::chrono::milliseconds(2 * option)); });
+  const std::string line = read_file(folder / "kernels");
+  EXPECT_TRUE(line.starts_with("gpu/" + key)) << line;
+  RecordingTuner meanwhile(folder / "kernels");
+  EXPECT_EQ(meanwhile.choose(key, {"a", "b"}, [](int) { FAIL() << "is timed again"; }), 0);
+}
+
 TEST(Tuner, LeavesOutWhatDoesNotRun) {
   RecordingTuner tuner("");
   const auto run = [](int option) {

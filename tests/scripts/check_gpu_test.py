@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -51,6 +52,34 @@ class CheckGpuTest(unittest.TestCase):
         filters = [line.split()[-1] for line in self.calls.read_text().splitlines()]
         self.assertEqual(filters, 3 * ["--gtest_filter=Good.*", "--gtest_filter=Bad/0.*"])
 
+    def test_runs_suites_beside_each_other_and_goes_on_after_a_stop(self):
+        """What passed is not run again; what failed is."""
+        logs = self.bundle / "kept logs"
+        done = self.check("tests", CHECK_GPU_JOBS="4", CHECK_GPU_LOGS=str(logs))
+        self.assertEqual(done.stdout.splitlines()[-1], "3 passed, 3 failed", done.stdout)
+        self.assertEqual(len(self.calls.read_text().splitlines()), 6)
+        self.calls.unlink()
+        done = self.check("tests", CHECK_GPU_RESUME="yes", CHECK_GPU_JOBS="4", CHECK_GPU_LOGS=str(logs))
+        self.assertEqual(done.stdout.splitlines()[-1], "3 passed, 3 failed", done.stdout)
+        self.assertIn("ok      layers Good (before)", done.stdout)
+        filters = [line.split()[-1] for line in self.calls.read_text().splitlines()]
+        self.assertEqual(filters, 3 * ["--gtest_filter=Bad/0.*"])
+
+    def test_ends_what_hangs_after_its_limit(self):
+        self.program("layers_test", TESTS.replace("exit 1", "sleep 30"))
+        start = time.monotonic()
+        done = self.check("tests", CHECK_GPU_LIMIT="1")
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertIn("FAILED  layers Bad/0 (exit code 124", done.stdout)
+
+    def test_nets_without_tuning(self):
+        self.program("caffe", '#!/bin/sh\necho "$*" >> "$CALLS"\n')
+        (self.bundle / "models" / "net").mkdir(parents=True)
+        (self.bundle / "models" / "net" / "train_val.prototxt").touch()
+        self.assertEqual(self.check("nets", CHECK_GPU_TUNING="no").returncode, 0)
+        self.assertEqual([line.split("-gpu 0")[1] for line in self.calls.read_text().splitlines()],
+                         [" -autotune=false", " -autotune=false -precision bf16"])
+
     def test_ends_where_no_gpu_can_be_used(self):
         self.program("caffe", "#!/bin/sh\necho 'caffe: error: there is no GPU 0' >&2\nexit 9\n")
         done = self.check()
@@ -80,6 +109,17 @@ class CheckGpuTest(unittest.TestCase):
         self.assertIn(" /behind/layers_test ", lines[0])
         self.assertEqual([line.split("-gpu 0")[1] for line in lines[1:]], ["", " -precision bf16", " -precision fp16"])
         self.assertEqual((self.bundle / "build/check_gpu/brief.prototxt").read_text(), "max_iter: 6\n")
+
+    def test_divides_what_runs_under_the_sanitizer(self):
+        self.program("compute-sanitizer", '#!/bin/sh\necho "$GTEST_SHARD_INDEX/$GTEST_TOTAL_SHARDS $*" >> "$CALLS"\n')
+        for name in ("caffe", "layers_test"):
+            self.program(name, f"#!/bin/sh\necho /behind/{name}\necho /libraries\n")
+        done = self.check("racecheck", PATH=f"{self.bundle / 'bin'}:{os.environ['PATH']}", CHECK_GPU_SHARDS="3",
+                          CHECK_GPU_FILTER="*Gpu*")
+        self.assertIn("ok      racecheck layers 2 of 3", done.stdout)
+        lines = self.calls.read_text().splitlines()
+        self.assertEqual([line.split()[0] for line in lines[:3]], ["0/3", "1/3", "2/3"])
+        self.assertTrue(all(line.endswith("--gtest_filter=*Gpu*") for line in lines[:3]), lines)
 
     def test_knows_its_steps(self):
         done = self.check("memchek")

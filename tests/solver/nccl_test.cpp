@@ -3,13 +3,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <regex>
+#include <sstream>
 #include <thread>
 
 #include "device/sim/sim_device.h"
 #include "robusta/error.h"
 #include "solver/nccl_sums.h"
 #include "solver/ranks/sums/ranked_update.h"
+#include "solver/reports/timeline/timeline.h"
 #include "solver/toy_solver.h"
 #include "support/close.h"
 #include "support/errors.h"
@@ -31,6 +34,7 @@ struct Job {
   std::string settings = "momentum: 0.9 weight_decay: 0.01";
   int hosts = 1;
   bool shares_gpu = false;
+  std::string timeline = "";  ///< to be written
 };
 
 /// Each rank on a GPU of its own, in threads.
@@ -43,6 +47,11 @@ Trained train(const Job& job) {
     options.device = device.get();
     options.ranks = &ranks;
     options.batch = 8 / job.ranks;
+    if (!job.timeline.empty()) {
+      options.timeline = parse_timeline(job.timeline);
+      toy(job.settings + " max_iter: 6 snapshot_after_train: false", options)->solve();
+      return;
+    }
     const auto solver = toy(job.settings, options);
     solver->step(6);
     solver->finish_updates();
@@ -106,6 +115,42 @@ TEST_F(Nccl, FourGpusAreCloseToStagedGradients) {
     const Trained by_nccl = train({.ranks = 4, .ddl = "-mode n:4", .settings = settings});
     EXPECT_EQ(by_nccl.described, "NCCL 2.20.1 over 4 ranks");
     expect_close(by_nccl.values, train({.ranks = 4, .ddl = "-mode r:4", .settings = settings}).values, 1e-6);
+  }
+}
+
+/// What the driver of rank 0 did in each iteration, in order, of a timeline: b: a layer's backward, p: a bucket posted.
+std::vector<std::string> posts_in_backward(const std::string& timeline) {
+  std::istringstream lines(read_file(timeline));
+  const std::regex event(
+      R"~(.*"name": "([^"]+)", "cat": "(iteration|backward|bucket)", "pid": 0,.*"ts": (-?[\d.]+),.*)~");
+  std::map<double, char> did;
+  std::smatch parts;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_match(line, parts, event)) continue;
+    did[std::stod(parts[3])] = parts[2] == "iteration" ? 'i' : parts[2] == "backward" ? 'b' : 'p';
+  }
+  std::vector<std::string> iterations;
+  for (const auto& [when, what] : did) {
+    if (what == 'i') {
+      iterations.emplace_back();
+    } else if (!iterations.empty()) {
+      iterations.back() += what;
+    }
+  }
+  return iterations;
+}
+
+// CUDA loads a kernel when it is launched first, which must not meet one of NCCL's that waits for another rank.
+TEST_F(Nccl, TheFirstSumsBeginWhenAllKernelsAreLoaded) {
+  const SimNccl gpus("2:16M");
+  for (const char* ddl : {"-mode n:2", "-mode r:2"}) {
+    train({.ddl = ddl, .timeline = folder_ / "t.json"});
+    const std::vector<std::string> iterations = posts_in_backward(folder_ / "t.json");
+    ASSERT_EQ(iterations.size(), 6u);
+    for (size_t i = 0; i < iterations.size(); ++i) {
+      const bool beside = contains(iterations[i], "pb");
+      EXPECT_EQ(beside, i > 0 || contains(ddl, "r:2")) << ddl << ", iteration " << i << ": " << iterations[i];
+    }
   }
 }
 

@@ -46,6 +46,10 @@ class BucketSum {
   enum class Gradients { kOwn, kWhole };
   virtual void begin_round(Gradients wanted) {}
 
+  /// On the GPU its kernels wait for those of other ranks. A kernel that is loaded meanwhile, as CUDA does when it is
+  /// launched first, may wait for them in turn.
+  virtual bool waits_on_gpu() const { return false; }
+
   /// Reducer: sums are under way that nobody waits for; check() is called every few milliseconds then. It throws when
   /// they are known to have failed.
   virtual bool under_way() const { return false; }

@@ -16,6 +16,8 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater, GradientSum
       reducer_(std::move(sum.sums)),
       last_sum_(reducer_.sums().last_sum()),
       keeps_left_(sum.keeps_left),
+      apart_(reducer_.sums().waits_on_gpu()),
+      stream_(net.stream()),
       type_(net.options().dtype),
       tail_(reducer_.sums().tail()) {
   for (const BucketId b : summed()) {
@@ -62,6 +64,7 @@ void RankedUpdate::begin(const Votes& mine, const Round& round) {
 
 void RankedUpdate::ready(Param& param) {
   --missing_[bucket_of_.at(&param)];
+  if (apart_) return;
   while (missing_.contains(next_) && missing_[next_] == 0) post();
   between_steps();
 }
@@ -76,6 +79,8 @@ void RankedUpdate::post() {
 }
 
 Votes RankedUpdate::agree() {
+  if (apart_) stream_.synchronize();
+  apart_ = false;
   // A net in which nothing learns has one bucket, of the votes alone.
   while (next_ <= last_sum_) post();
   wait_for(last_sum_);

@@ -114,6 +114,9 @@ class RankedUpdate : public GradientSink, public ParamGate {
   void give_left(const std::vector<float>& left);
 
   const bool keeps_left_;
+  /// Sums begin when backward has run, and not beside it: in the first round, where they must find all kernels loaded.
+  bool apart_;
+  Stream& stream_;  ///< the net's
   DType type_;
   void* tail_;  ///< the votes, in host memory
   std::unordered_map<const Param*, BucketId> bucket_of_;

@@ -34,6 +34,7 @@ class NcclSum : public BucketSum {
   void complete(BucketId bucket) override;
   void sum(BucketId bucket) override;
   void deliver(BucketId bucket) override;
+  bool waits_on_gpu() const override { return true; }
   bool under_way() const override { return first_open_ < next_; }
   void check() override;
   std::string describe() const override;
