@@ -470,7 +470,7 @@ INSTANTIATE_TEST_SUITE_P(Later, BadCommandLine,
                                          BadLine{{kTrain, kSolver, "-ddl", "-mod b:1"}, 1, "did you mean"},
                                          BadLine{{kTrain, kSolver, "-lms_frac=2"}, 1, "-lms_frac"},
                                          BadLine{{kTrain, kSolver, "-gpu_memory=x"}, 1, "-gpu_memory"},
-                                         BadLine{{kTrain, kSolver, "-n_server=2"}, 9, "asynchronous"},
+                                         BadLine{{kTrain, kSolver, "-n_server=2"}, 1, "started by itself"},
                                          BadLine{{"compare", kModel, "-collect_dir=nowhere"}, 3, "nowhere"}));
 
 INSTANTIATE_TEST_SUITE_P(Files, BadCommandLine,
