@@ -110,6 +110,7 @@ struct Apart {
   std::string ddl, settings = kSlow;
   int iterations = 12, stop_at = -1;
   int slowed = -1;  ///< this group waits in each pass
+  bool gpus = false;
 };
 
 struct Seen {
@@ -127,7 +128,9 @@ class ServersApart : public Servers {
     const auto body = [&](Communicator& world) {
       omp_set_num_threads(1);
       Ranks group(world, parse_ddl_options(shape.ddl() + " " + run.ddl));
+      const std::shared_ptr<Device> gpu = run.gpus ? open_gpu(world.rank()) : nullptr;
       SolverOptions options;
+      if (gpu) options.device = gpu.get();
       options.ranks = &group;
       const int me = world.rank();
       int iteration = 0;
@@ -160,6 +163,10 @@ TEST_F(ServersApart, TheWorkOfASlowGroupIsDoneByOthers) {
     EXPECT_EQ(std::accumulate(seen.passes.begin(), seen.passes.end(), 0), 20 * shape.workers());
     EXPECT_EQ(seen.iterations, std::vector<int>(seen.iterations.size(), 20));
   }
+  const SimNccl gpus("4:16M", "", false);
+  const Seen on_gpus = train_apart({3, 1, 1}, {.ddl = "-max_staleness 3", .iterations = 20, .slowed = 2, .gpus = true});
+  EXPECT_GT(on_gpus.passes.front(), on_gpus.passes.back());
+  EXPECT_EQ(on_gpus.iterations, (std::vector<int>{20, 20, 20, 20}));
   const Seen in_step = train_apart({3, 1, 1}, {.ddl = "", .iterations = 20, .slowed = 2});
   EXPECT_EQ(in_step.passes, (std::vector<int>{20, 20, 20}));
 }

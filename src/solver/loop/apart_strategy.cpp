@@ -28,7 +28,10 @@ class Apart : public IterationStrategy {
     return told.meeting == now ? votes + told.asked : votes;
   }
   void end(const Iteration& iteration) override { part_->end(iteration); }
-  void finish_updates() override { part_->finish_updates(); }
+  void finish_updates() override {
+    part_->finish_updates();
+    passes_.set_place(training_.ranks.rank());  // what is shown then is of equal parts
+  }
   BucketReducer::Times take_times() override { return part_->take_times(); }
 
  private:
