@@ -120,6 +120,7 @@ std::vector<float> ServedSum::whole(const Param& param, const std::vector<float>
 
 void ServedSum::gather_weights() {
   const Ranks::Waiting waiting(ranks_);
+  net_.stream().synchronize();  // a device still takes the last round's weights from where these travel
   for (BucketId b = last_sum() + 1; b < buckets_.end_id(); ++b) {
     if (ranks_.serves()) {
       for (const Piece& piece : pieces(b)) take(b, piece, own_.at(piece.param));
