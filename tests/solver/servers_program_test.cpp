@@ -44,6 +44,7 @@ TEST_F(CaffeServers, TrainApartToTheEnd) {
   ASSERT_EQ(done.code, 0) << done.log;
   EXPECT_TRUE(contains(done.log, "gradients up to 3 rounds late")) << done.log;
   EXPECT_TRUE(contains(done.log, "Iteration 8")) << done.log;
+  EXPECT_TRUE(contains(done.log, "Gradients came late, by updates of other groups: on average")) << done.log;
   EXPECT_FALSE(model().empty());
 }
 

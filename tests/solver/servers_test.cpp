@@ -314,12 +314,11 @@ TEST(Turns, AVoteHoldsForAnIterationBeforeWhoseEndAllHearOfIt) {
   EXPECT_GT(later.meeting, 1);
 }
 
-TEST(Staleness, IsReportedOnce) {
+TEST(Staleness, SaysHowLateGradientsCame) {
   Staleness staleness;
-  EXPECT_EQ(staleness.take(), "");
+  EXPECT_EQ(staleness.describe(), "");
   for (const int late : {0, 1, 4}) staleness.add(late);
-  EXPECT_EQ(staleness.take(), "on average 1.67, at most 4");
-  EXPECT_EQ(staleness.take(), "");
+  EXPECT_EQ(staleness.describe(), "on average 1.67, at most 4");
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 // at the weights of now (Zheng et al. 2017, "Asynchronous Stochastic Gradient Descent with Delay Compensation",
 // equation 10).
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "base/log.h"
 #include "solver/loop/iteration_strategy.h"
 #include "solver/ranks/sums/servers/parameter_server.h"
 #include "solver/ranks/sums/servers/turns.h"
@@ -48,8 +48,7 @@ class Serving : public IterationStrategy {
       server_.await_pause();
     }
     paused_ = true;
-    sum_.gather_weights();
-    report();
+    sum_.meet(sum_.is_first_server() ? std::exchange(staleness_, {}) : Staleness());
   }
 
  private:
@@ -147,13 +146,6 @@ class Serving : public IterationStrategy {
       const auto count = static_cast<int64_t>(weights_.size() / sizeof(T));
       for (int64_t i = 0; i < count; ++i) g[i] += lambda * g[i] * g[i] * mean * (now[i] - then[i]);
     });
-  }
-
-  void report() {
-    const std::string late = staleness_.take();
-    if (options_.in_step() || late.empty()) return;
-    LOG_INFO << "Server " << training_.ranks.group().rank() << ": gradients came late by updates of other groups, "
-             << late;
   }
 
   Training& training_;

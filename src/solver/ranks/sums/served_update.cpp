@@ -41,7 +41,7 @@ class ServedUpdate : public RankedUpdate {
     finish();
     if (served_.paused()) return;
     served_.pause();
-    served_.gather_weights();
+    served_.meet({});
   }
 
  private:

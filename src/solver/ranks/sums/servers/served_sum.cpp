@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "solver/ranks/sums/parts.h"
 
@@ -138,6 +139,14 @@ void ServedSum::gather_weights() {
     has_put(b);
   }
   net_.stream().synchronize();
+}
+
+void ServedSum::meet(Staleness late) {
+  gather_weights();
+  if (ranks_.options().served.in_step()) return;
+  ranks_.sum(late.numbers());
+  if (const std::string text = late.describe(); !text.empty() && ranks_.root())
+    LOG_INFO << "Gradients came late, by updates of other groups: " << text;
 }
 
 size_t ServedSum::own_bytes() const { return bytes_of(division_.share(server())); }

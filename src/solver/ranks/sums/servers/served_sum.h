@@ -41,6 +41,10 @@ class ServedSum : public CarryingSum, public Shards {
   std::vector<float> whole(const Param& param, const std::vector<float>& own) override;
   void gather_weights() override;
 
+  /// All ranks, when groups have paused: they get the weights, and rank 0 says how late gradients came. `late`: of the
+  /// first server; of the others nothing came.
+  void meet(Staleness late);
+
   /// Worker, between rounds: the servers need not wait for this group until the next round.
   void pause();
   bool paused() const { return paused_; }

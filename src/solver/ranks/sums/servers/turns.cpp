@@ -85,17 +85,16 @@ Votes Turns::end(int64_t iteration) {
 }
 
 void Staleness::add(int64_t updates) {
-  ++count_;
-  sum_ += static_cast<double>(updates);
-  most_ = std::max(most_, updates);
+  auto& [count, sum, most] = numbers_;
+  const auto late = static_cast<double>(updates);
+  ++count;
+  sum += late;
+  most = std::max(most, late);
 }
 
-std::string Staleness::take() {
-  if (count_ == 0) return "";
-  const double mean = std::round(100 * sum_ / static_cast<double>(count_)) / 100;
-  const std::string text = str("on average ", mean, ", at most ", most_);
-  *this = {};
-  return text;
+std::string Staleness::describe() const {
+  const auto& [count, sum, most] = numbers_;
+  return count > 0 ? str("on average ", std::round(100 * sum / count) / 100, ", at most ", most) : "";
 }
 
 }  // namespace robusta

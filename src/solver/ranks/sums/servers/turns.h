@@ -74,11 +74,12 @@ class Staleness {
  public:
   void add(int64_t updates);
   /// "on average 1.9, at most 4"; "" where nothing came.
-  std::string take();
+  std::string describe() const;
+  /// As numbers, of which others may have the sums.
+  std::span<double> numbers() { return numbers_; }
 
  private:
-  int64_t count_ = 0, most_ = 0;
-  double sum_ = 0;
+  double numbers_[3] = {};  ///< how many came, by how many updates in all, and at most
 };
 
 }  // namespace robusta
