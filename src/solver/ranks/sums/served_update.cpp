@@ -1,17 +1,16 @@
 // The update of a worker: gradients go to the servers while backward goes on, and the weights that these answer with
-// are waited for by the next forward, layer by layer (Peng et al. 2019, "A Generic Communication Scheduler for
-// Distributed DNN Training Acceleration", section 2).
+// are waited for by the next forward.
 #include "base/log.h"
-#include "solver/ranks/sums/ranked_update.h"
+#include "solver/ranks/sums/awaited_weights.h"
 #include "solver/ranks/sums/servers/served_sum.h"
 
 namespace robusta {
 namespace {
 
-class ServedUpdate : public RankedUpdate {
+class ServedUpdate : public AwaitedWeights {
  public:
   ServedUpdate(Ranks& ranks, Net& net, Updater& updater, GradientSum sum)
-      : RankedUpdate(ranks, net, updater, std::move(sum)), served_(static_cast<ServedSum&>(sums())) {}
+      : AwaitedWeights(ranks, net, updater, std::move(sum)), served_(static_cast<ServedSum&>(sums())) {}
 
   /// The servers wait for this group's next push, and have to hear that there is none.
   ~ServedUpdate() override {
@@ -24,19 +23,6 @@ class ServedUpdate : public RankedUpdate {
     }
   }
 
-  void need(Param& param) override {
-    if (finished_) return;
-    const std::optional<BucketId> found = bucket_of(param);
-    if (found) receive_weights(sums().weights_of(*found));
-  }
-
-  void finish() override {
-    if (finished_) return;
-    if (!weights_are_sent()) hand_over();
-    receive_all_weights();
-    finished_ = true;
-  }
-
   void settle() override {
     finish();
     if (served_.paused()) return;
@@ -45,11 +31,8 @@ class ServedUpdate : public RankedUpdate {
   }
 
  private:
-  void begin_round() override {}
-  void after_sums() override { hand_over(); }
-
   /// The servers have all gradients, and their weights are waited for from here on.
-  void hand_over() {
+  void hand_over() override {
     updater_.finish();  // of parameters without a gradient
     send_weights();
   }
