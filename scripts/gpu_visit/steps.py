@@ -7,6 +7,7 @@ where it fails. An `attempt` may fail, as what is not everywhere: that it does i
 """
 
 import dataclasses
+import os
 
 LONGEST_CHECK = 120  # seconds of a check of check_gpu.sh
 # Nets beside those of the second visit, by what is in doubt: net, batch, precision.
@@ -43,7 +44,7 @@ class Place:
 def check_gpu(place, name, expected, most=120, goes_on=True, attempt=False, **settings):
     """A step of check_gpu.sh."""
     environment = {"CHECK_GPU_LIMIT": "900" if place.small else str(LONGEST_CHECK),
-                   "CHECK_GPU_JOBS": "2" if place.small else "8", "CHECK_GPU_LOGS": f"{place.results}/check_gpu",
+                   "CHECK_GPU_JOBS": "2" if place.small else str(os.cpu_count() or 8), "CHECK_GPU_LOGS": f"{place.results}/check_gpu",
                    "CHECK_GPU_RESUME": "yes", "CHECK_GPU_TUNING": "no"}
     return Step(name, [f"{place.scripts}/check_gpu.sh", name], expected, most, environment | settings, goes_on,
                 attempt=attempt)
