@@ -38,7 +38,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = {"lenet": "lenet", "alexnet": "bvlc_alexnet", "googlenet": "bvlc_googlenet", "vgg16": "vgg16",
-           "resnet50": "resnet50"}
+           "resnet50": "resnet50", "mobilenet": "mobilenet_v1"}
 PRECISIONS = ("f32", "bf16")
 MODES = ("reduce-overhead", "eager", "compile", "max-autotune")  # of PyTorch, the likeliest best first
 LONGEST = 600  # seconds of a measurement

@@ -14,22 +14,31 @@ import torch
 from torch.nn import functional
 
 import bench_torch
+from robusta_bench import torch_timed
+
+
+def task(name, batch):
+    """The network, a batch of images, its labels, and a function of outputs and labels that gives the loss."""
+    if name in torch_timed.NETS:
+        net = torch_timed.NETS[name]()
+        return net, *net.example(batch), net.losses
+    return *bench_torch.task(name, batch), lambda outputs, labels: sum(
+        weight * functional.cross_entropy(scores, labels) for scores, weight in outputs)
 
 
 def step(net, batch, steps, precision, mode, device):
     """Milliseconds of a training step."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
-    build, channels, size, classes = bench_torch.INPUTS[net]
-    layout = torch.channels_last
-    model = build().to(device=device, memory_format=layout).train()
+    model, images, labels, sum_of_losses = task(net, batch)
+    model = model.to(device=device, memory_format=torch.channels_last).train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, weight_decay=0.0005, fused=device != "cpu")
-    images = torch.randn(batch, channels, size, size, device=device).to(memory_format=layout)
-    labels = torch.randint(classes, (batch,), device=device)
+    images = images.to(device=device, memory_format=torch.channels_last)
+    labels = labels.to(device)
 
     def loss_of(images, labels):
         with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
-            return sum(weight * functional.cross_entropy(scores, labels) for scores, weight in model(images))
+            return sum_of_losses(model(images), labels)
 
     if mode != "eager":
         loss_of = torch.compile(loss_of, mode="default" if mode == "compile" else mode)

@@ -76,7 +76,8 @@ beside() {
     return
   fi
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-  check "$@" &
+  # All with threads for all processors would stand in each other's way.
+  OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(($(nproc) / jobs > 0 ? $(nproc) / jobs : 1))} check "$@" &
   [ "$jobs" -gt 1 ] || wait
 }
 
