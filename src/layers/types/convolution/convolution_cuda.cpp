@@ -13,6 +13,7 @@
 #include "layers/kit/roles.h"
 #include "layers/types/convolution/convolution.h"
 #include "layers/types/convolution/dnn_choice_cuda.h"
+#include "layers/types/convolution/space_to_depth_gpu.h"
 #include "memory/placement.h"
 #include "tensor/channels_last.h"
 
@@ -39,9 +40,10 @@ T* part(void* scratch, size_t offset) {
 /// What is computed, in the format that all directions have plans for.
 struct CudnnPasses {
   dnn::Problem problem;
-  float slope = 0;     ///< of a ReLU
-  bool relu = false;   ///< one follows
-  bool fused = false;  ///< forward: bias and ReLU are in the plan
+  std::optional<SpaceToDepth> fold;  ///< `problem` is the folded one, and the image comes plain and in f32
+  float slope = 0;                   ///< of a ReLU
+  bool relu = false;                 ///< one follows
+  bool fused = false;                ///< forward: bias and ReLU are in the plan
   std::shared_ptr<const dnn::Plan> forward, data, filters;
 };
 
@@ -55,7 +57,12 @@ class CudnnConvolution : public Kernel {
         turns_(problem_.channels_last && channels_ > 1 && taps_ > 1),
         packs_(turns_ || is_16_bit(problem_.type)),
         learns_bias_(request.backward && request.params.size() > 1 && request.param_grads[1]) {
-    for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
+    if (passes_.fold) {
+      booking_.bottom_layouts.assign(request.bottoms.size(), nullptr);
+      booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
+    } else {
+      for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
+    }
     for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(layout_of(top));
     booking_.reads_bottoms.assign(request.bottoms.size(), passes_.filters != nullptr);
     booking_.reads_tops.assign(request.tops.size(), request.backward && passes_.relu);
@@ -66,7 +73,8 @@ class CudnnConvolution : public Kernel {
   }
 
   std::string describe() const override {
-    std::string text = passes_.fused ? "cudnn fused " : "cudnn ";
+    std::string text = passes_.fold ? "cudnn folded " : "cudnn ";
+    if (passes_.fused) text += "fused ";
     text += engine(*passes_.forward);
     if (passes_.data) text += " / " + engine(*passes_.data);
     if (passes_.filters) text += " / " + engine(*passes_.filters);
@@ -78,7 +86,7 @@ class CudnnConvolution : public Kernel {
     const float* bias = run.params.size() > 1 ? run.params[1]->tensor().as<float>() : nullptr;
     for (size_t i = 0; i < run.tops.size(); ++i) {
       void* top = run.tops[i].data;
-      std::vector<dnn::Binding>& b = bind(run.bottoms[i].data, filters, top);
+      std::vector<dnn::Binding>& b = bind(image(run, i, forward_image_), filters, top);
       if (passes_.fused && bias) b.push_back({dnn::kBias, stored_bias(run)});
       forward_->run(handle(run), b, part(run.scratch, forward_workspace_));
       if (!passes_.fused) add_bias_and_relu(run.stream, problem_.result_view(), bias, passes_.relu, passes_.slope, top);
@@ -103,13 +111,16 @@ class CudnnConvolution : public Kernel {
 
   void book_scratch() {
     Parts forward, backward;
+    const size_t image = passes_.fold ? bytes_of(problem_.image_size()) : 0;
     if (packs_) forward.add(bytes_of(problem_.filter_size()));
+    forward_image_ = forward.add(image);
     forward_bias_ = forward.add(is_16_bit(problem_.type) ? bytes_of(problem_.geometry.num_output) : 0);
     forward_workspace_ = forward.add(passes_.forward->workspace_bytes());
     booking_.forward_scratch = forward.bytes();
 
     if (passes_.relu) backward.add(bytes_of(problem_.result_size()));
     backward_filters_ = backward.add(filters_ || packs_ ? bytes_of(problem_.filter_size()) : 0);
+    backward_image_ = backward.add(filters_ ? image : 0);
     size_t workspace = learns_bias_ ? bias_gradient_scratch(problem_.result_view()) : 0;
     if (data_) workspace = std::max(workspace, passes_.data->workspace_bytes());
     if (filters_) workspace = std::max(workspace, passes_.filters->workspace_bytes());
@@ -124,10 +135,22 @@ class CudnnConvolution : public Kernel {
     return bindings_;
   }
 
+  /// A bottom as cuDNN is given it; `offset`: of the scratch memory for one that is folded.
+  const void* image(const KernelRun& run, size_t i, size_t offset) const {
+    if (!passes_.fold) return run.bottoms[i].data;
+    void* folded = part(run.scratch, offset);
+    fold_image(run.stream, *passes_.fold, run.bottoms[i].as<float>(), problem_.type, folded);
+    return folded;
+  }
+
   /// The filters in cuDNN's order and type, which may be their own.
   const void* packed_filters(const KernelRun& run, void* memory) const {
     void* plain = run.params[0]->data;
     if (!packs_) return plain;
+    if (passes_.fold) {
+      fold_filters(run.stream, *passes_.fold, static_cast<const float*>(plain), problem_.type, memory);
+      return memory;
+    }
     const int64_t rows = turns_ ? channels_ : channels_ * taps_, cols = turns_ ? taps_ : 1;
     transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {DType::kF32, plain}, false,
                       {problem_.type, memory});
@@ -164,8 +187,12 @@ class CudnnConvolution : public Kernel {
     const bool add = run.accumulate[0] || i > 0;
     void* gradient = run.params[0]->diff;
     void* target = packs_ || add ? part(run.scratch, backward_filters_) : gradient;
-    filters_->run(handle(run), bind(run.bottoms[i].data, target, dy), part(run.scratch, backward_workspace_));
+    filters_->run(handle(run), bind(image(run, i, backward_image_), target, dy),
+                  part(run.scratch, backward_workspace_));
     if (target == gradient) return;
+    if (passes_.fold) {
+      return unfold_filters(run.stream, *passes_.fold, problem_.type, target, add, static_cast<float*>(gradient));
+    }
     const int64_t rows = turns_ ? taps_ : channels_ * taps_, cols = turns_ ? channels_ : 1;
     transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {problem_.type, target}, add,
                       {DType::kF32, gradient});
@@ -179,7 +206,8 @@ class CudnnConvolution : public Kernel {
   bool learns_bias_;
   std::optional<dnn::Runner> forward_, data_, filters_;
   std::vector<dnn::Binding> bindings_;
-  size_t forward_bias_ = 0, forward_workspace_ = 0, backward_filters_ = 0, backward_workspace_ = 0;
+  size_t forward_image_ = 0, forward_bias_ = 0, forward_workspace_ = 0;
+  size_t backward_filters_ = 0, backward_image_ = 0, backward_workspace_ = 0;
 };
 
 const auto& cudnn_chain() {
@@ -218,25 +246,44 @@ bool choose_cudnn_passes(const KernelRequest& request, const dnn::Site& site, Cu
   return true;
 }
 
+/// Space to depth, where it serves: cuDNN pads channels with 16 bits alone, and nobody unfolds gradients of images.
+std::optional<SpaceToDepth> fold_of(const KernelRequest& request) {
+  const auto& wanted = request.bottom_grads;
+  if (!is_16_bit(request.dtype()) || std::find(wanted.begin(), wanted.end(), true) != wanted.end()) return std::nullopt;
+  return SpaceToDepth::of(request.layer<ConvolutionLayer>().geometry());
+}
+
+CudnnPasses asked_passes(const KernelRequest& request) {
+  const auto [layer, relu] = cudnn_chain().links(request);
+  CudnnPasses passes;
+  passes.relu = bool{relu};
+  if (relu) passes.slope = relu->slope();
+  passes.problem.geometry = layer->geometry();
+  passes.problem.type = request.dtype();
+  passes.problem.relu = passes.relu && passes.slope == 0;
+  // A ReLU that cuDNN leaves to us comes after the bias: then both do.
+  passes.problem.bias = layer->has_bias() && passes.relu == passes.problem.relu;
+  return passes;
+}
+
 std::unique_ptr<Kernel> make_convolution_cudnn(const KernelRequest& request, std::string& why_not) {
   why_not = cudnn_objection(request);
   if (!why_not.empty()) return nullptr;
-  const auto [layer, relu] = cudnn_chain().links(request);
   const dnn::Site site = dnn::Site::of(static_cast<CudaDevice&>(*request.device), request.tuner);
-
-  const auto axes = static_cast<int>(layer->geometry().axes.size());
-  const bool by_axis_1 = request.bottoms[0].shape.axes() == axes + 2;
-  for (const bool last : {true, false}) {
-    if (last && !by_axis_1) continue;
-    CudnnPasses passes;
-    passes.relu = bool{relu};
-    if (relu) passes.slope = relu->slope();
-    passes.problem.geometry = layer->geometry();
-    passes.problem.channels_last = last;
-    passes.problem.type = request.dtype();
-    passes.problem.relu = passes.relu && passes.slope == 0;
-    // A ReLU that cuDNN leaves to us comes after the bias: then both do.
-    passes.problem.bias = layer->has_bias() && passes.relu == passes.problem.relu;
+  const CudnnPasses asked = asked_passes(request);
+  std::vector<CudnnPasses> ways;
+  if (request.bottoms[0].shape.axes() == static_cast<int>(asked.problem.geometry.axes.size()) + 2) {
+    CudnnPasses last = asked;
+    last.problem.channels_last = true;
+    if (const auto fold = fold_of(request)) {
+      ways.push_back(last);
+      ways.back().problem.geometry = fold->folded;
+      ways.back().fold = fold;
+    }
+    ways.push_back(last);
+  }
+  ways.push_back(asked);
+  for (CudnnPasses& passes : ways) {
     if (choose_cudnn_passes(request, site, passes, why_not)) {
       return std::make_unique<CudnnConvolution>(request, std::move(passes));
     }
