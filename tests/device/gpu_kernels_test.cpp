@@ -107,16 +107,19 @@ struct SumsOfChannels {
     return channels.of(weights);
   }
   template <int N>
-  void add(int64_t i, const Pack<float, N>& weight, ChannelTerms<2, N>& to) const {
-    const Pack<float, N> values = load_pack<N>(x + i);
+  Pack<float, N> load(int64_t i) const {
+    return stored_pack<N>(x + i);
+  }
+  template <int N>
+  void add(int64_t, const Pack<float, N>& values, const Pack<float, N>& weight, ChannelTerms<2, N>& to) const {
     for (int k = 0; k < N; ++k) to.at[0][k] += values.at[k], to.at[1][k] += values.at[k] * weight.at[k];
   }
   void store(int64_t c, const double (&sum)[2]) const { sums[2 * c] += sum[0], sums[2 * c + 1] += sum[1]; }
 };
 
 std::vector<ChannelView> views() {
-  return {{1, 1, 1},    {1, 3, 1}, {700, 3, 1}, {5, 8, 1},    {100, 12, 1}, {33, 68, 1}, {3, 200, 1},
-          {9000, 4, 1}, {2, 5, 7}, {2, 5, 8},   {1, 2, 3000}, {9, 3, 100},  {0, 4, 1}};
+  return {{1, 1, 1},     {1, 3, 1},      {700, 3, 1}, {5, 8, 1}, {100, 12, 1}, {33, 68, 1}, {3, 200, 1}, {9000, 4, 1},
+          {70000, 1, 1}, {2100, 260, 1}, {2, 5, 7},   {2, 5, 8}, {1, 2, 3000}, {9, 3, 100}, {0, 4, 1}};
 }
 
 TEST(GpuKernels, ChannelsAreSummed) {
@@ -124,8 +127,8 @@ TEST(GpuKernels, ChannelsAreSummed) {
     for (const bool aligned : {true, false}) {
       SCOPED_TRACE(std::to_string(view.outer) + " " + std::to_string(view.count) + " " + std::to_string(view.inner));
       const Sample sample(view, aligned);
-      alignas(16) float weights[200];
-      for (int c = 0; c < 200; ++c) weights[c] = static_cast<float>(c % 5);
+      alignas(16) float weights[300];
+      for (int c = 0; c < 300; ++c) weights[c] = static_cast<float>(c % 5);
       std::vector<double> sums(2 * sample.sums.size());
       std::vector<double> scratch(channel_sums_scratch<SumsOfChannels>(view) / sizeof(double));
       channel_sums(nullptr, view, scratch.data(), SumsOfChannels{sample.x, weights, sums.data()});
@@ -147,16 +150,19 @@ struct AddChannel {
     return channels.of(shifts);
   }
   template <int N>
-  void run(int64_t i, const Pack<float, N>& shift) const {
-    Pack<float, N> values = load_pack<N>(x + i);
+  Pack<float, N> load(int64_t i) const {
+    return stored_pack<N>(x + i);
+  }
+  template <int N>
+  void run(int64_t i, Pack<float, N> values, const Pack<float, N>& shift) const {
     for (int k = 0; k < N; ++k) values.at[k] += shift.at[k];
     store_pack(values, x + i);
   }
 };
 
 TEST(GpuKernels, ElementsKnowTheirChannel) {
-  alignas(16) float shifts[200];
-  std::iota(shifts, shifts + 200, 100.0f);
+  alignas(16) float shifts[300];
+  std::iota(shifts, shifts + 300, 100.0f);
   for (const ChannelView& view : views()) {
     for (const bool aligned : {true, false}) {
       const Sample sample(view, aligned);

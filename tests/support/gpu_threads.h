@@ -12,6 +12,7 @@
 #define __global__
 #define __device__
 #define __shared__ static
+#define __launch_bounds__(...)
 
 #include <barrier>
 #include <cstdint>

@@ -54,14 +54,30 @@ ROBUSTA_GPU void store_whole(const Pack<T, N>& pack, T* to) {
 
 }  // namespace detail
 
-/// N elements from `from` on, as floats.
+/// N elements from `from` on, as they are stored.
 template <int N, typename T>
-ROBUSTA_GPU Pack<float, N> load_pack(const T* from) {
-  const Pack<T, N> stored = *reinterpret_cast<const Pack<T, N>*>(from);
+ROBUSTA_GPU Pack<T, N> stored_pack(const T* from) {
+  return *reinterpret_cast<const Pack<T, N>*>(from);
+}
+
+template <typename T, int N>
+ROBUSTA_GPU Pack<float, N> as_floats(const Pack<T, N>& stored) {
   Pack<float, N> values;
   for (int k = 0; k < N; ++k) values.at[k] = static_cast<float>(stored.at[k]);
   return values;
 }
+
+/// N elements from `from` on, as floats.
+template <int N, typename T>
+ROBUSTA_GPU Pack<float, N> load_pack(const T* from) {
+  return as_floats(stored_pack<N>(from));
+}
+
+/// Packs of two arrays.
+template <typename T, int N>
+struct PackPair {
+  Pack<T, N> first, second;
+};
 
 /// N floats, rounded, into the elements from `to` on.
 template <int N, typename T>

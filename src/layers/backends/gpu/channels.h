@@ -43,8 +43,12 @@ struct AffineByChannel {
     return known;
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const Known<N>& known) const {
-    Pack<float, N> values = load_pack<N>(x + i);
+  ROBUSTA_GPU Pack<T, N> load(int64_t i) const {
+    return stored_pack<N>(x + i);
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const Pack<T, N>& stored, const Known<N>& known) const {
+    Pack<float, N> values = as_floats(stored);
     for (int k = 0; k < N; ++k) {
       if (factor) values.at[k] *= known.factor.at[k];
       if (shift) values.at[k] += known.shift.at[k];
@@ -75,10 +79,14 @@ struct ChannelDot {
     return b != nullptr;
   }
   template <int N>
-  ROBUSTA_GPU void add(int64_t i, bool two, ChannelTerms<1, N>& to) const {
-    Pack<float, N> terms = load_pack<N>(a + i);
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {stored_pack<N>(a + i), b ? stored_pack<N>(b + i) : Pack<T, N>{}};
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t, const PackPair<T, N>& stored, bool two, ChannelTerms<1, N>& to) const {
+    Pack<float, N> terms = as_floats(stored.first);
     if (two) {
-      const Pack<float, N> others = load_pack<N>(b + i);
+      const Pack<float, N> others = as_floats(stored.second);
       for (int k = 0; k < N; ++k) terms.at[k] *= others.at[k];
     }
     for (int k = 0; k < N; ++k) to.at[0][k] += terms.at[k];

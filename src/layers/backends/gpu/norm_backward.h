@@ -49,13 +49,17 @@ struct NormGradientSums {
     return norm.of(at);
   }
   template <int N>
-  ROBUSTA_GPU void add(int64_t i, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
-    const Pack<float, N> slopes = load_pack<N>(dy + i);
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {x ? stored_pack<N>(x + i) : Pack<T, N>{}, stored_pack<N>(dy + i)};
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t, const PackPair<T, N>& stored, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
+    const Pack<float, N> slopes = as_floats(stored.second);
     if (!x) {
       for (int k = 0; k < N; ++k) to.at[0][k] += slopes.at[k];
       return;
     }
-    const Pack<float, N> values = load_pack<N>(x + i);
+    const Pack<float, N> values = as_floats(stored.first);
     for (int k = 0; k < N; ++k) {
       const float g = slopes.at[k] * known.gain(known.value(values.at[k], k));
       to.at[0][k] += g;
@@ -96,11 +100,15 @@ struct NormPropagate {
     return known;
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const Known<N>& known) const {
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {x ? stored_pack<N>(x + i) : Pack<T, N>{}, stored_pack<N>(dy + i)};
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const PackPair<T, N>& stored, const Known<N>& known) const {
     const NormPack<N>& at = known.norm;
-    Pack<float, N> g = load_pack<N>(dy + i);
+    Pack<float, N> g = as_floats(stored.second);
     if (x) {
-      const Pack<float, N> values = load_pack<N>(x + i);
+      const Pack<float, N> values = as_floats(stored.first);
       for (int k = 0; k < N; ++k) {
         g.at[k] *= at.gain(at.value(values.at[k], k));
         g.at[k] -= known.constant.at[k] + (values.at[k] - at.mean.at[k]) * known.linear.at[k];

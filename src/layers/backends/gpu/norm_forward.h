@@ -76,8 +76,12 @@ struct NormMoments {
     return channels.of(x, view.inner);
   }
   template <int N>
-  ROBUSTA_GPU void add(int64_t i, const Pack<float, N>& first, ChannelTerms<2, N>& to) const {
-    const Pack<float, N> values = load_pack<N>(x + i);
+  ROBUSTA_GPU Pack<T, N> load(int64_t i) const {
+    return stored_pack<N>(x + i);
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t, const Pack<T, N>& stored, const Pack<float, N>& first, ChannelTerms<2, N>& to) const {
+    const Pack<float, N> values = as_floats(stored);
     for (int k = 0; k < N; ++k) {
       const float difference = values.at[k] - first.at[k];
       to.at[0][k] += difference;
@@ -110,8 +114,12 @@ struct NormEach {
     return norm.of(channels);
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const NormPack<N>& known) const {
-    Pack<float, N> values = load_pack<N>(x + i);
+  ROBUSTA_GPU Pack<T, N> load(int64_t i) const {
+    return stored_pack<N>(x + i);
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const Pack<T, N>& stored, const NormPack<N>& known) const {
+    Pack<float, N> values = as_floats(stored);
     for (int k = 0; k < N; ++k) {
       const float value = known.value(values.at[k], k);
       values.at[k] = value * known.gain(value);

@@ -30,8 +30,12 @@ struct AddBiasAndRelu {
     return biases;
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const Pack<float, N>& biases) const {
-    Pack<float, N> sums = load_pack<N>(y + i);
+  ROBUSTA_GPU Pack<T, N> load(int64_t i) const {
+    return stored_pack<N>(y + i);
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const Pack<T, N>& stored, const Pack<float, N>& biases) const {
+    Pack<float, N> sums = as_floats(stored);
     for (int k = 0; k < N; ++k) {
       sums.at[k] += biases.at[k];
       sums.at[k] = relu && !(sums.at[k] > 0) ? slope * sums.at[k] : sums.at[k];
@@ -41,14 +45,6 @@ struct AddBiasAndRelu {
 };
 
 /// What comes down through a ReLU whose result was y.
-template <int N, typename T>
-ROBUSTA_GPU Pack<float, N> masked_gradient(const T* y, const T* dy, float slope) {
-  const Pack<float, N> results = load_pack<N>(y);
-  Pack<float, N> gradients = load_pack<N>(dy);
-  for (int k = 0; k < N; ++k) gradients.at[k] *= results.at[k] > 0 ? 1.0f : slope;
-  return gradients;
-}
-
 template <typename T>
 struct MaskGradient {
   static constexpr int kWidth = kPackWidth<T>;
@@ -57,8 +53,19 @@ struct MaskGradient {
   T* masked;
   bool in_packs() const { return on_packs(y, dy, masked); }
   template <int N>
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {stored_pack<N>(y + i), stored_pack<N>(dy + i)};
+  }
+  template <int N>
+  ROBUSTA_GPU Pack<float, N> of(const PackPair<T, N>& stored) const {
+    const Pack<float, N> results = as_floats(stored.first);
+    Pack<float, N> gradients = as_floats(stored.second);
+    for (int k = 0; k < N; ++k) gradients.at[k] *= results.at[k] > 0 ? 1.0f : slope;
+    return gradients;
+  }
+  template <int N>
   ROBUSTA_GPU void run(int64_t i) const {
-    store_pack(masked_gradient<N>(y + i, dy + i, slope), masked + i);
+    store_pack(of(load<N>(i)), masked + i);
   }
 };
 
@@ -75,8 +82,12 @@ struct MaskGradientAndSum {
     return true;
   }
   template <int N>
-  ROBUSTA_GPU void add(int64_t i, bool, ChannelTerms<1, N>& to) const {
-    const Pack<float, N> gradients = masked_gradient<N>(mask.y + i, mask.dy + i, mask.slope);
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return mask.template load<N>(i);
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t i, const PackPair<T, N>& stored, bool, ChannelTerms<1, N>& to) const {
+    const Pack<float, N> gradients = mask.of(stored);
     store_pack(gradients, mask.masked + i);
     for (int k = 0; k < N; ++k) to.at[0][k] += gradients.at[k];
   }

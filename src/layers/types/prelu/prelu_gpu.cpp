@@ -22,9 +22,13 @@ struct PreluEach {
     return channels.of(slopes);
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const Pack<float, N>& slope) const {
-    const Pack<float, N> signs = load_pack<N>(s + i);
-    Pack<float, N> values = load_pack<N>(x + i);
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {stored_pack<N>(s + i), stored_pack<N>(x + i)};
+  }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i, const PackPair<T, N>& stored, const Pack<float, N>& slope) const {
+    const Pack<float, N> signs = as_floats(stored.first);
+    Pack<float, N> values = as_floats(stored.second);
     for (int k = 0; k < N; ++k) values.at[k] = rectified_gradient(signs.at[k], values.at[k], slope.at[k]);
     store_pack(values, y + i);
   }
@@ -43,8 +47,12 @@ struct PreluSlopes {
     return true;
   }
   template <int N>
-  ROBUSTA_GPU void add(int64_t i, bool, ChannelTerms<1, N>& to) const {
-    const Pack<float, N> values = load_pack<N>(x + i), slopes = load_pack<N>(dy + i);
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {stored_pack<N>(x + i), stored_pack<N>(dy + i)};
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t, const PackPair<T, N>& stored, bool, ChannelTerms<1, N>& to) const {
+    const Pack<float, N> values = as_floats(stored.first), slopes = as_floats(stored.second);
     for (int k = 0; k < N; ++k) to.at[0][k] += values.at[k] > 0 ? 0.0f : values.at[k] * slopes.at[k];
   }
   ROBUSTA_GPU void store(int64_t c, const double (&sum)[1]) const { hand_over(sum[0], adds, sums[c]); }

@@ -1,0 +1,151 @@
+/// A matrix whose columns are channels, walked down by threads: what neighbouring columns share is loaded once, and
+/// several rows are under way together. For files named *_gpu.cpp.
+///
+/// A body says, all ROBUSTA_GPU, in packs of N elements:
+///   known(Channels<N, kAcross>) const       what there is to know of these columns; a template
+///   template <int N> load(int64_t i) const  what it reads from elements i ... i + N - 1, as it is stored
+/// and what it does with both (channels.h, channel_sums.h). Between a store and a load that may meet it the order is
+/// fixed. So all loads of a group of rows come before its first store: without that a thread waits for memory once a
+/// row.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "device/gpu/pack.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// The channels of N neighbouring elements: N from `first` on, or (along the plane of one channel) all `first`.
+template <int N, bool kAcross>
+struct Channels {
+  int64_t first;
+  /// What an array holds for each, `step` elements from one channel to the next. REQUIRES: across channels, the array
+  /// is on packs and `step` is 1.
+  template <typename T>
+  ROBUSTA_GPU Pack<float, N> of(const T* array, int64_t step = 1) const {
+    if constexpr (kAcross) {
+      return load_pack<N>(array + first);
+    } else {
+      Pack<float, N> values;
+      for (int k = 0; k < N; ++k) values.at[k] = static_cast<float>(array[first * step]);
+      return values;
+    }
+  }
+};
+
+/// The widest pack across channels. Twice as many would need twice the registers for what is known of them, and leave
+/// room for half the threads.
+inline constexpr int kMostAcross = 4;
+
+namespace detail {
+
+inline constexpr int kColumnThreads = 256;     ///< of a block
+inline constexpr int kColumnBlocks = 4;        ///< that a multiprocessor has registers for
+inline constexpr int kEnoughBlocks = 4 * 132;  ///< all that an H100 runs at a time
+inline constexpr int kRowsUnderWay = 4;
+
+/// How a matrix of `rows` x `packs` is cut: a block of threads takes `lanes` packs of some columns, side by side, in
+/// the rows of one part. A thread has `least` to `most` rows: few where there would not be enough blocks.
+struct ColumnCut {
+  int64_t rows, packs, parts, rows_per_part;  ///< parts: how many blocks share the rows of a column
+  int lanes = 32, rows_at_once;
+
+  ColumnCut(int64_t rows, int64_t packs, int64_t least, int64_t most) : rows(rows), packs(packs) {
+    // Fewer lanes where that leaves fewer idle.
+    while (lanes > 4 && padded(lanes / 2) < padded(lanes)) lanes /= 2;
+    while (lanes > packs && lanes > 1) lanes /= 2;
+    rows_at_once = kColumnThreads / lanes;
+    const int64_t enough = ceil_div(kEnoughBlocks, std::max<int64_t>(tiles(), 1));
+    parts = std::max(ceil_div(rows, rows_at_once * most), std::min(ceil_div(rows, rows_at_once * least), enough));
+    parts = std::max<int64_t>(parts, 1);
+    rows_per_part = std::max<int64_t>(ceil_div(rows, parts), 1);
+  }
+  ROBUSTA_GPU int64_t tiles() const { return (packs + lanes - 1) / lanes; }
+  int64_t blocks() const { return tiles() * parts; }
+
+ private:
+  static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+  int64_t padded(int by) const { return ceil_div(packs, by) * by; }
+};
+
+/// `each(i, loaded)` for the packs from `begin` on, `hop` elements apart, `count` of them.
+template <int N, typename Body, typename Count, typename Each>
+ROBUSTA_GPU void for_packs(const Body& body, int64_t begin, int64_t hop, Count count, const Each& each) {
+  using Loaded = decltype(body.template load<N>(begin));
+  int64_t i = begin;
+  for (; count >= kRowsUnderWay; count -= kRowsUnderWay, i += kRowsUnderWay * hop) {
+    Loaded loaded[kRowsUnderWay];
+    ROBUSTA_UNROLL_4 for (int row = 0; row < kRowsUnderWay; ++row) loaded[row] = body.template load<N>(i + row * hop);
+    ROBUSTA_UNROLL_4 for (int row = 0; row < kRowsUnderWay; ++row) each(i + row * hop, loaded[row]);
+  }
+  for (; count > 0; --count, i += hop) each(i, body.template load<N>(i));
+}
+
+/// How many of first, first + step, ... lie before `end`.
+ROBUSTA_GPU inline int64_t steps_before(int64_t end, int64_t first, int64_t step) {
+  return first < end ? (end - first + step - 1) / step : 0;
+}
+
+}  // namespace detail
+
+#ifdef ROBUSTA_GPU_KERNELS
+
+namespace detail {
+
+/// The place of a thread in a ColumnCut. Neighbouring threads have neighbouring packs.
+template <int N>
+struct ColumnPlace {
+  int64_t part, first_col, col, cols, first_row;
+  int rows;  ///< of this thread
+  __device__ explicit ColumnPlace(const ColumnCut& cut) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int64_t tiles = cut.tiles();
+    part = blockIdx.x / tiles;
+    first_col = blockIdx.x % tiles * cut.lanes * N;
+    col = first_col + thread % cut.lanes * N;
+    cols = cut.packs * N;
+    const int64_t begin = part * cut.rows_per_part;
+    const int64_t end = begin + cut.rows_per_part < cut.rows ? begin + cut.rows_per_part : cut.rows;
+    first_row = begin + thread / cut.lanes;
+    rows = col < cols ? static_cast<int>(steps_before(end, first_row, cut.rows_at_once)) : 0;
+  }
+};
+
+template <int N, typename Body>
+__global__ void __launch_bounds__(kColumnThreads, kColumnBlocks) columns_kernel(const ColumnCut cut, const Body body) {
+  const ColumnPlace<N> at(cut);
+  if (at.rows == 0) return;
+  const auto known = body.known(Channels<N, true>{at.col});
+  for_packs<N>(body, at.first_row * at.cols + at.col, cut.rows_at_once * at.cols, at.rows,
+               [&](int64_t i, const auto& loaded) { body.template run<N>(i, loaded, known); });
+}
+
+}  // namespace detail
+
+#endif
+
+namespace detail {
+
+/// Runs body.run<N>(i, loaded, known) over all packs.
+template <int N, typename Body>
+void for_columns(Stream* stream, int64_t rows, int64_t packs, const Body& body) {
+#ifdef ROBUSTA_GPU_KERNELS
+  constexpr int64_t kLeastRows = 4, kMostRows = 16;
+  const ColumnCut cut(rows, packs, kLeastRows, kMostRows);
+  launch(columns_kernel<N, Body>, cut.blocks(), kColumnThreads, stream, cut, body);
+#else
+  (void)stream;
+  for (int64_t pack = 0; pack < packs; ++pack) {
+    const auto known = body.known(Channels<N, true>{pack * N});
+    for_packs<N>(body, pack * N, packs * N, rows,
+                 [&](int64_t i, const auto& loaded) { body.template run<N>(i, loaded, known); });
+  }
+#endif
+}
+
+}  // namespace detail
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
