@@ -4,6 +4,7 @@
 /// A body says, all ROBUSTA_GPU, in packs of N elements:
 ///   known(Channels<N, kAcross>) const       what there is to know of these columns; a template
 ///   template <int N> load(int64_t i) const  what it reads from elements i ... i + N - 1, as it is stored
+///   static constexpr int kRowsUnderWay      optional: fewer, where a row of it takes many registers
 /// and what it does with both (channels.h, channel_sums.h). Between a store and a load that may meet it the order is
 /// fixed. So all loads of a group of rows come before its first store: without that a thread waits for memory once a
 /// row.
@@ -44,7 +45,12 @@ namespace detail {
 inline constexpr int kColumnThreads = 256;     ///< of a block
 inline constexpr int kColumnBlocks = 4;        ///< that a multiprocessor has registers for
 inline constexpr int kEnoughBlocks = 4 * 132;  ///< all that an H100 runs at a time
-inline constexpr int kRowsUnderWay = 4;
+
+template <typename Body>
+constexpr int rows_under_way() {
+  if constexpr (requires { Body::kRowsUnderWay; }) return Body::kRowsUnderWay;
+  return 4;
+}
 
 /// How a matrix of `rows` x `packs` is cut: a block of threads takes `lanes` packs of some columns, side by side, in
 /// the rows of one part. A thread has `least` to `most` rows: few where there would not be enough blocks.
@@ -74,11 +80,12 @@ struct ColumnCut {
 template <int N, typename Body, typename Count, typename Each>
 ROBUSTA_GPU void for_packs(const Body& body, int64_t begin, int64_t hop, Count count, const Each& each) {
   using Loaded = decltype(body.template load<N>(begin));
+  constexpr int kRows = rows_under_way<Body>();
   int64_t i = begin;
-  for (; count >= kRowsUnderWay; count -= kRowsUnderWay, i += kRowsUnderWay * hop) {
-    Loaded loaded[kRowsUnderWay];
-    ROBUSTA_UNROLL_4 for (int row = 0; row < kRowsUnderWay; ++row) loaded[row] = body.template load<N>(i + row * hop);
-    ROBUSTA_UNROLL_4 for (int row = 0; row < kRowsUnderWay; ++row) each(i + row * hop, loaded[row]);
+  for (; count >= kRows; count -= kRows, i += kRows * hop) {
+    Loaded loaded[kRows];
+    ROBUSTA_UNROLL_4 for (int row = 0; row < kRows; ++row) loaded[row] = body.template load<N>(i + row * hop);
+    ROBUSTA_UNROLL_4 for (int row = 0; row < kRows; ++row) each(i + row * hop, loaded[row]);
   }
   for (; count > 0; --count, i += hop) each(i, body.template load<N>(i));
 }

@@ -1,5 +1,6 @@
-/// Layers that normalise channels (kit/channel_norm.h) on the GPU, plain or channels last, alone or with a ReLU behind.
-/// For files named *_gpu.cpp.
+/// Layers that normalise channels (kit/channel_norm.h) on the GPU, plain or channels last, alone or with a ReLU behind,
+/// and what a residual block adds before that (He et al. 2015, "Deep Residual Learning for Image Recognition"). For
+/// files named *_gpu.cpp.
 ///
 /// Statistics stay on the GPU; only sums over ranks pass through the host.
 #pragma once
@@ -15,15 +16,17 @@
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
-/// `slope`: of the ReLU; 1: there is none.
+/// `slope`: of the ReLU; 1: there is none. A second bottom is added before it.
 template <typename T>
 class ChannelNormGpu : public Kernel {
  public:
-  ChannelNormGpu(const KernelRequest& request, const ChannelNormPlan& plan, float slope) : plan_(plan), slope_(slope) {
+  ChannelNormGpu(const KernelRequest& request, const ChannelNormPlan& plan, float slope)
+      : plan_(plan), slope_(slope), joined_(request.bottoms.size() == 2) {
     view_ = book_channel_view(request, {plan.batch, plan.channels, plan.plane}, booking_);
     booking_.asks_ranks = plan_.sync;
-    booking_.reads_bottoms = {!plan_.stored || plan_.learns_scale(request) || slope_ != 1};
+    booking_.reads_bottoms = {!plan_.stored || plan_.learns_scale(request) || (slope_ != 1 && !joined_)};
     book_in_place(booking_);
+    if (joined_) book_join(request);
     booking_.saved_bytes = kSavedArrays * channels() * sizeof(float);
     booking_.forward_scratch = sums_bytes() + channel_sums_scratch<NormMoments<T>>(view_);
     booking_.backward_scratch = sums_bytes() + channel_sums_scratch<NormGradientSums<T>>(view_);
@@ -37,21 +40,35 @@ class ChannelNormGpu : public Kernel {
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();
     if (!run.again) find_moments(run, x);
-    for_each_by_channel(run.stream, view_, NormEach<T>{arrays(run), x, run.tops[0].template as<T>()});
+    for_each_by_channel(
+        run.stream, view_,
+        NormEach<T>{arrays(run), x, joined_ ? run.bottoms[1].as<T>() : nullptr, run.tops[0].template as<T>()});
   }
 
   void backward(const KernelRun& run) override {
     const T *x = booking_.reads_bottoms[0] ? run.bottoms[0].as<T>() : nullptr, *dy = run.top_diffs[0].as<T>();
-    if (!plan_.stored || gradient(run, plan_.scale) || gradient(run, plan_.shift)) sum_gradients(run, x, dy);
+    if (joined_ || !plan_.stored || gradient(run, plan_.scale) || gradient(run, plan_.shift)) {
+      sum_gradients(run, x, dy);
+    }
+    if (joined_) dy = run.bottom_diffs[1].as<T>();
     if (!run.bottom_diffs[0]) return;
     for_each_by_channel(
         run.stream, view_,
-        NormPropagate<T>{arrays(run), plan_.stored ? nullptr : constant(run), plan_.stored ? nullptr : linear(run), x,
-                         dy, run.bottom_diffs[0].template as<T>()});
+        NormPropagate<T>{arrays_of_gradients(run), plan_.stored ? nullptr : constant(run),
+                         plan_.stored ? nullptr : linear(run), x, dy, run.bottom_diffs[0].template as<T>()});
   }
 
  private:
   static constexpr size_t kSavedArrays = 6;  ///< of NormArrays, then the two that backward fills
+
+  /// The sum, and the gradient of what is added, may lie where that and the top's lay.
+  void book_join(const KernelRequest& request) {
+    booking_.bottom_layouts[1] = booking_.bottom_layouts[0];
+    booking_.reads_bottoms.push_back(false);
+    booking_.reads_tops = {request.backward && slope_ != 1};
+    booking_.forward_aliases.push_back({1, 0, false});
+    booking_.backward_aliases = {{0, 1, false}};
+  }
 
   size_t channels() const { return static_cast<size_t>(view_.count); }
   size_t sums_bytes() const { return 2 * channels() * sizeof(double); }
@@ -66,6 +83,13 @@ class ChannelNormGpu : public Kernel {
   NormArrays arrays(const KernelRun& run) const {
     float* first = static_cast<float*>(run.saved);
     return {first, first + view_.count, first + 2 * view_.count, first + 3 * view_.count, slope_};
+  }
+
+  /// The same for backward: where something is added in between, the ReLU is no longer ours.
+  NormArrays arrays_of_gradients(const KernelRun& run) const {
+    NormArrays norm = arrays(run);
+    if (joined_) norm.slope = 1;
+    return norm;
   }
 
   float* constant(const KernelRun& run) const { return static_cast<float*>(run.saved) + 4 * view_.count; }
@@ -103,13 +127,27 @@ class ChannelNormGpu : public Kernel {
 
   void sum_gradients(const KernelRun& run, const T* x, const T* dy) const {
     double* sums = static_cast<double*>(run.scratch);
+    double* scratch = sums + 2 * view_.count;
     StepReduce* ranks = plan_.stored ? nullptr : ranks_of(run);
-    const NormArrays norm = arrays(run);
+    const NormArrays norm = arrays_of_gradients(run);
     const NormCoefficients coefficients{constant(run), linear(run), norm.inverse, elements_of_batch(run)};
-    channel_sums(
-        run.stream, view_, sums + 2 * view_.count,
-        NormGradientSums<T>{norm, x, dy, gradient(run, plan_.scale), gradient(run, plan_.shift), adds(run, plan_.scale),
-                            adds(run, plan_.shift), coefficients, ranks ? sums : nullptr, view_.count});
+    const NormGradientSums<T> body{norm,
+                                   x,
+                                   dy,
+                                   gradient(run, plan_.scale),
+                                   gradient(run, plan_.shift),
+                                   adds(run, plan_.scale),
+                                   adds(run, plan_.shift),
+                                   coefficients,
+                                   ranks ? sums : nullptr,
+                                   view_.count};
+    if (joined_) {
+      const T* y = slope_ == 1 ? nullptr : run.tops[0].as<T>();
+      channel_sums(run.stream, view_, scratch,
+                   JoinedGradientSums<T>{body, y, slope_, run.bottom_diffs[1].template as<T>()});
+    } else {
+      channel_sums(run.stream, view_, scratch, body);
+    }
     if (!ranks) return;
     change_on_host(run.stream, sums, staging(), [=](std::span<double> values) { ranks->sum(values); });
     for_each(run.stream, view_.count, NormCoefficientsFromSums{coefficients, sums, view_.count});
@@ -117,6 +155,7 @@ class ChannelNormGpu : public Kernel {
 
   ChannelNormPlan plan_;
   float slope_;
+  bool joined_;  ///< a second bottom is added
   ChannelView view_;
   std::shared_ptr<double> staging_;  // of sums over ranks
 };

@@ -35,7 +35,7 @@ struct NormCoefficientsFromSums {
 /// be null: then there is no ReLU, and the second sum is zero.
 template <typename T>
 struct NormGradientSums {
-  static constexpr int kSums = 2, kWidth = kPackWidth<T>;
+  static constexpr int kSums = 2, kWidth = kPackWidth<T>, kRowsUnderWay = sizeof(T) > 2 ? 2 : 4;
   NormArrays norm;
   const T *x, *dy;
   float *scale_gradient, *shift_gradient;
@@ -54,13 +54,16 @@ struct NormGradientSums {
   }
   template <int N>
   ROBUSTA_GPU void add(int64_t, const PackPair<T, N>& stored, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
-    const Pack<float, N> slopes = as_floats(stored.second);
-    if (!x) {
-      for (int k = 0; k < N; ++k) to.at[0][k] += slopes.at[k];
-      return;
-    }
-    const Pack<float, N> values = as_floats(stored.first);
+    add_terms(as_floats(stored.first), as_floats(stored.second), known, to);
+  }
+  template <int N>
+  ROBUSTA_GPU void add_terms(const Pack<float, N>& values, const Pack<float, N>& slopes, const NormPack<N>& known,
+                             ChannelTerms<2, N>& to) const {
     for (int k = 0; k < N; ++k) {
+      if (!x) {
+        to.at[0][k] += slopes.at[k];
+        continue;
+      }
       const float g = slopes.at[k] * known.gain(known.value(values.at[k], k));
       to.at[0][k] += g;
       to.at[1][k] += g * (values.at[k] - known.mean.at[k]);
@@ -77,6 +80,42 @@ struct NormGradientSums {
       coefficients.set(c, sum[0], by_value);
     }
   }
+};
+
+/// The same where something was added before the ReLU, whose result was y: g = dy where y is positive, else slope * dy,
+/// is also the gradient of that. It may take dy's place. REQUIRES: sums.norm.slope is 1.
+template <typename T>
+struct JoinedGradientSums {
+  static constexpr int kSums = 2, kWidth = kPackWidth<T>, kRowsUnderWay = 2;
+  NormGradientSums<T> sums;  ///< its dy is that of y
+  const T* y;                ///< null: no ReLU
+  float slope;
+  T* g;
+  template <int N>
+  struct Loaded {
+    PackPair<T, N> pair;
+    Pack<T, N> y;
+  };
+  bool in_packs() const { return sums.in_packs() && on_packs(y, g); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU NormPack<N> known(Channels<N, kAcross> at) const {
+    return sums.known(at);
+  }
+  template <int N>
+  ROBUSTA_GPU Loaded<N> load(int64_t i) const {
+    return {sums.template load<N>(i), y ? stored_pack<N>(y + i) : Pack<T, N>{}};
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t i, const Loaded<N>& stored, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
+    Pack<float, N> gradients = as_floats(stored.pair.second);
+    if (y) {
+      const Pack<float, N> results = as_floats(stored.y);
+      for (int k = 0; k < N; ++k) gradients.at[k] *= results.at[k] > 0 ? 1.0f : slope;
+    }
+    store_pack(gradients, g + i);
+    sums.add_terms(as_floats(stored.pair.first), gradients, known, to);
+  }
+  ROBUSTA_GPU void store(int64_t c, const double (&sum)[2]) const { sums.store(c, sum); }
 };
 
 /// x may be null when there is no ReLU either. dx may be dy.

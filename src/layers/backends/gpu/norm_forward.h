@@ -102,26 +102,29 @@ struct NormMoments {
   }
 };
 
+/// y = v, or what the ReLU leaves of it; with `other`, of v + other.
 template <typename T>
 struct NormEach {
   static constexpr int kWidth = kPackWidth<T>;
   NormArrays norm;
-  const T* x;
+  const T *x, *other;  ///< other: null for none
   T* y;
-  bool in_packs() const { return norm.in_packs() && on_packs(x, y); }
+  bool in_packs() const { return norm.in_packs() && on_packs(x, other, y); }
   template <int N, bool kAcross>
   ROBUSTA_GPU NormPack<N> known(Channels<N, kAcross> channels) const {
     return norm.of(channels);
   }
   template <int N>
-  ROBUSTA_GPU Pack<T, N> load(int64_t i) const {
-    return stored_pack<N>(x + i);
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {stored_pack<N>(x + i), other ? stored_pack<N>(other + i) : Pack<T, N>{}};
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const Pack<T, N>& stored, const NormPack<N>& known) const {
-    Pack<float, N> values = as_floats(stored);
+  ROBUSTA_GPU void run(int64_t i, const PackPair<T, N>& stored, const NormPack<N>& known) const {
+    Pack<float, N> values = as_floats(stored.first);
+    const Pack<float, N> others = as_floats(stored.second);
     for (int k = 0; k < N; ++k) {
-      const float value = known.value(values.at[k], k);
+      float value = known.value(values.at[k], k);
+      if (other) value += others.at[k];
       values.at[k] = value * known.gain(value);
     }
     store_pack(values, y + i);
