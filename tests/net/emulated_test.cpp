@@ -35,6 +35,56 @@ TEST(Emulated, AgreesWithTheHost) {
   }
 }
 
+/// A residual block whose sum takes `first` and `second`, with `tail` after it.
+std::string residual_net(const std::string& first, const std::string& second, const std::string& tail) {
+  return R"(
+  layer { name: "in" type: "Input" top: "x" top: "label"
+          input_param { shape { dim: 4 dim: 8 dim: 6 dim: 5 } shape { dim: 4 } } }
+  layer { name: "stem" type: "Convolution" bottom: "x" top: "stem"
+          convolution_param { num_output: 16 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "conv" type: "Convolution" bottom: "stem" top: "conv"
+          convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
+  layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" }
+  layer { name: "scale" type: "Scale" bottom: "conv" top: "conv"
+          scale_param { bias_term: true filler { value: 0.7 } bias_filler { value: 0.2 } } }
+  layer { name: "sum" type: "Eltwise" bottom: ")" +
+         first + "\" bottom: \"" + second + R"(" top: "sum" })" + tail + R"(
+  layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc"
+          inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" })";
+}
+
+std::vector<float> run_residual_net(const std::string& text, bool fuse, size_t fused) {
+  SimDevice gpu(size_t{64} << 20, 0, "emulated");
+  NetOptions options;
+  options.device = &gpu;
+  options.fuse = fuse;
+  Net net(net_def(text), options);
+  for (const Unit& unit : net.plan().units) {
+    const bool here = net.graph().nodes[unit.nodes[0]].layer->name() == "norm";
+    EXPECT_TRUE(!here || unit.nodes.size() == fused) << unit.nodes.size();
+  }
+  fill_inputs(net, 1);
+  return run_once(net);
+}
+
+TEST(Emulated, TheSumOfAResidualBlockJoinsTheBatchNorm) {
+  const std::string relu = R"(layer { name: "relu" type: "ReLU" bottom: "sum" top: "sum" })";
+  const std::string leaky =
+      R"(layer { name: "relu" type: "ReLU" bottom: "sum" top: "sum" relu_param { negative_slope: 0.25 } })";
+  for (const std::string& tail : {relu, leaky, std::string()}) {
+    for (const auto& [first, second] : {std::pair{"stem", "conv"}, std::pair{"conv", "stem"}}) {
+      const std::string text = residual_net(first, second, tail);
+      const auto fused = run_residual_net(text, true, tail.empty() ? 3 : 4);
+      const auto apart = run_residual_net(text, false, 1);
+      ASSERT_EQ(fused.size(), apart.size());
+      for (size_t i = 0; i < fused.size(); ++i) {
+        ASSERT_NEAR(fused[i], apart[i], 2e-5 * (1 + std::abs(apart[i]))) << i << first << tail;
+      }
+    }
+  }
+}
+
 TEST(Emulated, LabelOutOfRangeEndsThePass) {
   for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
     SimDevice gpu(size_t{1} << 20, 0, "emulated");
