@@ -72,13 +72,13 @@ def correctness(place):
               "-precision", "bf16", "-iterations", iterations, "-gpu", "0",
               "-log_json", f"{place.results}/layer_times.json"]
     return [
-        Step("query", [place.caffe, "device_query", "-gpu", "0"], 5, 60, essential=True),
-        Step("software", [place.python, f"{place.scripts}/bench_torch_gpu.py", "about", "[]"], 15, 60, attempt=True),
+        Step("query", [place.caffe, "device_query", "-gpu", "0"], 2, 60, essential=True),
+        Step("software", [place.python, f"{place.scripts}/bench_torch_gpu.py", "about", "[]"], 8, 60, attempt=True),
         Step("driver", ["nvidia-smi"], 2, 20, attempt=True),
-        check_gpu(place, "tests", 90, 240),
-        check_gpu(place, "golden", 40),
-        check_gpu(place, "training", 60, 180, goes_on=False),
-        Step("layer_times", layers, 60, 120),
+        check_gpu(place, "tests", 80, 240),
+        check_gpu(place, "golden", 20),
+        check_gpu(place, "training", 20, 180, goes_on=False),
+        Step("layer_times", layers, 15, 120),
         check_gpu(place, "sanitizer", 20, 60, goes_on=False, attempt=True),
         check_gpu(place, "nets", 40, goes_on=False),
     ]
