@@ -41,6 +41,8 @@ struct PoolAxis {
         by_out(axis.out),
         by_stride(axis.stride) {}
 
+  /// Each input is seen by one output.
+  bool apart() const { return kernel == stride && pad == 0 && out * stride >= in; }
   /// The place of output o's first tap, padding included.
   ROBUSTA_GPU Index first(Index o) const { return o * stride - pad; }
   /// The inputs that output o sees.
@@ -94,6 +96,8 @@ struct PoolGeometry {
            std::all_of(layer.axes().begin(), layer.axes().end(), small);
   }
 
+  /// Each pixel lies in one window.
+  bool apart() const { return d.apart() && h.apart() && w.apart(); }
   int64_t packs_in() const { return int64_t{outer} * d.in * h.in * w.in * inner; }
   int64_t packs_out() const { return int64_t{outer} * d.out * h.out * w.out * inner; }
 

@@ -1,5 +1,5 @@
-/// MAX pooling on the GPU: y = max over the window of x; dx = sum of dy over the windows whose largest pixel this is.
-/// For files named *_gpu.cpp.
+/// MAX pooling on the GPU: y = max over the window of x; dx = sum of dy over the windows whose largest pixel this is,
+/// gathered by each pixel, or scattered by each window where no two meet. For files named *_gpu.cpp.
 ///
 /// A tap is a pixel's number within its window. Forward keeps that of the largest pixel, the first of equal ones as in
 /// Caffe, and backward compares it with the number that its pixel has in each window over it.
@@ -92,6 +92,31 @@ struct PoolMaxGather {
       const auto own = static_cast<Tap>(g.tap(at.d, at.h, at.w, a, b, first + u));
       for (int n = 0; n < N; ++n) sum.at[n] += largest[u].at[n] == own ? gradients[u].at[n] : 0;
     }
+  }
+};
+
+/// The same where each pixel lies in one window: that window's thread writes it, and dy and taps are read once. A null
+/// dy is zero.
+template <typename T, typename Tap, int N>
+struct PoolMaxScatter {
+  using Geometry = PoolGeometry<N>;
+  using Index = typename Geometry::Index;
+  Geometry g;
+  const T* dy;
+  const Tap* taps;
+  T* dx;
+  ROBUSTA_GPU void operator()(int64_t o) const {
+    const auto at = g.place_out(o);
+    const auto d = g.d.inputs(at.d), h = g.h.inputs(at.h), w = g.w.inputs(at.w);
+    const Pack<Tap, N> largest = stored_pack<N>(taps + o * N);
+    Pack<float, N> gradients = {};
+    if (dy) gradients = load_pack<N>(dy + o * N);
+    for_places<1>(d, h, w, [&](Index i, Index j, Index k) {
+      const auto own = static_cast<Tap>(g.tap(i, j, k, at.d, at.h, at.w));
+      Pack<float, N> values;
+      for (int n = 0; n < N; ++n) values.at[n] = largest.at[n] == own ? gradients.at[n] : 0;
+      store_pack(values, dx + g.input(at, i, j, k));
+    });
   }
 };
 

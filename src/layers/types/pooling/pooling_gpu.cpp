@@ -1,8 +1,8 @@
 // Pooling on the GPU over one to three spatial axes, plain or channels last; there by packs of channels, if it can be.
 //
-// Backward goes over the pixels of the bottom and gathers from the windows that cover each: nothing is cleared first,
-// and no two threads write to one place. MAX keeps the tap of each window that was largest, in one byte where windows
-// are small enough.
+// Backward goes over the pixels of the bottom and gathers from the windows that cover each, or, where windows do not
+// meet, over windows: nothing is cleared first, and no two threads write to one place. MAX keeps the tap of each window
+// that was largest, in one byte where windows are small enough.
 
 #include <optional>
 
@@ -89,7 +89,9 @@ class PoolingGpu : public Kernel {
 
   template <typename Tap, int N>
   void backward_of(Stream* stream, const PoolGeometry<N>& g, const T* dy, const void* taps, T* dx) const {
-    if (is_max_) {
+    if (is_max_ && g.apart()) {
+      for_each(stream, g.packs_out(), PoolMaxScatter<T, Tap, N>{g, dy, static_cast<const Tap*>(taps), dx});
+    } else if (is_max_) {
       for_each(stream, g.packs_in(), PoolMaxGather<T, Tap, N>{g, dy, static_cast<const Tap*>(taps), dx});
     } else {
       for_each(stream, g.packs_in(), PoolAverageGather<T, N>{g, counts_padding_, dy, dx});
