@@ -94,6 +94,7 @@ Updater::~Updater() {
 
 void Updater::begin(const Iteration& iteration) {
   assert(iteration.hold || iteration.loss_scale == 0);
+  assert(!iteration.square_sum || iteration.loss_scale == 0);
   now_ = iteration;
   skipped_ = false;
   if (average_ && !average_->begun()) average_->restart();
@@ -149,15 +150,26 @@ std::vector<Norms> Updater::read_norms(std::span<const Tensor> parts, std::span<
   return norms;
 }
 
-double Updater::inspect_gradients() {
+std::vector<Norms> Updater::norms_of_gradients() {
   std::vector<Tensor> gradients;
   std::vector<const Slot*> slots;
   for (const Slot& slot : slots_) {
     gradients.push_back(part_of(slot, slot.param->gradient()));
     slots.push_back(&slot);
   }
+  return read_norms(gradients, slots);
+}
+
+std::vector<double> Updater::square_sums_of_gradients() {
+  std::vector<double> sums;
+  for (const Norms& norms : norms_of_gradients()) sums.push_back(norms.square_sum);
+  return sums;
+}
+
+double Updater::inspect_gradients() {
+  if (now_.square_sum) return clip_scale(*now_.square_sum);
   double square_sum = 0;
-  for (const Norms& norms : read_norms(gradients, slots)) {
+  for (const Norms& norms : norms_of_gradients()) {
     skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));
     square_sum += norms.square_sum;
   }
