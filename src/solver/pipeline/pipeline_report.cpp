@@ -75,7 +75,7 @@ std::vector<double> Pipeline::idle() const {
 
 std::string Pipeline::describe_idle() {
   const std::vector<double> shares = idle();
-  if (shares.empty()) return "Pipeline: one iteration is too short to measure idle time";
+  if (shares.empty()) return "Pipeline: too few iterations to measure how long the stages stood idle";
   std::string each;
   double sum = 0;
   for (const double share : shares) {

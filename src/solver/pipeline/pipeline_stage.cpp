@@ -2,6 +2,8 @@
 // while the copy waits.
 #include "solver/pipeline/pipeline_stage.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "net/plan/step_cost.h"
 
@@ -11,6 +13,7 @@ void PipelineStage::build(const NetDef& net, const NetOptions& options, int copi
   const QuietLog quiet;  // the whole net has said it all
   for (int i = 0; i < copies; ++i) {
     NetOptions own = options;
+    own.data.threads = std::max(1, data_threads(options.data) / copies);  // each has sources of its own
     if (i > 0) own.share_params = &copies_[0].net();
     copies_.emplace_back(std::make_unique<Net>(net, own));
   }
