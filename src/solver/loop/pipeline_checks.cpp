@@ -23,7 +23,6 @@ void refuse_flag(const std::string& flag, const std::string& why) {
 void check_settings(const SolverDef& solver) {
   const caffe::SolverParameter& p = solver.param;
   if (p.debug_info()) refuse_setting(solver, "debug_info", "no device has the values of all layers");
-  if (p.ema_decay() != 0) refuse_setting(solver, "ema_decay", "stages keep no averages of their weights");
   if (p.eval_type() == "detection")
     refuse_setting(solver, "eval_type", "detections are scored where the whole test net is");
 }

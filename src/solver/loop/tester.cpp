@@ -66,8 +66,10 @@ void Tester::test_average(WeightAverage& average) {
   {
     const AveragedWeights weights(average);
     const While now(averaged_);
+    if (training_.pipeline) training_.pipeline->scatter();
     test_nets(With::kAverage);
   }
+  if (training_.pipeline) training_.pipeline->scatter();
   if (std::exchange(owes_snapshot_, false)) snapshotter_.try_write();
 }
 

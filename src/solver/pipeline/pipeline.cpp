@@ -14,7 +14,7 @@ namespace robusta {
 /// Where the stages have a parameter of the whole net.
 struct Pipeline::PlaceOfParam {
   ParamId whole;
-  PipelineStage* stage;
+  size_t stage;
   ParamId own;
 };
 
@@ -22,47 +22,75 @@ std::vector<Pipeline::PlaceOfParam> Pipeline::places() const {
   std::vector<PlaceOfParam> found;
   for (const ParamId w : whole_net_.params().ids()) {
     const Param& param = *whole_net_.params()[w];
-    for (const std::unique_ptr<PipelineStage>& stage : stages_) {
-      const auto& own = stage->net().params();
+    for (size_t s = 0; s < stages_.size(); ++s) {
+      const auto& own = stages_[s]->net().params();
       for (const ParamId p : own.ids()) {
-        if (own[p]->layer == param.layer && own[p]->index == param.index) found.push_back({w, stage.get(), p});
+        if (own[p]->layer == param.layer && own[p]->index == param.index) found.push_back({w, s, p});
       }
     }
   }
   return found;
 }
 
+namespace {
+
+/// As a net's updater counts them: all first ones, then all second ones.
+HistoryId history_of(const Net& net, int kind, ParamId param) {
+  return HistoryId(static_cast<size_t>(kind) * net.params().size() + param.index());
+}
+
+}  // namespace
+
 void Pipeline::scatter() {
-  const size_t all = whole_net_.params().size();
-  for (const auto& [whole, stage, own] : places()) {
-    Net& net = stage->net();
+  begin_averages(whole_);
+  for (const auto& [whole, number, own] : places()) {
+    PipelineStage& stage = *stages_[number];
+    Net& net = stage.net();
     Param& param = *net.params()[own];
-    store_array(net.stream(), param.tensor(), whole_net_.params()[whole]->data);
+    const Param& from = *whole_net_.params()[whole];
+    store_array(net.stream(), param.tensor(), from.data);
     ++param.version;
-    for (int kind = 0; kind < whole_.histories() / static_cast<int>(all); ++kind) {
-      const auto of_kind = static_cast<size_t>(kind);
-      stage->updater().set_history(HistoryId(of_kind * net.params().size() + own.index()),
-                                   whole_.history(HistoryId(of_kind * all + whole.index())));
+    for (int kind = 0; kind < kinds_of_history(); ++kind) {
+      stage.updater().set_history(history_of(net, kind, own), whole_.history(history_of(whole_net_, kind, whole)));
     }
+    if (!has_averages()) continue;
+    const Tensor average = stage.updater().average()->average_of(param);
+    if (average) store_array(net.stream(), average, whole_.average()->average_of(from).data);
   }
 }
 
 void Pipeline::gather() {
-  const size_t all = whole_net_.params().size();
-  for (const auto& [whole, stage, own] : places()) {
-    Net& net = stage->net();
+  begin_averages(stages_[0]->updater());
+  for (const auto& [whole, number, own] : places()) {
+    PipelineStage& stage = *stages_[number];
+    Net& net = stage.net();
     const Param& param = *net.params()[own];
     Param& to = *whole_net_.params()[whole];
     fetch_array(net.stream(), param.tensor(), to.data);
     ++to.version;
     if (solver_.param.snapshot_diff()) fetch_array(net.stream(), param.gradient(), to.diff);
-    for (int kind = 0; kind < whole_.histories() / static_cast<int>(all); ++kind) {
-      const auto of_kind = static_cast<size_t>(kind);
-      whole_.set_history(HistoryId(of_kind * all + whole.index()),
-                         stage->updater().history(HistoryId(of_kind * net.params().size() + own.index())));
+    for (int kind = 0; kind < kinds_of_history(); ++kind) {
+      whole_.set_history(history_of(whole_net_, kind, whole), stage.updater().history(history_of(net, kind, own)));
     }
+    if (!has_averages()) continue;
+    const Tensor average = stage.updater().average()->average_of(param);
+    if (average) fetch_array(net.stream(), average, whole_.average()->average_of(to).data);
   }
 }
+
+/// Where there are averages of weights, and `from` has begun them, all have.
+void Pipeline::begin_averages(Updater& from) {
+  if (!from.average() || !from.average()->begun()) return;
+  const auto begin = [](Updater& updater) {
+    if (!updater.average()->begun()) updater.average()->restart();
+  };
+  begin(whole_);
+  for (const std::unique_ptr<PipelineStage>& stage : stages_) begin(stage->updater());
+}
+
+bool Pipeline::has_averages() const { return whole_.average() && whole_.average()->begun(); }
+
+int Pipeline::kinds_of_history() const { return whole_.histories() / static_cast<int>(whole_net_.params().size()); }
 
 /// Waits for all, whatever happens to one.
 void Pipeline::on_all(const std::function<void(PipelineStage& stage, size_t number)>& job) {
@@ -142,10 +170,7 @@ double Pipeline::square_sum_of_gradients() {
   std::vector<std::vector<double>> of_stages(stages_.size());
   on_all([&](PipelineStage& stage, size_t s) { of_stages[s] = stage.updater().square_sums_of_gradients(); });
   double sum = 0;
-  for (const auto& [whole, stage, own] : places()) {
-    const auto s = std::ranges::find_if(stages_, [&](const auto& one) { return one.get() == stage; }) - stages_.begin();
-    sum += of_stages[static_cast<size_t>(s)][own.index()];
-  }
+  for (const auto& [whole, stage, own] : places()) sum += of_stages[stage][own.index()];
   return sum;
 }
 

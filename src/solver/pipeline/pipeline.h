@@ -48,9 +48,8 @@ class Pipeline {
   /// Throws Error{kConfig|kUnsupported|kMemory} with file, line and layer.
   Pipeline(const SolverDef& solver, const PipelineOptions& options, const WholeNet& train,
            const std::vector<WholeNet>& tests, Updater& whole, const OptionsOf& options_of);
-  ~Pipeline();
 
-  /// Parameters and histories go to the stages, or come from them.
+  /// Parameters, histories and averages go to the stages, or come from them.
   void scatter();
   void gather();
 
@@ -93,6 +92,9 @@ class Pipeline {
   std::vector<OutputBlob> read(const std::vector<std::vector<std::string>>& names,
                                const std::function<StageNet*(PipelineStage&)>& net_of);
   std::vector<PlaceOfParam> places() const;
+  void begin_averages(Updater& from);
+  bool has_averages() const;
+  int kinds_of_history() const;
   double square_sum_of_gradients();
   void prepare_channels();
   void measure(double seconds);

@@ -49,9 +49,6 @@ Pipeline::Pipeline(const SolverDef& solver, const PipelineOptions& options, cons
   copy_params_of_tests(tests);
 }
 
-/// Channels are copied to and from until their stages have ended.
-Pipeline::~Pipeline() { stages_.clear(); }
-
 void Pipeline::build_stages(const Cut& train, const std::vector<Cut>& tests, const OptionsOf& options_of) {
   const size_t count = options_.stages.size();
   for (size_t s = 0; s < count; ++s) {
