@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "device/gpus.h"
 #include "device/sim/sim_device.h"
 #include "schema/read_text.h"
 #include "solver/solver.h"
@@ -66,27 +67,34 @@ struct Staged {
   int64_t batch = 0;        ///< instead of the net's
 };
 
+std::unique_ptr<Solver> solver_on(const std::vector<Device*>& devices, const Staged& run) {
+  SolverOptions options;
+  for (Device* const device : devices) {
+    if (run.stages > 1) options.pipeline.stages.push_back({device});
+  }
+  if (run.stages == 1) options.device = devices[0];
+  options.pipeline.order = run.order;
+  options.micro_batches = run.micro_batches;
+  options.batch = run.batch;
+  options.snapshot = run.snapshot;
+  const bool has_policy = run.settings.find("lr_policy") != std::string::npos;
+  const std::string settings =
+      "base_lr: 0.02 random_seed: 3 " + run.settings + (has_policy ? "\n" : " lr_policy: 'fixed'\n");
+  return std::make_unique<Solver>(
+      parse_solver(settings + (run.layers.empty() ? net(run.stages) : run.layers), "staged.prototxt"), options);
+}
+
 /// A solver with its devices.
 struct Training {
   std::vector<std::unique_ptr<SimDevice>> devices;
   std::unique_ptr<Solver> solver;
 
   explicit Training(const Staged& run) {
-    SolverOptions options;
+    std::vector<Device*> all;
     for (int i = 0; i < run.stages; ++i) {
-      devices.push_back(std::make_unique<SimDevice>(kMemory, kDelay, run.kernels));
-      if (run.stages > 1) options.pipeline.stages.push_back({devices.back().get()});
+      all.push_back(devices.emplace_back(std::make_unique<SimDevice>(kMemory, kDelay, run.kernels)).get());
     }
-    if (run.stages == 1) options.device = devices[0].get();
-    options.pipeline.order = run.order;
-    options.micro_batches = run.micro_batches;
-    options.batch = run.batch;
-    options.snapshot = run.snapshot;
-    const bool has_policy = run.settings.find("lr_policy") != std::string::npos;
-    const std::string settings =
-        "base_lr: 0.02 random_seed: 3 " + run.settings + (has_policy ? "\n" : " lr_policy: 'fixed'\n");
-    solver = std::make_unique<Solver>(
-        parse_solver(settings + (run.layers.empty() ? net(run.stages) : run.layers), "staged.prototxt"), options);
+    solver = solver_on(all, run);
   }
   std::vector<float> weights_after(int iterations) {
     solver->step(iterations);
@@ -378,6 +386,31 @@ TEST(Pipeline, StandsIdleForAsLongAsIsPredicted) {
   }
   EXPECT_LT(measured[2], measured[0] - 0.2);
   EXPECT_LT(measured[3], measured[1] - 0.2);
+}
+
+bool has_gpus() {
+  try {
+    return !list_gpus().empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The GPUs of this machine, where there are any: the first and the last one, which may be the same.
+TEST(PipelineOnGpus, HasTheWeightsOfOne) {
+  if (!has_gpus()) GTEST_SKIP() << "there is no GPU";
+  const std::shared_ptr<Device> first = open_gpu(0), last = open_gpu(list_gpus().back().ordinal);
+  for (Device* const device : {first.get(), last.get()}) device->set_math({.tf32 = false, .deterministic = true});
+  const auto trained_on = [](const std::vector<Device*>& devices, const Staged& run) {
+    const std::unique_ptr<Solver> solver = solver_on(devices, run);
+    solver->step(6);
+    solver->finish_updates();
+    return everything(*solver);
+  };
+  const std::vector<float> one = trained_on({first.get()}, {});
+  for (const PipelineOrder order : {PipelineOrder::kGPipe, PipelineOrder::kOneForwardOneBackward}) {
+    expect_close(trained_on({first.get(), last.get()}, {.stages = 2, .order = order}), one, 1e-4);
+  }
 }
 
 }  // namespace
