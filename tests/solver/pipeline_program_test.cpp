@@ -115,7 +115,6 @@ TEST_F(PipelineProgram, RefusesWhatStagesCannotDo) {
   expect_refused(run({"-gpu", "0,1", "-pipeline", "gpip"}), 1, "-pipeline \"gpip\"");
   expect_refused(run({"-gpu", "0,1", "-lms"}), 9, "-lms in a pipeline");
   expect_refused(run({"-gpu", "0,1", "-timeline", "t.json"}), 9, "-timeline in a pipeline");
-  expect_refused(run({"-gpu", "0,1", "-precision", "fp16"}, "train", "2:64M:emulated"), 9, "a pipeline in f16");
 }
 
 TEST_F(PipelineProgram, SaysWhatHelpsWhereAStageIsTooLarge) {

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <tuple>
 
 #include "device/gpus.h"
 #include "device/sim/sim_device.h"
@@ -65,6 +67,7 @@ struct Staged {
   std::string snapshot = "";
   std::string layers = "";  ///< instead of net(stages)
   int64_t batch = 0;        ///< instead of the net's
+  std::optional<DType> precision = {};
 };
 
 std::unique_ptr<Solver> solver_on(const std::vector<Device*>& devices, const Staged& run) {
@@ -76,6 +79,7 @@ std::unique_ptr<Solver> solver_on(const std::vector<Device*>& devices, const Sta
   options.pipeline.order = run.order;
   options.micro_batches = run.micro_batches;
   options.batch = run.batch;
+  options.precision = run.precision;
   options.snapshot = run.snapshot;
   const bool has_policy = run.settings.find("lr_policy") != std::string::npos;
   const std::string settings =
@@ -139,6 +143,37 @@ TEST_P(Stages, HaveTheBitsOfOneDeviceWithEveryRule) {
 
 TEST_P(Stages, AreCloseToOneDeviceOnEmulatedGpus) {
   expect_those_of_one_device({.stages = GetParam(), .kernels = "emulated"}, 1e-5);
+}
+
+TEST_P(Stages, AreCloseToOneDeviceIn16Bits) {
+  for (const DType precision : {DType::kBF16, DType::kF16}) {
+    for (const std::string settings : {"momentum: 0.9", "momentum: 0.9 clip_gradients: 0.1"})
+      expect_those_of_one_device(
+          {.settings = settings, .stages = GetParam(), .kernels = "emulated", .precision = precision}, 2e-3);
+  }
+}
+
+/// Where a gradient of some stage is not finite no stage moves, and all halve the scale.
+TEST_P(Stages, SkipIterationsTogether) {
+  std::string layers = net(GetParam());
+  layers.insert(layers.find("name:"), "global_grad_scale: 16777216 ");
+  const auto run = [&](int stages, int iterations) {
+    Training training({.stages = stages, .kernels = "emulated", .layers = layers, .precision = DType::kF16});
+    std::vector<float> weights = training.weights_after(iterations);
+    const LossScale& scale = training.solver->state().loss_scale;
+    return std::tuple(std::move(weights), scale.skipped, scale.value);
+  };
+  const auto [begun, none, first_scale] = run(1, 0);
+  for (const int iterations : {1, 30}) {
+    const auto [one, skipped, scale] = run(1, iterations);
+    const auto [staged, staged_skipped, staged_scale] = run(GetParam(), iterations);
+    EXPECT_GE(skipped, 1);
+    EXPECT_EQ(staged_skipped, skipped);
+    EXPECT_EQ(staged_scale, scale);
+    expect_close(staged, one, 1e-2);
+    const size_t last = begun.size() - 1;  // the history of a bias
+    EXPECT_EQ(staged[last] == begun[last], iterations == 1);
+  }
 }
 
 TEST_P(Stages, ShowTheLossesAndOutputsOfOneDevice) {

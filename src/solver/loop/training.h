@@ -32,6 +32,11 @@ struct Training {
   const caffe::SolverParameter& param() const { return def.param; }
   /// Of the train net after a pass.
   std::vector<OutputBlob> outputs() const { return pipeline ? pipeline->outputs() : read_outputs(net); }
+  /// Whether any activation, or gradient of one, is stored as this type.
+  bool stores(DType type) const { return pipeline ? pipeline->stores(type) : net.diagnostics().stores(type); }
+  void set_loss_scale(double scale) { pipeline ? pipeline->set_loss_scale(scale) : net.set_loss_scale(scale); }
+  /// With a loss scale: the last iteration changed nothing.
+  bool skipped() const { return pipeline ? pipeline->skipped() : updater.skipped(); }
   /// For data, so far.
   double seconds_waited() const { return pipeline ? pipeline->seconds_waited() : net.diagnostics().seconds_waited(); }
 };

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <exception>
 #include <numeric>
+#include <optional>
 
+#include "base/log.h"
 #include "net/run/arrays.h"
 
 namespace robusta {
@@ -157,8 +159,11 @@ void Pipeline::measure(double seconds) {
 }
 
 void Pipeline::update(Updater::Iteration numbers) {
-  if (whole_.clips()) numbers.square_sum = square_sum_of_gradients();
-  on_all([&](PipelineStage& stage, size_t) {
+  if (whole_.clips() || numbers.loss_scale > 0) numbers.square_sum = square_sum_of_gradients();
+  on_all([&](PipelineStage& stage, size_t s) {
+    // All say the same of clipping.
+    std::optional<QuietLog> quiet;
+    if (s > 0) quiet.emplace();
     stage.updater().begin(numbers);
     stage.updater().finish();
     stage.net().stream().synchronize();
@@ -215,6 +220,18 @@ std::vector<OutputBlob> Pipeline::outputs() {
 std::vector<OutputBlob> Pipeline::test_outputs(size_t net) {
   return read(test_outputs_[net], [net](PipelineStage& stage) { return stage.test(net); });
 }
+
+bool Pipeline::stores(DType type) const {
+  return std::ranges::any_of(stages_, [type](const auto& stage) { return stage->net().diagnostics().stores(type); });
+}
+
+void Pipeline::set_loss_scale(double scale) {
+  for (const std::unique_ptr<PipelineStage>& stage : stages_) {
+    for (StageNet& copy : stage->all_copies()) copy.net().set_loss_scale(scale);
+  }
+}
+
+bool Pipeline::skipped() const { return stages_[0]->updater().skipped(); }
 
 double Pipeline::seconds_waited() {
   double seconds = 0;

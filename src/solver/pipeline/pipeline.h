@@ -65,6 +65,11 @@ class Pipeline {
   std::vector<OutputBlob> outputs();
   std::vector<OutputBlob> test_outputs(size_t net);
 
+  /// As of a net, and of its updater: all stages have the same scale, and skip the same iterations.
+  bool stores(DType type) const;
+  void set_loss_scale(double scale);
+  bool skipped() const;
+
   /// Seconds the sources of all stages have waited for data so far.
   double seconds_waited();
   /// Lines about stages and the bubble that is to be expected.

@@ -67,9 +67,6 @@ void Pipeline::build_stages(const Cut& train, const std::vector<Cut>& tests, con
         stage.add_test(test.pieces.nets[s], of_test);
       }
     });
-    if (!stage.net().diagnostics().stores(DType::kF16)) continue;
-    throw Error(ErrorKind::kUnsupported, "a pipeline in f16, whose gradients are scaled by what all stages find finite",
-                "take -precision bf16, whose gradients need no scale");
   }
 }
 

@@ -94,7 +94,6 @@ Updater::~Updater() {
 
 void Updater::begin(const Iteration& iteration) {
   assert(iteration.hold || iteration.loss_scale == 0);
-  assert(!iteration.square_sum || iteration.loss_scale == 0);
   now_ = iteration;
   skipped_ = false;
   if (average_ && !average_->begun()) average_->restart();
@@ -167,7 +166,10 @@ std::vector<double> Updater::square_sums_of_gradients() {
 }
 
 double Updater::inspect_gradients() {
-  if (now_.square_sum) return clip_scale(*now_.square_sum);
+  if (now_.square_sum) {
+    skipped_ = now_.loss_scale > 0 && !std::isfinite(*now_.square_sum);
+    return clips() && !skipped_ ? clip_scale(*now_.square_sum) : 1;
+  }
   double square_sum = 0;
   for (const Norms& norms : norms_of_gradients()) {
     skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));

@@ -47,7 +47,7 @@ class Updater : public GradientSink {
     double rate = 0, momentum = 0, weight_decay = 0;
     bool hold = false;      ///< update nothing before finish()
     double loss_scale = 0;  ///< by which gradients are too large; 0: they are not, nor looked at. REQUIRES: hold
-    /// Of the gradients of all nets that are clipped together; none: this net's are all.
+    /// Of the gradients of all nets that are clipped, or skipped, together; none: this net's are all.
     std::optional<double> square_sum = {};
   };
   void begin(const Iteration& iteration);
