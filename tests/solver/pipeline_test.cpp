@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -68,12 +69,17 @@ struct Staged {
   std::string layers = "";  ///< instead of net(stages)
   int64_t batch = 0;        ///< instead of the net's
   std::optional<DType> precision = {};
+  size_t budget = 0;  ///< bytes that the nets of a stage may take; 0: no limit is known
 };
 
 std::unique_ptr<Solver> solver_on(const std::vector<Device*>& devices, const Staged& run) {
   SolverOptions options;
   for (Device* const device : devices) {
-    if (run.stages > 1) options.pipeline.stages.push_back({device});
+    if (run.stages == 1) continue;
+    StageDevice& stage = options.pipeline.stages.emplace_back(StageDevice{device});
+    if (run.budget == 0) continue;
+    stage.memory.budget = std::make_shared<MemoryBudget>();
+    stage.memory.budget->limit = run.budget;
   }
   if (run.stages == 1) options.device = devices[0];
   options.pipeline.order = run.order;
@@ -287,6 +293,33 @@ TEST(Pipeline, MicroBatchesDivideTheBatch) {
                        "multiple, such as 9"))
       << error.what();
   EXPECT_EQ(error_of([] { trained({.micro_batches = 0}); }).kind(), ErrorKind::kUsage);
+}
+
+/// What all copies of a stage's net take is known before any of it is.
+TEST(Pipeline, IsRefusedWhereTheCopiesOfAStageTakeTooMuch) {
+  Staged run{.settings = "momentum: 0.9 test_iter: 1 test_interval: 1", .stages = 2, .micro_batches = 8};
+  size_t most = 0;
+  {
+    const Training training(run);
+    for (const auto& device : training.devices) most = std::max(most, device->peak_bytes());
+  }
+  run.budget = most;
+  const Training fits(run);
+  run.order = PipelineOrder::kGPipe;
+  const Error error = error_of([&] { const Training too_large(run); });
+  EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+  EXPECT_TRUE(contains(error.what(), "out of memory: the net staged")) << error.what();
+  EXPECT_TRUE(contains(error.what(), "give layers of this device to another one")) << error.what();
+}
+
+/// Nothing comes back to a stage that does not learn: it runs ahead as far as there is room.
+TEST(Pipeline, AStageThatDoesNotLearnSendsAlone) {
+  std::string layers = net(4);
+  layers.insert(layers.find("device: 0"), "param { lr_mult: 0 } param { lr_mult: 0 } ");
+  for (const PipelineOrder order : {PipelineOrder::kGPipe, PipelineOrder::kOneForwardOneBackward}) {
+    EXPECT_EQ(trained({.stages = 4, .micro_batches = 8, .order = order, .layers = layers}),
+              trained({.stages = 1, .micro_batches = 8, .layers = layers}));
+  }
 }
 
 /// With twice as many micro-batches of one size 1F1B takes no more memory, and GPipe that of their activations.

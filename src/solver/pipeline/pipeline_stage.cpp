@@ -16,6 +16,8 @@ void PipelineStage::build(const NetDef& net, const NetOptions& options, int copi
     own.data.threads = std::max(1, data_threads(options.data) / copies);  // each has sources of its own
     if (i > 0) own.share_params = &copies_[0].net();
     copies_.emplace_back(std::make_unique<Net>(net, own));
+    // A budget knows of one arena, which all nets use in turn: that of the last copy.
+    if (options.budget && i + 1 < copies) options.budget->taken += copies_.back().net().plan().arena_bytes;
   }
 }
 
@@ -26,7 +28,7 @@ void PipelineStage::add_test(const NetDef& net, NetOptions options) {
   }
   const QuietLog quiet;
   options.share_params = &this->net();
-  options.arena = this->net().options().arena;  // tests run between iterations
+  options.arena = copies_.back().net().options().arena;  // tests run between iterations
   tests_.push_back(std::make_unique<StageNet>(std::make_unique<Net>(net, std::move(options))));
 }
 

@@ -2,7 +2,7 @@
 /// and the update of its parameters.
 ///
 /// The copies share their parameters and gradients; each has memory of its own for activations. Test nets use the
-/// parameters, too, and the memory of the first copy. One thread at a time: the stage's own while a job runs, else the
+/// parameters, too, and the memory of the last copy. One thread at a time: the stage's own while a job runs, else the
 /// pipeline's owner.
 #pragma once
 
