@@ -70,6 +70,8 @@ class Pipeline {
   void set_loss_scale(double scale);
   bool skipped() const;
 
+  /// The first copy of a stage's train net.
+  Net& stage_net(size_t stage) { return stages_[stage]->net(); }
   /// Seconds the sources of all stages have waited for data so far.
   double seconds_waited();
   /// Lines about stages and the bubble that is to be expected.
