@@ -46,9 +46,10 @@ Net::Net(NetDef def, NetOptions options)
   state_.stream = own.share_params ? own.share_params->state_.stream : own.device->make_stream();
   if (!own.arena) own.arena = std::make_shared<Arena>(*own.device);
   if (own.plan_only) return;
-  if (own.budget) require_room(state_.plan);
+  if (own.budget && !own.params_only) require_room(state_.plan);
   params_.take(state_.graph, state_.plan, own, stream());
   fill_params(state_.graph, own.seed, stream());
+  if (own.params_only) return;
   make_executor();
   charge_budget(kept_bytes(state_.graph, state_.plan, own));
 }

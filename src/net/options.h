@@ -31,15 +31,20 @@ struct NetOptions {
   bool fuse = true;              ///< allow kernels that span several layers
   bool share_memory = true;      ///< false: every value in memory of its own; the same bits
   bool keep_blobs = false;       ///< every named blob stays readable after the pass
-  std::vector<std::string> seed_diffs;  ///< blobs whose gradient the caller writes (tests)
-  int64_t batch = 0;                    ///< > 0: replaces every data layer's batch size
-  Tuner* tuner = nullptr;               ///< times kernels; null: no timing
-  const Net* share_params = nullptr;    ///< layers of the same name use that net's parameters
-  std::shared_ptr<Arena> arena;         ///< null: one of its own
-  bool plan_only = false;               ///< no memory is taken; the net cannot run (`caffe plan`)
-  int rank = 0, ranks = 1;              ///< this one of those that train together: %# and %* in names of sources
-  bool divide_batch = false;            ///< every source's batch is divided among the ranks; it must divide evenly
-  DataSettings data;                    ///< how sources read
+  std::vector<std::string> seed_diffs;     ///< blobs whose gradient the caller writes: backward begins there, too
+  std::vector<std::string> input_diffs;    ///< inputs whose gradient is computed, and kept after the pass
+  int64_t batch = 0;                       ///< > 0: replaces every data layer's batch size
+  Tuner* tuner = nullptr;                  ///< times kernels; null: no timing
+  const Net* share_params = nullptr;       ///< layers of the same name use that net's parameters
+  std::shared_ptr<Arena> arena;            ///< null: one of its own
+  bool plan_only = false;                  ///< no memory is taken; the net cannot run (`caffe plan`)
+  bool params_only = false;                ///< the net has its parameters and no memory for passes: others run for it
+  int rank = 0, ranks = 1;                 ///< this one of those that train together: %# and %* in names of sources
+  bool divide_batch = false;               ///< every source's batch is divided among the ranks; it must divide evenly
+  int micro_batches = 1;                   ///< every source's batch is then cut into so many; it must divide evenly
+  std::vector<std::string> fixed_sources;  ///< layers whose batch stays as it is written, whatever these three say
+  bool stage = false;                      ///< a part of a larger net, whose other parts are on other devices
+  DataSettings data;                       ///< how sources read
   /// Layers by name whose outputs ranks share out (layers/kit/model_group.h). The groups outlive the net.
   std::map<std::string, ModelGroup*> model_groups = {};
 

@@ -22,6 +22,7 @@ TrainingResult Solver::solve() {
   finish_training();
   snapshotter_->release();
   if (timeline_) timeline_->write();
+  if (pipeline_) LOG_INFO << pipeline_->describe_idle();
   reporter_->at_end(stop_->stopping() ? stop_->reason() : "max_iter");
   return {.stopped_early = stop_->stopping(), .failed_snapshots = snapshotter_->failed()};
 }

@@ -71,6 +71,8 @@ class Solver {
   RankedUpdate* ranked_update() { return ranked_.get(); }
   /// Null where no layer is cut among ranks.
   const ModelRanks* model_ranks() const { return model_.get(); }
+  /// Null where one device trains.
+  Pipeline* pipeline() { return pipeline_.get(); }
   const TrainingState& state() const { return state_; }
   const SolverDef& def() const { return def_; }
 
@@ -119,6 +121,7 @@ class Solver {
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;
+  std::unique_ptr<Pipeline> pipeline_;    ///< null: the train net is trained where it is
   std::optional<Training> training_;      ///< all of these, as the parts below see them
   std::unique_ptr<Timeline> timeline_;    ///< null when none is wanted
   std::unique_ptr<TensorBoard> board_;    ///< on rank 0, while solve() runs; null when none is wanted

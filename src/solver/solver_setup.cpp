@@ -7,6 +7,7 @@
 #include "schema/print.h"
 #include "solver/loop/loss_scaling.h"
 #include "solver/loop/net_builder.h"
+#include "solver/loop/pipeline_checks.h"
 #include "solver/loop/resume.h"
 #include "solver/loop/solver_checks.h"
 #include "solver/loop/step_watch.h"
@@ -48,7 +49,9 @@ Solver::Solver(SolverDef def, SolverOptions options)
       log_(options_.json, options_.progress) {
   ranks_.together([&] { check_solver(def_); });
   name_rank(def_.param, ranks_);
+  ranks_.together([&] { check_pipeline(def_, options_); });
   LOG_INFO << "Initializing solver from parameters: \n" << text_form(def_.param);
+  def_.param.set_iter_size(def_.param.iter_size() * options_.micro_batches);
   const std::shared_ptr<const Snapshot> snapshot = read_snapshot_to_resume(def_, options_, ranks_, state_);
   choose_seed(def_, snapshot != nullptr, ranks_, state_);
   build();
@@ -72,6 +75,8 @@ void Solver::build() {
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, sum_.ranks, shards); });
   training_.emplace(Training{
       .def = def_, .ranks = ranks_, .state = state_, .net = *train_net_, .updater = *updater_, .schedule = schedule_});
+  pipeline_ = builder.pipeline(*train_net_, test_nets_, *updater_);
+  training_->pipeline = pipeline_.get();
   LOG_INFO << "Solver scaffolding done.";
 }
 
@@ -85,6 +90,7 @@ void Solver::start_from(const Snapshot* snapshot) {
     if (ranks_.options().served.servers > 0) check_served(*training_);
   });
   state_.global_batch = global_batch(*training_);
+  if (pipeline_) pipeline_->scatter();
 }
 
 void Solver::assemble() {
@@ -107,6 +113,7 @@ void Solver::assemble() {
   const auto make_ranked = served.servers > 0 && !served.in_step() ? make_apart_strategy : make_ranked_strategy;
   strategy_ = ranked_           ? make_ranked(*training_, *passes_, *ranked_, votes)
               : ranks_.serves() ? make_server_strategy(*training_, std::move(sum_.sums))
+              : pipeline_       ? make_pipelined_strategy(*training_, *passes_, votes)
                                 : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };
   if (ranked_) {

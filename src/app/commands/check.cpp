@@ -88,7 +88,10 @@ std::unique_ptr<Solver> check_set_up(Ranks& ranks, TrainingSetup& setup, CheckRe
   });
   const bool opened = same && report.run("device", [&] {
     setup.open_device(TrainingSetup::Timing::kNone);  // the check is to end within a minute
-    return setup.solver_options().device->name();
+    std::string names;
+    for (const StageDevice& stage : setup.solver_options().pipeline.stages)
+      names += (names.empty() ? "" : ", ") + stage.device->name();
+    return names.empty() ? setup.solver_options().device->name() : "a pipeline over " + names;
   });
   std::unique_ptr<Solver> solver;
   if (!opened) return solver;

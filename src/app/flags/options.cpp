@@ -30,6 +30,7 @@ void refuse_wrong_numbers(const Options& options) {
   refuse_beyond(options.data_threads, 0, kMostThreads, str("give 0 to ", kMostThreads));
   refuse_beyond(options.n_group, 1, std::numeric_limits<int32_t>::max(), "give 1 or more groups");
   refuse_beyond(options.n_server, 0, std::numeric_limits<int32_t>::max(), "give 0 or more servers");
+  refuse_beyond(options.micro_batches, 1, std::numeric_limits<int32_t>::max(), "give 1 or more micro-batches");
   refuse_beyond(options.iterations, 1, std::numeric_limits<int32_t>::max(), "give 1 or more");
   // Whoever starts the program again by this code must not do so after an error of another kind.
   const int32_t restart = options.restart_code();

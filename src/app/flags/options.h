@@ -78,6 +78,10 @@ struct Options : FlagSet {
   Flag<std::string> batch{
       this, "batch", "",
       "samples per batch, instead of that of every data layer; global: training divides them by the ranks"};
+  Flag<int32_t> micro_batches{this, "micro_batches", 1,
+                              "parts that each batch of training is cut into, which pass one after the other (train)"};
+  Flag<std::string> pipeline{this, "pipeline", "1f1b",
+                             "order of the micro-batches where layers name devices: 1f1b or gpipe (train)"};
   Flag<bool> accept_batch_change{this, "accept_batch_change", false,
                                  "resume with another number of samples per iteration"};
   Flag<std::string> lr_scaling{this, "lr_scaling", "none",

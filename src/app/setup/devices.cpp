@@ -127,6 +127,19 @@ std::shared_ptr<Device> DeviceChoice::open_alone() const {
   return device;
 }
 
+std::vector<std::shared_ptr<Device>> DeviceChoice::open_all() const {
+  std::vector<std::shared_ptr<Device>> devices;
+  std::string list;
+  for (const int ordinal : ordinals()) {
+    devices.push_back(opened(ordinal));
+    list += str(list.empty() ? "" : ", ", ordinal);
+  }
+  LOG_INFO << "Using GPUs " << list;
+  const std::vector<GpuInfo> gpus = list_gpus();
+  for (const int ordinal : ordinals()) log_gpu(gpus[static_cast<size_t>(ordinal)]);
+  return devices;
+}
+
 std::shared_ptr<Device> DeviceChoice::open_gpu_of_rank(Ranks& ranks, const std::vector<GpuInfo>& gpus,
                                                        int ordinal) const {
   std::shared_ptr<Device> device;

@@ -34,6 +34,9 @@ class DeviceChoice {
   /// says so.
   std::shared_ptr<Device> open(Ranks& ranks) const;
 
+  /// All GPUs of -gpu in order, for one process.
+  std::vector<std::shared_ptr<Device>> open_all() const;
+
  private:
   std::shared_ptr<Device> open_alone() const;
   std::shared_ptr<Device> open_gpu_of_rank(Ranks& ranks, const std::vector<GpuInfo>& gpus, int ordinal) const;

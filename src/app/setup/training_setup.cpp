@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/setup/memory.h"
+#include "app/setup/pipeline_choice.h"
 #include "base/counted.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -154,7 +156,8 @@ int run_training_job(const Options& options, const TrainingJob& job,
     }
   };
   // Under MPI a rank has one GPU, and ranks find theirs together.
-  const size_t gpus = own_launch().ranks > 1 ? 1 : DeviceChoice(options).ordinals().size();
+  size_t gpus = own_launch().ranks > 1 ? 1 : DeviceChoice(options).ordinals().size();
+  if (gpus > 1 && solver_names_devices(options)) gpus = 1;  // the stages of one learner
   return run_job(job.ddl, run, static_cast<int>(std::max<size_t>(gpus, 1)));
 }
 
@@ -172,6 +175,8 @@ TrainingSetup::TrainingSetup(const TrainingRun& run, const std::string& action)
     solver.ranks = &ranks_;
     solver.batch_is_global = options_.batch() == "global";
     solver.batch = solver.batch_is_global ? 0 : batch_flag(options_);
+    solver.micro_batches = options_.micro_batches();
+    solver.pipeline.order = pipeline_order_named(options_.pipeline());
     solver.data = data_settings(options_);
     solver.accept_batch_change = options_.accept_batch_change();
     solver.weights = split_list(options_.weights());
@@ -213,12 +218,41 @@ void TrainingSetup::scale_rate(SolverDef& solver) const {
 
 void TrainingSetup::open_device(Timing timing) {
   devices_.follow(phases_[0].solver);
-  nets_ = set_up_nets(options_, ranks_, devices_.open(ranks_));
+  bool staged = false;
+  ranks_.together([&] { staged = trains_in_stages(); });
+  if (staged) stages_ = devices_.open_all();
+  nets_ = set_up_nets(options_, ranks_, staged ? stages_[0] : devices_.open(ranks_));
   if (timing == Timing::kNone) nets_.tuner.reset();
   solver_options_.device = nets_.device.get();
   solver_options_.memory = nets_.memory;
+  if (staged) open_stages();
   solver_options_.tuner = nets_.tuner.get();
   solver_options_.precision = precision_from(options_.precision(), *nets_.device, nets_.tuner.get());
+}
+
+/// Throws Error{kUnsupported} for a pipeline over ranks.
+bool TrainingSetup::trains_in_stages() const {
+  if (!names_devices(phases_)) return false;
+  if (!ranks_.alone()) {
+    throw Error(ErrorKind::kUnsupported,
+                str("layers name the GPUs of a pipeline (`device`), and ", ranks_.count(),
+                    " ranks train: the stages of a pipeline are in one process"),
+                "start one process with a list of GPUs, such as -gpu 0,1, or remove `device` from the net")
+        .at(phases_[0].solver.file);
+  }
+  if (devices_.ordinals().size() > 1) return true;
+  LOG_INFO << "`device` of layers changes nothing: one device trains all of them (-gpu lists those of a pipeline)";
+  return false;
+}
+
+/// The host holds what is whole, and each GPU has its part of it.
+void TrainingSetup::open_stages() {
+  for (const std::shared_ptr<Device>& device : stages_) {
+    solver_options_.pipeline.stages.push_back(
+        {device.get(), device == stages_[0] ? nets_.memory : memory_options(options_, *device, 1)});
+  }
+  solver_options_.device = &cpu_device();
+  solver_options_.memory = {};
 }
 
 size_t TrainingSetup::choose_snapshot() {

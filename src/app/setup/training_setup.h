@@ -71,11 +71,14 @@ class TrainingSetup {
  private:
   void complete(SolverDef& solver) const;
   void scale_rate(SolverDef& solver) const;
+  bool trains_in_stages() const;
+  void open_stages();
 
   const Options& options_;
   Ranks& ranks_;
   Request sigint_, sighup_;  ///< what -sigint_effect and -sighup_effect ask for
   DeviceChoice devices_;
+  std::vector<std::shared_ptr<Device>> stages_;  ///< of a pipeline; none: one device trains
   NetSetup nets_;
   SolverOptions solver_options_;
   std::vector<SolverPhase> phases_;  ///< one, but for files of several

@@ -88,8 +88,10 @@ class Builder {
   void open_source(const Node& node) const {
     tell_guesses(node);
     node.source->open(source_options(options_));
+    if (std::ranges::count(options_.fixed_sources, node.layer->name()) > 0) return;
     if (options_.batch > 0) node.source->set_batch(options_.batch);
     if (options_.divide_batch) divide_batch(node);
+    if (options_.micro_batches > 1) cut_batch(node);
   }
 
   void tell_guesses(const Node& node) const {
@@ -103,16 +105,33 @@ class Builder {
 
   /// `-batch global`: this rank's part of the batch.
   void divide_batch(const Node& node) const {
-    const std::vector<Shape> tops = node.source->infer_tops({});
-    if (tops.empty() || tops[0].axes() == 0) return;
-    const int64_t batch = tops[0][0], parts = options_.ranks;
+    const int64_t batch = batch_of(node), parts = options_.ranks;
     if (batch % parts != 0) {
       throw Error(ErrorKind::kConfig, str("a global batch of ", batch, " cannot be divided among ", parts, " ranks"),
-                  str("make it a multiple, such as ", (batch + parts - 1) / parts * parts,
+                  str("make it a multiple, such as ", next_multiple(batch, parts),
                       ", or leave -batch global out: batch_size is then that of each rank"));
     }
-    node.source->set_batch(batch / parts);
+    if (batch > 0) node.source->set_batch(batch / parts);
   }
+
+  /// `-micro_batches`: what one pass takes.
+  void cut_batch(const Node& node) const {
+    const int64_t batch = batch_of(node), parts = options_.micro_batches;
+    if (batch % parts != 0) {
+      throw Error(ErrorKind::kConfig, str("a batch of ", batch, " cannot be cut into ", parts, " micro-batches"),
+                  str("make it a multiple, such as ", next_multiple(batch, parts),
+                      ", or give a divisor of it to -micro_batches"));
+    }
+    if (batch > 0) node.source->set_batch(batch / parts);
+  }
+
+  /// 0: its tops have no samples.
+  static int64_t batch_of(const Node& node) {
+    const std::vector<Shape> tops = node.source->infer_tops({});
+    return tops.empty() || tops[0].axes() == 0 ? 0 : tops[0][0];
+  }
+
+  static int64_t next_multiple(int64_t batch, int64_t of) { return (batch + of - 1) / of * of; }
 
   void connect_bottoms(Node& node, NodeId id) {
     const auto& param = node.layer->param();

@@ -1,4 +1,5 @@
-// Two sweeps over the layers, as reachability asks for: upward from what learns, downward from the losses. A layer
+// Two sweeps over the layers, as reachability asks for: upward from what learns, or inputs whose gradient is wanted,
+// downward from the losses and from gradients that the caller writes. A layer
 // takes part in backward where both arrive. `propagate_down` cuts edges, `force_backward` takes all of them.
 
 #include "net/graph/gradient_flow.h"
@@ -43,14 +44,14 @@ class Flow {
       node.backward = node.backward || node.params[i]->lr_mult != 0;
     }
     if (forced_) force(node);
-    for (const VersionId top : node.tops) wanted_[top] = node.backward;
+    for (const VersionId top : node.tops) wanted_[top] = node.backward || (node.source && is_wanted_input(top));
   }
 
   /// From the losses down: who reaches none, or only through blocked bottoms, stays out.
   void mark_downward(VersionFlags& under_loss, VersionFlags& blocked, Node& node) {
     bool contributes = false, all_blocked = true;
     for (const VersionId top : node.tops) {
-      contributes = contributes || under_loss[top] || graph_.versions[top].loss_weight != 0;
+      contributes = contributes || under_loss[top] || begins_gradient(top);
       all_blocked = all_blocked && blocked[top];
     }
     if (node.backward && all_blocked) {
@@ -84,6 +85,10 @@ class Flow {
   bool begins_gradient(VersionId v) const {
     const BlobVersion& version = graph_.versions[v];
     return version.loss_weight != 0 || std::ranges::count(options_.seed_diffs, version.name) > 0;
+  }
+
+  bool is_wanted_input(VersionId v) const {
+    return std::ranges::count(options_.input_diffs, graph_.versions[v].name) > 0;
   }
 
   void force(Node& node) {

@@ -79,8 +79,11 @@ void PlanBuilder::add_unit_backward(UnitId id) {
 
 /// The gradient of a version, stored as the value that the kernel reads of it.
 ValueId PlanBuilder::add_gradient(VersionId version, ValueId data) {
-  const std::string label = "gradient of " + graph_.versions[version].name;
-  return plan_.diff[version] = new_value(label, plan_.values[data].desc, visible(version) && options_.keep_blobs);
+  const std::string& blob = graph_.versions[version].name;
+  const bool input = graph_.nodes[graph_.versions[version].producer].source != nullptr;
+  const bool kept =
+      (visible(version) && options_.keep_blobs) || (input && std::ranges::count(options_.input_diffs, blob) > 0);
+  return plan_.diff[version] = new_value("gradient of " + blob, plan_.values[data].desc, kept);
 }
 
 ValueId PlanBuilder::top_gradient(VersionId version, const Form& form, UnitId unit) {

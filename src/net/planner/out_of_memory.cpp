@@ -60,6 +60,12 @@ std::string suggestion(const Graph& graph, const NetOptions& options, const Grap
              batch_hint(largest_moved, " -lms auto"));
 }
 
+/// Where the batch of this net alone is not what the user gives.
+std::string suggestion_for_parts(const NetOptions& options) {
+  return str("cut each batch into more micro-batches (-micro_batches), or use a smaller one (-batch)",
+             options.stage ? "; or give layers of this device to another one" : "");
+}
+
 }  // namespace
 
 Error out_of_memory(const Graph& graph, const Plan& plan, const NetOptions& options, const Graph* lender) {
@@ -71,6 +77,9 @@ Error out_of_memory(const Graph& graph, const Plan& plan, const NetOptions& opti
       bytes_text(budget.limit), " (", budget.source, "): ", bytes_text(plan.arena_bytes), " for what one pass keeps, ",
       bytes_text(fixed + budget.taken), " for parameters, gradients and all else; the largest values at the peak are ",
       largest_values(plan, peak_of(plan)));
+  if (options.stage || options.micro_batches > 1) {
+    return Error(ErrorKind::kMemory, cause, suggestion_for_parts(options)).at(graph.def.file);
+  }
   NetOptions plain = options;
   plain.lms = {};
   const int64_t largest = largest_below(graph, plain, lender);

@@ -2,9 +2,8 @@
 #include "solver/loop/iteration_strategy.h"
 
 namespace robusta {
-namespace {
 
-Updater::Iteration numbers_of(Training& training) {
+Updater::Iteration update_numbers(Training& training) {
   TrainingState& state = training.state;
   const Schedule& schedule = training.schedule;
   training.rate = schedule.rate(state.iter, state.losses.mean(), state.policy);
@@ -15,16 +14,14 @@ Updater::Iteration numbers_of(Training& training) {
           .loss_scale = state.loss_scale.value};
 }
 
-}  // namespace
-
 void begin_updates(Training& training, bool hold) {
-  Updater::Iteration numbers = numbers_of(training);
+  Updater::Iteration numbers = update_numbers(training);
   numbers.hold = hold;
   training.updater.begin(numbers);
 }
 
 void begin_updates(Training& training, const PartialUpdate& partial) {
-  Updater::Iteration numbers = numbers_of(training);
+  Updater::Iteration numbers = update_numbers(training);
   numbers.number = partial.number;
   numbers.rate *= partial.rate_factor;
   training.updater.begin(numbers);

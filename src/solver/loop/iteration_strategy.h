@@ -4,6 +4,7 @@
 ///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss
 ///   over ranks    gradients are summed over the ranks while backward goes on (ranks/sums/ranked_update.h)
 ///   apart         the same within a group, as often as parameter servers say (apart_strategy.cpp)
+///   pipelined     micro-batches go through the stages of several devices (pipeline/pipeline.h)
 ///   serving       no pass at all: gradients come from groups of ranks, which get weights (server_strategy.cpp)
 ///
 /// Each updates either as gradients come or, where the iteration holds, when all of them are there: clipping needs the
@@ -51,6 +52,9 @@ class IterationStrategy {
 /// For a rank alone. `passes` is kept by reference.
 std::unique_ptr<IterationStrategy> make_alone_strategy(Training& training, TrainPasses& passes,
                                                        IterationStrategy::OwnVotes votes);
+/// For the stages of a pipeline: training.pipeline.
+std::unique_ptr<IterationStrategy> make_pipelined_strategy(Training& training, TrainPasses& passes,
+                                                           IterationStrategy::OwnVotes votes);
 /// For one of several.
 std::unique_ptr<IterationStrategy> make_ranked_strategy(Training& training, TrainPasses& passes, RankedUpdate& ranked,
                                                         IterationStrategy::OwnVotes votes);
@@ -67,6 +71,8 @@ struct PartialUpdate {
   int64_t number = 0;  ///< of all such updates
 };
 
+/// The numbers of the iteration's update; its rate is the training's from here on.
+Updater::Iteration update_numbers(Training& training);
 /// The rate of the iteration, which begins to update.
 void begin_updates(Training& training, bool hold);
 void begin_updates(Training& training, const PartialUpdate& partial);

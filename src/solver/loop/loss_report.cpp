@@ -29,7 +29,8 @@ double rate_now(const Training& training) {
 Error not_finite_error(const Training& training, double loss, Pass pass) {
   pass.ranks = nullptr;  // the others do not search
   Net& net = training.net;
-  const NonFinite found = find_non_finite(net, pass);
+  // A net whose stages are elsewhere has no values to look at.
+  const NonFinite found = training.pipeline ? NonFinite{} : find_non_finite(net, pass);
   const std::string samples = first_samples(net, pass);
   std::string cause = str("the loss is ", std::isnan(loss) ? "nan" : "infinite", " at iteration ", training.state.iter,
                           " (lr ", rate_now(training), ")");

@@ -19,7 +19,7 @@ void require_in_range(double scale, const std::string& file) {
 
 void begin_loss_scale(Training& training) {
   LossScale& scale = training.state.loss_scale;
-  if (!training.net.diagnostics().stores(DType::kF16)) {
+  if (!training.stores(DType::kF16)) {
     scale.value = 0;
     return;
   }
@@ -28,12 +28,12 @@ void begin_loss_scale(Training& training) {
     scale.value = net.param.has_global_grad_scale() ? net.param.global_grad_scale() : LossScale::kStart;
   require_in_range(scale.value, net.file);
   LOG_INFO << "Gradients of f16 activations are scaled, by " << scale.value << " to begin with";
-  training.net.set_loss_scale(scale.value);
+  training.set_loss_scale(scale.value);
 }
 
 void adapt_loss_scale(Training& training) {
   LossScale& scale = training.state.loss_scale;
-  const bool skipped = training.updater.skipped();
+  const bool skipped = training.skipped();
   const double used = scale.value;
   scale.note(!skipped);
   if (skipped) {
@@ -47,7 +47,7 @@ void adapt_loss_scale(Training& training) {
                   "lower base_lr or set clip_gradients; -precision bf16 or f32 tells whether f16 is the cause");
     });
   }
-  training.net.set_loss_scale(scale.value);
+  training.set_loss_scale(scale.value);
 }
 
 }  // namespace robusta

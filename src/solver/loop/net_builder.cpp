@@ -49,6 +49,26 @@ NetOptions NetBuilder::options_of(caffe::Phase phase) const {
   const bool trains = phase == caffe::TRAIN;
   options.ranks = trains ? ranks_.workers() : ranks_.count();
   options.rank = ranks_.rank() % options.ranks;
+  if (trains) options.micro_batches = options_.micro_batches;
+  return options;
+}
+
+/// Of a net that holds parameters for the stages of a pipeline and never runs.
+NetOptions NetBuilder::options_of_whole(caffe::Phase phase) const {
+  NetOptions options = options_of(phase);
+  if (!pipelined()) return options;
+  options.params_only = true;
+  options.precision = DType::kF32;
+  options.kernels = "reference";
+  options.tuner = nullptr;
+  return options;
+}
+
+NetOptions NetBuilder::options_of_stage(size_t stage, caffe::Phase phase) const {
+  NetOptions options = options_of(phase);
+  options.stage = true;
+  options.device = options_.pipeline.stages[stage].device;
+  set_memory(options, options_.pipeline.stages[stage].memory);
   return options;
 }
 
@@ -73,7 +93,7 @@ std::unique_ptr<ModelRanks> NetBuilder::model_ranks() {
 }
 
 std::unique_ptr<Net> NetBuilder::train_net(const ModelRanks* model) {
-  NetOptions options = options_of(caffe::TRAIN);
+  NetOptions options = options_of_whole(caffe::TRAIN);
   if (model) options.model_groups = model->groups();
   options.arena = std::make_shared<Arena>(*options.device);
   options.divide_batch = options_.batch_is_global;
@@ -131,7 +151,7 @@ std::vector<std::unique_ptr<Net>> NetBuilder::test_nets(Net& train_net) {
 void NetBuilder::build_test_nets(Net& train_net, Nets& nets) const {
   for (const NetSource& source : test_nets_of(def_)) {
     LOG_INFO << "Creating test net (#" << nets.size() << ") specified by " << source.origin;
-    NetOptions options = options_of(caffe::TEST);
+    NetOptions options = options_of_whole(caffe::TEST);
     options.share_params = &train_net;
     // Train and test nets never run at the same time.
     options.arena = train_net.options().arena;
@@ -139,6 +159,21 @@ void NetBuilder::build_test_nets(Net& train_net, Nets& nets) const {
     if (def_.param.debug_info()) set_debug_info(*nets.back(), true);
     if (!weights_.empty()) load_weights_quietly(weights_, *nets.back(), "Finetuning");
   }
+}
+
+std::unique_ptr<Pipeline> NetBuilder::pipeline(Net& train_net, std::vector<std::unique_ptr<Net>>& test_nets,
+                                               Updater& updater) const {
+  if (!pipelined()) return nullptr;
+  const WholeNet train{train_net, with_batch(train_net_of(def_)).definition()};
+  std::vector<WholeNet> tests;
+  for (const NetSource& source : test_nets_of(def_)) {
+    tests.push_back({*test_nets[tests.size()], with_batch(source).definition()});
+  }
+  auto pipeline =
+      std::make_unique<Pipeline>(def_, options_.pipeline, train, tests, updater,
+                                 [this](size_t stage, caffe::Phase phase) { return options_of_stage(stage, phase); });
+  for (const std::string& line : pipeline->describe()) LOG_INFO << line;
+  return pipeline;
 }
 
 }  // namespace robusta

@@ -24,10 +24,16 @@ class NetBuilder {
   std::unique_ptr<Net> train_net(const ModelRanks* model = nullptr);
   /// Collective.
   std::vector<std::unique_ptr<Net>> test_nets(Net& train_net);
+  /// The stages of both, which are trained elsewhere, where the options say so.
+  std::unique_ptr<Pipeline> pipeline(Net& train_net, std::vector<std::unique_ptr<Net>>& test_nets,
+                                     Updater& updater) const;
 
  private:
   using Nets = std::vector<std::unique_ptr<Net>>;
   NetOptions options_of(caffe::Phase phase) const;
+  NetOptions options_of_whole(caffe::Phase phase) const;
+  NetOptions options_of_stage(size_t stage, caffe::Phase phase) const;
+  bool pipelined() const { return !options_.pipeline.stages.empty(); }
   NetSource with_batch(NetSource source) const;
   std::unique_ptr<Net> build_train_net(const NetOptions& options) const;
   void tune_on_root(NetOptions options);

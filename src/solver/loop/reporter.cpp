@@ -45,12 +45,11 @@ void Reporter::at_start() {
   copied_iter_ = training_.state.iter;
 }
 
-void Reporter::begin_iteration() { speed_.begin(training_.net.diagnostics().seconds_waited()); }
+void Reporter::begin_iteration() { speed_.begin(training_.seconds_waited()); }
 
 void Reporter::end_iteration(const BucketReducer::Times& times) {
   const auto samples = static_cast<int64_t>(training_.state.global_batch);
-  const double seconds =
-      speed_.end(samples, training_.net.diagnostics().seconds_waited(), times.waiting, times.reducing);
+  const double seconds = speed_.end(samples, training_.seconds_waited(), times.waiting, times.reducing);
   slowest_ = std::max(slowest_, seconds);
 }
 
@@ -58,7 +57,7 @@ void Reporter::display(bool due) {
   if (due) {
     if (ranks_) ranks_->before_display(training_.state.iter, speed_.total());
     TrainingLog::Train train = describe(speed_.take());
-    train.outputs = read_outputs(training_.net);
+    train.outputs = training_.outputs();
     average_over_ranks(training_.ranks.group(), train.outputs);
     log_.train(train);
   }

@@ -14,6 +14,7 @@
 #include "schema/weights_file.h"
 #include "solver/loop/signals.h"
 #include "solver/loop/walltime.h"
+#include "solver/pipeline/pipeline.h"
 #include "solver/ranks/ranks.h"
 #include "solver/reports/json_log.h"
 #include "solver/reports/tensorboard/tensorboard.h"
@@ -34,6 +35,8 @@ struct SolverOptions {
   const SolverPhase* phase = nullptr;        ///< of a file of several: the batch of its first Data layer
   const WeightsFile* handed_over = nullptr;  ///< on rank 0: weights to begin with, of the phase before
   DataSettings data = {};                    ///< how the nets' sources read
+  int micro_batches = 1;                     ///< that every batch of training is cut into, and iter_size counts
+  PipelineOptions pipeline = {};             ///< devices that train a stage each; then `device` is the host
   Ranks* ranks = nullptr;                    ///< those that train together; null: one
   bool batch_is_global = false;              ///< the batch sizes of training are divided among the ranks
   bool accept_batch_change = false;          ///< resume with another number of samples per iteration

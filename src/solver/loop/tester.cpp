@@ -66,8 +66,10 @@ void Tester::test_average(WeightAverage& average) {
   {
     const AveragedWeights weights(average);
     const While now(averaged_);
+    if (training_.pipeline) training_.pipeline->scatter();
     test_nets(With::kAverage);
   }
+  if (training_.pipeline) training_.pipeline->scatter();
   if (std::exchange(owes_snapshot_, false)) snapshotter_.try_write();
 }
 
@@ -103,9 +105,11 @@ void Tester::test(size_t index, With weights) {
 
 /// These return false when a request has ended the test.
 bool Tester::mean_outputs(size_t index, double& loss, std::vector<OutputBlob>& means) {
-  Net& net = *nets_[index];
-  means = zeros_like(read_outputs(net));
-  if (!run_batches(index, loss, [&](int) { add(means, read_outputs(net)); })) return false;
+  const auto outputs = [&] {
+    return training_.pipeline ? training_.pipeline->test_outputs(index) : read_outputs(*nets_[index]);
+  };
+  means = zeros_like(outputs());
+  if (!run_batches(index, loss, [&](int) { add(means, outputs()); })) return false;
   sum_over_ranks(training_.ranks, means, loss);
   divide(means, training_.param().test_iter(static_cast<int>(index)));
   return true;
@@ -139,9 +143,13 @@ bool Tester::run_batches(size_t index, double& loss, const OnBatch& on_batch) {
   for (int i = ranks.rank(); i < batches; i += step) {
     if (ranks.alone() && interrupted()) return false;
     ranks.doing("waiting for the data of a test");
-    net.start_forward(pass_of(i));
-    if (i + step < batches) net.prefetch(pass_of(i + step));
-    loss += net.finish_forward();
+    if (training_.pipeline) {
+      loss += training_.pipeline->test(index, pass_of(i));
+    } else {
+      net.start_forward(pass_of(i));
+      if (i + step < batches) net.prefetch(pass_of(i + step));
+      loss += net.finish_forward();
+    }
     on_batch(i);
   }
   return true;

@@ -25,7 +25,7 @@ double TrainPasses::forward(const Pass& pass, ParamGate* gate) {
   const double waited = training_.net.diagnostics().seconds_waited();
   // The first wait is for files that no cache holds yet.
   training_.ranks.doing("waiting for data", has_run_ ? Activity::kComputing : Activity::kPausing);
-  const double loss = training_.net.forward(pass, gate);
+  const double loss = training_.pipeline ? training_.pipeline->forward(pass) : training_.net.forward(pass, gate);
   if (recorder) {
     recorder->end_step();
     recorder->waited_for_data(begin, training_.net.diagnostics().seconds_waited() - waited);

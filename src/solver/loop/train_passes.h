@@ -30,6 +30,8 @@ class TrainPasses {
   /// Returns the loss; alone, throws Error{kNumeric} when it is not finite. One rank of several returns 0 then, and
   /// says so in not_finite(), since it has to tell the others first.
   double forward(const Pass& pass, ParamGate* gate = nullptr);
+  /// The same of a pass that has run: forward() looks at its loss so.
+  double check_loss(double loss, const Pass& pass);
   /// Forward and backward, with the next batch on its way, before the host waits for the loss: a GPU finds work when
   /// forward is done. No gradient is delivered.
   double forward_and_backward_ahead(int sub_iteration);
@@ -44,8 +46,6 @@ class TrainPasses {
   void throw_not_finite_here(double ranks);
 
  private:
-  double check_loss(double loss, const Pass& pass);
-
   Training& training_;
   const OnForward& on_forward_;
   std::optional<Error> not_finite_;  ///< this rank's loss is

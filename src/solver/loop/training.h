@@ -6,6 +6,7 @@
 #include "net/net.h"
 #include "schema/source.h"
 #include "solver/files/training_state.h"
+#include "solver/pipeline/pipeline.h"
 #include "solver/ranks/ranks.h"
 #include "solver/trace/trace_recorder.h"
 #include "solver/update/schedule.h"
@@ -21,6 +22,7 @@ struct Training {
   Net& net;  ///< that is trained
   Updater& updater;
   const Schedule& schedule;
+  Pipeline* pipeline = nullptr;       ///< that trains the net, stage by stage; null: the net itself does
   TraceRecorder* recorder = nullptr;  ///< null: no timeline is wanted
   double rate = 0;                    ///< of the running iteration
   /// Waits for those under way, after which all ranks have the same weights. REQUIRED before parameters are read.
@@ -28,6 +30,15 @@ struct Training {
   std::function<void()> settle_sums = [] {};  ///< the state gets what sums over ranks go on with. Collective
 
   const caffe::SolverParameter& param() const { return def.param; }
+  /// Of the train net after a pass.
+  std::vector<OutputBlob> outputs() const { return pipeline ? pipeline->outputs() : read_outputs(net); }
+  /// Whether any activation, or gradient of one, is stored as this type.
+  bool stores(DType type) const { return pipeline ? pipeline->stores(type) : net.diagnostics().stores(type); }
+  void set_loss_scale(double scale) { pipeline ? pipeline->set_loss_scale(scale) : net.set_loss_scale(scale); }
+  /// With a loss scale: the last iteration changed nothing.
+  bool skipped() const { return pipeline ? pipeline->skipped() : updater.skipped(); }
+  /// For data, so far.
+  double seconds_waited() const { return pipeline ? pipeline->seconds_waited() : net.diagnostics().seconds_waited(); }
 };
 
 }  // namespace robusta

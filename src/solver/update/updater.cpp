@@ -149,15 +149,29 @@ std::vector<Norms> Updater::read_norms(std::span<const Tensor> parts, std::span<
   return norms;
 }
 
-double Updater::inspect_gradients() {
+std::vector<Norms> Updater::norms_of_gradients() {
   std::vector<Tensor> gradients;
   std::vector<const Slot*> slots;
   for (const Slot& slot : slots_) {
     gradients.push_back(part_of(slot, slot.param->gradient()));
     slots.push_back(&slot);
   }
+  return read_norms(gradients, slots);
+}
+
+std::vector<double> Updater::square_sums_of_gradients() {
+  std::vector<double> sums;
+  for (const Norms& norms : norms_of_gradients()) sums.push_back(norms.square_sum);
+  return sums;
+}
+
+double Updater::inspect_gradients() {
+  if (now_.square_sum) {
+    skipped_ = now_.loss_scale > 0 && !std::isfinite(*now_.square_sum);
+    return clips() && !skipped_ ? clip_scale(*now_.square_sum) : 1;
+  }
   double square_sum = 0;
-  for (const Norms& norms : read_norms(gradients, slots)) {
+  for (const Norms& norms : norms_of_gradients()) {
     skipped_ = skipped_ || (now_.loss_scale > 0 && !all_finite(norms));
     square_sum += norms.square_sum;
   }

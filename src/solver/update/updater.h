@@ -47,6 +47,8 @@ class Updater : public GradientSink {
     double rate = 0, momentum = 0, weight_decay = 0;
     bool hold = false;      ///< update nothing before finish()
     double loss_scale = 0;  ///< by which gradients are too large; 0: they are not, nor looked at. REQUIRES: hold
+    /// Of the gradients of all nets that are clipped, or skipped, together; none: this net's are all.
+    std::optional<double> square_sum = {};
   };
   void begin(const Iteration& iteration);
   void ready(Param& param) override;
@@ -62,6 +64,8 @@ class Updater : public GradientSink {
   /// Of the iteration that began last.
   double rate() const { return now_.rate; }
   bool clips() const { return clip_ >= 0; }
+  /// Of each parameter's gradient, in the order of the net's parameters. Waits for the device.
+  std::vector<double> square_sums_of_gradients();
   /// Of how many ranks' gradients it gets the sum.
   int summed_ranks() const { return ranks_; }
   /// What is updated depends on norms that are summed over ranks: all updates are made in finish(), by all together.
@@ -106,6 +110,7 @@ class Updater : public GradientSink {
   static Tensor part_of(const Slot& slot, const Tensor& array);
   /// Norms of arrays of slots: `slots` has one for each. Of all elements, whoever has them.
   std::vector<Norms> read_norms(std::span<const Tensor> parts, std::span<const Slot* const> slots);
+  std::vector<Norms> norms_of_gradients();
   /// Reads all gradients: by which factor they are clipped, and whether the iteration is skipped.
   double inspect_gradients();
   double clip_scale(double square_sum) const;

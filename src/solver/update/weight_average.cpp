@@ -113,10 +113,15 @@ void WeightAverage::exchange() {
 
 std::vector<Tensor> WeightAverage::tensors() const {
   std::vector<Tensor> all;
-  for (const Part& part : parts_) {
-    all.push_back({{Shape({part.elements.count()}), part.param->desc.dtype, nullptr}, part.average});
-  }
+  for (const Part& part : parts_) all.push_back(average_of(*part.param));
   return all;
+}
+
+Tensor WeightAverage::average_of(const Param& param) const {
+  const auto found = part_of_.find(&param);
+  if (found == part_of_.end()) return {};
+  const Part& part = parts_[found->second];
+  return {{Shape({part.elements.count()}), param.desc.dtype, nullptr}, part.average};
 }
 
 AveragedWeights::~AveragedWeights() {

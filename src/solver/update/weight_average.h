@@ -39,6 +39,8 @@ class WeightAverage {
   void exchange();
   /// The averages of this rank's elements, in the order of the net's parameters that have one.
   std::vector<Tensor> tensors() const;
+  /// That of one parameter, as far as it is this rank's; null data: it has none.
+  Tensor average_of(const Param& param) const;
 
   size_t bytes() const { return memory_.bytes(); }
 
