@@ -1,9 +1,11 @@
 // Parameter servers: groups that push gradients and get weights, in step or apart.
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <thread>
 
 #include "solver/ranked_training.h"
+#include "solver/ranks/sums/servers/delay.h"
 #include "solver/ranks/sums/servers/division.h"
 #include "solver/ranks/sums/servers/turns.h"
 #include "support/errors.h"
@@ -312,6 +314,25 @@ TEST(Turns, AVoteHoldsForAnIterationBeforeWhoseEndAllHearOfIt) {
   EXPECT_EQ(later.asked.snapshot, 1);
   EXPECT_EQ(later.asked.stop, 0);
   EXPECT_GT(later.meeting, 1);
+}
+
+TEST(Delay, MovesGradientsByTheirSquares) {
+  // Of three ranks, whose means are 2, -1 and 0.
+  std::vector<double> sums{6, -3, 0};
+  const std::vector<double> now{1.5, 2, 9}, then{1, 4, 1};
+  compensate_delay<double>(sums, now, then, 0.1, 3);
+  EXPECT_DOUBLE_EQ(sums[0], 3 * (2 + 0.1 * 4 * 0.5));
+  EXPECT_DOUBLE_EQ(sums[1], 3 * (-1 + 0.1 * 1 * -2));
+  EXPECT_EQ(sums[2], 0);
+}
+
+TEST(Delay, ComesCloserToTheGradientOfNow) {
+  // Of log(1 + exp(-w)), for which the square of the gradient is the second derivative in the mean of labels.
+  const auto gradient = [](double w) { return -1 / (1 + std::exp(w)); };
+  const std::vector<double> then{0.2}, now{0.5};
+  std::vector<double> moved{gradient(then[0])};
+  compensate_delay<double>(moved, now, then, 1, 1);
+  EXPECT_LT(std::abs(moved[0] - gradient(now[0])), std::abs(gradient(then[0]) - gradient(now[0])) / 2);
 }
 
 TEST(Staleness, SaysHowLateGradientsCame) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "solver/loop/iteration_strategy.h"
+#include "solver/ranks/sums/servers/delay.h"
 #include "solver/ranks/sums/servers/parameter_server.h"
 #include "solver/ranks/sums/servers/turns.h"
 
@@ -134,17 +135,13 @@ class Serving : public IterationStrategy {
     return 1 / std::max(groups, static_cast<double>(late) + 1);
   }
 
-  /// g + lambda g g (w - w'), with the diagonal of the outer product g g' in the place of the Hessian.
   void compensate(std::byte* gradients, const std::byte* sent) const {
     dispatch(sum_.type(), [&](auto type) {
       using T = decltype(type);
-      auto* const g = reinterpret_cast<T*>(gradients);
-      const auto* const now = reinterpret_cast<const T*>(weights_.data());
-      const auto* const then = reinterpret_cast<const T*>(sent);
-      const T mean = static_cast<T>(1.0 / training_.updater.summed_ranks());  // g is a sum, and its square one of means
-      const auto lambda = static_cast<T>(options_.delay_weight);
-      const auto count = static_cast<int64_t>(weights_.size() / sizeof(T));
-      for (int64_t i = 0; i < count; ++i) g[i] += lambda * g[i] * g[i] * mean * (now[i] - then[i]);
+      const size_t count = weights_.size() / sizeof(T);
+      compensate_delay<T>(
+          {reinterpret_cast<T*>(gradients), count}, {reinterpret_cast<const T*>(weights_.data()), count},
+          {reinterpret_cast<const T*>(sent), count}, options_.delay_weight, training_.updater.summed_ranks());
     });
   }
 
