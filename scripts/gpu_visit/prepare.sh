@@ -41,6 +41,13 @@ else
   echo "there are no recordings in $shared/golden: the visit will be without them"
 fi
 cp scripts/gpu_visit/start.sh "$folder"
+cuda=${CUDA_HOME:-/usr/local/cuda}
+if [ -f "$cuda/include/cupti.h" ]; then
+  "${CXX:-c++}" -std=c++20 -O1 -fPIC -shared "-I$cuda/include" -o "$folder/libkernel_trace.so" \
+    scripts/gpu_visit/kernel_trace.cpp -ldl
+else
+  echo "there is no $cuda/include/cupti.h: the visit will be without the times of single kernels"
+fi
 
 size=$(cat "$folder"/robusta-*.tar.* | wc -c)
 [ "$size" -le $most_bundle ] || fail "the bundle has $size bytes, more than $most_bundle; name fewer GPUs with --arch"

@@ -172,6 +172,7 @@ def main():
     unpack_recordings(options)
     place = steps.Place(scripts=str(SCRIPTS), caffe=str(options.programs / "caffe"), tests=str(options.tests),
                         python=options.python, results=str(options.work / "results"),
+                        carried=str(options.carried),
                         small=options.rehearse is not None)
     visit = Visit(options, clock)
     plan = steps.VISITS[options.visit](place)

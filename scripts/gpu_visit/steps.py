@@ -11,7 +11,8 @@ import os
 
 LONGEST_CHECK = 120  # seconds of a check of check_gpu.sh
 # Nets beside those of the second visit, by what is in doubt: net, batch, precision.
-ROWS = [("resnet50", 64, "bf16"), ("googlenet", 256, "bf16"), ("alexnet", 256, "bf16"), ("lenet", 64, "f32"),
+ROWS = [("googlenet", 256, "bf16"), ("alexnet", 256, "bf16"), ("mobilenet", 256, "bf16"), ("resnet50", 64, "bf16"),
+        ("lenet", 64, "f32"), ("mobilenet", 64, "bf16"),
         ("resnet50", 256, "f32"), ("vgg16", 64, "bf16"), ("vgg16", 256, "f32"), ("googlenet", 64, "bf16"),
         ("alexnet", 64, "bf16"), ("lenet", 64, "bf16"), ("resnet50", 64, "f32"), ("googlenet", 256, "f32"),
         ("alexnet", 256, "f32"), ("vgg16", 64, "f32"), ("googlenet", 64, "f32"), ("alexnet", 64, "f32")]
@@ -38,6 +39,7 @@ class Place:
     tests: str
     python: str
     results: str
+    carried: str  # where what was carried there lies
     small: bool
 
 
@@ -65,6 +67,20 @@ def row(place, net, batch, precision, expected, most, modes="reduce-overhead,eag
     return Step(name + what, line, expected, most, goes_on=True)
 
 
+def compiled(place, *rows):
+    """PyTorch's side of these rows, compiled at the same time."""
+    cases = [f"{net}:{batch}:{precision}:reduce-overhead" for net, batch, precision in rows]
+    line = [place.python, f"{place.scripts}/gpu_visit/warm_torch.py", "--python", place.python, *cases]
+    return Step("compiled", line, 110, 150, attempt=True)
+
+
+def kernel_times(place, net):
+    line = [place.python, f"{place.scripts}/gpu_visit/kernel_times.py", place.caffe,
+            f"{place.results}/kernel_times_{net}.json", net, "256", "bf16", "--library",
+            f"{place.carried}/libkernel_trace.so"]
+    return Step(f"kernel_times_{net}", line, 12, 40, attempt=True)
+
+
 def correctness(place):
     net = "lenet" if place.small else "resnet50"
     batch, iterations = ("2", "2") if place.small else ("64", "20")
@@ -86,8 +102,11 @@ def correctness(place):
 
 def fastest(place):
     return [
-        row(place, "resnet50", 256, "bf16", 120, 200),
-        row(place, "vgg16", 256, "bf16", 90, 180),
+        compiled(place, ("resnet50", 256, "bf16"), ("vgg16", 256, "bf16")),
+        row(place, "resnet50", 256, "bf16", 60, 200),
+        row(place, "vgg16", 256, "bf16", 60, 180),
+        kernel_times(place, "resnet50"),
+        kernel_times(place, "vgg16"),
         Step("own_kernels", [place.python, f"{place.scripts}/gpu_visit/own_kernels.py", place.caffe,
                              f"{place.results}/own_kernels.json", *(["--small"] if place.small else [])], 60,
              attempt=True),
@@ -97,7 +116,7 @@ def fastest(place):
 
 
 def others(place):
-    return [row(place, *which, 45, 150) for which in ROWS]
+    return [compiled(place, *ROWS[:4]), *(row(place, *which, 45, 150) for which in ROWS)]
 
 
 def memory(place):

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts/gpu_visit"))
 
 import budget  # noqa: E402
 import carried  # noqa: E402
+import kernel_times  # noqa: E402
 import run  # noqa: E402
 import steps  # noqa: E402
 
@@ -115,7 +116,7 @@ class BudgetTest(unittest.TestCase):
 
     def test_every_visit_fits_but_the_rows(self):
         """By what its steps say of themselves: A, D and E are one call each, B two, C some."""
-        place = steps.Place("scripts", "caffe", "tests", "python", "results", False)
+        place = steps.Place("scripts", "caffe", "tests", "python", "results", "carried", False)
         for name, calls in (("A", 1), ("B", 2), ("C", 2), ("D", 1), ("E", 1)):
             plan = steps.VISITS[name](place)
             self.assertLessEqual(sum(step.expected for step in plan), calls * (540 - run.RESERVE), name)
@@ -137,7 +138,9 @@ class PrepareTest(unittest.TestCase):
     def test_takes_what_can_be_carried(self):
         done, files = self.prepare(20_000_000)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(files, ["robusta-0-linux.tar.xz", "start.sh"])
+        cupti = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include/cupti.h")
+        traces = ["libkernel_trace.so"] if cupti.exists() else []
+        self.assertEqual(files, [*traces, "robusta-0-linux.tar.xz", "start.sh"])
 
     def test_refuses_more(self):
         self.assertIn("more than 50000000", self.prepare(50_000_001)[0].stderr)
@@ -160,6 +163,27 @@ class EndedTest(unittest.TestCase):
             self.assertEqual(child.returncode, 3)
             with tarfile.open(f"{folder}/out/visit.tar.gz") as tar:
                 self.assertIn("logs/A_query.log", tar.getnames())
+
+
+class KernelTimesTest(unittest.TestCase):
+    # Two iterations of 100 ns by graphs, the second one's first two kernels side by side; then a pass layer by layer.
+    TRACE = "\n".join(f"{begin}\t{duration}\t{node}\t8\t256\t64\t0\t{name}" for begin, duration, node, name in (
+        (1150, 30, 9, "b"), (1000, 40, 7, "a"), (1050, 20, 8, "b"), (1120, 40, 7, "a"), (1190, 30, 7, "a"),
+        (1500, 90, 0, "a")))
+
+    def test_the_last_iteration_of_graphs_counts(self):
+        records = kernel_times.records_of(self.TRACE)
+        last = kernel_times.last_iteration(records, 100)
+        self.assertEqual([record[0] for record in last], [1120, 1150, 1190])
+        self.assertEqual(kernel_times.busy(last), 90)  # 1120 to 1180, 1190 to 1220
+        self.assertEqual([(k["kernel"], round(k["ms"] * 1e6), k["launches"]) for k in kernel_times.sums(last)],
+                         [("a", 70, 2), ("b", 30, 1)])
+
+    def test_without_the_library_it_says_so(self):
+        done = subprocess.run([sys.executable, ROOT / "scripts/gpu_visit/kernel_times.py", "caffe", "out.json", "lenet", "2",
+                               "f32", "--library", "absent.so"], text=True, capture_output=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no absent.so", done.stderr)
 
 
 if __name__ == "__main__":
