@@ -1,20 +1,14 @@
 // What a pipeline is expected to lose, and what it has lost: predicted by work that plans tell, measured by the time in
 // which stages stood idle.
 #include <algorithm>
-#include <cstdio>
 
 #include "base/counted.h"
+#include "base/percent.h"
 #include "base/str.h"
 #include "solver/pipeline/pipeline.h"
 
 namespace robusta {
 namespace {
-
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
-}
 
 int64_t elements_of(const Net& net) {
   int64_t count = 0;

@@ -6,17 +6,12 @@
 #include "base/clock_text.h"
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/percent.h"
 #include "base/str.h"
 #include "base/version.h"
 
 namespace robusta {
 namespace {
-
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
-}
 
 /// "812 img/s, ETA 00:01:23, data wait 1.2 %", of several ranks also ", comm 3.1 %, slowest rank 3 (node2)"
 std::string speed_text(const TrainingLog::Train& t) {
