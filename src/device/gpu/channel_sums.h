@@ -103,13 +103,12 @@ ROBUSTA_GPU void sum_packs(const Body& body, const Known& known, int64_t begin, 
 
 namespace detail {
 
-/// The sum of one value per thread over those whose numbers differ by multiples of `step`; of use in threads below
-/// `step`. Called by all threads of the block, which are a power of two times `step`.
-__device__ inline double sum_over_block(double* shared, double value, int step) {
+/// The sum of one value per thread; of use in thread 0. Called by all threads of the block, which are a power of two.
+__device__ inline double sum_over_block(double* shared, double value) {
   const int thread = static_cast<int>(threadIdx.x);
   __syncthreads();
   shared[thread] = value;
-  for (int half = static_cast<int>(blockDim.x) / 2; half >= step; half /= 2) {
+  for (int half = static_cast<int>(blockDim.x) / 2; half >= 1; half /= 2) {
     __syncthreads();
     if (thread < half) shared[thread] += shared[thread + half];
   }
@@ -161,7 +160,7 @@ __global__ void sum_planes_kernel(const PlaneCut cut, const PartialSums<Body> to
   for (int s = 0; s < Body::kSums; ++s) {
     double own = 0;
     for (int k = 0; k < N; ++k) own += sums.at[s][k];
-    joined[s] = sum_over_block(shared, own, 1);
+    joined[s] = sum_over_block(shared, own);
   }
   if (threadIdx.x == 0) to.store(part, channel, joined);
 }
