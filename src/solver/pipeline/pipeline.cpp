@@ -13,14 +13,7 @@
 
 namespace robusta {
 
-/// Where the stages have a parameter of the whole net.
-struct Pipeline::PlaceOfParam {
-  ParamId whole;
-  size_t stage;
-  ParamId own;
-};
-
-std::vector<Pipeline::PlaceOfParam> Pipeline::places() const {
+std::vector<Pipeline::PlaceOfParam> Pipeline::find_places() const {
   std::vector<PlaceOfParam> found;
   for (const ParamId w : whole_net_.params().ids()) {
     const Param& param = *whole_net_.params()[w];
@@ -45,7 +38,7 @@ HistoryId history_of(const Net& net, int kind, ParamId param) {
 
 void Pipeline::scatter() {
   begin_averages(whole_);
-  for (const auto& [whole, number, own] : places()) {
+  for (const auto& [whole, number, own] : places_) {
     PipelineStage& stage = *stages_[number];
     Net& net = stage.net();
     Param& param = *net.params()[own];
@@ -63,7 +56,7 @@ void Pipeline::scatter() {
 
 void Pipeline::gather() {
   begin_averages(stages_[0]->updater());
-  for (const auto& [whole, number, own] : places()) {
+  for (const auto& [whole, number, own] : places_) {
     PipelineStage& stage = *stages_[number];
     Net& net = stage.net();
     const Param& param = *net.params()[own];
@@ -175,7 +168,7 @@ double Pipeline::square_sum_of_gradients() {
   std::vector<std::vector<double>> of_stages(stages_.size());
   on_all([&](PipelineStage& stage, size_t s) { of_stages[s] = stage.updater().square_sums_of_gradients(); });
   double sum = 0;
-  for (const auto& [whole, stage, own] : places()) sum += of_stages[stage][own.index()];
+  for (const auto& [whole, stage, own] : places_) sum += of_stages[stage][own.index()];
   return sum;
 }
 

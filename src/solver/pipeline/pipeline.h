@@ -86,7 +86,12 @@ class Pipeline {
 
  private:
   struct Cut;
-  struct PlaceOfParam;
+  /// Where the stages have a parameter of the whole net.
+  struct PlaceOfParam {
+    ParamId whole;
+    size_t stage;
+    ParamId own;
+  };
 
   void build_stages(const Cut& train, const std::vector<Cut>& tests, const OptionsOf& options_of);
   void connect(const Cut& train, const std::vector<Cut>& tests);
@@ -98,7 +103,7 @@ class Pipeline {
   double forward_all(const std::function<StageNet*(PipelineStage&)>& net_of, const Pass& pass);
   std::vector<OutputBlob> read(const std::vector<std::vector<std::string>>& names,
                                const std::function<StageNet*(PipelineStage&)>& net_of);
-  std::vector<PlaceOfParam> places() const;
+  std::vector<PlaceOfParam> find_places() const;
   void begin_averages(Updater& from);
   bool has_averages() const;
   int kinds_of_history() const;
@@ -114,6 +119,7 @@ class Pipeline {
   PipelineSignal signal_;
   std::vector<std::unique_ptr<StageChannel>> channels_;  ///< outlive the stages, whose streams copy to them
   std::vector<std::unique_ptr<PipelineStage>> stages_;
+  std::vector<PlaceOfParam> places_;                                 ///< in the order of the whole net's parameters
   std::vector<std::vector<std::string>> inputs_, outputs_;           ///< by stage
   std::vector<std::vector<std::vector<std::string>>> test_outputs_;  ///< by test net, then by stage
   bool last_was_iteration_ = true;                                   ///< the last passes of the train net were

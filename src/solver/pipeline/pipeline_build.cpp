@@ -45,6 +45,7 @@ Pipeline::Pipeline(const SolverDef& solver, const PipelineOptions& options, cons
   inputs_ = train_cut.pieces.inputs;
   outputs_ = train_cut.pieces.outputs;
   build_stages(train_cut, test_cuts, options_of);
+  places_ = find_places();
   connect(train_cut, test_cuts);
   copy_params_of_tests(tests);
 }
