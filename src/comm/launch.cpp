@@ -95,13 +95,14 @@ Launch launch_of_tf_config(const std::string& json) {
   add("chief", cluster.chief());
   add("master", cluster.master());
   add("worker", cluster.worker());
+  add("ps", cluster.ps());
   if (task.type() == "evaluator") {
     launch.evaluates = true;
     return launch;
   }
-  const int others = cluster.ps_size();
-  launch.ranks = static_cast<int>(ranks.size()) + others;
-  if (is_rank && others == 0 && !ranks.empty() && launch.rank < launch.ranks) set_meeting(launch, ranks.front());
+  launch.ranks = static_cast<int>(ranks.size());
+  launch.servers = cluster.ps_size();
+  if (is_rank && launch.servers < launch.ranks) set_meeting(launch, ranks.front());
   return launch;
 }
 

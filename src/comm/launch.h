@@ -16,6 +16,7 @@ struct Launch {
   bool has_rendezvous = false;  ///< the launcher offers what MPI needs to find the other ranks
   std::string meeting_host{};   ///< of rank 0, where ranks without MPI meet; empty: the launcher does not tell
   uint16_t meeting_port = 0;
+  int servers = 0;         ///< the last ranks, which are TensorFlow's parameter servers
   bool evaluates = false;  ///< TensorFlow's evaluator: no rank, it scores the snapshots of the others
   std::string defect{};    ///< "WORLD_SIZE=abc": a variable that should hold a number and does not; empty: none
 };

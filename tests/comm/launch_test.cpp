@@ -117,8 +117,20 @@ TEST(LaunchTest, TensorFlowsClusterIsCounted) {
   EXPECT_EQ(launch.ranks, 4);
   EXPECT_EQ(launch.rank, 2) << "the chief is the first";
   EXPECT_FALSE(launch.has_rendezvous);
-  EXPECT_EQ(launch.meeting_host, "") << "a parameter server is no rank";
+  EXPECT_EQ(launch.servers, 1);
+  EXPECT_EQ(launch.meeting_host, "a");
   EXPECT_EQ(error_of([&] { check_launch(launch, 1); }).kind(), ErrorKind::kCommunication);
+  const auto task = [](const char* type, int index) {
+    return launch_of(
+        {{"TF_CONFIG", str(R"({"cluster": {"worker": ["a:1", "b:1"], "ps": ["c:1", "d:1"]}, "task": {"type": ")", type,
+                           R"(", "index": )", index, "}}")}});
+  };
+  EXPECT_EQ(task("ps", 1).rank, 3) << "servers are the last";
+  EXPECT_EQ(task("ps", 2).meeting_host, "") << "there is no such server";
+  EXPECT_EQ(task("worker", 0).servers, 2);
+  EXPECT_EQ(launch_of({{"TF_CONFIG", R"({"cluster": {"ps": ["c:1", "d:1"]}, "task": {"type": "ps"}})"}}).meeting_host,
+            "")
+      << "nobody trains";
   for (const char* one : {"", "{}", "{\"cluster\": {\"worker\": [\"a:1\"]}}"}) {
     EXPECT_EQ(launch_of({{"TF_CONFIG", one}}).variable, "") << one;
   }

@@ -136,6 +136,20 @@ class Meeting(unittest.TestCase):
         self.assertIn("2 ranks", self.said(ranks[0], 0))
         self.said(ranks[1], 0)
 
+    def test_parameter_servers_of_tensorflow(self):
+        cluster = {"worker": [f"127.0.0.1:{self.port}", "127.0.0.1:9"], "ps": ["127.0.0.1:8"]}
+        tasks = [("worker", 0), ("worker", 1), ("ps", 0)]
+
+        def job(*more):
+            return [self.start(0, 1, more=more, TF_CONFIG=json.dumps(
+                {"cluster": cluster, "task": {"type": kind, "index": index}})) for kind, index in tasks]
+        ranks = job()
+        self.assertIn("1 server holds the parameters for 2 groups, all in step", self.said(ranks[0], 0))
+        for rank in ranks[1:]:
+            self.said(rank, 0)
+        for rank in job("-n_server", "2"):
+            self.assertIn("TF_CONFIG names 1 parameter server, and -n_server or -servers 2", self.said(rank, 1))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -111,6 +111,21 @@ std::string name_of_set(const std::string& path, int set) {
   return (whole.parent_path() / name).string();
 }
 
+/// Where TF_CONFIG names tasks of the type "ps": each worker is a group of its own, as in TensorFlow's
+/// ParameterServerStrategy, unless `words` of -ddl make others of them.
+std::string words_of_servers(const Launch& launch, const std::string& words) {
+  if (launch.servers == 0) return "";
+  const ServerOptions given = parse_ddl_options(words).served;
+  if (given.servers == launch.servers) return "";
+  if (given.asked()) {
+    throw Error(ErrorKind::kUsage,
+                str("TF_CONFIG names ", counted(launch.servers, "parameter server"), ", and -n_server or -servers ",
+                    given.servers),
+                "leave it out, or give the same");
+  }
+  return str(" -groups ", launch.ranks - launch.servers, " -servers ", launch.servers);
+}
+
 }  // namespace
 
 void read_options_of_set(const Options& all, const DdlOptions& ddl, Options& own) {
@@ -133,7 +148,7 @@ std::string ddl_of_training(const Options& options) {
   std::string words = ddl_text(options.ddl());
   if (options.n_group.given()) words += str(" -groups ", options.n_group());
   if (options.n_server.given()) words += str(" -servers ", options.n_server());
-  return words;
+  return words + words_of_servers(own_launch(), words);
 }
 
 int run_training_job(const Options& options, const TrainingJob& job,
