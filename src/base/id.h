@@ -107,6 +107,7 @@ class IdVector {
   void resize(size_t size) { items_.resize(size); }
   void clear() { items_.clear(); }
 
+  void pop_back() { items_.pop_back(); }
   T& back() { return items_.back(); }
   const T& back() const { return items_.back(); }
   auto begin() { return items_.begin(); }

@@ -136,6 +136,7 @@ bool read_of_servers(const std::string& text, DdlOptions& options) {
 bool read_shard(const std::string& text, DdlOptions& options) {
   if (text == "none") return options.shard = Shard::kNone, true;
   if (text == "states") return options.shard = Shard::kStates, true;
+  if (text == "gradients") return options.shard = Shard::kGradients, true;
   return false;
 }
 
@@ -155,7 +156,7 @@ void check_elastic(const DdlOptions& options) {
     refuse("-elastic lets the number of ranks change, and -mode gives it as dims", "leave one of them out");
   }
   if (options.shard != Shard::kNone) {
-    refuse("-elastic goes on without a rank that is gone, and with -shard states its part of them would be gone, too",
+    refuse("-elastic goes on without a rank that is gone, and with -shard its part of the states would be gone, too",
            "leave one of them out");
   }
   const char* const fixed = !options.sets.empty()               ? "-sets"
@@ -182,7 +183,7 @@ constexpr Word kWords[] = {
     {"dbg_level", "0, 1 or 2", read_int<&DdlOptions::dbg_level, 0, 2>},
     {"bucket_mb", "a size above 0 in MB", read_size<&DdlOptions::bucket_mb, Zero::kRefused>},
     {"compress", "none, fp16, bf16, int8, or topk: and a share above 0 up to 0.5, such as topk:0.01", read_compression},
-    {"shard", "none or states", read_shard},
+    {"shard", "none, states or gradients", read_shard},
     {"op", "sum or adasum", read_op},
     {"sets", "ranges of ranks that train by themselves, such as 0-3,4-7", read_sets},
     {"sync_every", "a number of iterations from 1 on", read_int<&DdlOptions::sync_every, 1, INT_MAX>},
@@ -244,6 +245,13 @@ void refuse_beside_adasum(const DdlOptions& options) {
   if (has_local_steps(options))
     refuse(adasum + " is of the gradients of each iteration, and -sync_every sums none over all ranks",
            "leave one of them out");
+}
+
+/// What compression leaves out of a gradient is kept by the place where the gradient lies, and that is others' too.
+void check_sharded_gradients(const DdlOptions& options) {
+  if (options.shard == Shard::kGradients && options.wire.keeps_left())
+    refuse("-shard gradients reuses the memory of gradients, by which -compress int8 and topk keep what they leave out",
+           "give -compress bf16 or fp16, or -shard states");
 }
 
 /// Groups and servers have ways of their own for what these do over all ranks.
@@ -336,6 +344,7 @@ DdlOptions parse_ddl_options(const std::string& text) {
   if (automatic) options.mode = ReduceMode::kAutomatic;
   refuse_beside_local_steps(options);
   refuse_beside_adasum(options);
+  check_sharded_gradients(options);
   check_elastic(options);
   check_servers(options);
   return options;

@@ -21,7 +21,7 @@ struct WireFormat {
 };
 
 /// What the ranks share out among them, so that each has a part of it alone (-shard).
-enum class Shard { kNone, kStates };
+enum class Shard { kNone, kStates, kGradients };
 
 /// What becomes of the gradients of all ranks (-op): their mean, or what they agree on (solver/ranks/sums/adasum.h).
 enum class GradientOp { kSum, kAdasum };

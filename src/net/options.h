@@ -18,6 +18,7 @@ namespace robusta {
 
 class ModelGroup;
 class Net;
+struct Param;
 
 struct NetOptions {
   caffe::Phase phase = caffe::TRAIN;  ///< decides which layers the net has, and what some of them do
@@ -53,6 +54,9 @@ struct NetOptions {
   /// the gradients that backward completes.
   std::function<std::shared_ptr<void>(size_t bytes)> gradient_memory;
   size_t gradient_tail = 0;  ///< bytes
+  /// Where gradients share memory: the ends of what lies together, as numbers of parameters, of those that backward
+  /// completes in this order. Null: each has memory of its own.
+  std::function<std::vector<size_t>(const std::vector<Param*>& completion)> gradient_buckets;
 
   std::shared_ptr<MemoryBudget> budget;  ///< of all nets on this device; null: no limit is known
   LmsOptions lms;                        ///< on a device with memory of its own

@@ -11,6 +11,7 @@
 #include "net/plan/peak.h"
 #include "net/plan/step_cost.h"
 #include "net/planner/budget.h"
+#include "net/run/gradient_layout.h"
 
 namespace robusta {
 namespace {
@@ -118,6 +119,14 @@ void print_peak(std::ostream& out, const Plan& plan) {
   }
 }
 
+/// As many numbers as parameters, and stored alike; where they share memory, that, and what each rank keeps of them.
+size_t gradient_bytes(const Net& net, const UpdateArrays& update, size_t params) {
+  if (!net.options().gradient_buckets) return params;
+  const Plan& plan = net.plan();
+  const UpdateArrays own{.per_parameter = 1, .ranks = update.ranks};
+  return lay_out_gradients(plan.completion, completed_by(plan), plan, net.options()).bytes + own.bytes(params);
+}
+
 }  // namespace
 
 MemoryUse memory_use(const Net& net, const UpdateArrays& update) {
@@ -127,8 +136,7 @@ MemoryUse memory_use(const Net& net, const UpdateArrays& update) {
   for (const Value& value : net.plan().values) use.activations += value.lent ? align_up(value.bytes) : 0;
   for (const ParamPtr& param : net.params()) use.params += align_up(param->desc.bytes());
   if (net.options().backward) {
-    // As many numbers, and stored alike.
-    use.gradients = use.params;
+    use.gradients = gradient_bytes(net, update, use.params);
     use.history = update.bytes(use.params);
   }
   use.unshared = net.plan().unshared_bytes + carried + use.params + use.gradients + use.history;

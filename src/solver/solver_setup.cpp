@@ -86,6 +86,7 @@ void Solver::start_from(const Snapshot* snapshot) {
   if (!snapshot) share_parameters(ranks_, *train_net_);
   ranks_.together([&] {
     begin_loss_scale(*training_);
+    if (!ranks_.alone() && ranks_.options().shard == Shard::kGradients) check_sharded_gradients(*training_);
     if (has_local_steps(ranks_.options())) check_local_steps(*training_);
     if (ranks_.options().served.servers > 0) check_served(*training_);
   });

@@ -43,6 +43,9 @@ TEST(Plan, ARankOfSeveral) {
   };
   EXPECT_TRUE(contains(plan_with({"-ranks=4"}).out, "history 4.0 MiB\n"));
   EXPECT_TRUE(contains(plan_with({"-ranks=4", "-ddl=-shard states"}).out, "history 1.0 MiB, a share of 4\n"));
+  EXPECT_TRUE(contains(plan_with({"-ranks=4", "-ddl=-shard states"}).out, "gradients 2.0 MiB,"));
+  // One layer, whole while it is computed, and a share of its sums.
+  EXPECT_TRUE(contains(plan_with({"-ranks=4", "-ddl=-shard gradients"}).out, "gradients 2.5 MiB, history 1.0 MiB"));
   EXPECT_TRUE(contains(plan_with({"-ranks=4", "-batch=global"}).out, "for a batch of 2:"));
   const Finished none = plan_with({"-ranks=0"});
   EXPECT_EQ(none.code, 1);

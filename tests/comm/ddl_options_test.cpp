@@ -66,7 +66,8 @@ TEST(DdlOptionsTest, AllWords) {
   }
   EXPECT_EQ(parse_ddl_options("").shard, Shard::kNone);
   EXPECT_EQ(parse_ddl_options("-shard states").shard, Shard::kStates);
-  EXPECT_TRUE(contains(error_of([] { parse_ddl_options("-shard all"); }).what(), "give none or states"));
+  EXPECT_EQ(parse_ddl_options("-shard gradients").shard, Shard::kGradients);
+  EXPECT_TRUE(contains(error_of([] { parse_ddl_options("-shard all"); }).what(), "give none, states or gradients"));
   EXPECT_EQ(parse_ddl_options("").sync_every, 1);
   const DdlOptions local = parse_ddl_options("-mode b:2x4 -sync_every 8 -slow_momentum 0.5");
   EXPECT_EQ(local.sync_every, 8);

@@ -1,9 +1,11 @@
-// -shard states: each rank has histories of its own elements alone, and nothing else is different.
+// -shard states, and -shard gradients: each rank has histories, or gradients too, of its own elements alone, and
+// nothing else is different.
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <thread>
 
+#include "base/str.h"
 #include "solver/ranked_training.h"
 #include "support/errors.h"
 #include "support/nccl/sim_nccl.h"
@@ -13,17 +15,33 @@ namespace {
 
 const std::string kNet = kConv + kDropped + loss_layer(), kAdam = "base_lr: 0.01 lr_policy: 'fixed' type: 'Adam' ";
 
+/// Eight layers, one after the other, from "conv" to "ip".
+std::string deep(int outputs) {
+  std::string layers, bottom = "conv";
+  for (int i = 1; i <= 8; ++i) {
+    const std::string name = i == 8 ? "ip" : str("ip", i);
+    layers +=
+        str("layer { name: '", name, "' type: 'InnerProduct' bottom: '", bottom, "' top: '", name,
+            "' inner_product_param { num_output: ", i == 8 ? 4 : outputs, " weight_filler { type: 'xavier' } } } ");
+    bottom = name;
+  }
+  return layers;
+}
+
 class Sharded : public Training, public testing::WithParamInterface<int> {
  protected:
   /// Sharded and not, by the same sums.
-  static void expect_same_bits(Run run) {
+  static void expect_same_bits(Run run, const std::vector<std::string>& kinds = {"states", "gradients"}) {
     const Outcome whole = train(run);
-    run.ddl += " -shard states";
-    const Outcome sharded = train(run);
-    EXPECT_EQ(sharded.tested, whole.tested) << run.settings << run.ddl;
-    EXPECT_EQ(sharded.numbers, whole.numbers) << run.settings << run.ddl;
-    // Whose order of summing may be another: they do not ride behind gradients.
-    expect_same({sharded.losses, {}, {}}, {whole.losses, {}, {}}, 1e-6);
+    const std::string ddl = run.ddl;
+    for (const std::string& kind : kinds) {
+      run.ddl = ddl + " -shard " + kind;
+      const Outcome sharded = train(run);
+      EXPECT_EQ(sharded.tested, whole.tested) << run.settings << run.ddl;
+      EXPECT_EQ(sharded.numbers, whole.numbers) << run.settings << run.ddl;
+      // Whose order of summing may be another: they do not ride behind gradients.
+      expect_same({sharded.losses, {}, {}}, {whole.losses, {}, {}}, 1e-6);
+    }
   }
 };
 
@@ -35,10 +53,10 @@ TEST_P(Sharded, EveryRuleHasTheSameBits) {
 }
 
 TEST_P(Sharded, BatchNormAndSubIterationsHaveTheSameBits) {
-  expect_same_bits({.settings = kAdam + "iter_size: 2 ",
-                    .layers = kConv + kNormed + loss_layer(),
-                    .ranks = GetParam(),
-                    .dtype = DType::kF32});
+  const std::string net = kConv + kNormed + loss_layer();
+  expect_same_bits({.settings = kAdam, .layers = net, .ranks = GetParam(), .dtype = DType::kF32});
+  expect_same_bits({.settings = kAdam + "iter_size: 2 ", .layers = net, .ranks = GetParam(), .dtype = DType::kF32},
+                   {"states"});
 }
 
 TEST_P(Sharded, GridsRingsAndSmallBucketsHaveTheSameBits) {
@@ -48,6 +66,12 @@ TEST_P(Sharded, GridsRingsAndSmallBucketsHaveTheSameBits) {
     for (const int hosts : {1, 2}) {
       expect_same_bits(
           {.settings = kAdam, .layers = kNet, .ranks = ranks, .dtype = DType::kF32, .ddl = ddl, .hosts = hosts});
+      expect_same_bits({.settings = kAdam,
+                        .layers = kConv + deep(30) + loss_layer(),
+                        .ranks = ranks,
+                        .dtype = DType::kF32,
+                        .ddl = ddl,
+                        .hosts = hosts});
     }
   }
 }
@@ -57,8 +81,9 @@ TEST_P(Sharded, NormsAreThoseOfAll) {
   const std::string larc = kFixed + "larc: true larc_eta: 0.1 ";
   for (const std::string& settings : {kFixed + "clip_gradients: 0.3 ", larc, larc + "clip_gradients: 0.3 ",
                                       kFixed + "local_lr_auto: true local_gw_ratio: 0.1 "}) {
-    expect_same(train({.settings = settings, .layers = kNet, .ranks = GetParam(), .ddl = "-shard states"}),
-                train({.settings = settings, .layers = kNet, .ranks = 1}), 1e-6);
+    const Outcome one = train({.settings = settings, .layers = kNet, .ranks = 1});
+    for (const std::string ddl : {"-shard states", "-shard gradients -bucket_mb 0.0001"})
+      expect_same(train({.settings = settings, .layers = kNet, .ranks = GetParam(), .ddl = ddl}), one, 1e-6);
   }
 }
 
@@ -122,9 +147,29 @@ TEST_F(ShardedTraining, StatesTakeAShareOfTheMemory) {
     });
     return most.load();
   };
+  EXPECT_EQ(bytes("-shard gradients"), bytes("-shard states"));
   const size_t whole = bytes(""), shared = bytes("-shard states");
   EXPECT_GT(whole, size_t{4} << 20);
   EXPECT_LT(shared, whole / 4 + (size_t{4} << 10));
+}
+
+/// Buckets lie where earlier ones lay: of eight layers of 160 KB, and a larger one, three at a time.
+TEST_F(ShardedTraining, GradientsTakeTheMemoryOfAFewBuckets) {
+  const auto bytes = [](const std::string& ddl) {
+    std::atomic<size_t> of_root = 0;
+    run_thread_ranks(4, [&](Communicator& world) {
+      Ranks group(world, parse_ddl_options(ddl));
+      SolverOptions options;
+      options.ranks = &group;
+      const std::string net = "net_param { " + data_layer(4) + kConv + deep(200) + loss_layer() + "}";
+      Solver solver(parse_solver(kFixed + "random_seed: 1 " + net, "toy"), options);
+      if (group.root()) of_root = solver.train_net().param_memory().gradient_bytes();
+    });
+    return of_root.load();
+  };
+  const size_t whole = bytes("-shard states -bucket_mb 0.1"), shared = bytes("-shard gradients -bucket_mb 0.1");
+  EXPECT_GT(whole, size_t{1000} << 10);
+  EXPECT_LT(shared, whole / 2);
 }
 
 /// A state is the same file with and without, and goes on with any number of ranks.
@@ -137,14 +182,16 @@ TEST_F(ShardedTraining, SnapshotsAreWholeAndResumeAnywhere) {
   const std::string state = folder / "r_iter_6.solverstate", sharded = read_file(state),
                     averaged = read_file(folder / "r_iter_6_ema.caffemodel");
   Run plain = first;
-  plain.ddl = "";
-  train(plain);
-  EXPECT_EQ(read_file(state), sharded);
-  EXPECT_EQ(read_file(folder / "r_iter_6_ema.caffemodel"), averaged);
+  for (const std::string ddl : {"-shard gradients -bucket_mb 0.0001", ""}) {
+    plain.ddl = ddl;
+    train(plain);
+    EXPECT_EQ(read_file(state), sharded) << ddl;
+    EXPECT_EQ(read_file(folder / "r_iter_6_ema.caffemodel"), averaged) << ddl;
+  }
 
   const Outcome whole =
       train({.settings = settings, .layers = kNet, .ranks = 4, .iterations = 12, .dtype = DType::kF32});
-  for (const std::string ddl : {"-shard states", ""}) {
+  for (const std::string ddl : {"-shard states", "-shard gradients", ""}) {
     Run second = first;
     second.snapshot = false;
     second.resume = state;
@@ -172,18 +219,22 @@ TEST_F(ShardedTraining, EightBitsKeepWhatTheyLeaveOut) {
 TEST_F(ShardedTraining, OnGpusHasTheBitsOfTheSameRing) {
   if (!SimNccl::is_there()) GTEST_SKIP() << "no " << fake_nccl();
   const SimNccl gpus("4:16M");
-  const std::string net = kConv + kNormed + loss_layer(), settings = kAdam + "ema_decay: 0.9 ";
+  const std::string net = kConv + deep(30) + loss_layer(), settings = kAdam + "ema_decay: 0.9 ";
   expect_same_bits(
       {.settings = settings, .layers = net, .ranks = 4, .ddl = "-mode r:4 -bucket_mb 0.0001", .gpus = true});
-  expect_same(train({.settings = kFixed, .layers = net, .ranks = 4, .ddl = "-shard states -mode b:2x2", .gpus = true}),
-              train(kFixed, net, 1), 1e-6);
+  for (const std::string kind : {"states", "gradients"}) {
+    const std::string ddl = "-mode b:2x2 -shard " + kind;
+    expect_same(train({.settings = kFixed, .layers = net, .ranks = 4, .ddl = ddl, .gpus = true}), train(kFixed, net, 1),
+                1e-6);
+  }
 }
 
 /// A rank that is done with its training may not leave the others without the weights that it has updated.
 TEST_F(ShardedTraining, WeightsArriveThoughNobodyAsksForThem) {
   for (int round = 0; round < 20; ++round) {
     run_thread_ranks(4, [&](Communicator& world) {
-      Ranks group(world, parse_ddl_options("-shard states -bucket_mb 0.0001"));
+      const std::string kind = round % 2 == 0 ? "states" : "gradients";
+      Ranks group(world, parse_ddl_options("-bucket_mb 0.0001 -shard " + kind));
       SolverOptions options;
       options.ranks = &group;
       const auto solver = toy("momentum: 0.9", options);
@@ -200,7 +251,7 @@ TEST_F(ShardedTraining, ALossThatIsNotFiniteEndsAll) {
              .layers = kNet,
              .ranks = 4,
              .dtype = DType::kF32,
-             .ddl = "-shard states -bucket_mb 0.0001"});
+             .ddl = str("-bucket_mb 0.0001 -shard ", round % 2 == 0 ? "states" : "gradients")});
     });
     EXPECT_EQ(error.kind(), ErrorKind::kNumeric) << error.what();
   }
@@ -215,6 +266,13 @@ TEST_F(ShardedTraining, RefusesWhatWantsWholeParameters) {
   EXPECT_TRUE(contains(lamb.what(), "-shard with solver type LAMB")) << lamb.what();
   const Error diff = refusal(kFixed + "snapshot_diff: true ", "-shard states");
   EXPECT_TRUE(contains(diff.what(), "-shard with snapshot_diff")) << diff.what();
+  const Error again = refusal(kFixed + "iter_size: 2 ", "-shard gradients");
+  EXPECT_EQ(again.kind(), ErrorKind::kConfig);
+  EXPECT_TRUE(contains(again.what(), "-shard gradients with iter_size 2")) << again.what();
+  const Error debug = refusal(kFixed + "debug_info: true display: 1 ", "-shard gradients");
+  EXPECT_TRUE(contains(debug.what(), "-shard gradients with debug_info")) << debug.what();
+  const Error eight = error_of([] { parse_ddl_options("-shard gradients -compress int8"); });
+  EXPECT_TRUE(contains(eight.what(), "reuses the memory of gradients")) << eight.what();
   const Error library = refusal(kFixed, "-shard states -mode m:2");
   EXPECT_EQ(library.kind(), ErrorKind::kUsage);
   EXPECT_TRUE(contains(library.what(), "sums in two halves")) << library.what();

@@ -17,6 +17,7 @@
 #include "net/planner/out_of_memory.h"
 #include "net/report.h"
 #include "robusta/error.h"
+#include "solver/ranks/sums/gradient_sum.h"
 #include "solver/update/updater.h"
 
 namespace robusta {
@@ -105,6 +106,7 @@ int plan_command(const Options& options) {
   net_options.data.synthesize_missing = true;
   net_options.backward = chosen.phase == caffe::TRAIN && !options.forward_only();
   net_options.ranks = options.ranks();
+  if (options.ranks() > 1) net_options.gradient_buckets = gradients_that_share_memory(parse_ddl_options(options.ddl()));
   const UpdateArrays update = update_on(options, chosen.solver, *net_options.device);
   if (net_options.budget && net_options.backward) net_options.budget->update = update;
   const Net net(chosen.net, net_options);

@@ -59,6 +59,7 @@ class Announced : public AllReduce {
     chosen_->reduce_scatter(data, count, type, exact);
   }
   void all_gather(void* data, int64_t count, DType type) override { chosen_->all_gather(data, count, type); }
+  void meet() override { chosen_->meet(); }
   std::string describe() const override { return chosen_->describe(); }
   std::vector<DimensionTime> take_times() override { return chosen_->take_times(); }
   std::vector<std::string> notes() const override { return notes_; }

@@ -77,6 +77,10 @@ void LayeredAllReduce::all_gather(void* data, int64_t count, DType type) {
   gather({static_cast<std::byte*>(data), count, type, count}, 0);
 }
 
+void LayeredAllReduce::meet() {
+  for (const ReduceLayer& layer : layers_) layer.stage->meet();
+}
+
 void LayeredAllReduce::sum_inner(void* data, int64_t count, DType type) {
   if (layers_.empty() || !layers_[0].innermost) return;
   const Span span{static_cast<std::byte*>(data), count, type};

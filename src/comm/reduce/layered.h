@@ -33,6 +33,7 @@ class LayeredAllReduce : public AllReduce {
   ElementRange own(int64_t count) const override;
   void reduce_scatter(void* data, int64_t count, DType type, int64_t exact) override;
   void all_gather(void* data, int64_t count, DType type) override;
+  void meet() override;
   bool add_left(void* data, int64_t count, float* left) override;
   void give_left(void* data, int64_t count, const float* left) override;
   void sum_inner(void* data, int64_t count, DType type) override;

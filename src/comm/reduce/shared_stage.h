@@ -23,6 +23,7 @@ class SharedStage : public Stage {
   void reduce_scatter(const Span& span) override;
   void all_gather(const Span& span) override;
   void all_reduce(const Span& span) override;
+  void meet() override { barrier_.wait(); }
 
  private:
   /// Elements that are summed at once; they stay in the first-level cache.

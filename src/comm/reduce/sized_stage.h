@@ -21,6 +21,9 @@ class SizedStage : public Stage {
   void reduce_scatter(const Span& span) override { stage_for(span).reduce_scatter(span); }
   void all_gather(const Span& span) override { stage_for(span).all_gather(span); }
   void all_reduce(const Span& span) override { stage_for(span).all_reduce(span); }
+  void meet() override {
+    for (const Choice& choice : choices_) choice.stage->meet();
+  }
   size_t wire_bytes(const Span& span) const override { return stage_for(span).wire_bytes(span); }
   float* left_of(const Span& span) override { return stage_for(span).left_of(span); }
 

@@ -69,6 +69,8 @@ class Stage {
     reduce_scatter(span);
     all_gather(span);
   }
+  /// Returns when no other member reads or writes this one's memory on behalf of what was asked before.
+  virtual void meet() {}
   /// That the span takes when it travels.
   virtual size_t wire_bytes(const Span& span) const { return span.bytes(); }
   /// Where a stage that rounds what it sends keeps what is left of the span's elements for the next time; null: it

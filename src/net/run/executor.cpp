@@ -138,6 +138,7 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
       continue;
     }
     if (gate) open(*gate, s, next);
+    if (sink) announce(*sink, s, next);
     if (watch_) watch_(s);
     const double start = profiling_ ? now_ms() : 0;
     const auto enqueue = [&] {
@@ -159,6 +160,15 @@ void Executor::open(ParamGate& gate, StepId begin, StepId end) {
   for (StepId s = begin; s < end; ++s) {
     if (plan_.steps[s].kind != StepKind::kForward) continue;
     for (Param* param : bound_steps_[s].params) gate.need(*param);
+  }
+}
+
+void Executor::announce(GradientSink& sink, StepId begin, StepId end) {
+  for (StepId s = begin; s < end; ++s) {
+    const Step& step = plan_.steps[s];
+    for (size_t i = 0; i < step.first_part.size(); ++i) {
+      if (step.first_part[i]) sink.begins(*bound_steps_[s].params[i]);
+    }
   }
 }
 

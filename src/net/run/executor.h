@@ -105,6 +105,7 @@ class Executor {
   /// Those in a row together.
   void run_listed(std::span<const StepId> steps);
   void open(ParamGate& gate, StepId begin, StepId end);
+  void announce(GradientSink& sink, StepId begin, StepId end);
   void deliver(GradientSink& sink, StepId begin, StepId end);
   void run_step(StepId index);
   SourceLayer* source_of(StepId index) const;

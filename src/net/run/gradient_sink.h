@@ -11,6 +11,9 @@ class GradientSink {
  public:
   virtual ~GradientSink() = default;
   virtual void ready(Param& param) = 0;
+  /// Told before the first step of a backward pass that writes the parameter's gradient, in that order: the place to
+  /// wait for whoever has had its memory before.
+  virtual void begins(Param& param) {}
   /// Whether `ready` of this parameter starts something that the steps behind it run beside. Where it does not, it may
   /// be called later, when more of them are enqueued.
   virtual bool urgent(const Param& param) const { return true; }

@@ -25,13 +25,6 @@ void clear(Stream& stream, void* memory, size_t bytes) {
   stream.synchronize();
 }
 
-/// How many parameters a sink is told of.
-size_t delivered_by(const Plan& plan) {
-  size_t delivered = 0;
-  for (const Step& step : plan.steps) delivered += step.ready.size();
-  return delivered;
-}
-
 }  // namespace
 
 void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream) {
@@ -46,28 +39,21 @@ void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& o
     at += align_up(param->desc.bytes());
   }
   if (!options.backward) return;
-  completion_.resize(delivered_by(plan));
-  place_gradients(owned, options, stream, bytes + align_up(options.gradient_tail));
+  completion_.resize(completed_by(plan));
+  place_gradients(owned, lay_out_gradients(owned, completion_.size(), plan, options), options, stream);
 }
 
-void ParamMemory::place_gradients(const std::vector<Param*>& owned, const NetOptions& options, Stream& stream,
-                                  size_t bytes) {
-  if (options.gradient_memory) lent_ = options.gradient_memory(bytes);
+void ParamMemory::place_gradients(const std::vector<Param*>& owned, const GradientLayout& layout,
+                                  const NetOptions& options, Stream& stream) {
+  if (options.gradient_memory) lent_ = options.gradient_memory(layout.bytes);
   const bool lives_there = lent_ && options.device->is_host();
-  if (!lives_there) diff_ = std::make_shared<DeviceBuffer>(*options.device, bytes);
+  if (!lives_there) diff_ = std::make_shared<DeviceBuffer>(*options.device, layout.bytes);
   gradients_ = lives_there ? lent_.get() : diff_->data();
-  gradient_bytes_ = bytes;
-  char* at = static_cast<char*>(gradients_);
-  clear(stream, at, bytes);
-  for (size_t i = 0; i <= owned.size(); ++i) {
-    if (i == completion_.size()) {
-      gradient_tail_ = at;
-      at += align_up(options.gradient_tail);
-    }
-    if (i == owned.size()) break;
-    owned[i]->diff = at;
-    at += align_up(owned[i]->desc.bytes());
-  }
+  gradient_bytes_ = layout.bytes;
+  char* const begin = static_cast<char*>(gradients_);
+  clear(stream, begin, layout.bytes);
+  gradient_tail_ = begin + layout.tail;
+  for (size_t i = 0; i < owned.size(); ++i) owned[i]->diff = begin + layout.offsets[i];
 }
 
 }  // namespace robusta

@@ -1,8 +1,9 @@
 /// Where the values and gradients of a net's own parameters lie.
 ///
 /// Values lie in one block of memory and gradients in another, both in the order in which backward completes the
-/// gradients, so that what is reduced over ranks together lies together. Behind the last gradient that backward
-/// completes lies a tail for whoever reduces them. Parameters lent by another net stay where that net has them.
+/// gradients, so that what is reduced over ranks together lies together (gradient_layout.h, where gradients may also
+/// share memory). Behind the last gradient that backward completes lies a tail for whoever reduces them. Parameters
+/// lent by another net stay where that net has them.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include "net/graph/graph.h"
 #include "net/options.h"
 #include "net/plan/plan.h"
+#include "net/run/gradient_layout.h"
 
 namespace robusta {
 
@@ -36,7 +38,8 @@ class ParamMemory {
   void* staged_gradients() const { return diff_ ? lent_.get() : nullptr; }
 
  private:
-  void place_gradients(const std::vector<Param*>& owned, const NetOptions& options, Stream& stream, size_t bytes);
+  void place_gradients(const std::vector<Param*>& owned, const GradientLayout& layout, const NetOptions& options,
+                       Stream& stream);
 
   std::vector<Param*> completion_;             ///< in the order in which backward completes their gradients
   std::shared_ptr<DeviceBuffer> data_, diff_;  ///< null: none

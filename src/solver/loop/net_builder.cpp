@@ -6,6 +6,7 @@
 #include "solver/files/weights.h"
 #include "solver/ranks/model/cut_net.h"
 #include "solver/ranks/share.h"
+#include "solver/ranks/sums/gradient_sum.h"
 #include "solver/ranks/sums/ranked_update.h"
 #include "solver/reports/debug_info.h"
 
@@ -97,6 +98,7 @@ std::unique_ptr<Net> NetBuilder::train_net(const ModelRanks* model) {
   if (model) options.model_groups = model->groups();
   options.arena = std::make_shared<Arena>(*options.device);
   options.divide_batch = options_.batch_is_global;
+  if (!ranks_.alone()) options.gradient_buckets = gradients_that_share_memory(ranks_.options());
   options.gradient_tail = ranks_.alone() ? 0 : RankedUpdate::kTailBytes;
   std::unique_ptr<Net> net;
   if (ranks_.alone()) {

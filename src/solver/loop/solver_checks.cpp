@@ -106,6 +106,18 @@ void check_served(const Training& training) {
            "take a policy that looks at the iteration alone, or -max_staleness 0", solver.where("lr_policy"));
 }
 
+void check_sharded_gradients(const Training& training) {
+  const SolverDef& solver = training.def;
+  const auto refuse = [&](const std::string& field, const std::string& what, const std::string& why) {
+    throw Error(ErrorKind::kConfig, str("-shard gradients with ", what), why + ": take -ddl \"-shard states\"")
+        .at(solver.where(field));
+  };
+  if (const int passes = solver.param.iter_size(); passes > 1)
+    refuse("iter_size", str("iter_size ", passes), "gradients of several passes add up in memory for all of them");
+  if (solver.param.debug_info())
+    refuse("debug_info", "debug_info", "no rank has all gradients before the update, of which it shows the means");
+}
+
 void check_local_steps(const Training& training) {
   const auto refuse = [&](const std::string& what, const std::string& fix, const std::string& where) {
     throw Error(ErrorKind::kConfig, what, fix).at(where);

@@ -16,4 +16,7 @@ void check_served(const Training& training);
 /// What cannot be where groups of ranks train by themselves between averages (-sync_every). Throws Error{kConfig}.
 void check_local_steps(const Training& training);
 
+/// -shard gradients: throws Error{kConfig} where a setting wants gradients whole, or all of them at a time.
+void check_sharded_gradients(const Training& training);
+
 }  // namespace robusta

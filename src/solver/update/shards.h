@@ -27,6 +27,9 @@ class Shards {
   /// Whether a rank goes on with the weights of its own elements and needs those of others in no step: then they are
   /// updated as soon as their gradients are there, and others get them by gather_weights() alone.
   virtual bool keep_weights() const { return false; }
+  /// Where the sum of the gradients of this rank's own elements of a shared parameter lies when it is there, in memory
+  /// of the net's device; null: among the parameter's gradient.
+  virtual void* own_gradient(const Param& param) const { return nullptr; }
   /// What asks for it, for messages.
   virtual std::string_view asked_by() const { return "-shard"; }
 

@@ -132,6 +132,13 @@ Tensor Updater::part_of(const Slot& slot, const Tensor& array) {
           static_cast<char*>(array.data) + static_cast<size_t>(slot.part.begin) * element};
 }
 
+Tensor Updater::gradient_of(const Slot& slot) const {
+  Tensor gradient = part_of(slot, slot.param->gradient());
+  void* const own = slot.shared ? shards_->own_gradient(*slot.param) : nullptr;
+  if (own) gradient.data = own;
+  return gradient;
+}
+
 std::vector<Norms> Updater::read_norms(std::span<const Tensor> parts, std::span<const Slot* const> slots) {
   std::vector<Norms> norms = norms_.read(parts);
   if (!shards_) return norms;
@@ -153,7 +160,7 @@ std::vector<Norms> Updater::norms_of_gradients() {
   std::vector<Tensor> gradients;
   std::vector<const Slot*> slots;
   for (const Slot& slot : slots_) {
-    gradients.push_back(part_of(slot, slot.param->gradient()));
+    gradients.push_back(gradient_of(slot));
     slots.push_back(&slot);
   }
   return read_norms(gradients, slots);
@@ -184,9 +191,8 @@ void Updater::enlist(std::span<Slot* const> slots, double gradient_scale) {
   std::vector<const Slot*> of;
   std::vector<size_t> ends;
   for (const Slot* slot : slots) {
-    const LocalRates::Arrays all{.weights = part_of(*slot, slot->param->tensor()),
-                                 .gradient = part_of(*slot, slot->param->gradient()),
-                                 .history = slot->history};
+    const LocalRates::Arrays all{
+        .weights = part_of(*slot, slot->param->tensor()), .gradient = gradient_of(*slot), .history = slot->history};
     for (const Tensor& array : local_rates_.arrays_of(*slot->param, all)) {
       arrays.push_back(array);
       of.push_back(slot);
@@ -211,7 +217,7 @@ void Updater::enlist(Slot& slot, double gradient_scale, std::span<const Norms> n
   task.dtype = param.desc.dtype;
   task.count = slot.part.count();
   task.weights = part_of(slot, param.tensor()).data;
-  task.gradient = part_of(slot, param.gradient()).data;
+  task.gradient = gradient_of(slot).data;
   task.history = slot.history;
   task.gradient_scale = gradient_scale / (static_cast<double>(iter_size_) * ranks_ * loss_scale());
   task.rate = local_rates_.of(param,

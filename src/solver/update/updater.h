@@ -108,6 +108,8 @@ class Updater : public GradientSink {
   void launch();
   /// The elements that this rank updates.
   static Tensor part_of(const Slot& slot, const Tensor& array);
+  /// Of these elements, summed over ranks.
+  Tensor gradient_of(const Slot& slot) const;
   /// Norms of arrays of slots: `slots` has one for each. Of all elements, whoever has them.
   std::vector<Norms> read_norms(std::span<const Tensor> parts, std::span<const Slot* const> slots);
   std::vector<Norms> norms_of_gradients();

@@ -25,11 +25,11 @@ class AwaitedWeights : public RankedUpdate {
  protected:
   using RankedUpdate::RankedUpdate;
 
+  void begin_round() override {}
   /// Makes this rank's part of the update, and calls send_weights().
   virtual void hand_over() = 0;
 
  private:
-  void begin_round() override {}
   void after_sums() override { hand_over(); }
 };
 

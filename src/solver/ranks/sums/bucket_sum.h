@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ class BucketSum {
   virtual Shards* shards() { return nullptr; }
   /// The bucket in which the weights of a bucket's gradients travel. REQUIRES: shards.
   virtual BucketId weights_of(BucketId gradients) const { return gradients; }
+  /// Earlier buckets of its kind, of gradients or of weights, in whose memory a bucket lies: it is complete, and
+  /// nothing of it written, when these are delivered.
+  virtual std::span<const BucketId> lies_on(BucketId bucket) const { return {}; }
   /// Null: gradients are summed over all ranks, in each round.
   virtual PeriodicAverage* periodic_average() { return nullptr; }
   /// Driver, before a round: whether the sums of gradients are wanted by whoever updates them, or by everybody.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cassert>
+
 #include "base/hash.h"
 #include "base/str.h"
+#include "memory/placement.h"
 
 namespace robusta {
 namespace {
@@ -15,6 +17,9 @@ size_t bytes_between(const void* begin, const void* end) {
   return static_cast<size_t>(static_cast<const char*>(end) - static_cast<const char*>(begin));
 }
 
+/// Behind the gradient and what aligns the next one.
+void* end_of(const Param& param) { return static_cast<std::byte*>(param.diff) + align_up(param.desc.bytes()); }
+
 /// It keeps all bits.
 Bucket bucket_of_part(Param& param, ElementRange part) {
   auto* const begin = static_cast<std::byte*>(param.diff) + static_cast<size_t>(part.begin) * size_of(param.desc.dtype);
@@ -23,29 +28,41 @@ Bucket bucket_of_part(Param& param, ElementRange part) {
 
 }  // namespace
 
+std::vector<size_t> bucket_ends(const std::vector<Param*>& params, size_t bytes, const BucketRules& rules) {
+  std::vector<size_t> ends;
+  size_t held = 0;
+  for (size_t i = 0; i < params.size(); ++i) {
+    held += align_up(params[i]->desc.bytes());
+    const bool last = i + 1 == params.size(), apart = rules.part(*params[i]) || (!last && rules.part(*params[i + 1]));
+    const bool changes = !last && rules.is_compressed(*params[i]) != rules.is_compressed(*params[i + 1]);
+    if (!last && !apart && !changes && held < bytes) continue;
+    ends.push_back(i + 1);
+    held = 0;
+  }
+  return ends;
+}
+
 Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
                      const BucketRules& rules) {
   Buckets buckets;
-  bool open = false;  // the last one takes more
-  for (size_t i = 0; i < params.size(); ++i) {
-    Param& param = *params[i];
-    const size_t element = size_of(param.desc.dtype);
-    if (const auto part = rules.part(param)) {
-      buckets.push_back(bucket_of_part(param, *part));
-      open = false;
-      continue;
+  const void* end = nullptr;  // of the memory of the last one
+  size_t begin = 0;
+  for (const size_t next : bucket_ends(params, bytes, rules)) {
+    Param &first = *params[begin], &last = *params[next - 1];
+    if (const auto part = rules.part(first)) {
+      buckets.push_back(bucket_of_part(first, *part));
+      end = nullptr;
+    } else {
+      Bucket& bucket = buckets[buckets.push_back({.data = first.diff, .params = {}})];
+      bucket.params.assign(params.begin() + static_cast<std::ptrdiff_t>(begin),
+                           params.begin() + static_cast<std::ptrdiff_t>(next));
+      bucket.count = static_cast<int64_t>(bytes_between(first.diff, end_of(last)) / size_of(first.desc.dtype));
+      bucket.exact = rules.is_compressed(first) ? 0 : bucket.count;
+      end = end_of(last);
     }
-    const bool full = open && static_cast<size_t>(buckets.back().count) * element >= bytes;
-    const bool changes = open && rules.is_compressed(param) != rules.is_compressed(*params[i - 1]);
-    if (!open || full || changes) buckets.push_back({param.diff, 0, 0, 0, {}});
-    open = true;
-    Bucket& bucket = buckets.back();
-    bucket.params.push_back(&param);
-    const void* end = i + 1 < params.size() ? params[i + 1]->diff : tail_data;
-    bucket.count = static_cast<int64_t>(bytes_between(bucket.data, end) / element);
-    bucket.exact = rules.is_compressed(param) ? 0 : bucket.count;
+    begin = next;
   }
-  if (!open) buckets.push_back({tail_data, 0, 0, 0, {}});
+  if (!end || end != tail_data) buckets.push_back({.data = tail_data, .params = {}});
   Bucket& last = buckets.back();
   last.count += tail;
   last.exact += tail;
@@ -69,6 +86,10 @@ Bucket take_tail(Buckets& buckets, DType type) {
   Bucket& last = buckets.back();
   const Bucket tail{tail_of(last, type).data(), last.tail, last.tail, last.tail, {}};
   last.count -= tail.count;
+  if (last.count == 0 && buckets.size() > 1) {
+    buckets.pop_back();
+    return tail;
+  }
   last.exact = std::max<int64_t>(last.exact - tail.count, 0);
   last.tail = 0;
   return tail;

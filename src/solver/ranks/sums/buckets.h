@@ -37,10 +37,13 @@ struct BucketRules {
   std::function<std::optional<ElementRange>(const Param&)> part = [](const Param&) { return std::nullopt; };
 };
 
-/// Closes a bucket when it holds `bytes` or more, between gradients that are compressed and others, and around parts.
-/// `params`: in the order of completion, their gradients one after the other in memory. The last bucket is followed by
-/// `tail` elements, which are reduced with it; without parameters, or behind a part, it holds them alone, at
-/// `tail_data`.
+/// Which parameters share a bucket: the numbers at which buckets end. One is closed when it holds `bytes` or more,
+/// between gradients that are compressed and others, and around parts. `params`: in the order of completion.
+std::vector<size_t> bucket_ends(const std::vector<Param*>& params, size_t bytes, const BucketRules& rules = {});
+
+/// The buckets that end there; in each, gradients lie one after the other in memory. The last one is followed by `tail`
+/// elements, which are reduced with it, at `tail_data`; where that is not right behind it, as behind a part or without
+/// parameters, they have a bucket of their own.
 Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
                      const BucketRules& rules = {});
 

@@ -65,6 +65,10 @@ void CarryingSum::put(BucketId weights, const Piece& piece, ElementRange element
   const size_t bytes = static_cast<size_t>(elements.count()) * element;
   std::byte* const to = static_cast<std::byte*>(piece.param->data) + first;
   const std::byte* const from = static_cast<const std::byte*>(buckets_[weights].data) + piece.place + first;
+  copy_in(to, from, bytes);
+}
+
+void CarryingSum::copy_in(void* to, const void* from, size_t bytes) {
   if (stream_) {
     net_.stream().copy_to_device(to, from, bytes);
   } else {

@@ -1,10 +1,12 @@
 /// Sums whose rounds end with buckets of weights, which travel in the memory of their gradients; those are then lost.
 ///
 /// Buckets of a round, in this order: those of gradients; one of the tail alone, which all ranks get; those of weights,
-/// the last of the first kind first, as the next forward begins with their layers. Two kinds:
+/// the last of the first kind first, as the next forward begins with their layers. Kinds:
 ///
-///   sharded_sum.h   gradients are summed for those who update them, and the weights handed to all
-///   local_sum.h     gradients are summed within a group of ranks, and the weights of all groups averaged now and then
+///   sharded_sum.h         gradients are summed for those who update them, and the weights handed to all
+///   sharded_gradients.h   the same, and buckets share memory
+///   local_sum.h           gradients are summed within a group of ranks, and the weights of all groups averaged now and
+///   then
 #pragma once
 
 #include <string>
@@ -42,6 +44,8 @@ class CarryingSum : public StagedSum {
   void taken(BucketId weights);
   /// Copies what has travelled into the parameter.
   void put(BucketId weights, const Piece& piece, ElementRange elements);
+  /// From the memory of a bucket to that of the net's device, in the order of its stream.
+  void copy_in(void* to, const void* from, size_t bytes);
   /// All is put.
   void has_put(BucketId weights);
 

@@ -10,6 +10,7 @@
 #include "solver/ranks/sums/nccl/nccl_agreement.h"
 #include "solver/ranks/sums/nccl/nccl_dimensions.h"
 #include "solver/ranks/sums/servers/served_sum.h"
+#include "solver/ranks/sums/sharded_gradients.h"
 #include "solver/ranks/sums/sharded_sum.h"
 #include "solver/ranks/sums/staged_sum.h"
 
@@ -69,6 +70,8 @@ class SumChooser {
     if (options.served.servers > 0) return with_tail<ServedSum>(tail, std::move(reduction), std::move(notes));
     if (options.op == GradientOp::kAdasum) return with_tail<Adasum>(tail, std::move(reduction), std::move(notes));
     if (has_local_steps(options)) return with_tail<LocalSum>(tail, std::move(reduction), std::move(notes));
+    if (options.shard == Shard::kGradients)
+      return with_tail<ShardedGradients>(tail, std::move(reduction), std::move(notes));
     return with_tail<ShardedSum>(tail, std::move(reduction), std::move(notes));
   }
 

@@ -1,7 +1,9 @@
 /// The sum of a training's gradients over its ranks: buckets, and what sums them.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "net/net.h"
 #include "solver/ranks/model/model_ranks.h"
@@ -16,8 +18,13 @@ struct GradientSum {
   bool keeps_left = false;  ///< what compression leaves out is kept for the next sums
 };
 
-/// Collective. The net has options.gradient_memory of `ranks`, and `tail` elements behind its gradients. `model`: how
-/// its layers are cut; null: they are not. References are kept. Throws as make_bucket_sum does.
+/// For NetOptions::gradient_buckets: how gradients share memory, where each rank keeps its part of their sums
+/// (-shard gradients). Null: they do not.
+std::function<std::vector<size_t>(const std::vector<Param*>&)> gradients_that_share_memory(const DdlOptions& options);
+
+/// Collective. The net has gradients_that_share_memory(), options.gradient_memory of `ranks`, and `tail` elements
+/// behind its gradients. `model`: how its layers are cut; null: they are not. References are kept. Throws as
+/// make_bucket_sum does.
 GradientSum make_gradient_sum(Ranks& ranks, Net& net, int64_t tail, const ModelRanks* model = nullptr);
 
 }  // namespace robusta

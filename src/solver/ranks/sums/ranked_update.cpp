@@ -30,7 +30,7 @@ RankedUpdate::RankedUpdate(Ranks& ranks, Net& net, Updater& updater, GradientSum
 RankedUpdate::~RankedUpdate() {
   if (finished_ || !sent_) return;
   try {
-    reducer_.wait(arrived_.end_id() - 1);
+    receive_all_weights();
   } catch (const std::exception& error) {
     LOG_ERROR << "the weights of this iteration were not handed to all: " << error.what();
   }
@@ -107,11 +107,30 @@ void RankedUpdate::wait_for(BucketId bucket) {
 }
 
 void RankedUpdate::send_weights() {
-  while (next_ < arrived_.end_id()) post();
   sent_ = true;
+  post_weights();
+}
+
+void RankedUpdate::post_weights() {
+  for (; next_ < arrived_.end_id(); post()) {
+    for (const BucketId earlier : sums().lies_on(next_)) {
+      if (!arrived_[earlier] && reducer_.first_open() <= earlier) return;
+      put_weights(earlier);
+    }
+  }
 }
 
 void RankedUpdate::receive_weights(BucketId weights) {
+  if (arrived_[weights]) return;
+  while (next_ <= weights) {
+    for (const BucketId earlier : sums().lies_on(next_)) put_weights(earlier);
+    post_weights();
+  }
+  put_weights(weights);
+  post_weights();
+}
+
+void RankedUpdate::put_weights(BucketId weights) {
   if (arrived_[weights]) return;
   wait_for(weights);
   const DriverSpan span(recorder_, TraceKind::kUpdate, weights.number());

@@ -91,7 +91,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
 
   // Of a round that ends with buckets of weights (carrying_sum.h):
 
-  /// This rank's are final, and are on their way from here on.
+  /// This rank's are final, and are on their way from here on, each as soon as the place where it travels is free.
   void send_weights();
   bool weights_are_sent() const { return sent_; }
   /// Waits for those of a bucket, and puts them into the parameters.
@@ -108,6 +108,10 @@ class RankedUpdate : public GradientSink, public ParamGate {
   TraceRecorder* recorder_ = nullptr;
 
  private:
+  /// Buckets of weights that find their place free, or those that lay there arrived.
+  void post_weights();
+  /// Waits for a bucket that is posted, and puts its weights into the parameters.
+  void put_weights(BucketId weights);
   int64_t gradients();
   /// What compression has left out of the summed gradients, in the order of their memory; empty where nothing is kept.
   std::vector<float> settle_left();

@@ -11,18 +11,36 @@ class ShardedUpdate : public AwaitedWeights {
   ShardedUpdate(Ranks& ranks, Net& net, Updater& updater, GradientSum sum)
       : AwaitedWeights(ranks, net, updater, std::move(sum)) {}
 
+  void begins(Param& param) override {
+    const std::optional<BucketId> bucket = bucket_of(param);
+    const std::span<const BucketId> below = bucket ? sums().lies_on(*bucket) : std::span<const BucketId>();
+    if (!below.empty()) take_in(below.back());
+  }
+
  private:
+  void begin_round() override { open_ = BucketId(0); }
+
+  /// This rank's elements of the sums, up to these.
+  void take_in(BucketId last) {
+    for (; open_ <= last; ++open_) {
+      wait_for(open_);
+      sums().deliver(open_);
+    }
+  }
+
   /// Updates this rank's elements; from here on the others get their weights.
   void hand_over() override {
     {
       const DriverSpan span(recorder_, TraceKind::kUpdate, 0, "this rank's part");
-      for (const BucketId b : summed()) sums().deliver(b);
+      take_in(sums().last_sum());
       updater_.finish();
     }
     // Whoever is ahead writes his weights over the sums that others still look at.
     if (round_.shows_gradients) ranks_.barrier();
     send_weights();
   }
+
+  BucketId open_{0};  ///< the first one that is not taken in
 };
 
 }  // namespace
