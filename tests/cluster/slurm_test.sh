@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Slurm jobs on 4 hosts, each with 16 processors by its own account.
+# The Slurm jobs on 4 hosts, each with 16 processors by its own account, and ranks that srun starts by PMIx.
 . "$(dirname "$0")/lib.sh"
 for program in sbatch slurmctld slurmd munged; do
   command -v "$program" > /dev/null || skip "Slurm is not installed (Debian: slurmctld slurmd slurm-client munge)"
@@ -40,4 +40,26 @@ slurm run scancel --batch --signal=USR1 "$(sed -n 's/Submitted batch job //p' sb
 wait "$job"
 check "SIGUSR1 to the job reaches all ranks" "$? $(cat resume.*.log | grep -c '^rank [0-3] snapshot')" "0 4"
 check "and the next job is submitted" "$(cat submitted)" "resume.slurm"
+
+# No mpirun: the ranks find each other by PMIx, which MPI and Slurm have to have.
+caffe=${ROBUSTA_TOOLS_DIR:-$ROOT/build/tools}/caffe
+if slurm run srun --mpi=list 2>&1 | grep -q pmix && [ -x "$caffe" ]; then
+  cat > net.prototxt << 'END'
+layer { name: "data" type: "DummyData" top: "x" top: "y"
+  dummy_data_param { shape { dim: 8 dim: 20 } shape { dim: 8 dim: 1 } data_filler { type: "gaussian" } } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+  inner_product_param { num_output: 1 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" }
+END
+  echo 'net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 20 random_seed: 1 snapshot_prefix: "net"' \
+    > solver.prototxt
+  train=("$caffe" train -solver solver.prototxt)
+  slurm run srun --mpi=pmix --nodes=2 --ntasks-per-node=2 "${train[@]}" > srun.log 2>&1
+  check "srun --mpi=pmix" "$? $(grep -c '4 ranks, 2x2: 2 ranks on each of 2 hosts' srun.log)" "0 1"
+  mv net_iter_20.caffemodel by_srun.caffemodel
+  on_first mpirun --host "${VC_PREFIX}1:2,${VC_PREFIX}2:2" -n 4 "${train[@]}" > mpirun.log 2>&1
+  check_true "has the weights of mpirun" cmp by_srun.caffemodel net_iter_20.caffemodel
+  slurm run srun --nodes=2 --ntasks-per-node=2 "${train[@]}" > apart.log 2>&1
+  check "srun without PMIx trains nothing, and says how" "$? $(grep -c 'srun --mpi=pmix' apart.log)" "8 4"
+fi
 finish
