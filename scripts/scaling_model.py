@@ -22,7 +22,7 @@ import sys
 from robusta_launch.errors import Code, LaunchError, run
 from robusta_launch.topology import AXES, parse_dims, show
 from robusta_scaling import clusters, profile
-from robusta_scaling.model import make_buckets, predict
+from robusta_scaling.model import Servers, make_buckets, predict
 
 PROFILES = pathlib.Path(__file__).resolve().parent / "robusta_scaling/profiles"
 MIB = 1 << 20
@@ -95,6 +95,10 @@ def arguments():
     how.add_argument("--shard", action="store_true", help="as -ddl \"-shard states\": the ranks share out the update")
     how.add_argument("--sync_every", type=count, default=1, metavar="K",
                      help="as in -ddl: weights are averaged every K iterations, gradients summed within X")
+    how.add_argument("--op", choices=("sum", "adasum"), default="sum", help="as in -ddl")
+    how.add_argument("--servers", type=count, metavar="N", help="as in -ddl: parameter servers, each on a host of its own; "
+                     "--dims are those of a group, and the outermost link goes to the servers")
+    how.add_argument("--groups", type=count, default=1, metavar="G", help="as in -ddl: that push to them")
     how.add_argument("--direct", action="store_true", help="pieces straight to their owners instead of rings")
     how.add_argument("--wait", action="store_true", help="wait for all buckets before the next forward")
     how.add_argument("--core", type=at_least_0, default=0,
@@ -158,7 +162,12 @@ def prediction(options, cluster, what, dims):
         cluster = dataclasses.replace(cluster, links=(*links[:1], *(links[1:] or [dataclasses.replace(
             links[0], direct=True)])))
     tiers = cluster.tiers(dims, shrink, 1 if options.shard else None)
-    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core, options.shard, options.sync_every)
+    if options.op == "adasum" and math.prod(dims[1:]).bit_count() != 1:
+        raise LaunchError(f"--op adasum combines in pairs, and {show(dims)} has {math.prod(dims[1:])} groups",
+                          "give a power of two")
+    servers = options.servers and Servers(options.servers, options.groups, cluster.link_to_servers(shrink))
+    return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core, options.shard, options.sync_every, servers,
+                   options.op == "adasum")
 
 
 def print_one(options, cluster, what):
@@ -167,6 +176,7 @@ def print_one(options, cluster, what):
     if ranks > MOST_RANKS:
         raise LaunchError(f"{show(dims)} are {ranks} ranks", f"the model is meant for at most {MOST_RANKS}")
     result = prediction(options, cluster, what, dims)
+    ranks = result.ranks
     buckets = make_buckets(what, options.bucket_mb * MIB)
     print(f"{show(dims)}: {ranks} ranks x {what.batch} = {ranks * what.batch} images a step")
     print(f"step            {result.step * 1e3:10.2f} ms   {result.images_per_second:.0f} img/s")
@@ -174,6 +184,8 @@ def print_one(options, cluster, what):
     print(f"communication   {result.communication * 1e3:10.2f} ms   {what.bytes / MIB:.1f} MiB in {len(buckets)} buckets")
     for axis, size, seconds in zip(AXES, dims, result.dimensions):
         print(f"  {axis} ({size:4d})      {seconds * 1e3:10.2f} ms")
+    if options.servers:
+        print(f"  servers       {result.dimensions[-1] * 1e3:10.2f} ms")
     print(f"exposed         {result.exposed * 1e3:10.2f} ms   {result.exposed_share:.1%} of the communication")
     print(f"efficiency      {result.efficiency:10.1%}")
     if options.buckets:

@@ -43,6 +43,11 @@ class Cluster:
             tiers.append(Tier(size, link.gbit * 1e9 / 8, link.us * 1e-6, sharing, there, link.direct, back))
         return tiers
 
+    def link_to_servers(self, shrink=1.0):
+        """The outermost one, which a group has to itself."""
+        link = self.links[-1]
+        return Tier(1, link.gbit * 1e9 / 8, link.us * 1e-6, shrink=shrink)
+
 
 # Assumptions, not measurements: nominal rates less a tenth for what protocols cost, and the latency of a message.
 PRESETS = {

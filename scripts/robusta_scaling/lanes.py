@@ -44,6 +44,11 @@ class Lanes:
             self._done()
         self.now += max(seconds, 0.0)
 
+    def idle(self, seconds):
+        """Waits for so long for something that is no bucket. REQUIRES: all that is posted is reduced."""
+        assert self.reduced == self.posted
+        self.now += seconds
+
     def wait(self, bucket):
         """Does nothing until the bucket is reduced."""
         assert bucket < self.posted

@@ -6,8 +6,9 @@ buckets of the parameters it reads, and updates them first unless backward alrea
 over each dimension in turn, the innermost first, and gathered back (Cho et al., BlueConnect, MLSys 2019). Where the ranks
 share out the update (Rajbhandari et al., ZeRO, 2020), what is gathered are weights: when all gradients are summed each rank
 updates its part, and the weights travel beside the next forward. With local steps (Lin et al., "Don't Use Large Mini-Batches, Use Local SGD",
-2020) gradients are summed within the first dimension alone, and weights are averaged over all every so many iterations. All ranks
-are alike: stragglers are not in the model.
+2020) gradients are summed within the first dimension alone, and weights are averaged over all every so many iterations. With
+parameter servers (Li et al., "Scaling Distributed Machine Learning with the Parameter Server", 2014) the sums of a group go to
+servers, which update, and weights come back. All ranks are alike: stragglers are not in the model.
 """
 
 import dataclasses
@@ -56,6 +57,40 @@ def dimension_seconds(tiers, nbytes):
             zip(pass_seconds(tiers, nbytes), pass_seconds(tiers, nbytes, back=True), strict=True)]
 
 
+def adasum_seconds(tiers, nbytes):
+    """The same for Adasum (Maleki et al., MLSys 2021): a sum within the first dimension, halves that are swapped with one
+    partner after the other in all further ones, there and back, and a second sum within the first dimension."""
+    inner = [2 * seconds for seconds in dimension_seconds(tiers[:1], nbytes)]
+    nbytes /= tiers[0].size
+    across = []
+    levels = 0
+    for tier in tiers[1:]:
+        seconds = 0.0
+        for _ in range(round(math.log2(tier.size))):
+            levels += 1
+            nbytes /= 2
+            # There a sum of the products over the 2^level ranks that combine, a message each way for each level below.
+            seconds += 2 * (tier.latency + nbytes / (tier.bandwidth / tier.shared_by)) + levels * tier.latency
+        across.append(seconds)
+    return inner + across
+
+
+@dataclasses.dataclass(frozen=True)
+class Servers:
+    """Parameter servers, each on a host of its own, and how many groups push to them over `link`, whose `shrink` is that of
+    gradients. A bucket lies on one of them, or on two: at a time all groups meet at one server's end of its link."""
+
+    count: int
+    groups: int
+    link: Tier
+
+    def push_seconds(self, nbytes):
+        return self.link.latency + self.groups * nbytes * self.link.shrink / self.link.bandwidth
+
+    def pull_seconds(self, nbytes):
+        return self.link.latency + self.groups * nbytes / self.link.bandwidth
+
+
 @dataclasses.dataclass
 class Bucket:
     """A range of gradients that is reduced at once, and the layers (by index) whose parameters are in it."""
@@ -102,19 +137,34 @@ class Prediction:
         return self.compute / self.step
 
 
-def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=False, sync_every=1):
+def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=False, sync_every=1, servers=None,
+            adasum=False):
     """The step of `profile` on the ranks of `tiers`.
 
     `wait_after_backward`: all buckets are waited for before the next forward begins. `core`: the seconds of its core
     that a rank needs for each second of its links. `shard`: the ranks share out the update. `sync_every`: the iterations
-    between two averages of the weights, of which the step is the mean.
+    between two averages of the weights, of which the step is the mean. `servers`: hold the parameters; the ranks are those of
+    one of their groups. `adasum`: combines gradients in place of their sum.
     """
     buckets = make_buckets(profile, bucket_bytes)
     ranks = math.prod(t.size for t in tiers)
     there, back = ([sum(pass_seconds(tiers, b.bytes, way)) if ranks > 1 else 0.0 for b in buckets]
                    for way in (False, True))
     both = [a + b for a, b in zip(there, back, strict=True)]
-    if sync_every > 1:
+    dimensions = list(map(sum, zip(*(dimension_seconds(tiers, b.bytes) for b in buckets), strict=True)))
+    if servers:
+        push = [sums + servers.push_seconds(b.bytes) for sums, b in zip(both, buckets, strict=True)]
+        pull = [servers.pull_seconds(b.bytes) for b in buckets]
+        run = _ServedRun(profile, buckets, push + pull[::-1], wait_after_backward, core, servers.count)
+        both = [a + b for a, b in zip(push, pull, strict=True)]
+        dimensions.append(sum(both) - sum(dimensions))
+        ranks *= servers.groups
+    elif adasum:
+        seconds = [adasum_seconds(tiers, b.bytes) for b in buckets]
+        both = [sum(of_bucket) if ranks > 1 else 0.0 for of_bucket in seconds]
+        run = _Run(profile, buckets, both, wait_after_backward, core)
+        dimensions = list(map(sum, zip(*seconds, strict=True)))
+    elif sync_every > 1:
         within = [sum(dimension_seconds(tiers[:1], b.bytes)) for b in buckets]
         run = _LocalRun(profile, buckets, within + both[::-1], wait_after_backward, core, sync_every)
         both = [near + far / sync_every for near, far in zip(within, both, strict=True)]
@@ -124,7 +174,6 @@ def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, s
         run = _Run(profile, buckets, both, wait_after_backward, core)
     ends = [run.iteration() for _ in range(ITERATIONS * sync_every)]
     step = (ends[-1] - ends[-1 - sync_every]) / sync_every
-    dimensions = list(map(sum, zip(*(dimension_seconds(tiers, b.bytes) for b in buckets), strict=True)))
     if sync_every > 1:
         dimensions = [dimensions[0] * (1 + 1 / sync_every), *(seconds / sync_every for seconds in dimensions[1:])]
     return Prediction(step, profile.compute - profile.update + sum(run.update_seconds), sum(both),
@@ -207,6 +256,16 @@ class _SharedRun(_Run):
         if not self.updated[bucket]:
             self.lanes.wait(2 * len(self.buckets) - 1 - bucket)
             self.updated[bucket] = True
+
+
+class _ServedRun(_SharedRun):
+    """The same where servers update, each its share, when they have the gradients of all groups."""
+
+    def after_backward(self):
+        self.lanes.wait(len(self.buckets) - 1)
+        self.lanes.idle(sum(self.update_seconds))
+        for _ in self.buckets:
+            self.lanes.post()
 
 
 class _LocalRun(_Run):

@@ -15,7 +15,7 @@ sys.path.insert(0, str(SCRIPTS))
 from robusta_launch.errors import LaunchError  # noqa: E402
 from robusta_scaling import clusters, profile  # noqa: E402
 from robusta_scaling.messages import parse_message  # noqa: E402
-from robusta_scaling.model import Tier, dimension_seconds, make_buckets, predict  # noqa: E402
+from robusta_scaling.model import Servers, Tier, adasum_seconds, dimension_seconds, make_buckets, predict  # noqa: E402
 from robusta_scaling.profile import Layer, Profile  # noqa: E402
 
 # `caffe time` of LeNet, without the lines of other kinds.
@@ -152,6 +152,29 @@ class Step(unittest.TestCase):
         self.assertEqual(self.step([A, B], apart, update=2, sync_every=2).step, 8.5)
         # Within X a sum goes beside backward as ever, b's 4..5 and a's 6..7, before its forward.
         self.assertEqual(self.step([A, B], [*one_second_per_bucket(), Tier(1, 1)], sync_every=100).step, 7.01)
+
+    def test_parameter_servers(self):
+        # Pushes of a second each, 4..5 and 6..7; the server's update, 7..9; a's weights 9..10, its forward 10..11, which
+        # hides b's. The next backward begins at 12 in place of 2.
+        served = Servers(1, 1, Tier(1, 8))
+        result = self.step([A, B], [Tier(1, 1)], update=2, servers=served)
+        self.assertEqual((result.step, result.communication, result.dimensions), (10, 4, (0, 4)))
+        # Two groups meet at the server's link: b's push 4..6, a's 6..8; two servers take half as long to update, 8..9; a's
+        # weights 9..11, b's 11..13, b's forward 13..14.
+        result = self.step([A, B], [Tier(1, 1)], update=2, servers=Servers(2, 2, Tier(1, 8)))
+        self.assertEqual((result.step, result.ranks, result.images_per_second), (12, 2, 8 / 12))
+        # Gradients alone are compressed.
+        half = Servers(1, 1, Tier(1, 8, shrink=0.5))
+        self.assertEqual(self.step([A, B], [Tier(1, 1)], servers=half).communication, 3)
+
+    def test_adasum(self):
+        # Of 8 bytes halves are swapped, there and back, and of the halves quarters: (4 + 2) * 2; with a second for a
+        # message three of the first level and four of the second.
+        self.assertEqual(adasum_seconds([Tier(1, 1), Tier(4, 1)], 8), [0, 12])
+        self.assertEqual(adasum_seconds([Tier(1, 1), Tier(4, math.inf, latency=1)], 8), [0, 7])
+        # Two sums within X, and each rank swaps its half of what is summed.
+        self.assertEqual(adasum_seconds([Tier(2, 1), Tier(2, 1, shared_by=2)], 8), [16, 8])
+        self.assertEqual(self.step([A, B], [Tier(1, 1), Tier(2, 8)], adasum=True).communication, 2)
 
     def test_a_fast_network_costs_nothing_but_the_end(self):
         layers = [Layer(str(i), 1, 2, (8,)) for i in range(10)]
