@@ -221,6 +221,20 @@ part_onnx() { # export and import of ONNX beside onnxruntime, and of models as P
   return $status
 }
 
+part_launchers() { # ranks that PyTorch's torchrun starts, and Slurm by PMIx
+  local status=0 python torchrun
+  if python=$(PYTHONPATH=scripts python3 -m robusta_readers.environments torch 2>&1); then
+    told env PATH="$(dirname "$python"):$PATH" ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" python3 \
+      tests/scripts/torchrun_test.py || status=$?
+    torchrun="$(sed -n 's/^Ran \([0-9]* tests\) in .*/\1/p' "$out"), $(grep -E '^(OK|FAILED)( |$)' "$out" || echo "no outcome")"
+  else
+    torchrun="left out: $python"
+  fi
+  told env ROBUSTA_TOOLS_DIR="$(dirname "$caffe")" bash tests/cluster/slurm_test.sh || [ $? -eq 77 ] || status=1
+  result "torchrun: $torchrun; Slurm: $(grep -E '^[0-9]+ checks,|^SKIPPED' "$out" || echo "no outcome")"
+  return $status
+}
+
 part_fuzz() { # every reader on what libFuzzer makes of tests/fuzz/corpus, 10 minutes for each
   command -v clang++ > /dev/null || skip "clang++ is not installed"
   local folder=$ROOT/build-fuzz program name target targets found seconds fuzzes total=0 idle=0
