@@ -3,7 +3,8 @@
 # shellcheck disable=SC2034  # what is set here is for those who source this
 #
 #   two_hosts NET BATCH ITERATIONS [RANKS]  finds programs and hosts, writes $work/solver.prototxt; RANKS of a host: 1.
-#                  With SYNC_EVERY=K training has local steps, and iterations are timed K at a time
+#                  With SYNC_EVERY=K training has local steps, and iterations are timed K at a time; WAY=shard, gradients,
+#                  adasum or servers trains in this way, servers with a rank more, on node3
 #   train_alone    sets alone and backward, the seconds of an iteration without communication and of its backward, and
 #                  bytes, of all gradients
 #   train_both     sets with, the seconds of an iteration of all ranks
@@ -12,7 +13,7 @@
 #   sum_within     sets within, the seconds of a sum over the ranks of one host
 #
 # CLUSTER_SH is a script with the commands `mpirun ARGS...`, `hostfile SLOTS`, `exec HOST CMD...` and `link all rate
-# RATE`; its two hosts, node1 and node2, must be up. They are taken to share the two cores of this machine. "Alone" is
+# RATE`; its two hosts, node1 and node2, must be up, with node3 for WAY=servers and no others. They are taken to share the two cores of this machine. "Alone" is
 # as many ranks that train at the same time and know nothing of each other, so that all share processors and memory
 # alike.
 
@@ -31,9 +32,21 @@ display: $sync_every max_iter: $(($3 * sync_every))
 END
   train=("$caffe" train -solver "$work/solver.prototxt" -autotune=false)
   "$cluster" hostfile "$per_host" > "$work/hosts"
-  both=("$cluster" mpirun -x OMP_NUM_THREADS --hostfile "$work/hosts" -np $((2 * per_host)))
-  grid="-mode b:${per_host}x2"
-  local_steps=$([ "$sync_every" = 1 ] || echo " -sync_every $sync_every")
+  grid="-mode b:${per_host}x2" model_dims=${per_host}x2 servers=0 way_words=() way=${WAY:-}
+  case $way in
+    "") ;;
+    shard) grid+=" -shard states" way_words=(--shard) ;;
+    gradients) grid+=" -shard gradients" way_words=(--shard) ;;
+    adasum) grid+=" -op adasum" way_words=(--op adasum) ;;
+    servers)
+      grid="-groups 2 -servers 1" model_dims=$per_host servers=1
+      way_words=(--servers 1 --groups 2)
+      ;;
+    *) fail "WAY=$way is none of shard, gradients, adasum and servers" ;;
+  esac
+  ranks=("$cluster" mpirun -x OMP_NUM_THREADS --hostfile "$work/hosts" -np)
+  both=("${ranks[@]}" $((2 * per_host)))
+  [ "$sync_every" = 1 ] || grid+=" -sync_every $sync_every"
 }
 
 # random_input NET BATCH: the net with constant input in place of its data, so that no rank waits for a disk.
@@ -74,7 +87,7 @@ train_alone() {
 }
 
 train_both() {
-  "${both[@]}" "${train[@]}" -ddl "$grid$local_steps" > "$work/with.log" 2>&1 || fail "$(tail -n 20 "$work/with.log")"
+  "${ranks[@]}" $((2 * per_host + servers)) "${train[@]}" -ddl "$grid" > "$work/with.log" 2>&1 || fail "$(tail -n 20 "$work/with.log")"
   with=$(median < "$work/with.log")
 }
 
@@ -88,7 +101,7 @@ sum_of() {
 }
 
 sum_both() {
-  sum_of "${both[@]}" -- "$grid" > "$work/sum" &
+  sum_of "${both[@]}" -- "-mode b:${per_host}x2" > "$work/sum" &
   sleep 2
   busy=$(cores_used 2 |
     awk -v cores="$(nproc)" -v ranks=$((2 * per_host)) '{ print $1 / (cores < ranks ? cores : ranks) }')

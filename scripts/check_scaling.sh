@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holds scaling_model.py against real trainings of 2 hosts, a thread to a rank, over links of several rates.
 #
-#   CLUSTER_SH=cluster.sh [SYNC_EVERY=K] scripts/check_scaling.sh [net: models/resnet50/train_val.prototxt] [batch: 8]
+#   CLUSTER_SH=cluster.sh [SYNC_EVERY=K] [WAY=shard|adasum|servers|...] scripts/check_scaling.sh [net: models/resnet50/train_val.prototxt] [batch: 8]
 #                                                  [ranks of a host: 1] [Mbit/s ...]
 #
 # The model gets what was measured alone: the layer times of one rank (`caffe time`), scaled to the speed of a rank
@@ -27,14 +27,14 @@ if [ "$per_host" -gt 1 ]; then
 fi
 printf 'an iteration alone: %s s; a sum of %s bytes at 1000 Mbit/s: %s s, %s of a core; within a host: %s Gbit/s\n' \
   "$alone" "$bytes" "$communication" "$busy" "$gbit_within"
-printf '%6s  %8s  %12s  %12s  %10s\n' grid Mbit/s 'measured ms' 'predicted ms' difference
+printf '%9s  %8s  %12s  %12s  %10s\n' "${way:-grid}" Mbit/s 'measured ms' 'predicted ms' difference
 for mbit in "${rates[@]}"; do
   "$cluster" link all rate "${mbit}mbit"
   train_both
   predicted=$("$ROOT/scripts/scaling_model.py" --log "$work/time.log" --model "$work/net.prototxt" --batch "$batch" \
-    --images_per_second "$(awk "BEGIN { print $batch / $alone }")" --dims "${per_host}x2" --us 50 --sync_every "$sync_every" \
+    --images_per_second "$(awk "BEGIN { print $batch / $alone }")" --dims "$model_dims" --us 50 --sync_every "$sync_every" "${way_words[@]}" \
     --core "$(awk "BEGIN { print $busy * $mbit / 1000 }")" \
     --gbit "$gbit_within,$(awk "BEGIN { print 0.95 * $mbit / 1000 }")" | awk '/^step/ { print $2 }')
-  awk "BEGIN { printf \"%6s  %8d  %12.0f  %12.0f  %+9.1f%%\n\", \"${per_host}x2\", $mbit, 1000 * $with, $predicted,
+  awk "BEGIN { printf \"%9s  %8d  %12.0f  %12.0f  %+9.1f%%\n\", \"${model_dims}\", $mbit, 1000 * $with, $predicted,
                       100 * ($predicted / 1000 / $with - 1) }"
 done

@@ -36,6 +36,7 @@ Adasum::Adasum(Ranks& ranks, Net& net, Buckets gradients, const Bucket& tail, st
   position_ = static_cast<int>(std::find(group.begin(), group.end(), all.rank()) - group.begin());
   across_ = all.split(position_, group.empty() ? all.rank() : group.front());
   require_power_of_two(across_->size());
+  channel_ = across_->open_channel(2 * kSlots, Traffic::kBulk);
   for (int half = 1; half < across_->size(); half *= 2) {
     const int index = across_->rank();
     levels_.push_back({index ^ half, (index & half) == 0, all.split(index / (2 * half), all.rank())});
@@ -96,8 +97,20 @@ void Adasum::combine_groups(const Bucket& bucket, const std::vector<ElementRange
 
 template <typename T>
 void Adasum::swap(const Level& level, const T* out, ElementRange given, T* in, ElementRange taken) {
-  const auto bytes = [](ElementRange elements) { return static_cast<size_t>(elements.count()) * sizeof(T); };
-  across_->exchange(out, bytes(given), level.partner, in, bytes(taken), level.partner);
+  const auto segment = [](auto* data, ElementRange range, int64_t begin) {
+    return std::span(data + std::min(begin, range.count()), data + std::min(begin + kSegment, range.count()));
+  };
+  const int64_t longest = std::max(given.count(), taken.count());
+  int slot = 0;
+  for (int64_t begin = 0; begin < longest; begin += kSegment, slot = (slot + 1) % kSlots) {
+    channel_->wait(slot);
+    channel_->wait(kSlots + slot);
+    const auto into = segment(in, taken, begin);
+    const auto from = segment(out, given, begin);
+    if (!into.empty()) channel_->receive(kSlots + slot, into.data(), into.size_bytes(), level.partner);
+    if (!from.empty()) channel_->send(slot, from.data(), from.size_bytes(), level.partner);
+  }
+  for (slot = 0; slot < 2 * kSlots; ++slot) channel_->wait(slot);
 }
 
 template <typename T>

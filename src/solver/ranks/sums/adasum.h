@@ -37,6 +37,10 @@ class Adasum : public StagedSum {
     std::unique_ptr<Communicator> groups;  ///< all ranks of both
   };
 
+  /// Elements of a message, and messages under way in each direction, so that the link is never idle.
+  static constexpr int64_t kSegment = int64_t{15} << 10;
+  static constexpr int kSlots = 16;
+
   template <typename T>
   void combine_groups(const Bucket& bucket, const std::vector<ElementRange>& params);
   /// mine <- adasum(mine, theirs) for the elements `kept` of the bucket, with which `theirs` begins.
@@ -50,6 +54,7 @@ class Adasum : public StagedSum {
   const int group_;                       ///< ranks of X
   int position_ = 0;                      ///< in X
   std::unique_ptr<Communicator> across_;  ///< the ranks of this position of all groups, in the order of groups
+  std::unique_ptr<Channel> channel_;      ///< among these
   std::vector<Level> levels_;
   std::vector<std::byte> received_;
   std::vector<double> products_;  ///< a.b, a.a and b.b of each parameter
