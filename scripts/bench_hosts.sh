@@ -35,8 +35,8 @@ END
   grid="-mode b:${per_host}x2" model_dims=${per_host}x2 servers=0 way_words=() way=${WAY:-}
   case $way in
     "") ;;
-    shard) grid+=" -shard states" way_words=(--shard) ;;
-    gradients) grid+=" -shard gradients" way_words=(--shard) ;;
+    shard) grid+=" -shard states" way_words=(--shard states) ;;
+    gradients) grid+=" -shard gradients" way_words=(--shard gradients) ;;
     adasum) grid+=" -op adasum" way_words=(--op adasum) ;;
     servers)
       grid="-groups 2 -servers 1" model_dims=$per_host servers=1

@@ -92,7 +92,8 @@ def arguments():
     how.add_argument("--bucket_mb", type=positive, default=4, help="as in -ddl (%(default)s)")
     how.add_argument("--compress", type=compression, nargs="?", const="bf16", default="none", metavar="FORMAT",
                      help="as in -ddl: bf16 (without a word), fp16, int8 or topk:F between hosts")
-    how.add_argument("--shard", action="store_true", help="as -ddl \"-shard states\": the ranks share out the update")
+    how.add_argument("--shard", choices=("states", "gradients"), nargs="?", const="states",
+                     help="as in -ddl: the ranks share out the update, or the memory of gradients, too")
     how.add_argument("--sync_every", type=count, default=1, metavar="K",
                      help="as in -ddl: weights are averaged every K iterations, gradients summed within X")
     how.add_argument("--op", choices=("sum", "adasum"), default="sum", help="as in -ddl")

@@ -137,12 +137,13 @@ class Prediction:
         return self.compute / self.step
 
 
-def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=False, sync_every=1, servers=None,
+def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=None, sync_every=1, servers=None,
             adasum=False):
     """The step of `profile` on the ranks of `tiers`.
 
     `wait_after_backward`: all buckets are waited for before the next forward begins. `core`: the seconds of its core
-    that a rank needs for each second of its links. `shard`: the ranks share out the update. `sync_every`: the iterations
+    that a rank needs for each second of its links. `shard`: the ranks share out the update ("states"), and with "gradients" two
+    buckets at a time have memory. `sync_every`: the iterations
     between two averages of the weights, of which the step is the mean. `servers`: hold the parameters; the ranks are those of
     one of their groups. `adasum`: combines gradients in place of their sum.
     """
@@ -169,7 +170,8 @@ def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, s
         run = _LocalRun(profile, buckets, within + both[::-1], wait_after_backward, core, sync_every)
         both = [near + far / sync_every for near, far in zip(within, both, strict=True)]
     elif shard:
-        run = _SharedRun(profile, buckets, there + back[::-1], wait_after_backward, core, ranks)
+        kind = _ShortOfMemory if shard == "gradients" else _SharedRun
+        run = kind(profile, buckets, there + back[::-1], wait_after_backward, core, ranks)
     else:
         run = _Run(profile, buckets, both, wait_after_backward, core)
     ends = [run.iteration() for _ in range(ITERATIONS * sync_every)]
@@ -203,6 +205,7 @@ class _Run:
         missing = [len(b.layers) for b in self.buckets]
         self.updated = [False] * len(self.buckets)
         for index in reversed(range(len(self.profile.layers))):
+            self.before_backward(index)
             self.lanes.work(self.profile.layers[index].backward)
             for bucket in self.needs[index]:
                 missing[bucket] -= 1
@@ -216,6 +219,9 @@ class _Run:
         return self.lanes.now
 
     def begin_round(self):
+        pass
+
+    def before_backward(self, index):
         pass
 
     def between_layers(self):
@@ -256,6 +262,30 @@ class _SharedRun(_Run):
         if not self.updated[bucket]:
             self.lanes.wait(2 * len(self.buckets) - 1 - bucket)
             self.updated[bucket] = True
+
+
+class _ShortOfMemory(_SharedRun):
+    """A bucket lies where the last but one before it lay: its first gradient is written when that one is summed, and its
+    weights travel when those have been taken."""
+
+    def before_backward(self, index):
+        for bucket in self.needs[index]:
+            if bucket >= 2:
+                self.lanes.wait(bucket - 2)
+
+    def after_backward(self):
+        self.lanes.wait(len(self.buckets) - 1)
+        self.lanes.work(sum(self.update_seconds))
+        for _ in self.buckets[-2:]:
+            self.lanes.post()
+
+    def take(self, bucket):
+        for earlier in range(len(self.buckets) - 1, bucket - 1, -1):
+            if self.updated[earlier]:
+                continue
+            super().take(earlier)
+            if self.lanes.posted < 2 * len(self.buckets):
+                self.lanes.post()
 
 
 class _ServedRun(_SharedRun):

@@ -133,15 +133,28 @@ class Step(unittest.TestCase):
     def test_the_update_shared_out(self):
         # Sums of half a second each, 4..4.5 and 6..6.5; a second of the update's two, 6.5..7.5; a's weights 7.5..8, then
         # its forward 8..9, which hides b's weights; b's forward 9..10. The next backward begins at 10: a step of 8.
-        result = self.step([A, B], one_second_per_bucket(), update=2, shard=True)
+        result = self.step([A, B], one_second_per_bucket(), update=2, shard="states")
         self.assertEqual((result.step, result.compute, result.communication), (8, 7, 2))
         # Alone nothing is shared out, and nothing travels.
-        self.assertEqual(self.step([A, B], [Tier(1, 1)], update=2, shard=True).step, 8)
+        self.assertEqual(self.step([A, B], [Tier(1, 1)], update=2, shard="states").step, 8)
+
+    def test_the_memory_of_two_buckets(self):
+        # Sums of two seconds: c's 5..7 beside b's backward, whose sum is 7..9; a's gradients lie where c's lay, and its
+        # backward, 7..9, waits for that. All of it again on the way back.
+        layers = [A, B, Layer("c", 1, 2, (8,))]
+        tiers = [Tier(2, 2)]
+        roomy, narrow = (self.step(layers, tiers, shard=kind) for kind in ("states", "gradients"))
+        self.assertEqual(roomy.communication, narrow.communication)
+        self.assertEqual((roomy.step, narrow.step), (15, 15))
+        # A layer that computes long at the end of backward: with memory for all it hides the sums of the first ones.
+        layers = [Layer("a", 1, 20, (8,)), B, Layer("c", 1, 0, (8,)), Layer("d", 1, 0, (8,))]
+        roomy, narrow = (self.step(layers, tiers, shard=kind) for kind in ("states", "gradients"))
+        self.assertLess(roomy.step, narrow.step)
 
     def test_weights_are_not_shrunk(self):
         there, back = [Tier(2, 8, shrink=0.5)], [Tier(2, 8, shrink=0.5, shrink_back=1)]
         self.assertEqual(self.step([A, B], there).communication, 1)
-        self.assertEqual(self.step([A, B], back, shard=True).communication, 1.5)
+        self.assertEqual(self.step([A, B], back, shard="states").communication, 1.5)
 
     def test_local_steps(self):
         # Two rounds of 6; then averages of a second each, a's 12..13 before its forward, 13..14, which hides b's.

@@ -121,6 +121,7 @@ void RankedUpdate::post_weights() {
 }
 
 void RankedUpdate::receive_weights(BucketId weights) {
+  post_weights();  // places may have become free since
   if (arrived_[weights]) return;
   while (next_ <= weights) {
     for (const BucketId earlier : sums().lies_on(next_)) put_weights(earlier);
