@@ -40,7 +40,9 @@ void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& o
   }
   if (!options.backward) return;
   completion_.resize(completed_by(plan));
-  place_gradients(owned, lay_out_gradients(owned, completion_.size(), plan, options), options, stream);
+  // Where other nets lend parameters, these get gradients of theirs.
+  const size_t completed = std::min(completion_.size(), owned.size());
+  place_gradients(owned, lay_out_gradients(owned, completed, plan, options), options, stream);
 }
 
 void ParamMemory::place_gradients(const std::vector<Param*>& owned, const GradientLayout& layout,
