@@ -70,10 +70,13 @@ void read_binary_proto(const std::string& path, google::protobuf::Message* messa
       .at(path);
 }
 
+void require_message(size_t bytes, const std::string& path) {
+  if (bytes <= static_cast<size_t>(kLargestMessage)) return;
+  throw Error(ErrorKind::kOutput, str("a message of ", bytes, " bytes; protobuf files end at 2 GiB")).at(path);
+}
+
 void write_binary_proto(const std::string& path, const google::protobuf::Message& message) {
-  const size_t bytes = message.ByteSizeLong();
-  if (bytes > static_cast<size_t>(kLargestMessage))
-    throw Error(ErrorKind::kOutput, str("a message of ", bytes, " bytes; protobuf files end at 2 GiB")).at(path);
+  require_message(message.ByteSizeLong(), path);
   write_file_atomically(path, [&](int fd) {
     google::protobuf::io::FileOutputStream stream(fd);
     if (!message.SerializePartialToZeroCopyStream(&stream) || !stream.Flush())

@@ -13,6 +13,9 @@ namespace robusta {
 /// The most bytes that a protobuf message can have: its readers count in 32-bit integers.
 constexpr int64_t kLargestMessage = INT32_MAX;
 
+/// Throws Error{kOutput} at the path where a message to be written has more.
+void require_message(size_t bytes, const std::string& path);
+
 /// An open regular file of at most kLargestMessage bytes.
 class BinaryFile {
  public:

@@ -320,6 +320,11 @@ TEST(Snapshot, AFullDiskLeavesNoPartsAndTheOldSnapshot) {
 TEST(Snapshot, HoldsEveryLayerWithItsPhaseAndArrays) {
   const TempDir folder;
   auto solver = toy(prefix_of(folder));
+  for (const bool with_diffs : {false, true}) {
+    const TempDir folder;
+    write_net(folder / "net", solver->train_net(), with_diffs);
+    EXPECT_EQ(read_file(folder / "net"), net_to_proto(solver->train_net(), with_diffs).SerializeAsString());
+  }
   const caffe::NetParameter proto = net_to_proto(solver->train_net(), false);
   EXPECT_EQ(proto.name(), "toy");
   ASSERT_EQ(proto.layer_size(), 6);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "schema/array_message.h"
 #include "solver/files/model_format.h"
 #include "solver/files/second_pairs.h"
 
@@ -219,6 +220,29 @@ caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {
     }
   }
   return proto;
+}
+
+void write_net(const std::string& path, Net& net, bool with_diffs) {
+  constexpr int kLayers = caffe::NetParameter::kLayerFieldNumber, kBlobs = caffe::LayerParameter::kBlobsFieldNumber;
+  caffe::NetParameter proto;
+  proto.set_name(net.name());
+  ArrayMessage file;
+  file.add_below(proto, kLayers);
+  for (const Node& node : net.graph().nodes) {
+    ArrayMessage layer;
+    layer.add_below(node.layer->param(), kBlobs);
+    for (const ParamPtr& param : node.params) {
+      ArrayBlob blob{.shape = param->desc.shape.dims(),
+                     .data = [&net, param] { return net.blobs().read_param(*param); },
+                     .diff = nullptr};
+      if (with_diffs) blob.diff = [&net, param] { return net.blobs().read_param_diff(*param); };
+      layer.add_blob(kBlobs, std::move(blob));
+    }
+    layer.add_above(node.layer->param(), kBlobs);
+    file.add_message(kLayers, std::move(layer));
+  }
+  file.add_above(proto, kLayers);
+  file.write(path);
 }
 
 size_t proto_bytes(const Net& net, bool with_diffs) {

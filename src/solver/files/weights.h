@@ -46,6 +46,9 @@ WeightsFile weights_of(Net& net);
 /// The net's name and every layer with its definition, phase and arrays, shared ones repeated, as Caffe saves it.
 caffe::NetParameter net_to_proto(Net& net, bool with_diffs);
 
+/// Writes that message, with one array at a time in memory. Throws Error{kOutput}.
+void write_net(const std::string& path, Net& net, bool with_diffs);
+
 /// Size of that message in bytes, nearly.
 size_t proto_bytes(const Net& net, bool with_diffs);
 

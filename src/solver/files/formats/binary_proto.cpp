@@ -1,4 +1,5 @@
 // Caffe's own files: a model is a NetParameter, a state a SolverState, both as protobuf writes them.
+#include "schema/array_message.h"
 #include "schema/state_file.h"
 #include "solver/files/model_format.h"
 #include "solver/files/weights.h"
@@ -20,13 +21,19 @@ class BinaryProtoFormat : public ModelFormat {
   caffe::SolverState read_state(const std::string& path) const override { return robusta::read_state(path); }
 
   void write_model(const std::string& path, Net& net, bool with_diffs) const override {
-    write_weights(path, net_to_proto(net, with_diffs));
+    write_net(path, net, with_diffs);
   }
   void write_state(const std::string& path, caffe::SolverState state, Updater& updater) const override {
+    constexpr int kHistory = caffe::SolverState::kHistoryFieldNumber;
+    ArrayMessage file;
+    file.add_below(state, kHistory);
     for (const HistoryId id : updater.history_ids()) {
-      blob_to_proto(updater.history_param(id).desc.shape.dims(), updater.history(id).data(), state.add_history());
+      file.add_blob(kHistory, {.shape = updater.history_param(id).desc.shape.dims(),
+                               .data = [&updater, id] { return updater.history(id); },
+                               .diff = nullptr});
     }
-    robusta::write_state(path, state);
+    file.add_above(state, kHistory);
+    file.write(path);
   }
 };
 
