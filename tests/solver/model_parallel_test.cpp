@@ -137,7 +137,10 @@ TEST_F(ModelParallel, ActivationsMayBeOf16Bits) {
 
 TEST_F(ModelParallel, ARangeOfTheNetMeansTheSameAsItsLayers) {
   const std::string range = "multinode { model_parallel { layer_from: 'conv' layer_to: 'ip' model_parts: 2 } } ";
-  EXPECT_EQ(train(kFixed, range + kWhole, 4).numbers, train(kFixed, classifier(parts(2), parts(2)), 4).numbers);
+  const std::string own = "multinode { model_parts: 2 } convolution_param";
+  std::string layers = classifier(parts(2), parts(2));
+  layers.replace(layers.find("convolution_param"), std::string("convolution_param").size(), own);
+  EXPECT_EQ(train(kFixed, range + kWhole, 4).numbers, train(kFixed, layers, 4).numbers);
 }
 
 TEST_F(ModelParallel, InSinglePrecisionRunsRepeatTheirBits) {
@@ -400,7 +403,7 @@ TEST(ModelCuts, FollowBlobsFromALayerToAnother) {
   EXPECT_EQ(names(cuts_of(range("layer_from: 'fc6' model_parts: 2"), 4)), "fc6:2 fc7:2 ");
   EXPECT_EQ(names(cuts_of(range("layer_from: 'fc6' layer_to: 'relu6'"), 4)), "fc6:4 ");
   EXPECT_EQ(names(cuts_of(range("layer_from: 'fc6' layer_to: 'fc6' model_parts: 9"), 4)), "fc6:4 ");
-  EXPECT_EQ(names(cuts_of(range("layer_from: 'conv' num_nodes: 4"), 4)), "fc6:4 aside:4 fc7:4 ");
+  EXPECT_EQ(names(cuts_of(range("layer_from: 'conv' num_nodes: 4"), 4)), "conv:4 fc6:4 aside:4 fc7:4 ");
   EXPECT_EQ(cuts_of("\n" + range("layer_from: 'fc7'"), 2)[0].where, "n.prototxt:2");
 }
 
@@ -413,13 +416,37 @@ TEST(ModelCuts, ALayersOwnFieldsGoFirst) {
   EXPECT_EQ(cuts_of("", 4, "multinode { model_parts: 0 }")[0].where, "n.prototxt:7");
 }
 
-TEST(ModelCuts, AConvolutionIsLeftWholeWithAWarning) {
+/// What is said of a layer with these fields that is to be cut into two; "": it is cut.
+std::string warning_of(const std::string& layer) {
   std::vector<std::string> lines;
   const LogScope scope([&](const LogLine& line) { lines.emplace_back(line.text); });
-  EXPECT_EQ(names(cuts_of(range("layer_from: 'conv' layer_to: 'fc6'"), 2)), "fc6:2 ");
-  ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(contains(lines[0], "n.prototxt:1: layer \"conv\" (Convolution): model_parts changes nothing"))
-      << lines[0];
+  const NetDef net = parse_net("layer { name: 'data' type: 'Input' top: 'data' top: 'more' }\nlayer { name: 'cut' " +
+                                   parts(2) + " " + layer + " }",
+                               "n.prototxt");
+  const size_t cuts = model_cuts(net, 2).size();
+  EXPECT_EQ(lines.size() + cuts, 1u);
+  return lines.empty() ? "" : lines[0];
+}
+
+TEST(ModelCuts, APartHasWholeGroupsOfChannels) {
+  const std::string convolution = "type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { num_output: 12 ";
+  EXPECT_EQ(warning_of(convolution + "}"), "");
+  EXPECT_EQ(warning_of(convolution + "group: 4 }"), "");
+  const std::string uneven = warning_of(convolution + "group: 3 }");
+  EXPECT_TRUE(contains(uneven,
+                       "n.prototxt:2: layer \"cut\" (Convolution): model_parts changes nothing here, as its 3 "
+                       "groups of channels cannot be dealt out to 2 parts: it is trained data parallel"))
+      << uneven;
+}
+
+TEST(ModelCuts, OtherLayersAreLeftWholeWithAWarning) {
+  const std::string two = warning_of("type: 'Convolution' bottom: 'data' bottom: 'more' top: 'a' top: 'b'");
+  EXPECT_TRUE(contains(two, "as it has several bottoms")) << two;
+  for (const std::string type : {"Deconvolution", "DepthwiseConvolution", "LSTM"}) {
+    const std::string other = warning_of("type: '" + type + "' bottom: 'data' top: 'a'");
+    EXPECT_TRUE(contains(other, "(" + type + "): model_parts changes nothing here, as only InnerProduct and Conv"))
+        << other;
+  }
 }
 
 TEST(ModelCuts, RefuseWhatNoRankCanHave) {

@@ -1,6 +1,7 @@
 // Bytes that are sent follow from shapes alone. In a group of P, of x [N, I] and y [N, O] on each rank:
 //
-//   activations     (P - 1) (|x| + |y| / P) forward, as much backward, less |x| where no gradient of x is wanted
+//   activations     (P - 1) (|x| + |y| / P) forward, as much backward, less |x| where no gradient of x is wanted;
+//                   |x| / P in place of |x| where a part reads a slice of x alone (groups of channels)
 //   gradients       2 (D - 1) / D of a part, D = ranks / P: a sum is a reduce-scatter and an all-gather
 //   data parallel   2 (R - 1) / R of all parameters, R = ranks
 #include "solver/ranks/model/cut_net.h"
@@ -80,7 +81,8 @@ CutTraffic traffic_of(const Net& net, const ModelCut& cut, int ranks) {
   const auto count = [&](VersionId version) {
     return static_cast<double>(net.graph().versions[version].shape.count());
   };
-  const double x = count(node.bottoms[0]), y = count(node.tops[0]) / cut.parts;
+  const bool whole_bottom = dynamic_cast<const CutByOutputs&>(*node.layer).parts_read_whole_bottom();
+  const double x = count(node.bottoms[0]) / (whole_bottom ? 1 : cut.parts), y = count(node.tops[0]) / cut.parts;
   const bool back = node.backward, wants_x = back && node.bottom_grads[0];
   double parameters = 0;
   for (size_t i = 0; i < node.params.size(); ++i) {
