@@ -37,17 +37,59 @@ size_t delivered_by(const Plan& plan) {
 void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream) {
   const std::vector<Param*> owned = owned_of(completion_, graph);
   size_t bytes = 0;
-  for (const Param* param : owned) bytes += align_up(param->desc.bytes());
+  for (Param* param : owned) {
+    if (options.model_groups.contains(param->layer)) {
+      place_shared_out(*param, options);
+    } else {
+      bytes += align_up(param->desc.bytes());
+    }
+  }
   data_ = std::make_shared<DeviceBuffer>(*options.device, bytes);
   clear(stream, data_->data(), bytes);
   char* at = static_cast<char*>(data_->data());
   for (Param* param : owned) {
+    if (sparse_.contains(param)) continue;
     param->data = at;
     at += align_up(param->desc.bytes());
   }
   if (!options.backward) return;
   completion_.resize(delivered_by(plan));
   place_gradients(owned, options, stream, bytes + align_up(options.gradient_tail));
+}
+
+void ParamMemory::place_shared_out(Param& param, const NetOptions& options) {
+  Sparse& memory = sparse_[&param];
+  memory.values = std::make_shared<SparseMemory>(param.desc.bytes());
+  param.data = memory.values->data();
+  if (!options.backward) return;
+  memory.gradients = std::make_shared<SparseMemory>(param.desc.bytes());
+  param.diff = memory.gradients->data();
+}
+
+std::vector<std::shared_ptr<const void>> ParamMemory::held() const {
+  std::vector<std::shared_ptr<const void>> held{data_, diff_, lent_};
+  for (const auto& [param, memory] : sparse_) held.insert(held.end(), {memory.values, memory.gradients});
+  return held;
+}
+
+void ParamMemory::keep_only(const Param& param, ElementRange kept) const {
+  const auto found = sparse_.find(&param);
+  if (found == sparse_.end()) return;
+  const size_t element = size_of(param.desc.dtype), begin = static_cast<size_t>(kept.begin) * element,
+               end = static_cast<size_t>(kept.end) * element;
+  for (const auto& memory : {found->second.values, found->second.gradients}) {
+    if (!memory) continue;
+    memory->give_up(0, begin);
+    memory->give_up(end, memory->bytes());
+  }
+}
+
+size_t ParamMemory::shared_out_bytes() const {
+  size_t bytes = 0;
+  for (const auto& [param, memory] : sparse_) {
+    bytes += memory.values->resident() + (memory.gradients ? memory.gradients->resident() : 0);
+  }
+  return bytes;
 }
 
 void ParamMemory::place_gradients(const std::vector<Param*>& owned, const NetOptions& options, Stream& stream,
@@ -65,6 +107,7 @@ void ParamMemory::place_gradients(const std::vector<Param*>& owned, const NetOpt
       at += align_up(options.gradient_tail);
     }
     if (i == owned.size()) break;
+    if (sparse_.contains(owned[i])) continue;
     owned[i]->diff = at;
     at += align_up(owned[i]->desc.bytes());
   }

@@ -27,6 +27,9 @@ class Shards {
   /// Whether a rank goes on with the weights of its own elements and needs those of others in no step: then they are
   /// updated as soon as their gradients are there, and others get them by gather_weights() alone.
   virtual bool keep_weights() const { return false; }
+  /// Of what this rank keeps to itself it wants no element of others, until it gathers or gets them again: their memory
+  /// may be given up. By the thread that drives the training, while nothing is summed.
+  virtual void drop_others() {}
   /// What asks for it, for messages.
   virtual std::string_view asked_by() const { return "-shard"; }
 

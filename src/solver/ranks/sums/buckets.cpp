@@ -21,6 +21,15 @@ Bucket bucket_of_part(Param& param, ElementRange part) {
   return {begin, part.count(), 0, part.count(), {&param}};
 }
 
+/// Where the gradients end that lie in a row with that of parameter `i`: where those of the next one begin that is no
+/// bucket by itself, or the tail.
+const void* end_of(const std::vector<Param*>& params, size_t i, const void* tail_data, const BucketRules& rules) {
+  for (++i; i < params.size(); ++i) {
+    if (!rules.part(*params[i])) return params[i]->diff;
+  }
+  return tail_data;
+}
+
 }  // namespace
 
 Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
@@ -41,7 +50,7 @@ Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail
     open = true;
     Bucket& bucket = buckets.back();
     bucket.params.push_back(&param);
-    const void* end = i + 1 < params.size() ? params[i + 1]->diff : tail_data;
+    const void* const end = end_of(params, i, tail_data, rules);
     bucket.count = static_cast<int64_t>(bytes_between(bucket.data, end) / element);
     bucket.exact = rules.is_compressed(param) ? 0 : bucket.count;
   }

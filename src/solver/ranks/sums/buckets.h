@@ -38,7 +38,8 @@ struct BucketRules {
 };
 
 /// Closes a bucket when it holds `bytes` or more, between gradients that are compressed and others, and around parts.
-/// `params`: in the order of completion, their gradients one after the other in memory. The last bucket is followed by
+/// `params`: in the order of completion, their gradients one after the other in memory, but for parts, which lie
+/// anywhere. The last bucket is followed by
 /// `tail` elements, which are reduced with it; without parameters, or behind a part, it holds them alone, at
 /// `tail_data`.
 Buckets plan_buckets(const std::vector<Param*>& params, size_t bytes, void* tail_data, int64_t tail,
