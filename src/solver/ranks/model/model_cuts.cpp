@@ -131,4 +131,13 @@ std::vector<ModelCut> model_cuts(const NetDef& net, int ranks) {
   return cuts;
 }
 
+std::vector<int> layers_with_wishes(const NetDef& net) {
+  std::vector<int> layers;
+  const std::vector<Wish> wishes = wishes_of(net);
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    if (!wishes[i].where.empty()) layers.push_back(static_cast<int>(i));
+  }
+  return layers;
+}
+
 }  // namespace robusta

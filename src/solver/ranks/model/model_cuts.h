@@ -28,4 +28,7 @@ std::string objection_to_cut(const caffe::LayerParameter& layer, int parts);
 /// layer, file and line.
 std::vector<ModelCut> model_cuts(const NetDef& net, int ranks);
 
+/// The layers of which the fields say something, be it that they are not cut, by index. Throws as model_cuts does.
+std::vector<int> layers_with_wishes(const NetDef& net);
+
 }  // namespace robusta
