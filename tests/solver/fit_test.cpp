@@ -124,6 +124,16 @@ TEST(Fit, AnIterationIsSimulated) {
   EXPECT_EQ(fit(problem), (FitChoice{1, 0}));
 }
 
+/// As the table of buckets has it: what is open is summed before a part, and what comes later apart from it.
+TEST(Fit, APartEndsABucket) {
+  FitProblem problem = by_hand();
+  problem.bucket = 10;
+  const FitOption before{.forward = 1, .backward = 1, .update = 0.5, .gradients = 8};
+  problem.layers.insert(problem.layers.begin(), {"before", {before}});
+  // Backward is done at 8.875, 12.75 and 13.75; sums of 6.5, of the part 2.5, and of 8.5 follow each other.
+  EXPECT_EQ(iteration_seconds(problem, {0, 1, 0}), 12.75 + 6.5 + 2.5 + 8.5 + 1.25);
+}
+
 TEST(Fit, EvenLinksAreThoseOfAReduceScatterAndAnAllGather) {
   const FitLinks links = even_links(4, 100, 0.5);
   EXPECT_EQ(links.all.of(8), 1 + 2 * 0.75 * 8 / 100);

@@ -60,6 +60,12 @@ FittedCuts fit_cuts(const FitTraining& training, std::vector<ModelCut> asked, co
 }
 
 std::vector<ModelCut> fitted_cuts(Ranks& ranks, const FitTraining& training, std::vector<ModelCut> asked) {
+  std::string why_not;
+  ranks.together([&] { why_not = objection_to_cuts(training.solver, training.device); });
+  if (!why_not.empty()) {
+    LOG_INFO << "Fit: no layer is cut, as " << why_not;
+    return asked;
+  }
   const FitOptions& options = ranks.options().fit;
   const MachineSpeeds speeds = options.measures() ? measured_speeds(ranks) : assumed_speeds(options, ranks.count());
   std::vector<int> parts = parts_of(training.net, asked);
