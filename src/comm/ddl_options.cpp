@@ -140,6 +140,22 @@ bool read_shard(const std::string& text, DdlOptions& options) {
   return false;
 }
 
+/// "none", "auto", or a rate and what a message takes beside: "1.2:50".
+bool read_fit(const std::string& text, DdlOptions& options) {
+  if (text == "none") return options.fit = {}, true;
+  if (text == "auto") return options.fit = {.asked = true}, true;
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return false;
+  FitOptions fit{.asked = true};
+  const std::string_view whole(text);
+  if (!read_number(whole.substr(0, colon), fit.gb_per_second)) return false;
+  if (!read_number(whole.substr(colon + 1), fit.microseconds)) return false;
+  // The comparisons refuse nan.
+  if (!(fit.gb_per_second > 0 && fit.gb_per_second < 1e6 && fit.microseconds >= 0 && fit.microseconds < 1e9))
+    return false;
+  return options.fit = fit, true;
+}
+
 bool read_bounds(const std::string& text, DdlOptions& options) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return false;
@@ -194,6 +210,7 @@ constexpr Word kWords[] = {
     {"servers", kCount, read_of_servers<&ServerOptions::servers, 0>},
     {"max_staleness", kCount, read_of_servers<&ServerOptions::max_staleness, 0>},
     {"compensate", "none, rate, or delay: and a weight above 0, such as delay:0.04", read_compensation},
+    {"fit", "none, auto, or GB/s and microseconds of a link, such as 1.2:50", read_fit},
     {"check_iter", kCount, read_int<&DdlOptions::check_iter, 0, INT_MAX>},
 };
 
@@ -281,6 +298,19 @@ void check_servers(const DdlOptions& options) {
   if (other) refuse(str("-servers hold all parameters, which goes not with ", other), "leave one of them out");
 }
 
+/// Layers that are cut have parts on fixed ranks, which sum their gradients by themselves.
+void check_fit(const DdlOptions& options) {
+  if (!options.fit.asked) return;
+  const char* const other = options.shard != Shard::kNone       ? "-shard"
+                            : has_local_steps(options)          ? "-sync_every"
+                            : options.op == GradientOp::kAdasum ? "-op adasum"
+                            : options.elastic.asked()           ? "-elastic"
+                            : options.served.asked()            ? "-servers"
+                            : options.wire.keeps_left()         ? "-compress int8 or topk"
+                                                                : nullptr;
+  if (other) refuse(str("-fit cuts layers among the ranks, which goes not with ", other), "leave one of them out");
+}
+
 }  // namespace
 
 int ranks_per_group(const ServerOptions& options, int ranks) {
@@ -347,6 +377,7 @@ DdlOptions parse_ddl_options(const std::string& text) {
   check_sharded_gradients(options);
   check_elastic(options);
   check_servers(options);
+  check_fit(options);
   return options;
 }
 

@@ -42,6 +42,14 @@ struct ServerOptions {
   bool in_step() const { return max_staleness == 0; }
 };
 
+/// Whether layers are cut among the ranks as it is fastest (-fit; solver/ranks/model/fit/).
+struct FitOptions {
+  bool asked = false;
+  double gb_per_second = 0, microseconds = 0;  ///< of every link; 0: measured
+
+  bool measures() const { return gb_per_second == 0; }
+};
+
 /// How gradients are summed. The values are the letters of IBM's -mode (docs/multinode.md); comm/all_reduce.cpp and,
 /// for GPUs, solver/ranks/sums/choose_sum.cpp turn them into reductions, and nothing else looks at them.
 enum class ReduceMode : char {
@@ -83,6 +91,7 @@ struct DdlOptions {
   double timeout_s = 60;     ///< after which a silent rank ends the job; 0: nobody watches
   ElasticBounds elastic;     ///< ranks may come and go
   ServerOptions served;
+  FitOptions fit;
   int check_iter = 0;  ///< > 0: compare weights over ranks every so many iterations
 };
 

@@ -134,10 +134,11 @@ MemoryUse memory_use(const Net& net, const UpdateArrays& update) {
   const size_t carried = carried_bytes(net.graph(), net.options());
   use.activations = net.plan().arena_bytes + net.plan().persistent_bytes + carried;
   for (const Value& value : net.plan().values) use.activations += value.lent ? align_up(value.bytes) : 0;
-  for (const ParamPtr& param : net.params()) use.params += align_up(param->desc.bytes());
+  const ParamBytes params = param_bytes(net.graph(), net.options());
+  use.params = params.values;
   if (net.options().backward) {
-    use.gradients = gradient_bytes(net, update, use.params);
-    use.history = update.bytes(use.params);
+    use.gradients = gradient_bytes(net, update, params.updated);
+    use.history = update.bytes(params.updated);
   }
   use.unshared = net.plan().unshared_bytes + carried + use.params + use.gradients + use.history;
   return use;

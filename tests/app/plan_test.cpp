@@ -55,6 +55,45 @@ TEST(Plan, ARankOfSeveral) {
   EXPECT_TRUE(contains(uneven.log, "a global batch of 8 cannot be divided among 3 ranks")) << uneven.log;
 }
 
+/// A rank keeps gradients and histories of its part of a layer that is cut, as the net asks for it or -fit chooses.
+TEST(Plan, ARankOfSeveralThatCutLayers) {
+  const TempDir folder;
+  const auto plan_with = [&](const std::string& fields, std::vector<std::string> flags) {
+    write_file(folder / "solver.prototxt",
+               "type: 'Adam' base_lr: 1 lr_policy: 'fixed' net_param {\n"
+               "layer { name: 'x' type: 'DummyData' top: 'x' top: 'y' dummy_data_param { shape { dim: 8 dim: 512 } "
+               "shape { dim: 8 dim: 1024 } } }\n"
+               "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' " +
+                   fields +
+                   " inner_product_param { num_output: 1024 bias_term: false } }\n"
+                   "layer { name: 'l' type: 'EuclideanLoss' bottom: 'ip' bottom: 'y' } }\n");
+    flags.insert(flags.begin(), {"plan", "-solver=solver.prototxt", "-ranks=4"});
+    return run_caffe_program(folder.path(), flags);
+  };
+  const std::string part = "parameters 2.0 MiB, gradients 512.0 KiB, history 1.0 MiB\n",
+                    whole = "parameters 2.0 MiB, gradients 2.0 MiB, history 4.0 MiB\n";
+  const Finished asked = plan_with("multinode { model_parts: 4 }", {});
+  EXPECT_EQ(asked.code, 0) << asked.log;
+  EXPECT_TRUE(contains(asked.out, part)) << asked.out;
+  // 3 others get 8 x 512 inputs and 8 x 256 outputs, and send gradients of outputs back.
+  EXPECT_TRUE(contains(asked.out, "Model parallel: layer \"ip\" in 4 parts of 256 outputs: a rank sends 96.0 KiB"))
+      << asked.out;
+  const Finished slow = plan_with("", {"-ddl=-fit 0.1:50"});
+  EXPECT_EQ(slow.code, 0) << slow.log;
+  EXPECT_TRUE(contains(slow.out, "Fit: a sum over all ranks 0.1 ms + 0.0667 GB/s; among 2 parts 0.05 ms + 0.1 GB/s"))
+      << slow.out;
+  EXPECT_TRUE(contains(slow.out, part)) << slow.out;
+  const Finished fast = plan_with("", {"-ddl=-fit 1000:1000"});
+  EXPECT_TRUE(contains(fast.out, whole)) << fast.out;
+  EXPECT_TRUE(contains(fast.out, "data parallel")) << fast.out;
+  const Finished measured = plan_with("", {"-ddl=-fit auto"});
+  EXPECT_EQ(measured.code, 1);
+  EXPECT_TRUE(contains(measured.log, "say how fast they are, in GB/s and microseconds: -fit 1.2:50")) << measured.log;
+  const Finished refused = plan_with("multinode { model_parts: 4 }", {"-ddl=-shard states"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(contains(refused.log, "model_parts with -ddl \"-shard states\"")) << refused.log;
+}
+
 /// As nets are published for testing alone: their data have rules, and all else has none.
 TEST(Plan, ANetForTestingAloneIsTakenInItsPhase) {
   const std::string net =

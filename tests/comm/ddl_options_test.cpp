@@ -74,6 +74,21 @@ TEST(DdlOptionsTest, AllWords) {
   EXPECT_EQ(local.slow_momentum, 0.5);
   EXPECT_EQ(parse_ddl_options("-op adasum").op, GradientOp::kAdasum);
   EXPECT_EQ(parse_ddl_options("-op sum").op, GradientOp::kSum);
+  EXPECT_FALSE(parse_ddl_options("").fit.asked);
+  EXPECT_FALSE(parse_ddl_options("-fit none").fit.asked);
+  EXPECT_TRUE(parse_ddl_options("-fit auto").fit.asked);
+  EXPECT_TRUE(parse_ddl_options("-fit auto").fit.measures());
+  const FitOptions fit = parse_ddl_options("-fit 1.2:50").fit;
+  EXPECT_TRUE(fit.asked);
+  EXPECT_FALSE(fit.measures());
+  EXPECT_EQ(fit.gb_per_second, 1.2);
+  EXPECT_EQ(fit.microseconds, 50);
+  for (const char* value : {"yes", "1.2", "0:50", "1.2:-1", "nan:5", "1:nan", "1:", ":1", "1:2:3"})
+    expect_refused(std::string("-fit ") + value, "is not allowed", "none, auto, or GB/s and microseconds of a link");
+  for (const char* other : {"-shard states", "-mode b:1x2 -sync_every 4", "-op adasum", "-compress int8",
+                            "-elastic 1:2", "-groups 2 -servers 1"})
+    expect_refused(std::string("-fit auto ") + other, "-fit cuts layers among the ranks, which goes not with",
+                   "leave one of them out");
   EXPECT_FALSE(parse_ddl_options("").elastic.asked());
   const ElasticBounds bounds = parse_ddl_options("-elastic 2:8").elastic;
   EXPECT_EQ(bounds.fewest, 2);

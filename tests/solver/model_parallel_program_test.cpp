@@ -17,7 +17,7 @@ class ModelParallelProgram : public testing::Test {
   }
 
   /// Trains on two ranks a net of which layers fc6 to fc8 have these fields of the net.
-  Finished train(const std::string& fields, int outputs = 6) {
+  Finished train(const std::string& fields, int outputs = 6, const std::string& flags = "") {
     const auto inner_product = [](const std::string& name, const std::string& bottom, int number) {
       return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" + name +
              "' inner_product_param { num_output: " + std::to_string(number) +
@@ -37,7 +37,7 @@ class ModelParallelProgram : public testing::Test {
     write_file(folder_ / "solver.prototxt",
                "net: 'net.prototxt' base_lr: 0.05 lr_policy: 'fixed' momentum: 0.9 random_seed: 1 display: 1 "
                "max_iter: 4 snapshot_prefix: 'm'");
-    return run_ranks(folder_.path(), 2, "train -solver solver.prototxt");
+    return run_ranks(folder_.path(), 2, "train -solver solver.prototxt" + flags);
   }
 
   static std::vector<double> losses_of(const std::string& log) {
@@ -68,6 +68,24 @@ TEST_F(ModelParallelProgram, TrainsAsDataParallelAndSaysWhatItSends) {
                "pass and 0 B of gradients in an iteration, data parallel 1.5 KiB"))
       << cut.log;
   EXPECT_TRUE(contains(cut.log, "2 layers are model parallel")) << cut.log;
+}
+
+/// A small net over links that are said to be slow, or fast, and over those that are there.
+TEST_F(ModelParallelProgram, FitsCutsToLinks) {
+  const Finished whole = train("", 600), slow = train("", 600, " -ddl \"-fit 0.001:10\""),
+                 fast = train("", 600, " -ddl \"-fit 100:50\""), measured = train("", 600, " -ddl \"-fit auto\"");
+  const std::vector<double> want = losses_of(whole.log);
+  ASSERT_EQ(want.size(), 5u) << whole.log;
+  for (const Finished& fitted : {slow, fast, measured}) {
+    ASSERT_EQ(fitted.code, 0) << fitted.log;
+    EXPECT_TRUE(contains(fitted.log, "Fit: a sum over all ranks")) << fitted.log;
+    EXPECT_TRUE(contains(fitted.log, "Fit: An iteration is foretold to take")) << fitted.log;
+    const std::vector<double> got = losses_of(fitted.log);
+    ASSERT_EQ(got.size(), want.size()) << fitted.log;
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5 * (1 + want[i])) << "iteration " << i;
+  }
+  EXPECT_TRUE(contains(slow.log, "Model parallel: layer \"fc6\" in 2 parts of 300 outputs")) << slow.log;
+  EXPECT_FALSE(contains(fast.log, "Model parallel")) << fast.log;
 }
 
 TEST_F(ModelParallelProgram, RefusesPartsThatAreNotEqualOnce) {

@@ -6,6 +6,7 @@
 #include "app/setup/chosen_net.h"
 #include "app/setup/devices.h"
 #include "app/setup/net_setup.h"
+#include "app/setup/planned_cuts.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -109,8 +110,11 @@ int plan_command(const Options& options) {
   if (options.ranks() > 1) net_options.gradient_buckets = gradients_that_share_memory(parse_ddl_options(options.ddl()));
   const UpdateArrays update = update_on(options, chosen.solver, *net_options.device);
   if (net_options.budget && net_options.backward) net_options.budget->update = update;
+  PlannedCuts cuts(options, chosen, net_options, std::cout);
+  net_options.model_groups = cuts.groups();
   const Net net(chosen.net, net_options);
   print_plan(std::cout, net, update);
+  cuts.describe(net, std::cout);
   if (!fits(net.plan())) std::cout << out_of_memory(net.graph(), net.plan(), net_options).what() << "\n";
   try {
     print_largest_batch(options.memory, chosen, net_options, update);

@@ -39,6 +39,8 @@ class CutByOutputs {
   /// Before the layer is asked for kernels; the group outlives the layer. Throws Error{kConfig|kUnsupported} where the
   /// layer's fields forbid it.
   virtual void cut(ModelGroup& group) = 0;
+  /// False: a part reads a slice of its own of the bottom, an equal part of the channels, and the others nothing of it.
+  virtual bool parts_read_whole_bottom() const { return true; }
 };
 
 }  // namespace robusta

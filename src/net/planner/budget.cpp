@@ -2,6 +2,7 @@
 
 #include "net/planner/budget.h"
 
+#include "layers/kit/model_group.h"
 #include "layers/kit/prefetched_source.h"
 #include "memory/placement.h"
 
@@ -34,15 +35,25 @@ size_t carried_bytes(const Graph& graph, const NetOptions& options) {
   return bytes;
 }
 
+ParamBytes param_bytes(const Graph& graph, const NetOptions& options) {
+  ParamBytes bytes;
+  for (const ParamId p : graph.params.ids()) {
+    if (!graph.filled_here[p]) continue;
+    const auto group = options.model_groups.find(graph.params[p]->layer);
+    const auto parts = static_cast<size_t>(group == options.model_groups.end() ? 1 : group->second->parts());
+    bytes.values += align_up(graph.params[p]->desc.bytes());
+    bytes.updated += align_up(graph.params[p]->desc.bytes() / parts);
+  }
+  return bytes;
+}
+
 size_t fixed_bytes(const Graph& graph, const NetOptions& options) {
   const size_t carried = carried_bytes(graph, options);
-  size_t params = 0;
-  for (const ParamId p : graph.params.ids()) {
-    if (graph.filled_here[p]) params += align_up(graph.params[p]->desc.bytes());
-  }
-  if (!options.backward) return carried + params;
+  const ParamBytes params = param_bytes(graph, options);
+  if (!options.backward) return carried + params.values;
   const UpdateArrays update = options.budget ? options.budget->update : UpdateArrays();
-  return carried + 2 * params + align_up(update.bytes(params)) + align_up(options.gradient_tail);
+  return carried + params.values + params.updated + align_up(update.bytes(params.updated)) +
+         align_up(options.gradient_tail);
 }
 
 size_t kept_bytes(const Graph& graph, const Plan& plan, const NetOptions& options) {

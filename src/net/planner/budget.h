@@ -10,8 +10,16 @@ namespace robusta {
 /// Bytes of what layers carry from one pass to the next (Layer::carried).
 size_t carried_bytes(const Graph& graph, const NetOptions& options);
 
-/// Bytes of these, of the net's own parameters, of their gradients and of the update's histories. Parameters that it
-/// shares from another net are that one's.
+/// Bytes of a net's own parameters.
+struct ParamBytes {
+  size_t values = 0;
+  size_t updated = 0;  ///< of them those that this rank has gradients and histories of: of layers that ranks share out
+                       ///< its part, though values are whole while tests want them
+};
+ParamBytes param_bytes(const Graph& graph, const NetOptions& options);
+
+/// Bytes of what layers carry, of the net's own parameters, of their gradients and of the update's histories.
+/// Parameters that it shares from another net are that one's.
 size_t fixed_bytes(const Graph& graph, const NetOptions& options);
 
 /// What the net keeps from pass to pass: these, the plan's persistent values, and on the host the batches that its

@@ -28,24 +28,66 @@ void clear(Stream& stream, void* memory, size_t bytes) {
 }  // namespace
 
 void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream) {
-  const std::vector<Param*> owned = owned_of(completion_, graph);
+  std::vector<Param*> placed;  // in the blocks
   size_t bytes = 0;
-  for (const Param* param : owned) bytes += align_up(param->desc.bytes());
+  for (Param* param : owned_of(completion_, graph)) {
+    if (options.model_groups.contains(param->layer)) {
+      place_shared_out(*param, options);
+    } else {
+      placed.push_back(param);
+      bytes += align_up(param->desc.bytes());
+    }
+  }
   data_ = std::make_shared<DeviceBuffer>(*options.device, bytes);
   clear(stream, data_->data(), bytes);
   char* at = static_cast<char*>(data_->data());
-  for (Param* param : owned) {
+  for (Param* param : placed) {
     param->data = at;
     at += align_up(param->desc.bytes());
   }
   if (!options.backward) return;
   completion_.resize(completed_by(plan));
-  // Where other nets lend parameters, these get gradients of theirs.
-  const size_t completed = std::min(completion_.size(), owned.size());
-  place_gradients(owned, lay_out_gradients(owned, completed, plan, options), options, stream);
+  const auto completed = std::ranges::count_if(
+      placed, [&](Param* param) { return std::ranges::find(completion_, param) != completion_.end(); });
+  place_gradients(placed, lay_out_gradients(placed, static_cast<size_t>(completed), plan, options), options, stream);
 }
 
-void ParamMemory::place_gradients(const std::vector<Param*>& owned, const GradientLayout& layout,
+void ParamMemory::place_shared_out(Param& param, const NetOptions& options) {
+  Sparse& memory = sparse_[&param];
+  memory.values = std::make_shared<SparseMemory>(param.desc.bytes());
+  param.data = memory.values->data();
+  if (!options.backward) return;
+  memory.gradients = std::make_shared<SparseMemory>(param.desc.bytes());
+  param.diff = memory.gradients->data();
+}
+
+std::vector<std::shared_ptr<const void>> ParamMemory::held() const {
+  std::vector<std::shared_ptr<const void>> held{data_, diff_, lent_};
+  for (const auto& [param, memory] : sparse_) held.insert(held.end(), {memory.values, memory.gradients});
+  return held;
+}
+
+void ParamMemory::keep_only(const Param& param, ElementRange kept) const {
+  const auto found = sparse_.find(&param);
+  if (found == sparse_.end()) return;
+  const size_t element = size_of(param.desc.dtype), begin = static_cast<size_t>(kept.begin) * element,
+               end = static_cast<size_t>(kept.end) * element;
+  for (const auto& memory : {found->second.values, found->second.gradients}) {
+    if (!memory) continue;
+    memory->give_up(0, begin);
+    memory->give_up(end, memory->bytes());
+  }
+}
+
+size_t ParamMemory::shared_out_bytes() const {
+  size_t bytes = 0;
+  for (const auto& [param, memory] : sparse_) {
+    bytes += memory.values->resident() + (memory.gradients ? memory.gradients->resident() : 0);
+  }
+  return bytes;
+}
+
+void ParamMemory::place_gradients(const std::vector<Param*>& placed, const GradientLayout& layout,
                                   const NetOptions& options, Stream& stream) {
   if (options.gradient_memory) lent_ = options.gradient_memory(layout.bytes);
   const bool lives_there = lent_ && options.device->is_host();
@@ -55,7 +97,7 @@ void ParamMemory::place_gradients(const std::vector<Param*>& owned, const Gradie
   char* const begin = static_cast<char*>(gradients_);
   clear(stream, begin, layout.bytes);
   gradient_tail_ = begin + layout.tail;
-  for (size_t i = 0; i < owned.size(); ++i) owned[i]->diff = begin + layout.offsets[i];
+  for (size_t i = 0; i < placed.size(); ++i) placed[i]->diff = begin + layout.offsets[i];
 }
 
 }  // namespace robusta

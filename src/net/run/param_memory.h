@@ -4,11 +4,17 @@
 /// gradients, so that what is reduced over ranks together lies together (gradient_layout.h, where gradients may also
 /// share memory). Behind the last gradient that backward completes lies a tail for whoever reduces them. Parameters
 /// lent by another net stay where that net has them.
+///
+/// Those of layers that ranks share out (NetOptions::model_groups) lie apart from both blocks, in memory that takes
+/// room for what is there alone.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "base/element_range.h"
+#include "device/cpu/sparse_memory.h"
 #include "device/device.h"
 #include "net/graph/graph.h"
 #include "net/options.h"
@@ -31,19 +37,31 @@ class ParamMemory {
   void* gradients() const { return gradients_; }
   size_t gradient_bytes() const { return gradient_bytes_; }
   /// Keeps both blocks, also beyond the net.
-  std::vector<std::shared_ptr<const void>> held() const { return {data_, diff_, lent_}; }
+  std::vector<std::shared_ptr<const void>> held() const;
+  /// Of a parameter that ranks share out: gives up all values but these elements, and all gradients but theirs, until
+  /// somebody writes them again. Others stay as they are.
+  void keep_only(const Param& param, ElementRange kept) const;
+  /// Bytes that values and gradients of parameters that ranks share out take now.
+  size_t shared_out_bytes() const;
   /// The options' gradient_tail bytes.
   void* gradient_tail() const { return gradient_tail_; }
   /// The options' gradient_memory, where it is not the block itself: host memory for copies of it. Else null.
   void* staged_gradients() const { return diff_ ? lent_.get() : nullptr; }
 
  private:
-  void place_gradients(const std::vector<Param*>& owned, const GradientLayout& layout, const NetOptions& options,
+  /// Of a parameter that ranks share out.
+  struct Sparse {
+    std::shared_ptr<SparseMemory> values, gradients;  ///< gradients: null in nets without backward
+  };
+
+  void place_shared_out(Param& param, const NetOptions& options);
+  void place_gradients(const std::vector<Param*>& placed, const GradientLayout& layout, const NetOptions& options,
                        Stream& stream);
 
   std::vector<Param*> completion_;             ///< in the order in which backward completes their gradients
   std::shared_ptr<DeviceBuffer> data_, diff_;  ///< null: none
-  std::shared_ptr<void> lent_;                 ///< in place of diff_, on the host; else besides
+  std::map<const Param*, Sparse> sparse_;
+  std::shared_ptr<void> lent_;  ///< in place of diff_, on the host; else besides
   void *gradients_ = nullptr, *gradient_tail_ = nullptr;
   size_t gradient_bytes_ = 0;  ///< without the tail
 };

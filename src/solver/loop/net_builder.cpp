@@ -5,6 +5,7 @@
 #include "net/report.h"
 #include "solver/files/weights.h"
 #include "solver/ranks/model/cut_net.h"
+#include "solver/ranks/model/fit/fit_cuts.h"
 #include "solver/ranks/share.h"
 #include "solver/ranks/sums/gradient_sum.h"
 #include "solver/ranks/sums/ranked_update.h"
@@ -85,12 +86,28 @@ std::unique_ptr<Net> NetBuilder::build_train_net(const NetOptions& options) cons
 }
 
 std::unique_ptr<ModelRanks> NetBuilder::model_ranks() {
+  if (ranks_.alone()) return nullptr;
   std::vector<ModelCut> cuts;
+  NetDef net;
   ranks_.together([&] {
-    cuts = model_cuts(with_batch(train_net_of(def_)).definition(), ranks_.count());
+    net = with_batch(train_net_of(def_)).definition();
+    cuts = model_cuts(net, ranks_.count());
     check_cut_training(cuts, ranks_.options(), *options_.device);
   });
+  if (ranks_.options().fit.asked) {
+    cuts = fitted_cuts(ranks_, {def_, net, *options_.device, [&] { return planned_train_net(); }}, std::move(cuts));
+  }
   return cuts.empty() ? nullptr : std::make_unique<ModelRanks>(ranks_, cuts);
+}
+
+/// Of which nothing ever runs.
+std::unique_ptr<Net> NetBuilder::planned_train_net() const {
+  NetOptions options = options_of_whole(caffe::TRAIN);
+  options.divide_batch = options_.batch_is_global;
+  options.plan_only = true;
+  options.tuner = nullptr;
+  const QuietLog quiet;
+  return std::make_unique<Net>(with_batch(train_net_of(def_)).definition(), options);
 }
 
 std::unique_ptr<Net> NetBuilder::train_net(const ModelRanks* model) {
@@ -111,8 +128,8 @@ std::unique_ptr<Net> NetBuilder::train_net(const ModelRanks* model) {
     });
   }
   if (model) {
-    ranks_.together([&] { check_cut_net(*net, *model); });
-    for (const std::string& line : describe_cuts(*net, *model, ranks_.count())) LOG_INFO << line;
+    ranks_.together([&] { check_cut_net(*net, model->cuts()); });
+    for (const std::string& line : describe_cuts(*net, model->cuts(), ranks_.count())) LOG_INFO << line;
   }
   if (net->plan().offloading.planned) LOG_INFO << "Large model support: " << describe_offloading(net->plan());
   ranks_.root_only([&] {

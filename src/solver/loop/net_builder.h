@@ -36,6 +36,7 @@ class NetBuilder {
   bool pipelined() const { return !options_.pipeline.stages.empty(); }
   NetSource with_batch(NetSource source) const;
   std::unique_ptr<Net> build_train_net(const NetOptions& options) const;
+  std::unique_ptr<Net> planned_train_net() const;
   void tune_on_root(NetOptions options);
   void build_test_nets(Net& train_net, Nets& nets) const;
 

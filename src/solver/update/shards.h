@@ -30,6 +30,9 @@ class Shards {
   /// Where the sum of the gradients of this rank's own elements of a shared parameter lies when it is there, in memory
   /// of the net's device; null: among the parameter's gradient.
   virtual void* own_gradient(const Param& param) const { return nullptr; }
+  /// Of what this rank keeps to itself it wants no element of others, until it gathers or gets them again: their memory
+  /// may be given up. By the thread that drives the training, while nothing is summed.
+  virtual void drop_others() {}
   /// What asks for it, for messages.
   virtual std::string_view asked_by() const { return "-shard"; }
 

@@ -12,6 +12,7 @@
 #include "layers/backends/onednn/primitive.h"
 #include "layers/kit/elementwise.h"
 #include "layers/types/convolution/convolution_formats.h"
+#include "layers/types/convolution/convolution_parts.h"
 #include "layers/types/convolution/convolution_types.h"
 #include "layers/types/convolution/folded_convolution.h"
 
@@ -141,10 +142,17 @@ std::string objection(const KernelRequest& request, const FusedConvolution& chai
   return "";
 }
 
+/// The same of a convolution whose outputs ranks share out: the results of the others come before what follows.
+std::string objection_to_parts(const KernelRequest& request) {
+  if (request.layers.size() > 1) return "outputs shared out among ranks are not fused with what follows";
+  return request.dtype() == DType::kF32 ? "" : "outputs shared out among ranks are computed in f32";
+}
+
 std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, std::string& why_not) {
   const FusedConvolution chain(request);
-  why_not = objection(request, chain);
+  why_not = chain.convolution->group() ? objection_to_parts(request) : objection(request, chain);
   if (!why_not.empty()) return nullptr;
+  if (chain.convolution->group()) return make_convolution_parts(request, "onednn", why_not);
 
   ConvolutionProblem problem;
   problem.geometry = chain.convolution->geometry();

@@ -15,6 +15,7 @@
 
 #include "base/parallel.h"
 #include "layers/kit/kernel.h"
+#include "layers/kit/model_parts.h"
 #include "layers/types/inner_product/inner_product.h"
 #include "ops/gemm.h"
 
@@ -52,14 +53,14 @@ class InnerProductParts : public Kernel {
     const T* const bias = run.params.size() > 1 ? run.params[1]->tensor().template as<T>() + part.first : nullptr;
     for (int64_t r = 0; bias && r < part.rows; ++r) std::copy_n(bias, part.outputs, mine + r * part.outputs);
     gemm<T>(Op::kPlain, Op::kTransposed, part.rows, part.outputs, size_.inputs, 1, x, w, bias ? 1 : 0, mine);
-    join(exchange(part, mine, part.outputs, pieces), part, run.tops[0].as<T>());
+    pieces_of(part).join(exchange(part, mine, part.outputs, pieces), run.tops[0].as<T>());
   }
 
   void backward(const KernelRun& run) override {
     const Part part = part_of(run);
     auto* const pieces = static_cast<T*>(run.scratch);
     T* const received = pieces + part.rows * part.outputs;
-    slice(run.top_diffs[0].as<T>(), part, pieces);
+    pieces_of(part).slice(run.top_diffs[0].as<T>(), pieces);
     const T* const dy = exchange(part, pieces, part.outputs, received);
     if (run.params[0]->learns) {
       gemm<T>(Op::kTransposed, Op::kPlain, part.outputs, size_.inputs, part.rows, 1, dy,
@@ -73,7 +74,8 @@ class InnerProductParts : public Kernel {
     T* const dx = received + part.rows * part.outputs;
     gemm<T>(Op::kPlain, Op::kPlain, part.rows, size_.inputs, part.outputs, 1, dy,
             run.params[0]->tensor().template as<T>() + part.first * size_.inputs, 0, dx);
-    sum_parts(exchange(part, dx, size_.inputs, dx + part.rows * size_.inputs), part.count, run.bottom_diffs[0].as<T>());
+    const T* const terms = exchange(part, dx, size_.inputs, dx + part.rows * size_.inputs);
+    sum_parts(terms, part.count, size_.rows * size_.inputs, run.bottom_diffs[0].as<T>());
   }
 
  private:
@@ -106,39 +108,14 @@ class InnerProductParts : public Kernel {
     return in;
   }
 
-  /// y[r, p O + o] = pieces[p, r, o]
-  void join(const T* pieces, const Part& part, T* y) const {
-    for_each_row(part, [=, this](int64_t p, int64_t r) {
-      std::copy_n(pieces + (p * size_.rows + r) * part.outputs, part.outputs, y + r * size_.outputs + p * part.outputs);
-    });
-  }
-  /// pieces[p, r, o] = dy[r, p O + o]
-  void slice(const T* dy, const Part& part, T* pieces) const {
-    for_each_row(part, [=, this](int64_t p, int64_t r) {
-      std::copy_n(dy + r * size_.outputs + p * part.outputs, part.outputs,
-                  pieces + (p * size_.rows + r) * part.outputs);
-    });
-  }
-  template <typename Body>
-  void for_each_row(const Part& part, const Body& body) const {
-    parallel_for(part.count * size_.rows, 1 + (1 << 13) / part.outputs,
-                 [&](int64_t i) { body(i / size_.rows, i % size_.rows); });
-  }
+  /// Of the top: each part has some of a row's outputs.
+  Pieces pieces_of(const Part& part) const { return {part.count, size_.rows, part.outputs}; }
 
   static void sum_rows(const T* dy, const Part& part, bool add, T* db) {
     parallel_for(part.outputs, 1 + (1 << 14) / part.rows, [=](int64_t o) {
       double sum = add ? db[o] : T{0};
       for (int64_t r = 0; r < part.rows; ++r) sum += dy[r * part.outputs + o];
       db[o] = static_cast<T>(sum);
-    });
-  }
-
-  void sum_parts(const T* pieces, int parts, T* dx) const {
-    const int64_t count = size_.rows * size_.inputs;
-    parallel_for(count, 1 << 13, [=](int64_t i) {
-      T sum = pieces[i];
-      for (int64_t p = 1; p < parts; ++p) sum += pieces[p * count + i];
-      dx[i] = sum;
     });
   }
 

@@ -1,6 +1,7 @@
 // Bytes that are sent follow from shapes alone. In a group of P, of x [N, I] and y [N, O] on each rank:
 //
-//   activations     (P - 1) (|x| + |y| / P) forward, as much backward, less |x| where no gradient of x is wanted
+//   activations     (P - 1) (|x| + |y| / P) forward, as much backward, less |x| where no gradient of x is wanted;
+//                   |x| / P in place of |x| where a part reads a slice of x alone (groups of channels)
 //   gradients       2 (D - 1) / D of a part, D = ranks / P: a sum is a reduce-scatter and an all-gather
 //   data parallel   2 (R - 1) / R of all parameters, R = ranks
 #include "solver/ranks/model/cut_net.h"
@@ -9,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/str.h"
+#include "layers/kit/model_group.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -28,10 +30,9 @@ bool shares_params(const Net& net, const Node& cut) {
   return false;
 }
 
-/// Bytes that a rank sends where a sum over so many is a reduce-scatter and an all-gather.
-double bytes_of_sum(double bytes, int ranks) { return 2 * bytes * (ranks - 1) / ranks; }
-
 }  // namespace
+
+double bytes_of_sum(double bytes, int ranks) { return 2 * bytes * (ranks - 1) / ranks; }
 
 void check_cut_training(const std::vector<ModelCut>& cuts, const DdlOptions& options, const Device& device) {
   if (cuts.empty()) return;
@@ -56,44 +57,53 @@ void check_cut_training(const std::vector<ModelCut>& cuts, const DdlOptions& opt
   }
 }
 
-void check_cut_net(const Net& net, const ModelRanks& model) {
-  for (const ModelCut& cut : model.cuts()) {
-    const Node& node = node_of(net, cut.layer);
-    const auto refuse = [&](const std::string& cause, const std::string& fix) {
-      throw Error(ErrorKind::kConfig, cause, fix).in_layer(cut.layer).at(cut.where);
-    };
-    if (net.graph().versions[node.bottoms[0]].varies) {
-      refuse(
-          "model_parts, and how many rows its bottom has follows from values, so ranks have batches of different size",
-          "leave model_parts out of this layer");
-    }
-    if (shares_params(net, node)) {
-      refuse("model_parts, and another layer shares its parameters, of which a rank has a part alone",
-             "leave model_parts out of this layer, or give it parameters of its own");
-    }
+std::optional<CutObjection> objection_in_net(const Net& net, const Node& node) {
+  if (!node.bottoms.empty() && net.graph().versions[node.bottoms[0]].varies) {
+    return CutObjection{
+        "model_parts, and how many rows its bottom has follows from values, so ranks have batches of different size",
+        "leave model_parts out of this layer"};
+  }
+  if (shares_params(net, node)) {
+    return CutObjection{"model_parts, and another layer shares its parameters, of which a rank has a part alone",
+                        "leave model_parts out of this layer, or give it parameters of its own"};
+  }
+  return std::nullopt;
+}
+
+void check_cut_net(const Net& net, const std::vector<ModelCut>& cuts) {
+  for (const ModelCut& cut : cuts) {
+    const auto objection = objection_in_net(net, node_of(net, cut.layer));
+    if (!objection) continue;
+    throw Error(ErrorKind::kConfig, objection->cause, objection->fix).in_layer(cut.layer).at(cut.where);
   }
 }
 
-CutTraffic traffic_of(const Net& net, const ModelCut& cut, int ranks) {
-  const Node& node = node_of(net, cut.layer);
+CutTraffic traffic_of(const Net& net, const Node& node, int parts, int ranks) {
   const auto element = static_cast<double>(size_of(net.options().dtype));
-  const auto count = [&](VersionId version) {
-    return static_cast<double>(net.graph().versions[version].shape.count());
+  const auto bytes = [&](VersionId version) {
+    return element * static_cast<double>(net.graph().versions[version].shape.count());
   };
-  const double x = count(node.bottoms[0]), y = count(node.tops[0]) / cut.parts;
+  const bool whole_bottom = dynamic_cast<const CutByOutputs&>(*node.layer).parts_read_whole_bottom();
+  const double x = bytes(node.bottoms[0]) / (whole_bottom ? 1 : parts), y = bytes(node.tops[0]) / parts;
   const bool back = node.backward, wants_x = back && node.bottom_grads[0];
   double parameters = 0;
   for (size_t i = 0; i < node.params.size(); ++i) {
     if (back && node.param_grads[i]) parameters += static_cast<double>(node.params[i]->desc.bytes());
   }
-  return {.activations = element * (cut.parts - 1) * (x + y + (back ? y : 0) + (wants_x ? x : 0)),
-          .gradients = bytes_of_sum(parameters / cut.parts, ranks / cut.parts),
+  return {.inputs = x,
+          .outputs = y,
+          .activations = (parts - 1) * (x + y + (back ? y : 0) + (wants_x ? x : 0)),
+          .gradients = bytes_of_sum(parameters / parts, ranks / parts),
           .data_parallel = bytes_of_sum(parameters, ranks)};
 }
 
-std::vector<std::string> describe_cuts(const Net& net, const ModelRanks& model, int ranks) {
+CutTraffic traffic_of(const Net& net, const ModelCut& cut, int ranks) {
+  return traffic_of(net, node_of(net, cut.layer), cut.parts, ranks);
+}
+
+std::vector<std::string> describe_cuts(const Net& net, const std::vector<ModelCut>& cuts, int ranks) {
   std::vector<std::string> lines;
-  for (const ModelCut& cut : model.cuts()) {
+  for (const ModelCut& cut : cuts) {
     const CutTraffic traffic = traffic_of(net, cut, ranks);
     const int64_t outputs = node_of(net, cut.layer).layer->num_output();
     lines.push_back(str("Model parallel: layer \"", cut.layer, "\" in ", cut.parts, " parts of ", outputs / cut.parts,

@@ -98,6 +98,17 @@ int parts_of(const Wish& wish, const std::string& layer, int ranks) {
 
 }  // namespace
 
+std::string objection_to_cut(const caffe::LayerParameter& layer, int parts) {
+  if (layer.type() == "InnerProduct") return "";
+  if (layer.type() != "Convolution") return "only InnerProduct and Convolution are cut";
+  if (layer.bottom_size() > 1) return "it has several bottoms";
+  const uint32_t groups = layer.convolution_param().group();
+  if (groups > 1 && groups % static_cast<uint32_t>(parts) != 0) {
+    return str("its ", groups, " groups of channels cannot be dealt out to ", parts, " parts");
+  }
+  return "";
+}
+
 std::vector<ModelCut> model_cuts(const NetDef& net, int ranks) {
   std::vector<ModelCut> cuts;
   if (ranks == 1) return cuts;
@@ -108,14 +119,25 @@ std::vector<ModelCut> model_cuts(const NetDef& net, int ranks) {
     const caffe::LayerParameter& layer = net.param.layer(i);
     const int parts = parts_of(wish, layer.name(), ranks);
     if (parts == 1) continue;
-    if (layer.type() == "InnerProduct") {
+    const std::string why_not = objection_to_cut(layer, parts);
+    if (why_not.empty()) {
       cuts.push_back({layer.name(), parts, wish.where});
     } else if (wish.own || layer.type() == "Convolution") {
       LOG_WARNING << wish.where << ": layer \"" << layer.name() << "\" (" << layer.type()
-                  << "): model_parts changes nothing here: it is trained data parallel, with the same results";
+                  << "): model_parts changes nothing here, as " << why_not
+                  << ": it is trained data parallel, with the same results";
     }
   }
   return cuts;
+}
+
+std::vector<int> layers_with_wishes(const NetDef& net) {
+  std::vector<int> layers;
+  const std::vector<Wish> wishes = wishes_of(net);
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    if (!wishes[i].where.empty()) layers.push_back(static_cast<int>(i));
+  }
+  return layers;
 }
 
 }  // namespace robusta

@@ -101,6 +101,10 @@ std::vector<float> CutSum::whole(const Param& param, const std::vector<float>& o
   return all;
 }
 
+void CutSum::drop_others() {
+  for (const auto& [param, own] : own_) net_.param_memory().keep_only(*param, own);
+}
+
 void CutSum::gather_weights() {
   std::vector<std::byte> mine;
   for (const ParamPtr& param : net_.params()) {

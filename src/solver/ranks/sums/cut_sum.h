@@ -2,8 +2,8 @@
 /// sums over the batches of its group already, and are summed over the ranks that have the same part. All others are
 /// StagedSum's.
 ///
-/// Weights of the other parts are old ones until gather_weights(), and their gradients are of no step, unless the
-/// round's are wanted whole.
+/// Weights and gradients of the other parts take no memory from drop_others() on: weights until gather_weights(),
+/// gradients until those of a round are wanted whole.
 #pragma once
 
 #include <unordered_map>
@@ -31,6 +31,7 @@ class CutSum : public StagedSum, public Shards {
   std::optional<ElementRange> own(const Param& param) const override;
   int owners(const Param& param) const override;
   bool keep_weights() const override { return true; }
+  void drop_others() override;
   std::string_view asked_by() const override { return "model_parts"; }
   void sum(std::span<double> values) override { ranks_.sum(values); }
   std::vector<float> whole(const Param& param, const std::vector<float>& own) override;

@@ -1,5 +1,5 @@
 // As the replicated update, but each rank updates its own part of what is cut; the others get it where somebody looks
-// at whole weights: tests, snapshots, programs.
+// at whole weights: tests, snapshots, programs. From the next round on they are forgotten, and take no memory.
 #include "solver/ranks/sums/replicated_update.h"
 
 namespace robusta {
@@ -23,6 +23,7 @@ class CutUpdate : public ReplicatedUpdate {
  private:
   void begin_round() override {
     ReplicatedUpdate::begin_round();
+    if (gathered_ && !round_.shows_gradients) shards_.drop_others();
     gathered_ = false;
   }
 
