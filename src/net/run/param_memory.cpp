@@ -34,7 +34,9 @@ size_t delivered_by(const Plan& plan) {
 
 }  // namespace
 
-void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream) {
+void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream,
+                       bool gradients) {
+  completion_ = plan.completion;
   const std::vector<Param*> owned = owned_of(completion_, graph);
   size_t bytes = 0;
   for (const Param* param : owned) bytes += align_up(param->desc.bytes());
@@ -45,9 +47,16 @@ void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& o
     param->data = at;
     at += align_up(param->desc.bytes());
   }
-  if (!options.backward) return;
+  if (!gradients) return;
   completion_.resize(delivered_by(plan));
   place_gradients(owned, options, stream, bytes + align_up(options.gradient_tail));
+}
+
+void ParamMemory::release(const Graph& graph) {
+  for (Param* param : owned_of(completion_, graph)) param->data = param->diff = nullptr;
+  data_ = diff_ = nullptr;
+  gradients_ = gradient_tail_ = nullptr;
+  gradient_bytes_ = 0;
 }
 
 void ParamMemory::place_gradients(const std::vector<Param*>& owned, const NetOptions& options, Stream& stream,

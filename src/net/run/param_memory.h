@@ -19,8 +19,11 @@ class ParamMemory {
  public:
   explicit ParamMemory(std::vector<Param*> completion) : completion_(std::move(completion)) {}
 
-  /// Takes the memory, zeroed, and gives every owned parameter its place. Throws Error{kMemory}.
-  void take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream);
+  /// Takes the memory, zeroed, and gives every owned parameter its place, its gradient, too, where that is asked for.
+  /// Throws Error{kMemory}.
+  void take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream, bool gradients);
+  /// Gives it back. REQUIRES: nothing is lent.
+  void release(const Graph& graph);
 
   /// The parameters that a GradientSink is told of, in that order: a prefix of both blocks. Before take(), and in nets
   /// without backward, all of them.
