@@ -2,7 +2,11 @@
 // turn.
 #include "solver/pipeline/ranks/rank_pipeline.h"
 
+#include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <thread>
 
 #include "base/log.h"
 #include "solver/pipeline/ranks/gathered_net.h"
@@ -318,8 +322,21 @@ TEST(RankPipeline, ALossThatIsNotFiniteEndsAllBeforeTheUpdate) {
   }
 }
 
+int threads_of_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+/// No courier is left behind, be it in the midst of a message or waiting for one.
+void expect_threads_to_end(int before) {
+  for (int i = 0; i < 500 && threads_of_process() > before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_LE(threads_of_process(), before);
+}
+
 /// Of a layer of the last stage, and of the first one while the others wait for it.
 TEST(RankPipeline, AnErrorOfAStageEndsAll) {
+  const int threads = threads_of_process();
   for (const int ranks : {2, 4}) {
     for (const std::string place : {"1", "0"}) {
       const std::string layers =
@@ -333,6 +350,7 @@ TEST(RankPipeline, AnErrorOfAStageEndsAll) {
       const Error error = error_of([&] { train_staged({.layers = layers, .ranks = ranks}); });
       EXPECT_EQ(error.kind(), ErrorKind::kData) << error.what();
       EXPECT_EQ(error.layer(), "bad") << error.what();
+      expect_threads_to_end(threads);
     }
   }
 }

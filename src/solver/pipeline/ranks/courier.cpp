@@ -1,4 +1,5 @@
-// The thread owns, together with the courier, all that it touches.
+// The thread owns, together with the courier, all that it touches. A stage stands still for what it brings, so it looks
+// for it as often as for a short message.
 #include "solver/pipeline/ranks/courier.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace robusta {
 
 struct Courier::Work {
-  explicit Work(Freight all) : freight(std::move(all)), channel(freight.road->open_channel(1, Traffic::kBulk)) {}
+  explicit Work(Freight all) : freight(std::move(all)), channel(freight.road->open_channel(1, Traffic::kShort)) {}
 
   Freight freight;
   std::unique_ptr<Channel> channel;
