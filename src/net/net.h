@@ -82,6 +82,10 @@ class Net {
   const IdVector<ParamId, ParamPtr>& params() const { return state_.graph.params; }
   /// The parameters of one layer in order (shared ones included); empty for an unknown name.
   std::vector<ParamPtr> layer_params(const std::string& layer) const { return state_.graph.layer_params(layer); }
+  /// Of a net that was only planned: memory for its parameters, filled as in a net that runs, and for their gradients
+  /// where they are asked for; until release_params(). Throws Error{kMemory}.
+  void take_params(bool gradients);
+  void release_params() { params_.release(state_.graph); }
   /// Keeps all memory that views of blobs and parameters show now, also after another planning and beyond the net; its
   /// device has to live as long.
   std::vector<std::shared_ptr<const void>> held_memory() const;

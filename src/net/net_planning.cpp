@@ -4,6 +4,7 @@
 // What always holds: shapes, plan, executor and what is charged to the budget belong together. A planning that fails
 // leaves those from before.
 
+#include <cassert>
 #include <utility>
 
 #include "net/graph/build_graph.h"
@@ -47,11 +48,17 @@ Net::Net(NetDef def, NetOptions options)
   if (!own.arena) own.arena = std::make_shared<Arena>(*own.device);
   if (own.plan_only) return;
   if (own.budget && !own.params_only) require_room(state_.plan);
-  params_.take(state_.graph, state_.plan, own, stream());
+  params_.take(state_.graph, state_.plan, own, stream(), own.backward);
   fill_params(state_.graph, own.seed, stream());
   if (own.params_only) return;
   make_executor();
   charge_budget(kept_bytes(state_.graph, state_.plan, own));
+}
+
+void Net::take_params(bool gradients) {
+  assert(state_.options.plan_only);
+  params_.take(state_.graph, state_.plan, state_.options, stream(), gradients);
+  fill_params(state_.graph, state_.options.seed, stream());
 }
 
 /// What is enqueued uses the memory of the parameters: the executor, which waits for it, goes first.

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "base/log.h"
+#include "solver/files/weights.h"
 #include "solver/loop/loss_scaling.h"
+#include "solver/pipeline/ranks/gathered_net.h"
 #include "solver/ranks/elastic.h"
 #include "solver/ranks/share.h"
 #include "solver/reports/debug_info.h"
@@ -22,7 +24,10 @@ TrainingResult Solver::solve() {
   finish_training();
   snapshotter_->release();
   if (timeline_) timeline_->write();
-  if (pipeline_) LOG_INFO << pipeline_->describe_idle();
+  if (training_->pipeline) {
+    const std::string idle = training_->pipeline->describe_idle();  // of all ranks that have stages
+    LOG_INFO << idle;
+  }
   reporter_->at_end(stop_->stopping() ? stop_->reason() : "max_iter");
   return {.stopped_early = stop_->stopping(), .failed_snapshots = snapshotter_->failed()};
 }
@@ -77,6 +82,13 @@ Snapshot Solver::keep(EndOfGeneration::Kind kind) {
   return snapshot_in_memory(*training_);
 }
 
+WeightsFile Solver::weights() {
+  const AveragedStatistics averaged(training_->with_same_net(), *train_net_);
+  std::optional<GatheredNet> stages;
+  if (over_ranks_) stages.emplace(ranks_, def_, *over_ranks_, *updater_).gather_weights();
+  return ranks_.root() ? weights_of(whole_net()) : WeightsFile();
+}
+
 double Solver::next_rate() const {
   PolicyState policy = state_.policy;
   return schedule_.rate(state_.iter, state_.losses.mean(), policy);
@@ -112,7 +124,7 @@ void Solver::after_iteration(const Votes& votes) {
   const int check_every = ranks_.options().check_iter;
   if (!ranks_.alone() && check_every > 0 && state_.iter % check_every == 0) {
     finish_updates();
-    check_parameters_agree(ranks_, *train_net_, state_.iter);
+    check_parameters_agree(training_->with_same_net(), *train_net_, state_.iter);
   }
   const bool asked = stop_->take_snapshot_request();
   if (asked || snapshotter_->due()) snapshotter_->try_write();
@@ -150,7 +162,7 @@ void Solver::show_last_loss() {
   double sums[] = {loss, passes_->not_finite() ? 1.0 : 0.0};
   ranks_.sum(sums);
   passes_->throw_not_finite(sums[1]);
-  state_.losses.add(sums[0] / ranks_.workers());
+  state_.losses.add(sums[0] / ranks_.learners());
   log_.final_loss(state_.iter, state_.losses.mean());
 }
 

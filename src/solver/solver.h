@@ -22,6 +22,7 @@
 #include "solver/loop/iteration_strategy.h"
 #include "solver/loop/kept_training.h"
 #include "solver/loop/last_epochs.h"
+#include "solver/loop/net_builder.h"
 #include "solver/loop/reporter.h"
 #include "solver/loop/snapshotter.h"
 #include "solver/loop/solver_options.h"
@@ -64,15 +65,23 @@ class Solver {
   /// of its own; after a fault each keeps what it has itself, of the last iteration that has come to its end.
   Snapshot keep(EndOfGeneration::Kind kind);
 
+  /// Where ranks have a stage each, that of this one.
   Net& train_net() { return *train_net_; }
+  /// What is trained, all stages together, to be looked at: where ranks have them it has no memory.
+  Net& whole_net() { return training_->whole(); }
+  /// With the mean of the ranks' statistics, as a snapshot has them, of all stages; on rank 0. Collective. REQUIRES:
+  /// finish_updates().
+  WeightsFile weights();
   std::vector<std::unique_ptr<Net>>& test_nets() { return test_nets_; }
   Updater& updater() { return *updater_; }
   /// Null when alone.
   RankedUpdate* ranked_update() { return ranked_.get(); }
   /// Null where no layer is cut among ranks.
   const ModelRanks* model_ranks() const { return model_.get(); }
-  /// Null where one device trains.
-  Pipeline* pipeline() { return pipeline_.get(); }
+  /// Null unless several devices of this process train.
+  DevicePipeline* pipeline() { return pipeline_.get(); }
+  /// Null unless ranks have a stage each.
+  RankPipeline* rank_pipeline() { return over_ranks_.get(); }
   const TrainingState& state() const { return state_; }
   const SolverDef& def() const { return def_; }
 
@@ -93,7 +102,9 @@ class Solver {
  private:
   // solver_setup.cpp
   void build();
+  void build_nets(NetBuilder& builder);
   void start_from(const Snapshot* snapshot);
+  std::vector<Net*> nets_that_run();
   void start_timeline();
   void assemble();
   Costs costs() const;
@@ -118,15 +129,17 @@ class Solver {
   TrainingLog log_;
   TrainingState state_;
   std::unique_ptr<ModelRanks> model_;  ///< null: no layer is cut among ranks
+  std::unique_ptr<Net> whole_net_;     ///< null unless ranks have a stage each
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_;
   std::unique_ptr<Updater> updater_;
-  std::unique_ptr<Pipeline> pipeline_;    ///< null: the train net is trained where it is
-  std::optional<Training> training_;      ///< all of these, as the parts below see them
-  std::unique_ptr<Timeline> timeline_;    ///< null when none is wanted
-  std::unique_ptr<TensorBoard> board_;    ///< on rank 0, while solve() runs; null when none is wanted
-  GradientSum sum_;                       ///< until ranked_ has it
-  std::unique_ptr<RankedUpdate> ranked_;  ///< null when alone
+  std::unique_ptr<DevicePipeline> pipeline_;  ///< null: the train net is trained where it is
+  std::unique_ptr<RankPipeline> over_ranks_;  ///< null: the train net is whole
+  std::optional<Training> training_;          ///< all of these, as the parts below see them
+  std::unique_ptr<Timeline> timeline_;        ///< null when none is wanted
+  std::unique_ptr<TensorBoard> board_;        ///< on rank 0, while solve() runs; null when none is wanted
+  GradientSum sum_;                           ///< until ranked_ has it
+  std::unique_ptr<RankedUpdate> ranked_;      ///< null when alone
   std::unique_ptr<TrainPasses> passes_;
   std::unique_ptr<IterationStrategy> strategy_;
   std::unique_ptr<StopConditions> stop_;

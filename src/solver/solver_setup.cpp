@@ -49,7 +49,12 @@ Solver::Solver(SolverDef def, SolverOptions options)
       log_(options_.json, options_.progress) {
   ranks_.together([&] { check_solver(def_); });
   name_rank(def_.param, ranks_);
-  ranks_.together([&] { check_pipeline(def_, options_); });
+  int stages = 1;
+  ranks_.together([&] {
+    check_pipeline(def_, options_);
+    stages = stages_over_ranks(def_, options_);
+  });
+  ranks_.form_stages(stages);
   LOG_INFO << "Initializing solver from parameters: \n" << text_form(def_.param);
   def_.param.set_iter_size(def_.param.iter_size() * options_.micro_batches);
   const std::shared_ptr<const Snapshot> snapshot = read_snapshot_to_resume(def_, options_, ranks_, state_);
@@ -66,24 +71,41 @@ void Solver::build() {
     if (options_.device->is_host()) update.per_parameter += arrays_of_slow_momentum(ranks_.options());
   }
   NetBuilder builder(def_, options_, ranks_, state_.seed);
-  model_ = builder.model_ranks();
-  train_net_ = builder.train_net(model_.get());
-  test_nets_ = builder.test_nets(*train_net_);
-  ranks_.together([&] { check_outputs(def_.param, test_nets_); });
-  if (!ranks_.alone()) sum_ = make_gradient_sum(ranks_, *train_net_, RankedUpdate::kTail, model_.get());
-  Shards* const shards = ranks_.alone() ? nullptr : sum_.sums->shards();
+  build_nets(builder);
+  Ranks& summing = ranks_.staged() ? ranks_.group() : ranks_;
+  if (ranks_.sums_gradients()) sum_ = make_gradient_sum(summing, *train_net_, RankedUpdate::kTail, model_.get());
+  Shards* const shards = sum_.sums ? sum_.sums->shards() : nullptr;
   ranks_.together([&] { updater_ = std::make_unique<Updater>(def_, *train_net_, sum_.ranks, shards); });
   training_.emplace(Training{
       .def = def_, .ranks = ranks_, .state = state_, .net = *train_net_, .updater = *updater_, .schedule = schedule_});
-  pipeline_ = builder.pipeline(*train_net_, test_nets_, *updater_);
-  training_->pipeline = pipeline_.get();
+  if (ranks_.staged()) {
+    over_ranks_ = builder.rank_pipeline(*whole_net_, test_nets_, *train_net_);
+    training_->pipeline = training_->over_ranks = over_ranks_.get();
+    builder.begin_stages(*over_ranks_, *updater_);
+  } else {
+    pipeline_ = builder.pipeline(*train_net_, test_nets_, *updater_);
+    training_->pipeline = pipeline_.get();
+  }
   LOG_INFO << "Solver scaffolding done.";
+}
+
+void Solver::build_nets(NetBuilder& builder) {
+  if (ranks_.staged()) {
+    whole_net_ = builder.whole_net();
+    test_nets_ = builder.test_nets(*whole_net_);
+    train_net_ = builder.stage_net(*whole_net_, test_nets_);
+  } else {
+    model_ = builder.model_ranks();
+    train_net_ = builder.train_net(model_.get());
+    test_nets_ = builder.test_nets(*train_net_);
+  }
+  ranks_.together([&] { check_outputs(def_.param, test_nets_); });
 }
 
 void Solver::start_from(const Snapshot* snapshot) {
   if (snapshot) restore(*snapshot, options_.accept_batch_change || options_.from_memory, *training_);
-  check_same_data(ranks_, *train_net_);
-  if (!snapshot) share_parameters(ranks_, *train_net_);
+  check_same_data(ranks_, training_->whole());
+  if (!snapshot && !over_ranks_) share_parameters(ranks_, *train_net_);
   ranks_.together([&] {
     begin_loss_scale(*training_);
     if (!ranks_.alone() && ranks_.options().shard == Shard::kGradients) check_sharded_gradients(*training_);
@@ -95,9 +117,11 @@ void Solver::start_from(const Snapshot* snapshot) {
 }
 
 void Solver::assemble() {
-  tell_ranks(ranks_, *train_net_, test_nets_);
-  if (!ranks_.alone() && !ranks_.serves())
-    ranked_ = make_ranked_update(ranks_, *train_net_, *updater_, std::move(sum_));
+  tell_ranks(ranks_, nets_that_run());
+  if (ranks_.sums_gradients() && !ranks_.serves()) {
+    Ranks& summing = ranks_.staged() ? ranks_.group() : ranks_;
+    ranked_ = make_ranked_update(summing, *train_net_, *updater_, std::move(sum_));
+  }
   // With servers the ranks of a group meet others now and then, and not in each report.
   const bool reports_ranks = ranked_ && ranks_.options().served.servers == 0;
   reporter_ = std::make_unique<Reporter>(*training_, log_, reports_ranks ? ranked_.get() : nullptr);
@@ -112,9 +136,10 @@ void Solver::assemble() {
   };
   const ServerOptions& served = ranks_.options().served;
   const auto make_ranked = served.servers > 0 && !served.in_step() ? make_apart_strategy : make_ranked_strategy;
-  strategy_ = ranked_           ? make_ranked(*training_, *passes_, *ranked_, votes)
+  strategy_ = over_ranks_       ? make_staged_strategy(*training_, *passes_, ranked_.get(), votes)
+              : ranked_         ? make_ranked(*training_, *passes_, *ranked_, votes)
               : ranks_.serves() ? make_server_strategy(*training_, std::move(sum_.sums))
-              : pipeline_       ? make_pipelined_strategy(*training_, *passes_, votes)
+              : pipeline_       ? make_pipelined_strategy(*training_, *passes_, *pipeline_, votes)
                                 : make_alone_strategy(*training_, *passes_, votes);
   training_->finish_updates = [this] { strategy_->finish_updates(); };
   if (ranked_) {
@@ -126,6 +151,13 @@ void Solver::assemble() {
   tester_ = std::make_unique<Tester>(*training_, test_nets_, *stop_, *snapshotter_, log_,
                                      TestReports{on_test, on_averaged_test});
   last_epochs_ = std::make_unique<LastEpochs>(*training_);
+}
+
+std::vector<Net*> Solver::nets_that_run() {
+  if (over_ranks_) return over_ranks_->nets();
+  std::vector<Net*> nets{train_net_.get()};
+  for (const std::unique_ptr<Net>& net : test_nets_) nets.push_back(net.get());
+  return nets;
 }
 
 void Solver::start_timeline() {
@@ -141,7 +173,7 @@ void Solver::start_timeline() {
 void Solver::start_tensorboard() {
   if (options_.tensorboard.folder.empty()) return;
   ranks_.root_only([&] {
-    board_ = std::make_unique<TensorBoard>(options_.tensorboard, def_, *train_net_);
+    board_ = std::make_unique<TensorBoard>(options_.tensorboard, def_, training_->whole());
     log_.listen(board_.get());
   });
 }

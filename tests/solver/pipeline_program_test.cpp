@@ -134,12 +134,79 @@ TEST_F(PipelineProgram, IsChecked) {
   EXPECT_TRUE(contains(done.out, "a pipeline over sim, sim")) << done.out;
 }
 
-TEST_F(PipelineProgram, IsOfOneProcess) {
-  if (const std::string why = no_processes_as_ranks(); !why.empty()) GTEST_SKIP() << why;
+/// Stages on ranks under mpirun.
+class PipelineOverRanks : public PipelineProgram {
+ protected:
+  void SetUp() override {
+    if (const std::string why = no_processes_as_ranks(); !why.empty()) GTEST_SKIP() << why;
+  }
+  Finished run_over(int ranks, const std::string& more = "") {
+    return run_ranks(folder_.path(), ranks, "train -solver solver.prototxt -micro_batches 4 " + more);
+  }
+};
+
+TEST_F(PipelineOverRanks, WritesTheFilesAndLinesOfOneProcess) {
+  for (const auto& [ranks, devices] : {std::pair{2, std::vector{0, -1, 1, -1}}, {4, std::vector{0, 1, 2, 3}}}) {
+    write_net(devices);
+    const Finished one = run({"-micro_batches", "4"});
+    ASSERT_EQ(one.code, 0) << one.log;
+    const std::string middle = model(3), trained = model(6);
+    const Finished staged = run_over(ranks);
+    ASSERT_EQ(staged.code, 0) << staged.log;
+    EXPECT_TRUE(model(3) == middle) << ranks;
+    EXPECT_TRUE(model(6) == trained) << ranks;
+    EXPECT_EQ(numbers_of(staged.log), numbers_of(one.log));
+    EXPECT_TRUE(contains(staged.log, "1f1b, 4 micro-batches of 2 in an iteration")) << staged.log;
+    EXPECT_TRUE(contains(staged.log, "  stage 1 on rank 1 on ")) << staged.log;
+    EXPECT_TRUE(contains(staged.log, "Pipeline: the stages stood idle for ")) << staged.log;
+    EXPECT_TRUE(matches(staged.log, "Global batch 8 = 1 pipeline of . ranks x batch 2 x iter_size 4")) << staged.log;
+  }
+}
+
+TEST_F(PipelineOverRanks, GoesOnFromASnapshotOnOtherRanks) {
+  write_net({0, 1, 2, 3});
+  ASSERT_EQ(run_over(4).code, 0);
+  const std::string trained = model(6);
+  std::filesystem::remove(folder_ / "s_iter_6.caffemodel");
+  const Finished one = run({"-micro_batches", "4", "-snapshot", "s_iter_3.solverstate"});
+  ASSERT_EQ(one.code, 0) << one.log;
+  EXPECT_TRUE(model(6) == trained);
+  std::filesystem::remove(folder_ / "s_iter_6.caffemodel");
+  const Finished four = run_over(4, "-snapshot s_iter_3.solverstate");
+  ASSERT_EQ(four.code, 0) << four.log;
+  EXPECT_TRUE(model(6) == trained);
+}
+
+TEST_F(PipelineOverRanks, RefusesAtTheLineThatAsks) {
   write_net({0, -1, 1, -1});
-  const Finished done = run_ranks(folder_.path(), 2, "train -solver solver.prototxt");
-  EXPECT_EQ(done.code, 9) << done.log;
-  EXPECT_TRUE(contains(done.log, "and 2 ranks train: the stages of a pipeline are in one process")) << done.log;
+  expect_refused(run_over(2, "-ddl '-shard states'"), 9,
+                 "net.prototxt:5: layer \"ip0\": `device` of layers with -ddl \"-shard states\"");
+  write_net({0, 1, 0, 1});
+  expect_refused(run_over(2), 2, "net.prototxt:9: layer \"ip2\": device 0, and bottom \"ip1\" is made on device 1");
+}
+
+TEST_F(PipelineOverRanks, IsChecked) {
+  write_net({0, -1, 1, -1});
+  const Finished done = run_ranks(folder_.path(), 2, "check -solver solver.prototxt -micro_batches 2");
+  EXPECT_EQ(done.code, 0) << done.log << done.out;
+  EXPECT_TRUE(contains(done.out, "staged and 1 test net, global batch 8")) << done.out;
+}
+
+/// A rank that is killed ends the other one, which waits for what it sends.
+TEST_F(PipelineOverRanks, ARankThatDiesEndsAll) {
+  write_net({0, -1, 1, -1});
+  const std::string forever = "train -solver solver.prototxt -micro_batches 4";
+  std::string solver = read_file(folder_ / "solver.prototxt");
+  solver.replace(solver.find("max_iter: 6"), 11, "max_iter: 100000000 ");
+  solver.replace(solver.find("display: 1"), 10, "display: 0");
+  solver.replace(solver.find("snapshot: 3"), 11, "snapshot: 0");
+  write_file(folder_ / "solver.prototxt", solver);
+  write_file(folder_ / "rank.sh", "test \"$OMPI_COMM_WORLD_RANK\" = 1 && { " + tools_dir() + "/caffe " + forever +
+                                      " & sleep 2; kill -9 $!; wait $!; exit 0; }\nexec " + tools_dir() + "/caffe " +
+                                      forever + "\n");
+  const Finished done = run_ranks(folder_.path(), 2, "rank.sh", "bash");
+  EXPECT_NE(done.code, 0) << done.log;
+  EXPECT_TRUE(contains(done.log, "has died")) << done.log;
 }
 
 }  // namespace

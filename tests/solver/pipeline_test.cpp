@@ -1,5 +1,5 @@
 // Stages on several fake GPUs: weights, histories, tests and files of one device that takes the micro-batches in turn.
-#include "solver/pipeline/pipeline.h"
+#include "solver/pipeline/devices/device_pipeline.h"
 
 #include <gtest/gtest.h>
 
@@ -190,7 +190,7 @@ TEST_P(Stages, ShowTheLossesAndOutputsOfOneDevice) {
     training.solver->on_forward = [&](double loss) { losses.push_back(loss); };
     training.solver->step(3);
     EXPECT_EQ(losses.size(), 12u);
-    if (Pipeline* pipeline = training.solver->pipeline()) {
+    if (DevicePipeline* pipeline = training.solver->pipeline()) {
       for (const OutputBlob& blob : pipeline->outputs()) losses.push_back(blob.values.at(0));
     } else {
       for (const OutputBlob& blob : read_outputs(training.solver->train_net())) losses.push_back(blob.values.at(0));
@@ -407,7 +407,7 @@ TEST(Pipeline, SettingsThatStagesCannotHaveAreRefused) {
 
 TEST(Pipeline, SaysItsStagesAndWhatTheyLose) {
   Training training({.stages = 4, .micro_batches = 8});
-  Pipeline& pipeline = *training.solver->pipeline();
+  DevicePipeline& pipeline = *training.solver->pipeline();
   const std::vector<std::string> lines = pipeline.describe();
   ASSERT_EQ(lines.size(), 6u);
   EXPECT_EQ(lines[0], "Pipeline: 4 stages, 1f1b, 8 micro-batches of 1 in an iteration");

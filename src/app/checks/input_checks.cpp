@@ -40,9 +40,9 @@ std::string size_text(double bytes) { return str(static_cast<int64_t>(bytes / (1
 }  // namespace
 
 std::string check_data(Ranks& ranks, Solver& solver) {
-  const int64_t records = records_of(solver.train_net());
+  const int64_t records = records_of(solver.whole_net());
   ranks.together([&] {
-    const Net& train = solver.train_net();
+    const Net& train = solver.whole_net();
     read_ends(ranks, train, solver.state().seed, (records + train.batch() - 1) / train.batch());
     for (size_t i = 0; i < solver.test_nets().size(); ++i) {
       read_ends(ranks, *solver.test_nets()[i], solver.state().seed, solver.def().param.test_iter(static_cast<int>(i)));
@@ -57,7 +57,7 @@ std::string check_disk(Ranks& ranks, Solver& solver) {
   std::string text;
   ranks.root_only([&] {
     const SolverDef& def = solver.def();
-    check_snapshots_possible(def, solver.train_net(), solver.updater());
+    check_snapshots_possible(def, solver.whole_net(), solver.updater());
     const std::string& prefix = def.param.snapshot_prefix();
     if (plans_snapshots(def.param)) PrefixLock::refuse_if_held(prefix);
     const std::filesystem::path parent = std::filesystem::path(prefix).parent_path();
@@ -67,7 +67,7 @@ std::string check_disk(Ranks& ranks, Solver& solver) {
       throw Error(ErrorKind::kOutput, str("cannot look at the disk of ", folder, ": ", std::strerror(errno)));
     }
     const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-    const auto needed = static_cast<double>(snapshot_bytes(def, solver.train_net(), solver.updater()));
+    const auto needed = static_cast<double>(snapshot_bytes(def, solver.whole_net(), solver.updater()));
     if (free < needed) {
       throw Error(ErrorKind::kOutput,
                   str("a snapshot takes ", size_text(needed), ", the disk of ", folder, " has ", size_text(free)),

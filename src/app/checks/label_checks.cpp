@@ -112,7 +112,7 @@ std::string describe(Ranks& ranks, const Use& use, const Seen& mine) {
 }  // namespace
 
 std::string check_labels_fit(Ranks& ranks, Solver& solver) {
-  std::vector<Use> uses = uses_of_labels(solver.train_net());
+  std::vector<Use> uses = uses_of_labels(solver.whole_net());
   for (const auto& net : solver.test_nets()) {
     for (const Use& use : uses_of_labels(*net)) uses.push_back(use);
   }

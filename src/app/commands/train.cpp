@@ -41,12 +41,6 @@ int64_t batch_to_divide(const Net& net, int ranks) {
   return common;
 }
 
-/// With the mean of the ranks' statistics, as a snapshot has them.
-WeightsFile final_weights(Ranks& ranks, Solver& solver) {
-  const AveragedStatistics averaged(ranks, solver.train_net());
-  return ranks.root() ? weights_of(solver.train_net()) : WeightsFile();
-}
-
 /// With other ranks the training goes on from here.
 void keep_training(Elastic* elastic, Solver& solver, size_t phase, EndOfGeneration::Kind kind) {
   if (!elastic) return;
@@ -90,7 +84,7 @@ TrainingResult run_phases(const TrainingSetup& setup, Ranks& ranks, size_t first
     all.failed_snapshots += result.failed_snapshots;
     all.stopped_early = result.stopped_early;
     if (result.stopped_early) break;
-    if (phase + 1 < phases) weights = final_weights(ranks, *solver);
+    if (phase + 1 < phases) weights = solver->weights();
   }
   return all;
 }

@@ -24,4 +24,9 @@ bool solver_names_devices(const Options& options) {
   }
 }
 
+int learners_of(const SolverDef& solver, const Ranks& ranks) {
+  const int workers = ranks.workers(), stages = std::max(1, stages_named(train_net_of(solver).net.param));
+  return workers % stages == 0 ? workers / stages : workers;  // what does not divide is refused later
+}
+
 }  // namespace robusta

@@ -5,6 +5,7 @@
 
 #include "app/flags/options.h"
 #include "schema/phases.h"
+#include "solver/ranks/ranks.h"
 
 namespace robusta {
 
@@ -14,5 +15,8 @@ bool names_devices(const std::vector<SolverPhase>& phases);
 /// The same of the files that the options name, read for this alone: what is wrong with them is left to whoever reads
 /// them next.
 bool solver_names_devices(const Options& options);
+
+/// How many parts a global batch has: as many as ranks that train, or pipelines of several each.
+int learners_of(const SolverDef& solver, const Ranks& ranks);
 
 }  // namespace robusta

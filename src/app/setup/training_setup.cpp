@@ -222,13 +222,15 @@ void TrainingSetup::complete(SolverDef& solver) const {
 }
 
 void TrainingSetup::scale_rate(SolverDef& solver) const {
-  const double factor = rate_factor(options_.lr_scaling(), ranks_.workers());
+  if (options_.lr_scaling() == "none") return;
+  const int learners = learners_of(solver, ranks_);
+  const double factor = rate_factor(options_.lr_scaling(), learners);
   if (factor == 1) return;
   const float before = solver.param.base_lr();
   solver.param.set_base_lr(static_cast<float>(before * factor));
   for (float& rate : *solver.param.mutable_stagelr()) rate = static_cast<float>(rate * factor);
   LOG_INFO << "base_lr " << before << " -> " << solver.param.base_lr() << " (-lr_scaling " << options_.lr_scaling()
-           << ", " << ranks_.workers() << " ranks)";
+           << ", " << counted(learners, learners < ranks_.workers() ? "pipeline" : "rank") << ")";
 }
 
 void TrainingSetup::open_device(Timing timing) {
@@ -245,16 +247,10 @@ void TrainingSetup::open_device(Timing timing) {
   solver_options_.precision = precision_from(options_.precision(), *nets_.device, nets_.tuner.get());
 }
 
-/// Throws Error{kUnsupported} for a pipeline over ranks.
+/// On several devices of this process.
 bool TrainingSetup::trains_in_stages() const {
   if (!names_devices(phases_)) return false;
-  if (!ranks_.alone()) {
-    throw Error(ErrorKind::kUnsupported,
-                str("layers name the GPUs of a pipeline (`device`), and ", ranks_.count(),
-                    " ranks train: the stages of a pipeline are in one process"),
-                "start one process with a list of GPUs, such as -gpu 0,1, or remove `device` from the net")
-        .at(phases_[0].solver.file);
-  }
+  if (!ranks_.alone()) return false;  // the solver gives each rank a stage, or refuses
   if (devices_.ordinals().size() > 1) return true;
   LOG_INFO << "`device` of layers changes nothing: one device trains all of them (-gpu lists those of a pipeline)";
   return false;

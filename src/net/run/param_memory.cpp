@@ -27,12 +27,14 @@ void clear(Stream& stream, void* memory, size_t bytes) {
 
 }  // namespace
 
-void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream) {
+void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream,
+                        bool gradients) {
+  completion_ = plan.completion;
   std::vector<Param*> placed;  // in the blocks
   size_t bytes = 0;
   for (Param* param : owned_of(completion_, graph)) {
     if (options.model_groups.contains(param->layer)) {
-      place_shared_out(*param, options);
+      place_shared_out(*param, gradients);
     } else {
       placed.push_back(param);
       bytes += align_up(param->desc.bytes());
@@ -45,18 +47,26 @@ void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& o
     param->data = at;
     at += align_up(param->desc.bytes());
   }
-  if (!options.backward) return;
+  if (!gradients) return;
   completion_.resize(completed_by(plan));
   const auto completed = std::ranges::count_if(
       placed, [&](Param* param) { return std::ranges::find(completion_, param) != completion_.end(); });
   place_gradients(placed, lay_out_gradients(placed, static_cast<size_t>(completed), plan, options), options, stream);
 }
 
-void ParamMemory::place_shared_out(Param& param, const NetOptions& options) {
+void ParamMemory::release(const Graph& graph) {
+  for (Param* param : owned_of(completion_, graph)) param->data = param->diff = nullptr;
+  data_ = diff_ = nullptr;
+  sparse_.clear();
+  gradients_ = gradient_tail_ = nullptr;
+  gradient_bytes_ = 0;
+}
+
+void ParamMemory::place_shared_out(Param& param, bool gradients) {
   Sparse& memory = sparse_[&param];
   memory.values = std::make_shared<SparseMemory>(param.desc.bytes());
   param.data = memory.values->data();
-  if (!options.backward) return;
+  if (!gradients) return;
   memory.gradients = std::make_shared<SparseMemory>(param.desc.bytes());
   param.diff = memory.gradients->data();
 }

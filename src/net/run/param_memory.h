@@ -27,8 +27,11 @@ class ParamMemory {
  public:
   explicit ParamMemory(std::vector<Param*> completion) : completion_(std::move(completion)) {}
 
-  /// Takes the memory, zeroed, and gives every owned parameter its place. Throws Error{kMemory}.
-  void take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream);
+  /// Takes the memory, zeroed, and gives every owned parameter its place, its gradient, too, where that is asked for.
+  /// Throws Error{kMemory}.
+  void take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream, bool gradients);
+  /// Gives it back. REQUIRES: nothing is lent.
+  void release(const Graph& graph);
 
   /// The parameters that a GradientSink is told of, in that order: a prefix of both blocks. Before take(), and in nets
   /// without backward, all of them.
@@ -54,7 +57,7 @@ class ParamMemory {
     std::shared_ptr<SparseMemory> values, gradients;  ///< gradients: null in nets without backward
   };
 
-  void place_shared_out(Param& param, const NetOptions& options);
+  void place_shared_out(Param& param, bool gradients);
   void place_gradients(const std::vector<Param*>& placed, const GradientLayout& layout, const NetOptions& options,
                        Stream& stream);
 

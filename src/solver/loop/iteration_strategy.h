@@ -4,7 +4,8 @@
 ///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss
 ///   over ranks    gradients are summed over the ranks while backward goes on (ranks/sums/ranked_update.h)
 ///   apart         the same within a group, as often as parameter servers say (apart_strategy.cpp)
-///   pipelined     micro-batches go through the stages of several devices (pipeline/pipeline.h)
+///   pipelined     micro-batches go through the stages of several devices (pipeline/devices/device_pipeline.h)
+///   staged        the same where ranks have a stage each (pipeline/ranks/rank_pipeline.h)
 ///   serving       no pass at all: gradients come from groups of ranks, which get weights (server_strategy.cpp)
 ///
 /// Each updates either as gradients come or, where the iteration holds, when all of them are there: clipping needs the
@@ -17,6 +18,7 @@
 
 #include "solver/loop/train_passes.h"
 #include "solver/loop/training.h"
+#include "solver/pipeline/devices/device_pipeline.h"
 #include "solver/ranks/sums/ranked_update.h"
 #include "solver/ranks/votes.h"
 
@@ -52,9 +54,12 @@ class IterationStrategy {
 /// For a rank alone. `passes` is kept by reference.
 std::unique_ptr<IterationStrategy> make_alone_strategy(Training& training, TrainPasses& passes,
                                                        IterationStrategy::OwnVotes votes);
-/// For the stages of a pipeline: training.pipeline.
+/// For the stages of a pipeline on devices of this process: training.pipeline.
 std::unique_ptr<IterationStrategy> make_pipelined_strategy(Training& training, TrainPasses& passes,
-                                                           IterationStrategy::OwnVotes votes);
+                                                           DevicePipeline& pipeline, IterationStrategy::OwnVotes votes);
+/// For a stage on this rank: training.over_ranks. `ranked`: null where no other rank has the same one.
+std::unique_ptr<IterationStrategy> make_staged_strategy(Training& training, TrainPasses& passes, RankedUpdate* ranked,
+                                                        IterationStrategy::OwnVotes votes);
 /// For one of several.
 std::unique_ptr<IterationStrategy> make_ranked_strategy(Training& training, TrainPasses& passes, RankedUpdate& ranked,
                                                         IterationStrategy::OwnVotes votes);

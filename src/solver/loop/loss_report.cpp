@@ -34,7 +34,11 @@ Error not_finite_error(const Training& training, double loss, Pass pass) {
   const std::string samples = first_samples(net, pass);
   std::string cause = str("the loss is ", std::isnan(loss) ? "nan" : "infinite", " at iteration ", training.state.iter,
                           " (lr ", rate_now(training), ")");
-  if (!training.ranks.alone()) cause += str(" on rank ", training.ranks.rank());
+  if (training.ranks.staged()) {
+    cause += str(" in the pipeline of rank ", training.ranks.places().rank_of(0, training.ranks.learner()));
+  } else if (!training.ranks.alone()) {
+    cause += str(" on rank ", training.ranks.rank());
+  }
   if (!found.layer.empty()) cause += str(": the first value that is not finite is ", found.what);
   if (!samples.empty()) cause += "; the batch begins with " + samples;
   Error error(ErrorKind::kNumeric, cause,

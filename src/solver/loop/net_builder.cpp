@@ -49,15 +49,21 @@ NetOptions NetBuilder::options_of(caffe::Phase phase) const {
   options.tuner = options_.tuner;
   // What trains has the places of workers; tests are made by all.
   const bool trains = phase == caffe::TRAIN;
-  options.ranks = trains ? ranks_.workers() : ranks_.count();
-  options.rank = ranks_.rank() % options.ranks;
+  options.ranks = trains ? ranks_.learners() : ranks_.count() / ranks_.stages();
+  options.rank = ranks_.learner() % options.ranks;
   if (trains) options.micro_batches = options_.micro_batches;
   return options;
 }
 
-/// Of a net that holds parameters for the stages of a pipeline and never runs.
+/// Of a net that never runs: it holds parameters for the stages of a pipeline; or nothing, where ranks have them, and
+/// then it is planned for the choices of kernels, which are those of stages.
 NetOptions NetBuilder::options_of_whole(caffe::Phase phase) const {
   NetOptions options = options_of(phase);
+  if (ranks_.staged()) {
+    options.plan_only = true;
+    options.budget = nullptr;
+    return options;
+  }
   if (!pipelined()) return options;
   options.params_only = true;
   options.precision = DType::kF32;
@@ -121,7 +127,7 @@ std::unique_ptr<Net> NetBuilder::train_net(const ModelRanks* model) {
   if (ranks_.alone()) {
     net = build_train_net(options);
   } else {
-    tune_on_root(options);
+    tune_on_root(ranks_, with_batch(train_net_of(def_)).definition(), options);
     ranks_.building([&](const Ranks::Allocate& allocate) {
       options.gradient_memory = allocate;
       net = build_train_net(options);
@@ -139,21 +145,21 @@ std::unique_ptr<Net> NetBuilder::train_net(const ModelRanks* model) {
   return net;
 }
 
-void NetBuilder::tune_on_root(NetOptions options) {
+void NetBuilder::tune_on_root(Ranks& ranks, const NetDef& def, NetOptions options) {
   if (!options_.tuner) return;
   options.plan_only = true;
   // Planned for its choices alone: nothing of it ever runs.
   options.gradient_memory = nullptr;
   ranks_.doing("the timing of kernels", Activity::kPausing, kTuningLimit);
-  ranks_.root_only([&] {
+  ranks.root_only([&] {
     const QuietLog quiet;
-    Net(with_batch(train_net_of(def_)).definition(), options);
+    Net(def, options);
   });
-  share_kernel_choices(ranks_, *options_.tuner);
+  share_kernel_choices(ranks, *options_.tuner);
   ranks_.doing("the set-up", Activity::kPausing);
 }
 
-std::vector<std::unique_ptr<Net>> NetBuilder::test_nets(Net& train_net) {
+NetBuilder::Nets NetBuilder::test_nets(Net& train_net) {
   Nets nets;
   // Rank 0 builds its test nets first, and times what the training net has not; only then the others know its choices.
   if (options_.tuner) ranks_.doing("the timing of kernels", Activity::kPausing, kTuningLimit);
@@ -176,21 +182,25 @@ void NetBuilder::build_test_nets(Net& train_net, Nets& nets) const {
     options.arena = train_net.options().arena;
     nets.push_back(std::make_unique<Net>(with_batch(source).definition(), options));
     if (def_.param.debug_info()) set_debug_info(*nets.back(), true);
-    if (!weights_.empty()) load_weights_quietly(weights_, *nets.back(), "Finetuning");
+    if (!weights_.empty() && !options.plan_only) load_weights_quietly(weights_, *nets.back(), "Finetuning");
   }
 }
 
-std::unique_ptr<Pipeline> NetBuilder::pipeline(Net& train_net, std::vector<std::unique_ptr<Net>>& test_nets,
-                                               Updater& updater) const {
-  if (!pipelined()) return nullptr;
-  const WholeNet train{train_net, with_batch(train_net_of(def_)).definition()};
+WholeNet NetBuilder::whole_train(Net& net) const { return {net, with_batch(train_net_of(def_)).definition()}; }
+
+std::vector<WholeNet> NetBuilder::whole_tests(const Nets& nets) const {
   std::vector<WholeNet> tests;
   for (const NetSource& source : test_nets_of(def_)) {
-    tests.push_back({*test_nets[tests.size()], with_batch(source).definition()});
+    tests.push_back({*nets[tests.size()], with_batch(source).definition()});
   }
-  auto pipeline =
-      std::make_unique<Pipeline>(def_, options_.pipeline, train, tests, updater,
-                                 [this](size_t stage, caffe::Phase phase) { return options_of_stage(stage, phase); });
+  return tests;
+}
+
+std::unique_ptr<DevicePipeline> NetBuilder::pipeline(Net& train_net, const Nets& test_nets, Updater& updater) const {
+  if (!pipelined()) return nullptr;
+  auto pipeline = std::make_unique<DevicePipeline>(
+      def_, options_.pipeline, whole_train(train_net), whole_tests(test_nets), updater,
+      [this](size_t stage, caffe::Phase phase) { return options_of_stage(stage, phase); });
   for (const std::string& line : pipeline->describe()) LOG_INFO << line;
   return pipeline;
 }

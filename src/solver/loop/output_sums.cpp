@@ -34,11 +34,11 @@ void sum_over_ranks(Ranks& ranks, std::vector<OutputBlob>& outputs, double& loss
   }
 }
 
-void average_over_ranks(Ranks& ranks, std::vector<OutputBlob>& outputs) {
+void average_over_ranks(Ranks& ranks, int together, std::vector<OutputBlob>& outputs) {
   if (ranks.alone()) return;
   double unused = 0;
   sum_over_ranks(ranks, outputs, unused);
-  divide(outputs, ranks.count());
+  divide(outputs, ranks.count() / together);
 }
 
 }  // namespace robusta

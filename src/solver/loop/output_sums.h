@@ -16,7 +16,7 @@ void divide(std::vector<OutputBlob>& sums, double by);
 
 /// Values and loss become their sums over the ranks. Collective.
 void sum_over_ranks(Ranks& ranks, std::vector<OutputBlob>& outputs, double& loss);
-/// The values become their means over the ranks. Collective.
-void average_over_ranks(Ranks& ranks, std::vector<OutputBlob>& outputs);
+/// The values become their means over the ranks, of which so many have one set of them together. Collective.
+void average_over_ranks(Ranks& ranks, int together, std::vector<OutputBlob>& outputs);
 
 }  // namespace robusta

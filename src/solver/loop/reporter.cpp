@@ -28,21 +28,22 @@ Reporter::Reporter(Training& training, TrainingLog& log, RankedUpdate* ranked) :
 
 void Reporter::at_start() {
   const caffe::SolverParameter& p = training_.param();
-  const Net& net = training_.net;
+  const Net& net = training_.whole();
   log_.start({.net = net.name(),
               .solver_type = p.type(),
               .policy = p.lr_policy(),
               .seed = training_.state.seed,
               .batch = net.batch(),
-              .ranks = training_.ranks.workers(),
+              .ranks = training_.ranks.learners(),
               .iter_size = p.iter_size(),
               .iter = training_.state.iter,
               .max_iter = p.max_iter(),
               .parameters = learnable_elements(net),
               .records = records_of(net),
               .rate = p.base_lr(),
-              .settings = text_form(p)});
-  copied_iter_ = training_.state.iter;
+              .settings = text_form(p),
+              .stages = training_.ranks.stages()});
+  staged_iter_ = copied_iter_ = training_.state.iter;
 }
 
 void Reporter::begin_iteration() { speed_.begin(training_.seconds_waited()); }
@@ -58,7 +59,9 @@ void Reporter::display(bool due) {
     if (ranks_) ranks_->before_display(training_.state.iter, speed_.total());
     TrainingLog::Train train = describe(speed_.take());
     train.outputs = training_.outputs();
-    average_over_ranks(training_.ranks.group(), train.outputs);
+    // Of stages each has its own outputs alone.
+    average_over_ranks(training_.over_ranks ? training_.ranks : training_.ranks.group(), training_.ranks.stages(),
+                       train.outputs);
     log_.train(train);
   }
   if (log_.wants_progress()) log_.progress(describe(speed_.so_far()));
@@ -76,7 +79,7 @@ TrainingLog::Train Reporter::describe(const Speed& speed) const {
           .rate = training_.rate,
           .speed = speed,
           .seconds_left = pace > 0 ? left / pace : 0,
-          .ranks = training_.ranks.workers(),
+          .ranks = training_.ranks.learners(),
           .slowest = ranks_ ? ranks_->slowest() : -1,
           .slowest_name = ranks_ ? ranks_->slowest_name() : "",
           .outputs = {},
@@ -85,6 +88,7 @@ TrainingLog::Train Reporter::describe(const Speed& speed) const {
 
 void Reporter::after_iteration() {
   report_copies();
+  report_stages();
   report_graphs();
   if (ranks_) ranks_->after_iteration(training_.state.iter, speed_.total());
 }
@@ -101,6 +105,20 @@ void Reporter::report_copies() {
                .exposed_ms = total.exposed_ms - copied_.exposed_ms});
   copied_ = total;
   copied_iter_ = iter;
+}
+
+/// With -dump_iter: what the stages on this pipeline's ranks have sent each other since the last report, and for how
+/// long they have waited. Collective where it is due.
+void Reporter::report_stages() {
+  const int every = training_.ranks.options().dump_iter, iter = training_.state.iter;
+  if (!training_.over_ranks || every <= 0 || iter % every != 0) return;
+  const RankPipeline::Traffic total = training_.over_ranks->traffic();
+  const auto rows = training_.over_ranks->gather({total.bytes - sent_.bytes, total.waited - sent_.waited});
+  std::vector<TrainingLog::StageTraffic> stages;
+  for (const std::vector<double>& row : rows) stages.push_back({.bytes = row[0], .waited = row[1]});
+  log_.stages(iter, iter - staged_iter_, stages);
+  sent_ = total;
+  staged_iter_ = iter;
 }
 
 /// When all has been recorded that will be.

@@ -33,15 +33,18 @@ class Reporter {
  private:
   TrainingLog::Train describe(const Speed& speed) const;
   void report_copies();
+  void report_stages();
   void report_graphs();
 
   Training& training_;
   TrainingLog& log_;
   std::unique_ptr<RankReports> ranks_;  ///< null when alone
   SpeedMeter speed_;
-  CopyTotals copied_;    ///< when they were reported last
-  int copied_iter_ = 0;  ///< the iteration of that
-  double slowest_ = 0;   ///< seconds of an iteration
+  CopyTotals copied_;           ///< when they were reported last
+  int copied_iter_ = 0;         ///< the iteration of that
+  RankPipeline::Traffic sent_;  ///< by a stage of this rank, when that was reported last
+  int staged_iter_ = 0;         ///< the iteration of that
+  double slowest_ = 0;          ///< seconds of an iteration
 };
 
 }  // namespace robusta

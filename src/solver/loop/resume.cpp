@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "base/log.h"
 #include "base/str.h"
 #include "robusta/error.h"
+#include "solver/pipeline/ranks/gathered_net.h"
 #include "solver/ranks/agreement.h"
 #include "solver/ranks/elastic.h"
 #include "solver/ranks/share.h"
@@ -34,7 +37,7 @@ void check_global_batch(const Snapshot& snapshot, bool accept_batch_change, cons
   if (before == now || accept_batch_change) return;
   throw Error(ErrorKind::kConfig,
               str("the state was written with ", before, " samples per iteration, this run has ", now, " (",
-                  training.ranks.workers(), " ranks x batch ", training.net.batch(), " x iter_size ",
+                  training.ranks.learners(), " ranks x batch ", training.batch(), " x iter_size ",
                   training.param().iter_size(), "): the learning rate and its schedule would no longer fit"),
               "keep the product (-batch global divides batch_size among the ranks), or give -accept_batch_change and "
               "see to base_lr, stepsize and max_iter yourself")
@@ -78,13 +81,18 @@ void choose_seed(const SolverDef& def, bool resuming, Ranks& ranks, TrainingStat
 }
 
 uint64_t global_batch(const Training& training) {
-  return static_cast<uint64_t>(training.net.batch() * training.param().iter_size() * training.ranks.workers());
+  return static_cast<uint64_t>(training.batch() * training.param().iter_size() * training.ranks.learners());
 }
 
 namespace {
 
-/// By way of the net, whose own weights come after.
-void restore_average(const Snapshot& snapshot, Training& training) {
+/// Those of rank 0.
+void share_weights(Training& training, GatheredNet* whole) {
+  whole ? whole->scatter_weights() : share_parameters(training.ranks, training.net);
+}
+
+/// By way of the net, whose own weights come after. `whole`: null where each rank has all of it.
+void restore_average(const Snapshot& snapshot, Training& training, GatheredNet* whole) {
   WeightAverage* const average = training.updater.average();
   int has = snapshot.averaged ? 1 : 0;
   training.ranks.broadcast_value(has);
@@ -96,8 +104,8 @@ void restore_average(const Snapshot& snapshot, Training& training) {
     LOG_INFO << snapshot.path << " has no averaged weights: the average begins with the weights it has";
     return;
   }
-  training.ranks.root_only([&] { restore_averaged_weights(snapshot, training.net); });
-  share_parameters(training.ranks, training.net);
+  training.ranks.root_only([&] { restore_averaged_weights(snapshot, training.whole()); });
+  share_weights(training, whole);
   average->restart();
 }
 
@@ -105,15 +113,17 @@ void restore_average(const Snapshot& snapshot, Training& training) {
 
 void restore(const Snapshot& snapshot, bool accept_batch_change, Training& training) {
   LOG_INFO << "Resuming from " << snapshot.path;
+  std::optional<GatheredNet> whole;
+  if (training.over_ranks) whole.emplace(training.ranks, training.def, *training.over_ranks, training.updater);
   training.ranks.root_only([&] {
-    check_histories(snapshot, training.updater);
+    check_histories(snapshot, whole ? whole->updater() : training.updater);
     check_global_batch(snapshot, accept_batch_change, training);
   });
-  restore_average(snapshot, training);
-  training.ranks.root_only([&] { restore_weights(snapshot, training.net); });
-  share_parameters(training.ranks, training.net);
+  restore_average(snapshot, training, whole ? &*whole : nullptr);
+  training.ranks.root_only([&] { restore_weights(snapshot, training.whole()); });
+  share_weights(training, whole ? &*whole : nullptr);
   LOG_INFO << training.param().type() << "Solver: restoring history";
-  share_histories(training.ranks, snapshot, training.updater);
+  whole ? whole->scatter_histories(snapshot) : share_histories(training.ranks, snapshot, training.updater);
 }
 
 }  // namespace robusta

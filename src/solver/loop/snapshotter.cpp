@@ -13,8 +13,9 @@
 namespace robusta {
 
 void Snapshotter::prepare() {
+  const std::unique_ptr<GatheredNet> whole = plans_snapshots(training_.param()) ? gathered() : nullptr;
   training_.ranks.root_only([&] {
-    check_snapshots_possible(training_.def, training_.net, training_.updater);
+    check_snapshots_possible(training_.def, training_.whole(), whole ? whole->updater() : training_.updater);
     if (plans_snapshots(training_.param()) && !lock_)
       lock_.emplace(training_.param().snapshot_prefix(), LeaseTimes(), job());
     remove_unfinished_snapshots(training_.param().snapshot_prefix());
@@ -26,22 +27,36 @@ std::string Snapshotter::job() const {
   return elastic ? elastic->world.job() : "";
 }
 
+/// Null where each rank has the whole net.
+std::unique_ptr<GatheredNet> Snapshotter::gathered() {
+  if (!training_.over_ranks) return nullptr;
+  return std::make_unique<GatheredNet>(training_.ranks, training_.def, *training_.over_ranks, training_.updater);
+}
+
 SnapshotPaths Snapshotter::write_files(const std::string& scores) {
   Ranks& ranks = training_.ranks;
   std::optional<PrefixLock> meanwhile;  // for a snapshot that nobody planned
   NewSnapshot snapshot;
+  const std::unique_ptr<GatheredNet> stages = gathered();
+  if (stages) stages->gather_weights();
   ranks.root_only([&] {
     if (lock_) {
       lock_->keep();
     } else {
       meanwhile.emplace(training_.param().snapshot_prefix(), LeaseTimes(), job());
     }
-    snapshot = write_model(training_.def, training_.state.iter, training_.net, scores);
+    snapshot = write_model(training_.def, training_.state.iter, training_.whole(), scores);
   });
   WeightAverage* const average = training_.updater.average();
   if (average && average->begun()) {
     const AveragedWeights averaged(*average);
-    ranks.root_only([&] { write_averaged_model(training_.def, snapshot, training_.net); });
+    if (stages) stages->gather_weights();
+    ranks.root_only([&] { write_averaged_model(training_.def, snapshot, training_.whole()); });
+  }
+  if (stages) {
+    stages->gather_histories();
+    ranks.root_only([&] { write_state(training_.def, training_.state, snapshot, stages->updater()); });
+    return snapshot.paths;
   }
   const GatheredHistories whole(training_.updater);
   ranks.root_only([&] { write_state(training_.def, training_.state, snapshot, training_.updater); });
@@ -54,9 +69,12 @@ SnapshotPaths Snapshotter::write(const std::string& scores) {
   TrainingState& state = training_.state;
   const DriverSpan span(training_.recorder, TraceKind::kSnapshot, state.iter);
   // A file holds one net: the means of the statistics that each rank keeps of its own batches.
-  const AveragedStatistics averaged(training_.ranks, training_.net);
+  const AveragedStatistics averaged(training_.with_same_net(), training_.net);
   const auto start = std::chrono::steady_clock::now();
-  if (tuner_) state.kernel_choices = tuner_->choices();
+  if (tuner_) {
+    state.kernel_choices = tuner_->choices();
+    gather_choices(training_.ranks, state.kernel_choices);
+  }
   training_.ranks.doing("the snapshot", Activity::kPausing, 3600);
   SnapshotPaths paths = write_files(scores);
   state.compression_left = state.slow_momentum = {};
@@ -111,7 +129,7 @@ void Snapshotter::write_last(bool stopping) {
 double Snapshotter::seconds() const {
   if (slowest_ > 0) return slowest_;
   constexpr double kSlowDisk = 100e6;  // bytes per second, until one was measured
-  return static_cast<double>(snapshot_bytes(training_.def, training_.net, training_.updater)) / kSlowDisk;
+  return static_cast<double>(snapshot_bytes(training_.def, training_.whole(), training_.updater)) / kSlowDisk;
 }
 
 }  // namespace robusta

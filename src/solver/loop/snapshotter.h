@@ -1,6 +1,7 @@
 /// When snapshots are taken, and what becomes of those that fail.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include "solver/files/prefix_lock.h"
 #include "solver/files/snapshot.h"
 #include "solver/loop/training.h"
+#include "solver/pipeline/ranks/gathered_net.h"
 #include "solver/reports/training_log.h"
 
 namespace robusta {
@@ -43,6 +45,7 @@ class Snapshotter {
  private:
   /// Of ranks that come and go; "" of others.
   std::string job() const;
+  std::unique_ptr<GatheredNet> gathered();
   SnapshotPaths write_files(const std::string& scores);
 
   Training& training_;

@@ -14,7 +14,7 @@
 #include "schema/weights_file.h"
 #include "solver/loop/signals.h"
 #include "solver/loop/walltime.h"
-#include "solver/pipeline/pipeline.h"
+#include "solver/pipeline/pipeline_options.h"
 #include "solver/ranks/ranks.h"
 #include "solver/reports/json_log.h"
 #include "solver/reports/tensorboard/tensorboard.h"

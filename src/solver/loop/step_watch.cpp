@@ -8,17 +8,21 @@ namespace {
 
 void tell(Ranks& ranks, const std::string& layer, bool backward) {
   char what[64];
-  std::snprintf(what, sizeof what, "%s of layer %s", backward ? "backward" : "forward", layer.c_str());
+  const char* const pass = backward ? "backward" : "forward";
+  if (ranks.staged()) {
+    std::snprintf(what, sizeof what, "stage %d, %s of layer %s", ranks.stage(), pass, layer.c_str());
+  } else {
+    std::snprintf(what, sizeof what, "%s of layer %s", pass, layer.c_str());
+  }
   ranks.doing(what);
 }
 
 }  // namespace
 
-void tell_ranks(Ranks& ranks, Net& train_net, std::vector<std::unique_ptr<Net>>& test_nets) {
+void tell_ranks(Ranks& ranks, const std::vector<Net*>& nets) {
   if (ranks.alone()) return;
   const auto watch = [&ranks](const std::string& layer, bool backward) { tell(ranks, layer, backward); };
-  train_net.diagnostics().set_step_watch(watch, false);
-  for (auto& net : test_nets) net->diagnostics().set_step_watch(watch, false);
+  for (Net* const net : nets) net->diagnostics().set_step_watch(watch, false);
 }
 
 void record_steps(Training& training) {

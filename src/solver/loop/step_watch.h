@@ -8,8 +8,8 @@
 
 namespace robusta {
 
-/// The other ranks are told where this one is; nobody when it is alone.
-void tell_ranks(Ranks& ranks, Net& train_net, std::vector<std::unique_ptr<Net>>& test_nets);
+/// The other ranks are told where this one is in these nets; nobody when it is alone.
+void tell_ranks(Ranks& ranks, const std::vector<Net*>& nets);
 
 /// The steps of the train net are recorded, too. REQUIRES: training.recorder.
 void record_steps(Training& training);

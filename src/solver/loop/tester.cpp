@@ -1,7 +1,7 @@
 // While the host reads the outputs of one batch, the next one is on its way.
 //
-// A rank takes every n-th batch of a test, n being the ranks: so the batches, and their sum, are those of one rank
-// alone.
+// A rank takes every n-th batch of a test, n being the ranks, or the pipelines of several each: so the batches, and
+// their sum, are those of one rank alone.
 #include "solver/loop/tester.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void Tester::test_at_end_of_epoch() {
 }
 
 void Tester::test_all() {
-  const AveragedStatistics averaged(training_.ranks, training_.net);
+  const AveragedStatistics averaged(training_.with_same_net(), training_.net);
   const auto start = std::chrono::steady_clock::now();
   test_nets(With::kWeights);
   WeightAverage* const average = training_.updater.average();
@@ -130,7 +130,7 @@ bool Tester::score_detections(size_t index, double& loss, std::vector<OutputBlob
 bool Tester::run_batches(size_t index, double& loss, const OnBatch& on_batch) {
   Ranks& ranks = training_.ranks;
   Net& net = *nets_[index];
-  const int batches = training_.param().test_iter(static_cast<int>(index)), step = ranks.count();
+  const int batches = training_.param().test_iter(static_cast<int>(index)), step = ranks.count() / ranks.stages();
   const auto batch = static_cast<uint64_t>(net.batch());
   // Behind the last batch comes the first one again, as each test begins there.
   const auto first_of = [&](int i) { return i < batches ? static_cast<uint64_t>(i) * batch : 0; };
@@ -140,7 +140,7 @@ bool Tester::run_batches(size_t index, double& loss, const OnBatch& on_batch) {
                 .next_sample = first_of(i + step),
                 .batch = net.batch()};
   };
-  for (int i = ranks.rank(); i < batches; i += step) {
+  for (int i = ranks.learner(); i < batches; i += step) {
     if (ranks.alone() && interrupted()) return false;
     ranks.doing("waiting for the data of a test");
     if (training_.pipeline) {

@@ -9,13 +9,13 @@ namespace robusta {
 
 Pass TrainPasses::pass(int sub_iteration) const {
   Ranks& all = training_.ranks;
-  const auto batch = static_cast<uint64_t>(training_.net.batch()), ranks = static_cast<uint64_t>(all.workers());
+  const auto batch = static_cast<uint64_t>(training_.batch()), ranks = static_cast<uint64_t>(all.learners());
   const uint64_t part = static_cast<uint64_t>(sub_iteration) * ranks + static_cast<uint64_t>(place_);
   const uint64_t first = training_.state.samples_seen + part * batch;
   return {.seed = training_.state.seed,
           .first_sample = first,
           .next_sample = first + ranks * batch,
-          .batch = training_.net.batch(),
+          .batch = training_.batch(),
           .ranks = all.step_reduce()};
 }
 

@@ -15,7 +15,7 @@ class TrainPasses {
   using OnForward = std::function<void(double loss)>;
   /// References are kept.
   TrainPasses(Training& training, const OnForward& on_forward)
-      : training_(training), on_forward_(on_forward), place_(training.ranks.rank()) {}
+      : training_(training), on_forward_(on_forward), place_(training.ranks.learner()) {}
 
   /// What the last iteration has found is forgotten: whoever drives the solver may go on after an error.
   void begin_iteration() { not_finite_.reset(); }

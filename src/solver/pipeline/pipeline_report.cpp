@@ -1,85 +1,58 @@
-// What a pipeline is expected to lose, and what it has lost: predicted by work that plans tell, measured by the time in
-// which stages stood idle.
-#include <algorithm>
+// Predicted by work that plans tell, measured by the time in which stages stood idle.
+#include "solver/pipeline/pipeline_report.h"
 
 #include "base/counted.h"
 #include "base/percent.h"
 #include "base/str.h"
-#include "solver/pipeline/pipeline.h"
 
 namespace robusta {
 namespace {
 
-int64_t elements_of(const Net& net) {
-  int64_t count = 0;
-  for (const ParamPtr& param : net.params()) count += param->desc.count();
-  return count;
-}
-
-/// "conv1 to pool2"
-std::string layers_of(const Net& net, const std::vector<std::string>& inputs) {
-  std::string first, last;
-  for (const Node& node : net.graph().nodes) {
-    const std::string& name = node.layer->name();
-    if (std::ranges::count(inputs, name) > 0) continue;
-    if (first.empty()) first = name;
-    last = name;
-  }
-  return first == last ? first : first + " to " + last;
+std::string pipelines_of(const PipelineShape& shape) {
+  return shape.pipelines > 1 ? str(shape.pipelines, " pipelines of ") : "";
 }
 
 }  // namespace
 
-std::vector<StageWork> Pipeline::predicted_work() {
+double predicted_bubble(const PipelineShape& shape, std::span<const StageFacts> stages) {
   std::vector<StageWork> work;
-  for (const std::unique_ptr<PipelineStage>& stage : stages_) work.push_back(stage->predicted_work());
-  return work;
+  for (const StageFacts& stage : stages) work.push_back(stage.work);
+  return timetable(shape.order, work, shape.micro_batches).bubble();
 }
 
-double Pipeline::predicted_bubble() { return timetable(options_.order, predicted_work(), micro_batches_).bubble(); }
-
-std::vector<std::string> Pipeline::describe() {
-  const auto count = static_cast<int>(stages_.size());
-  const std::vector<StageWork> work = predicted_work();
+std::vector<std::string> describe_stages(const PipelineShape& shape, std::span<const StageFacts> stages) {
+  const auto count = static_cast<int>(stages.size());
   double all = 0;
-  for (const StageWork& own : work) all += own.forward + own.backward;
+  for (const StageFacts& stage : stages) all += stage.work.forward + stage.work.backward;
   std::vector<std::string> lines;
-  lines.push_back(str("Pipeline: ", counted(count, "stage"), ", ", name_of(options_.order), ", ", micro_batches_,
-                      " micro-batches of ", whole_net_.batch(), " in an iteration"));
-  for (size_t s = 0; s < stages_.size(); ++s) {
-    const Net& net = stages_[s]->net();
-    const double share = all > 0 ? (work[s].forward + work[s].backward) / all : 0;
-    lines.push_back(str("  stage ", s, " on ", options_.stages[s].device->name(), ": layers ",
-                        layers_of(net, inputs_[s]), ", ", elements_of(net), " parameters, ", percent(share),
-                        " of the estimated work, activations of ", stages_[s]->copies(),
-                        stages_[s]->copies() == 1 ? " micro-batch" : " micro-batches"));
+  lines.push_back(str("Pipeline: ", pipelines_of(shape), counted(count, "stage"), ", ", name_of(shape.order), ", ",
+                      shape.micro_batches, " micro-batches of ", shape.batch, " in an iteration"));
+  for (int s = 0; s < count; ++s) {
+    const StageFacts& stage = stages[static_cast<size_t>(s)];
+    const double share = all > 0 ? (stage.work.forward + stage.work.backward) / all : 0;
+    lines.push_back(str("  stage ", s, " on ", stage.place, ": layers ", stage.layers, ", ", stage.parameters,
+                        " parameters, ", percent(share), " of the estimated work, activations of ", stage.copies,
+                        stage.copies == 1 ? " micro-batch" : " micro-batches"));
   }
-  lines.push_back(str("  bubble: ", percent(bubble_of_equal_stages(count, micro_batches_)),
-                      " of the time if all stages take the same, ", percent(predicted_bubble()),
+  lines.push_back(str("  bubble: ", percent(bubble_of_equal_stages(count, shape.micro_batches)),
+                      " of the time if all stages take the same, ", percent(predicted_bubble(shape, stages)),
                       " by the estimated work"));
   return lines;
 }
 
-std::vector<double> Pipeline::idle() const {
-  std::vector<double> shares;
-  if (seconds_ <= 0) return shares;
-  for (const double working : working_) shares.push_back(std::max(0.0, 1 - working / seconds_));
-  return shares;
-}
-
-std::string Pipeline::describe_idle() {
-  const std::vector<double> shares = idle();
-  if (shares.empty()) return "Pipeline: too few iterations to measure how long the stages stood idle";
+std::string describe_idle_stages(const PipelineShape& shape, std::span<const StageFacts> stages,
+                                 std::span<const double> idle) {
+  if (idle.empty()) return "Pipeline: too few iterations to measure how long the stages stood idle";
   std::string each;
   double sum = 0;
-  for (const double share : shares) {
+  for (const double share : idle) {
     each += (each.empty() ? "" : ", ") + percent(share);
     sum += share;
   }
   return str(
-      "Pipeline: the stages stood idle for ", each, " of the time, ", percent(sum / static_cast<double>(shares.size())),
-      " in the mean; predicted: ", percent(bubble_of_equal_stages(static_cast<int>(shares.size()), micro_batches_)),
-      " for equal stages, ", percent(predicted_bubble()), " by the estimated work");
+      "Pipeline: the stages stood idle for ", each, " of the time, ", percent(sum / static_cast<double>(idle.size())),
+      " in the mean; predicted: ", percent(bubble_of_equal_stages(static_cast<int>(idle.size()), shape.micro_batches)),
+      " for equal stages, ", percent(predicted_bubble(shape, stages)), " by the estimated work");
 }
 
 }  // namespace robusta

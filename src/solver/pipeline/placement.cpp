@@ -15,7 +15,7 @@ namespace {
 
 class Placer {
  public:
-  Placer(const NetDef& net, int stages) : net_(net), stages_(stages) {}
+  Placer(const NetDef& net, int stages, StagesAre where) : net_(net), stages_(stages), where_(where) {}
 
   std::vector<int> run() {
     for (int i = 0; i < net_.param.layer_size(); ++i) {
@@ -54,8 +54,11 @@ class Placer {
   void check_device(int i, int last, const std::string& from) const {
     const int device = layer(i).device();
     if (device < 0 || device >= stages_) {
-      refuse(i, "device", str("device ", device, ", and -gpu lists ", counted(stages_, "GPU")),
-             str("give a place in that list, 0 to ", stages_ - 1));
+      const bool gpus = where_ == StagesAre::kGpus;
+      refuse(i, "device",
+             gpus ? str("device ", device, ", and -gpu lists ", counted(stages_, "GPU"))
+                  : str("device ", device, ", and stages are counted from 0 on"),
+             gpus ? str("give a place in that list, 0 to ", stages_ - 1) : "give 0 or more");
     }
     if (device < last) {
       refuse(i, "device",
@@ -103,6 +106,7 @@ class Placer {
 
   const NetDef& net_;
   const int stages_;
+  const StagesAre where_;
   std::vector<int> stage_;
   std::map<std::string, int> makers_;        ///< of a blob's newest version
   std::map<int, std::vector<int>> readers_;  ///< of a layer's tops
@@ -114,14 +118,27 @@ bool names_devices(const caffe::NetParameter& net) {
   return std::ranges::any_of(net.layer(), [](const caffe::LayerParameter& layer) { return layer.has_device(); });
 }
 
-std::vector<int> place_layers(const NetDef& net, int stages) { return Placer(net, stages).run(); }
+int stages_named(const caffe::NetParameter& net) {
+  int stages = 0;
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    if (layer.has_device()) stages = std::max(stages, layer.device() + 1);
+  }
+  return stages;
+}
 
-void require_all_stages(const NetDef& net, const std::vector<int>& placement, int stages) {
+std::vector<int> place_layers(const NetDef& net, int stages, StagesAre where) {
+  return Placer(net, stages, where).run();
+}
+
+void require_all_stages(const NetDef& net, const std::vector<int>& placement, int stages, StagesAre where) {
+  const bool gpus = where == StagesAre::kGpus;
   for (int stage = 0; stage < stages; ++stage) {
     if (std::ranges::count(placement, stage) > 0) continue;
     throw Error(ErrorKind::kConfig,
-                str("-gpu lists ", counted(stages, "GPU"), ", and no layer that is trained is on device ", stage),
-                "list as many GPUs as layers name, or place layers there by `device`")
+                str(gpus ? str("-gpu lists ", counted(stages, "GPU")) : str("layers name devices up to ", stages - 1),
+                    ", and no layer that is trained is on device ", stage),
+                gpus ? "list as many GPUs as layers name, or place layers there by `device`"
+                     : "number the devices from 0 on without a gap")
         .at(net.file);
   }
 }

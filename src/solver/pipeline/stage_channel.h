@@ -19,6 +19,20 @@ struct PipelineSignal {
   std::mutex mutex;
   std::condition_variable changed;
   bool broken = false;  ///< guarded by mutex: a stage has failed
+
+  /// All who wait are woken, and nobody waits any more.
+  void break_off() {
+    {
+      const std::lock_guard lock(mutex);
+      broken = true;
+    }
+    changed.notify_all();
+  }
+  /// After that, once nobody works.
+  void mend() {
+    const std::lock_guard lock(mutex);
+    broken = false;
+  }
 };
 
 /// Thrown by whoever waits when another stage has failed, whose error counts.

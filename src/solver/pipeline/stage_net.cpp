@@ -3,6 +3,7 @@
 #include "solver/pipeline/stage_net.h"
 
 #include <chrono>
+#include <optional>
 
 namespace robusta {
 namespace {
@@ -11,16 +12,24 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 }  // namespace
 
+template <typename Port>
+void StageNet::await(std::vector<Port>& ports) const {
+  if (ports.empty()) return;
+  std::optional<Ranks::Waiting> waiting;
+  if (ranks_) waiting.emplace(*ranks_);
+  for (Port& port : ports) port.await();
+}
+
 template <typename Work>
 void StageNet::run(Ports& ports, StageTimes& times, const Work& work) {
   const double begin = now();
-  for (Inlet& inlet : ports.in) inlet.await();
+  await(ports.in);
   const double there = now();
   for (Inlet& inlet : ports.in) inlet.enqueue();
   work();
   if (!ports.out.empty()) net_->stream().synchronize();
   const double done = now();
-  for (Outlet& outlet : ports.out) outlet.await();
+  await(ports.out);
   const double room = now();
   for (Outlet& outlet : ports.out) outlet.enqueue();
   net_->stream().synchronize();
@@ -37,8 +46,8 @@ double StageNet::forward(const Pass& pass, StageTimes& times) {
   return loss;
 }
 
-void StageNet::backward(const Pass& pass, bool accumulate, StageTimes& times) {
-  run(backward_, times, [&] { net_->backward(pass, accumulate); });
+void StageNet::backward(const Pass& pass, bool accumulate, StageTimes& times, GradientSink* sink) {
+  run(backward_, times, [&] { net_->backward(pass, accumulate, sink); });
 }
 
 }  // namespace robusta

@@ -6,6 +6,7 @@
 
 #include "net/net.h"
 #include "solver/pipeline/port.h"
+#include "solver/ranks/ranks.h"
 
 namespace robusta {
 
@@ -17,7 +18,12 @@ struct StageTimes {
 
 class StageNet {
  public:
-  explicit StageNet(std::unique_ptr<Net> net) : net_(std::move(net)) {}
+  explicit StageNet(std::unique_ptr<Net> net) : owned_(std::move(net)), net_(owned_.get()) {}
+  /// The reference is kept.
+  explicit StageNet(Net& net) : net_(&net) {}
+
+  /// Its waits are for others of these ranks, which outlive it.
+  void wait_as_one_of(const Ranks& ranks) { ranks_ = &ranks; }
 
   Net& net() { return *net_; }
 
@@ -31,13 +37,19 @@ class StageNet {
 
   /// Returns the loss of this stage's layers. Both return when the device is done, and may throw PipelineBroken.
   double forward(const Pass& pass, StageTimes& times);
-  void backward(const Pass& pass, bool accumulate, StageTimes& times);
+  /// `sink`: told of gradients as they are complete, or null.
+  void backward(const Pass& pass, bool accumulate, StageTimes& times, GradientSink* sink = nullptr);
 
  private:
   template <typename Work>
   void run(Ports& ports, StageTimes& times, const Work& work);
 
-  std::unique_ptr<Net> net_;
+  template <typename Port>
+  void await(std::vector<Port>& ports) const;
+
+  std::unique_ptr<Net> owned_;
+  Net* net_;
+  const Ranks* ranks_ = nullptr;  ///< null: the other stages are in this process
   Ports forward_, backward_;
 };
 

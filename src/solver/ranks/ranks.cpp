@@ -72,6 +72,18 @@ void Ranks::make_group(Communicator& world) {
   group_ = std::make_unique<Ranks>(*group_world_, std::move(options));
 }
 
+void Ranks::form_stages(int count) {
+  if (count == stages()) return;
+  group_.reset();
+  places_.reset();
+  if (count == 1) return;
+  places_.emplace(topology_.hosts, count);
+  line_ = world_->split(learner(), stage());
+  group_world_ = world_->split(stage(), learner());
+  group_ = std::make_unique<Ranks>(*group_world_, options_);
+  group_->set_watch(watch_);
+}
+
 void Ranks::set_watch(LivenessWatch* watch) {
   watch_ = watch;
   if (group_) group_->set_watch(watch);

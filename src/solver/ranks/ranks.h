@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "comm/communicator.h"
 #include "comm/liveness/liveness_watch.h"
 #include "layers/kit/step_reduce.h"
+#include "solver/ranks/stage_places.h"
 
 namespace robusta {
 
@@ -53,9 +55,28 @@ class Ranks {
   /// How many ranks train, the first ones; the others are parameter servers (sums/servers/).
   int workers() const { return count() - options_.served.servers; }
   bool serves() const { return world_ && rank() >= workers(); }
-  /// With parameter servers: this rank's group, or all servers. Else all ranks.
+  /// With parameter servers: this rank's group, or all servers. In stages: the ranks that have the same one. Else all
+  /// ranks.
   Ranks& group() { return group_ ? *group_ : *this; }
   bool root() const { return rank() == 0; }
+
+  /// From now on a net is trained in so many stages, each by ranks of its own; 1: by all. Collective. REQUIRES: they
+  /// divide the ranks, and there are no servers.
+  void form_stages(int stages);
+  bool staged() const { return places_.has_value(); }
+  int stages() const { return staged() ? places_->stages() : 1; }
+  /// Where each rank is. REQUIRES: staged(), as for the next two.
+  const StagePlaces& places() const { return *places_; }
+  int stage() const { return places_->stage_of(rank()); }
+  /// The ranks of this one's pipeline, by stage.
+  Communicator& line() { return *line_; }
+
+  /// How many parts a global batch has, for whoever trains by itself: workers, or pipelines of several ranks each. And
+  /// which of them this rank's is.
+  int learners() const { return workers() / stages(); }
+  int learner() const { return staged() ? places_->pipeline_of(rank()) : rank(); }
+  /// Gradients are sums over several ranks.
+  bool sums_gradients() const { return staged() ? !group_->alone() : !alone(); }
   /// The ranks are threads of this process.
   bool in_threads() const { return world_ && world_->kind() == "threads"; }
   /// Over how many ranks gradients are summed in each iteration: with local steps those of X alone.
@@ -149,7 +170,9 @@ class Ranks {
   std::unique_ptr<StepReduce> step_;
   std::shared_ptr<SharedMemory> gradient_memory_;
   std::unique_ptr<Communicator> group_world_;
-  std::unique_ptr<Ranks> group_;  ///< null without parameter servers
+  std::unique_ptr<Ranks> group_;  ///< null without parameter servers and stages
+  std::optional<StagePlaces> places_;
+  std::unique_ptr<Communicator> line_;
 };
 
 }  // namespace robusta

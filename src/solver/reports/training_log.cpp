@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/clock_text.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/percent.h"
@@ -80,13 +81,15 @@ std::string loss_note(double weight, double value) {
 void TrainingLog::start(const Start& s) {
   const int64_t global = s.batch * s.ranks * s.iter_size;
   const double epoch = static_cast<double>(s.records) / static_cast<double>(global);
-  LOG_INFO << "Global batch " << global << " = " << s.ranks << (s.ranks == 1 ? " rank" : " ranks") << " x batch "
-           << s.batch << " x iter_size " << s.iter_size
+  const std::string learners =
+      s.stages > 1 ? str(counted(s.ranks, "pipeline"), " of ", s.stages, " ranks") : counted(s.ranks, "rank");
+  LOG_INFO << "Global batch " << global << " = " << learners << " x batch " << s.batch << " x iter_size " << s.iter_size
            << (s.records > 0 ? str(", an epoch is ", epoch, " iterations") : "") << ", base_lr " << s.rate;
   LOG_INFO << s.parameters << " learnable parameters, random_seed " << s.seed;
   LOG_INFO << "Solving " << s.net;
   LOG_INFO << "Learning Rate Policy: " << s.policy;
   JsonObject start;
+  if (s.stages > 1) start.add("stages", s.stages);
   if (const std::string launcher = launcher_command(); !launcher.empty()) start.add("launcher", launcher);
   event("start", start.add("version", kVersion)
                      .add("net", s.net)

@@ -46,6 +46,7 @@ class TrainingLog {
     int64_t records;            ///< of the first source; 0: not known
     double rate;                ///< base_lr
     std::string settings = {};  ///< the solver's file as it was read
+    int stages = 1;             ///< more: `ranks` counts pipelines of as many ranks
   };
   void start(const Start& start);
 
@@ -84,6 +85,12 @@ class TrainingLog {
     double slowest_seconds, slowest_lag;
   };
   void communication(const Communication& communication);
+  /// What a stage of a pipeline over ranks has sent to others, and for how long it has waited for them.
+  struct StageTraffic {
+    double bytes = 0, waited = 0;  ///< seconds
+  };
+  /// Of one pipeline, in so many iterations.
+  void stages(int iter, int iterations, const std::vector<StageTraffic>& stages);
 
   /// What large model support has copied between GPU and host since the last report.
   struct Copies {

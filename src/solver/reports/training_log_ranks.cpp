@@ -1,4 +1,5 @@
 // What a training log says of several ranks, on lines with IBM's mark of the rank that speaks.
+#include <algorithm>
 #include <cstdio>
 
 #include "base/log.h"
@@ -57,6 +58,22 @@ void TrainingLog::communication(const Communication& c) {
                              .add("slowest_rank", c.slowest)
                              .add("slowest_lag", c.slowest_lag)
                              .add("dimensions", dimensions_object(c.dimensions)));
+}
+
+void TrainingLog::stages(int iter, int iterations, const std::vector<StageTraffic>& stages) {
+  const double each = std::max(iterations, 1);
+  LOG_INFO << "[MPI:0   ]  Iteration " << iter << ", stages in " << iterations << " iterations:";
+  for (size_t s = 0; s < stages.size(); ++s) {
+    LOG_INFO << "[MPI:0   ]    stage " << s << ": "
+             << format("%.3g MB sent to others, %.3g ms waited for them", stages[s].bytes / 1e6 / each,
+                       1e3 * stages[s].waited / each);
+    event("stage", JsonObject()
+                       .add("iter", iter)
+                       .add("iterations", iterations)
+                       .add("stage", static_cast<int64_t>(s))
+                       .add("bytes", stages[s].bytes)
+                       .add("waited_seconds", stages[s].waited));
+  }
 }
 
 }  // namespace robusta

@@ -1,5 +1,5 @@
 // All that a job has written is seen by whoever has waited for it: both go through the mutex.
-#include "solver/pipeline/stage_thread.h"
+#include "solver/pipeline/devices/stage_thread.h"
 
 #include <utility>
 
