@@ -4,7 +4,8 @@
 #
 #   two_hosts NET BATCH ITERATIONS [RANKS]  finds programs and hosts, writes $work/solver.prototxt; RANKS of a host: 1.
 #                  With SYNC_EVERY=K training has local steps, and iterations are timed K at a time; WAY=shard, gradients,
-#                  adasum or servers trains in this way, servers with a rank more, on node3
+#                  adasum or servers trains in this way, servers with a rank more, on node3; WAY=cut LAYERS=fc6,fc7 cuts
+#                  these layers in two, WAY=pipeline LAYERS=NAME begins a second stage with this one
 #   train_alone    sets alone and backward, the seconds of an iteration without communication and of its backward, and
 #                  bytes, of all gradients
 #   train_both     sets with, the seconds of an iteration of all ranks
@@ -42,11 +43,24 @@ END
       grid="-groups 2 -servers 1" model_dims=$per_host servers=1
       way_words=(--servers 1 --groups 2)
       ;;
-    *) fail "WAY=$way is none of shard, gradients, adasum and servers" ;;
+    cut)
+      way_words=(--parts "$(sed 's/,/:2,/g; s/$/:2/' <<< "${LAYERS:?}")")
+      tell_layers "$LAYERS" "multinode { model_parts: 2 }"
+      ;;
+    pipeline)
+      train+=(-micro_batches 4) grid="" way_words=(--stages "${LAYERS:?}" --micro_batches 4)
+      tell_layers "$LAYERS" "device: 1"
+      ;;
+    *) fail "WAY=$way is none of shard, gradients, adasum, servers, cut and pipeline" ;;
   esac
   ranks=("$cluster" mpirun -x OMP_NUM_THREADS --hostfile "$work/hosts" -np)
   both=("${ranks[@]}" $((2 * per_host)))
   [ "$sync_every" = 1 ] || grid+=" -sync_every $sync_every"
+}
+
+# tell_layers NAME,... WORDS: adds the words to these layers of the net.
+tell_layers() {
+  sed -E -i "s/^( *| *layer *\\{ *)name: \"(${1//,/|})\"/\\0 $2/" "$work/net.prototxt"
 }
 
 # random_input NET BATCH: the net with constant input in place of its data, so that no rank waits for a disk.

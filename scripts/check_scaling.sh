@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holds scaling_model.py against real trainings of 2 hosts, a thread to a rank, over links of several rates.
 #
-#   CLUSTER_SH=cluster.sh [SYNC_EVERY=K] [WAY=shard|adasum|servers|...] scripts/check_scaling.sh [net: models/resnet50/train_val.prototxt] [batch: 8]
+#   CLUSTER_SH=cluster.sh [SYNC_EVERY=K] [WAY=shard|adasum|servers|cut|...] scripts/check_scaling.sh [net: models/resnet50/train_val.prototxt] [batch: 8]
 #                                                  [ranks of a host: 1] [Mbit/s ...]
 #
 # The model gets what was measured alone: the layer times of one rank (`caffe time`), scaled to the speed of a rank

@@ -22,7 +22,8 @@ import sys
 from robusta_launch.errors import Code, LaunchError, run
 from robusta_launch.topology import AXES, parse_dims, show
 from robusta_scaling import clusters, profile
-from robusta_scaling.model import Servers, make_buckets, predict
+from robusta_scaling.model import Cuts, Servers, make_buckets, predict
+from robusta_scaling.stages import predict_pipeline
 
 PROFILES = pathlib.Path(__file__).resolve().parent / "robusta_scaling/profiles"
 MIB = 1 << 20
@@ -72,6 +73,13 @@ def compression(text):
     raise argparse.ArgumentTypeError(f'"{text}" is none of {", ".join(SHRINK)} and topk:F')
 
 
+def parts(text):
+    """Layer -> parts."""
+    if not re.fullmatch(r"[^:,]+:[1-9][0-9]*(,[^:,]+:[1-9][0-9]*)*", text):
+        raise argparse.ArgumentTypeError(f'"{text}" are no layers with their parts, such as fc6:2,fc7:2')
+    return {layer: int(number) for layer, number in (word.rsplit(":", 1) for word in text.split(","))}
+
+
 def arguments():
     parser = Parser(prog="scaling_model.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_argument_group("what is trained")
@@ -100,6 +108,11 @@ def arguments():
     how.add_argument("--servers", type=count, metavar="N", help="as in -ddl: parameter servers, each on a host of its own; "
                      "--dims are those of a group, and the outermost link goes to the servers")
     how.add_argument("--groups", type=count, default=1, metavar="G", help="as in -ddl: that push to them")
+    how.add_argument("--parts", type=parts, default={}, metavar="LAYER:N,...",
+                     help="layers that are cut among the ranks, as by model_parts or -fit")
+    how.add_argument("--stages", type=lambda text: text.split(","), metavar="LAYER,...",
+                     help="a pipeline over ranks (device: N): the layers with which the stages but the first begin")
+    how.add_argument("--micro_batches", type=count, default=1, metavar="M", help="as the flag, of a pipeline")
     how.add_argument("--direct", action="store_true", help="pieces straight to their owners instead of rings")
     how.add_argument("--wait", action="store_true", help="wait for all buckets before the next forward")
     how.add_argument("--core", type=at_least_0, default=0,
@@ -154,7 +167,27 @@ def profile_of(options, cluster):
     return found.at_speed(speed or found.batch / found.compute, batch)
 
 
+def require_layers(what, names):
+    known = [layer.name for layer in what.layers]
+    for name in names:
+        if name not in known:
+            raise LaunchError(f'no layer of the profile is called "{name}"', f"known are {', '.join(known)}")
+
+
+def pipeline(options, cluster, what, dims):
+    require_layers(what, options.stages)
+    count, ranks = len(options.stages) + 1, math.prod(dims)
+    if ranks % count:
+        raise LaunchError(f"{ranks} ranks are not a multiple of {count} stages", "give other --dims")
+    across = cluster.tiers(dims)[-1]
+    alike = ranks // count  # ranks that have the same stage: within a host where a host has so many
+    within = dataclasses.replace(cluster.tiers(dims)[0 if alike <= dims[0] else -1], size=alike)
+    return predict_pipeline(what, options.stages, options.micro_batches, across, within)
+
+
 def prediction(options, cluster, what, dims):
+    if options.stages:
+        return pipeline(options, cluster, what, dims)
     topk = options.compress.startswith("topk:")
     shrink = 1.5 * float(options.compress[5:]) if topk else SHRINK[options.compress]
     if topk or options.compress == "int8":  # straight between all hosts, as what is left is kept once
@@ -166,9 +199,15 @@ def prediction(options, cluster, what, dims):
     if options.op == "adasum" and math.prod(dims[1:]).bit_count() != 1:
         raise LaunchError(f"--op adasum combines in pairs, and {show(dims)} has {math.prod(dims[1:])} groups",
                           "give a power of two")
+    require_layers(what, options.parts)
+    for layer in what.layers:
+        if layer.name in options.parts and not layer.inputs:
+            raise LaunchError(f'the profile does not tell how many bytes go into layer "{layer.name}"',
+                              "make one from a log of `caffe time` (--log, --save)")
+    cuts = Cuts(options.parts, tiers[-1]) if options.parts else None
     servers = options.servers and Servers(options.servers, options.groups, cluster.link_to_servers(shrink))
     return predict(what, tiers, options.bucket_mb * MIB, options.wait, options.core, options.shard, options.sync_every, servers,
-                   options.op == "adasum")
+                   options.op == "adasum", cuts)
 
 
 def print_one(options, cluster, what):

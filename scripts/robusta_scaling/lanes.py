@@ -45,9 +45,17 @@ class Lanes:
         self.now += max(seconds, 0.0)
 
     def idle(self, seconds):
-        """Waits for so long for something that is no bucket. REQUIRES: all that is posted is reduced."""
-        assert self.reduced == self.posted
-        self.now += seconds
+        """Waits for so long for something that is no bucket, beside which those that are posted go on."""
+        pace = max(1.0, self.core)
+        while self.reduced < self.posted:
+            if seconds < self.left * pace:
+                self.now += seconds
+                self.left -= seconds / pace
+                return
+            self.now += self.left * pace
+            seconds -= self.left * pace
+            self._done()
+        self.now += max(seconds, 0.0)
 
     def wait(self, bucket):
         """Does nothing until the bucket is reduced."""

@@ -91,20 +91,49 @@ class Servers:
         return self.link.latency + self.groups * nbytes / self.link.bandwidth
 
 
+@dataclasses.dataclass(frozen=True)
+class Cuts:
+    """Layers that are cut among the ranks: parts by name, and the link between those that have all parts of one. Each rank
+    gathers the inputs of the others, computes its outputs for all their samples and sends them back, and so the gradients
+    (Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014); nobody computes meanwhile."""
+
+    parts: dict[str, int]
+    link: Tier
+
+    def exchange_seconds(self, layer):
+        """Of a pass forward, and of one backward."""
+        parts = self.parts.get(layer.name, 1)
+        if parts == 1:
+            return 0.0
+        nbytes = (parts - 1) * (layer.inputs + layer.outputs / parts)
+        return 2 * self.link.latency + nbytes * self.link.shared_by / self.link.bandwidth
+
+    def sum_seconds(self, ranks, parts, nbytes):
+        """Over the ranks that have the same part."""
+        return sum(dimension_seconds([dataclasses.replace(self.link, size=ranks // parts)], nbytes))
+
+
 @dataclasses.dataclass
 class Bucket:
-    """A range of gradients that is reduced at once, and the layers (by index) whose parameters are in it."""
+    """A range of gradients that is reduced at once, and the layers (by index) whose parameters are in it: of a layer in
+    `parts` those of one part."""
 
-    bytes: int
+    bytes: float
     layers: list[int]
+    parts: int = 1
 
 
-def make_buckets(profile, bucket_bytes):
-    """In the order of backward; a bucket is closed when it holds `bucket_bytes` or more."""
+def make_buckets(profile, bucket_bytes, parts=None):
+    """In the order of backward; a bucket is closed when it holds `bucket_bytes` or more, and around the parameters of a layer
+    in `parts`, by its name, each of which has one of its own."""
     buckets = []
     for index in reversed(range(len(profile.layers))):
+        cut = (parts or {}).get(profile.layers[index].name, 1)
         for nbytes in profile.layers[index].params:
-            if not buckets or buckets[-1].bytes >= bucket_bytes:
+            if cut > 1:
+                buckets.append(Bucket(nbytes / cut, [index], cut))
+                continue
+            if not buckets or buckets[-1].bytes >= bucket_bytes or buckets[-1].parts > 1:
                 buckets.append(Bucket(0, []))
             buckets[-1].bytes += nbytes
             if index not in buckets[-1].layers:
@@ -138,16 +167,16 @@ class Prediction:
 
 
 def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, shard=None, sync_every=1, servers=None,
-            adasum=False):
+            adasum=False, cuts=None):
     """The step of `profile` on the ranks of `tiers`.
 
     `wait_after_backward`: all buckets are waited for before the next forward begins. `core`: the seconds of its core
     that a rank needs for each second of its links. `shard`: the ranks share out the update ("states"), and with "gradients" two
     buckets at a time have memory. `sync_every`: the iterations
     between two averages of the weights, of which the step is the mean. `servers`: hold the parameters; the ranks are those of
-    one of their groups. `adasum`: combines gradients in place of their sum.
+    one of their groups. `adasum`: combines gradients in place of their sum. `cuts`: layers that are cut among the ranks.
     """
-    buckets = make_buckets(profile, bucket_bytes)
+    buckets = make_buckets(profile, bucket_bytes, cuts and cuts.parts)
     ranks = math.prod(t.size for t in tiers)
     there, back = ([sum(pass_seconds(tiers, b.bytes, way)) if ranks > 1 else 0.0 for b in buckets]
                    for way in (False, True))
@@ -160,6 +189,10 @@ def predict(profile, tiers, bucket_bytes, wait_after_backward=False, core=0.0, s
         both = [a + b for a, b in zip(push, pull, strict=True)]
         dimensions.append(sum(both) - sum(dimensions))
         ranks *= servers.groups
+    elif cuts:
+        both = [cuts.sum_seconds(ranks, b.parts, b.bytes) if b.parts > 1 else seconds
+                for b, seconds in zip(buckets, both, strict=True)]
+        run = _CutRun(profile, buckets, both, wait_after_backward, core, cuts)
     elif adasum:
         seconds = [adasum_seconds(tiers, b.bytes) for b in buckets]
         both = [sum(of_bucket) if ranks > 1 else 0.0 for of_bucket in seconds]
@@ -200,6 +233,7 @@ class _Run:
             for bucket in self.needs[index]:
                 self.take(bucket)
             self.lanes.work(layer.forward)
+            self.exchange(layer)
         self.lanes.begin()
         self.begin_round()
         missing = [len(b.layers) for b in self.buckets]
@@ -207,6 +241,7 @@ class _Run:
         for index in reversed(range(len(self.profile.layers))):
             self.before_backward(index)
             self.lanes.work(self.profile.layers[index].backward)
+            self.exchange(self.profile.layers[index])
             for bucket in self.needs[index]:
                 missing[bucket] -= 1
             while self.lanes.posted < len(self.buckets) and missing[self.lanes.posted] == 0:
@@ -224,6 +259,9 @@ class _Run:
     def before_backward(self, index):
         pass
 
+    def exchange(self, layer):
+        pass
+
     def between_layers(self):
         for bucket in range(self.lanes.reduced):
             self.take(bucket)
@@ -238,6 +276,17 @@ class _Run:
         self.lanes.wait(bucket)
         self.updated[bucket] = True
         self.lanes.work(self.update_seconds[bucket])
+
+
+class _CutRun(_Run):
+    """With exchanges of activations within layers."""
+
+    def __init__(self, profile, buckets, costs, wait_after_backward, core, cuts):
+        super().__init__(profile, buckets, costs, wait_after_backward, core)
+        self.cuts = cuts
+
+    def exchange(self, layer):
+        self.lanes.idle(self.cuts.exchange_seconds(layer))
 
 
 class _SharedRun(_Run):

@@ -19,12 +19,14 @@ F32 = 4
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """`params`: bytes of each parameter that is learned."""
+    """`params`: bytes of each parameter that is learned. `inputs`, `outputs`: of its first bottom and top, where they are known."""
 
     name: str
     forward: float
     backward: float
     params: tuple[int, ...] = ()
+    inputs: float = 0
+    outputs: float = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +50,9 @@ class Profile:
         """The same net on a machine that computes so many images a second, all layers faster by one factor."""
         batch = batch or self.batch
         factor = batch / images_per_second / self.compute
-        layers = tuple(dataclasses.replace(layer, forward=layer.forward * factor, backward=layer.backward * factor)
+        more = batch / self.batch
+        layers = tuple(dataclasses.replace(layer, forward=layer.forward * factor, backward=layer.backward * factor,
+                                           inputs=layer.inputs * more, outputs=layer.outputs * more)
                        for layer in self.layers)
         return Profile(self.name, batch, layers, self.update * factor)
 
@@ -56,15 +60,18 @@ class Profile:
         layers = [[layer.name, round(layer.forward * 1e3, 4), round(layer.backward * 1e3, 4), *layer.params]
                   for layer in self.layers]
         lines = ",\n  ".join(json.dumps(layer) for layer in layers)
+        activations = {layer.name: [layer.inputs, layer.outputs] for layer in self.layers if layer.inputs + layer.outputs}
         return (f'{{"name": {json.dumps(self.name)}, "batch": {self.batch}, "update_ms": {self.update * 1e3:.4f},\n'
-                f' "layers": [\n  {lines}\n ]}}\n')
+                f' "activations": {json.dumps(activations)},\n "layers": [\n  {lines}\n ]}}\n')
 
 
 def from_json(path):
-    """Reads what to_json wrote: a layer is [name, forward ms, backward ms, bytes of each parameter...]."""
+    """Reads what to_json wrote: a layer is [name, forward ms, backward ms, bytes of each parameter...], and activations may
+    have [bytes of its bottom, of its top]."""
     try:
         data = json.loads(pathlib.Path(path).read_text())
-        layers = tuple(Layer(name, forward / 1e3, backward / 1e3, tuple(params))
+        moved = data.get("activations", {})
+        layers = tuple(Layer(name, forward / 1e3, backward / 1e3, tuple(params), *moved.get(name, ()))
                        for name, forward, backward, *params in data["layers"])
         return Profile(data["name"], data["batch"], layers, data.get("update_ms", 0) / 1e3)
     except OSError as error:
@@ -147,10 +154,11 @@ def from_caffe_time(log_path, model_path):
         definitions.setdefault(_one(layer, "name"), layer)
     layers = []
     for name, (forward, backward) in times.items():
-        params, layer = [], definitions.get(name)
-        if layer and layer.get("bottom") and layer["bottom"][0] in shapes:
-            params = param_counts(layer, shapes[layer["bottom"][0]])
-        layers.append(Layer(name, forward, backward, tuple(F32 * count for count in params)))
+        layer = definitions.get(name, {})
+        bottom, top = (shapes.get(layer[way][0]) if layer.get(way) else None for way in ("bottom", "top"))
+        params = param_counts(layer, bottom) if bottom else []
+        layers.append(Layer(name, forward, backward, tuple(F32 * count for count in params),
+                            *(F32 * math.prod(shape) if shape else 0 for shape in (bottom, top))))
     if not any(layer.params for layer in layers):
         raise LaunchError(f"{log_path} and {model_path} have no learned layer in common",
                           "give the prototxt that was timed", Code.CONFIG)

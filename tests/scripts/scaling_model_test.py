@@ -13,9 +13,9 @@ MODELS = SCRIPTS.parent / "models"
 sys.path.insert(0, str(SCRIPTS))
 
 from robusta_launch.errors import LaunchError  # noqa: E402
-from robusta_scaling import clusters, profile  # noqa: E402
+from robusta_scaling import clusters, profile, stages  # noqa: E402
 from robusta_scaling.messages import parse_message  # noqa: E402
-from robusta_scaling.model import Servers, Tier, adasum_seconds, dimension_seconds, make_buckets, predict  # noqa: E402
+from robusta_scaling.model import Cuts, Servers, Tier, adasum_seconds, dimension_seconds, make_buckets, predict  # noqa: E402
 from robusta_scaling.profile import Layer, Profile  # noqa: E402
 
 # `caffe time` of LeNet, without the lines of other kinds.
@@ -189,9 +189,53 @@ class Step(unittest.TestCase):
         self.assertEqual(adasum_seconds([Tier(2, 1), Tier(2, 1, shared_by=2)], 8), [16, 8])
         self.assertEqual(self.step([A, B], [Tier(1, 1), Tier(2, 8)], adasum=True).communication, 2)
 
+    def test_layers_that_are_cut(self):
+        # Of b, in two parts, a rank sends its 4 bytes of inputs and half of its 4 of outputs, in each pass: 6 bytes at 8 a
+        # second. Its gradients are half as many, and no other rank has the same part.
+        cut = Layer("b", 1, 2, (8,), 4, 4)
+        cuts = Cuts({"b": 2}, Tier(2, 8))
+        result = self.step([A, cut], one_second_per_bucket(), cuts=cuts)
+        # Forward 0..2 and 0.75 of exchange, backward of b 2.75..4.75 and 0.75, of a 5.5..7.5, its bucket 7.5..8.5.
+        self.assertEqual((result.step, result.communication), (8.5, 1))
+        self.assertEqual(cuts.sum_seconds(4, 2, 8), 1)
+        # What is summed goes on meanwhile: c's bucket of two seconds beside b's backward and the half of its exchange.
+        layers = [A, cut, Layer("c", 1, 1, (8,))]
+        self.assertEqual(self.step(layers, [Tier(2, 4)], cuts=Cuts({"b": 2}, Tier(2, 4))).step,
+                         3 + 1.5 + 1 + 2 + 1.5 + 2 + 2)
+
     def test_a_fast_network_costs_nothing_but_the_end(self):
         layers = [Layer(str(i), 1, 2, (8,)) for i in range(10)]
         self.assertAlmostEqual(self.step(layers, [Tier(2, 16)]).exposed, 0.5, 12)
+
+
+class Pipeline(unittest.TestCase):
+    def test_the_order(self):
+        self.assertEqual([way[0] + str(m) for way, m in stages.order(0, 2, 3)], "f0 f1 b0 f2 b1 b2".split())
+        self.assertEqual([way[0] + str(m) for way, m in stages.order(1, 2, 3)], "f0 b0 f1 b1 f2 b2".split())
+        self.assertEqual([way[0] + str(m) for way, m in stages.order(0, 4, 2)], "f0 f1 b0 b1".split())
+
+    def test_the_bubble(self):
+        # Stages that take the same stand idle for S - 1 of M + S - 1 micro-batches (Narayanan et al.).
+        for count, micro in [(2, 4), (4, 8), (3, 1)]:
+            even = [stages.Stage(1, 2)] * count
+            self.assertEqual(stages.pass_seconds(even, micro), 3 * (micro + count - 1))
+
+    def test_the_slower_stage_sets_the_pace(self):
+        # f0 0..1, then three of each of stage 1 without a gap, and b0 of the last one.
+        self.assertEqual(stages.pass_seconds([stages.Stage(1, 1), stages.Stage(2, 3)], 3), 1 + 3 * 5 + 1)
+
+    def test_what_travels(self):
+        # f0 0..1, sent 1..3, f and b of stage 1 3..5, sent 5..7, b of stage 0 7..8; with a latency of a half each way.
+        pair = [stages.Stage(1, 1, 8), stages.Stage(1, 1)]
+        self.assertEqual([stages.pass_seconds(pair, 1, 4, us) for us in (0, 0.5)], [8, 9])
+
+    def test_a_net(self):
+        net = Profile("net", 4, (Layer("a", 4, 8, (8,), 0, 16), Layer("b", 4, 8, (24,))), 4)
+        cut = stages.stages_of(net, ["b"], 4)
+        self.assertEqual(cut, [stages.Stage(1, 2, 4), stages.Stage(1, 2, 0)])
+        # Two pipelines: 5 micro-batches of 3, b's gradients summed, and three quarters of the update.
+        result = stages.predict_pipeline(net, ["b"], 4, Tier(1, math.inf), Tier(2, 24))
+        self.assertEqual((result.step, result.ranks, result.images_per_second), (15 + 1 + 3, 4, 8 / 19))
 
 
 class Buckets(unittest.TestCase):
