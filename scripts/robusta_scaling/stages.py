@@ -27,7 +27,8 @@ def stages_of(profile, firsts, micro_batches):
     stages = []
     for begin, end in zip(begins, [*begins[1:], len(names)], strict=True):
         layers = profile.layers[begin:end]
-        moved = layers[-1].outputs if end < len(names) else 0
+        # Behind the last one of the file may be a Split, of which the file tells nothing.
+        moved = next((layer.outputs for layer in reversed(layers) if layer.outputs), 0) if end < len(names) else 0
         stages.append(Stage(sum(layer.forward for layer in layers) / micro_batches,
                             sum(layer.backward for layer in layers) / micro_batches, moved / micro_batches))
     return stages

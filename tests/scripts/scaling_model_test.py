@@ -230,7 +230,8 @@ class Pipeline(unittest.TestCase):
         self.assertEqual([stages.pass_seconds(pair, 1, 4, us) for us in (0, 0.5)], [8, 9])
 
     def test_a_net(self):
-        net = Profile("net", 4, (Layer("a", 4, 8, (8,), 0, 16), Layer("b", 4, 8, (24,))), 4)
+        net = Profile("net", 4, (Layer("a", 4, 8, (8,), 0, 16), Layer("a_split", 0, 0),
+                                     Layer("b", 4, 8, (24,))), 4)
         cut = stages.stages_of(net, ["b"], 4)
         self.assertEqual(cut, [stages.Stage(1, 2, 4), stages.Stage(1, 2, 0)])
         # Two pipelines: 5 micro-batches of 3, b's gradients summed, and three quarters of the update.
