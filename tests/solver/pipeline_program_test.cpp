@@ -180,7 +180,7 @@ TEST_F(PipelineOverRanks, GoesOnFromASnapshotOnOtherRanks) {
 TEST_F(PipelineOverRanks, RefusesAtTheLineThatAsks) {
   write_net({0, -1, 1, -1});
   expect_refused(run_over(2, "-ddl '-shard states'"), 9,
-                 "net.prototxt:5: layer \"ip0\": `device` of layers with -ddl \"-shard states\"");
+                 "net.prototxt:5: layer \"ip0\": `device` of layers with -ddl \"-shard\"");
   write_net({0, 1, 0, 1});
   expect_refused(run_over(2), 2, "net.prototxt:9: layer \"ip2\": device 0, and bottom \"ip1\" is made on device 1");
 }

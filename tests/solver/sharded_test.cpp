@@ -2,6 +2,7 @@
 // nothing else is different.
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -200,6 +201,23 @@ TEST_F(ShardedTraining, SnapshotsAreWholeAndResumeAnywhere) {
     second.ranks = 2;
     expect_same({{}, train(second).numbers, {}}, {{}, whole.numbers, {}}, 1e-4);
   }
+}
+
+/// Where rank 0 cannot write, the others are not left with what they would hand over.
+TEST_F(ShardedTraining, AStateThatCannotBeWrittenHoldsUpNobody) {
+  const TempDir folder;
+  std::filesystem::create_directory(folder / "r_iter_2.solverstate");
+  std::filesystem::create_directory(folder / "r_iter_2.solverstate/in_the_way");
+  run_thread_ranks(4, [&](Communicator& world) {
+    Ranks group(world, parse_ddl_options("-shard states"));
+    SolverOptions options;
+    options.ranks = &group;
+    const auto solver = toy("type: 'Adam' snapshot: 2 snapshot_prefix: '" + (folder / "r") + "'", options);
+    solver->step(4);
+    solver->finish_updates();
+  });
+  EXPECT_FALSE(std::filesystem::is_regular_file(folder / "r_iter_2.solverstate"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "r_iter_4.solverstate")) << "tried again";
 }
 
 /// The average is tested, and exchanged, on all ranks together.

@@ -40,7 +40,7 @@ inline std::vector<float> everything(Solver& solver) {
   std::vector<float> all;
   auto append = [&](const std::vector<float>& values) { all.insert(all.end(), values.begin(), values.end()); };
   for (const ParamPtr& param : solver.train_net().params()) append(solver.train_net().blobs().read_param(*param));
-  const GatheredHistories whole(solver.updater());
+  const TellingHistories whole(solver.updater());
   for (const HistoryId id : solver.updater().history_ids()) append(solver.updater().history(id));
   return all;
 }

@@ -28,7 +28,7 @@ void clear(Stream& stream, void* memory, size_t bytes) {
 }  // namespace
 
 void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& options, Stream& stream,
-                        bool gradients) {
+                       bool gradients) {
   completion_ = plan.completion;
   std::vector<Param*> placed;  // in the blocks
   size_t bytes = 0;

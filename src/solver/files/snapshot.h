@@ -45,7 +45,7 @@ struct NewSnapshot {
 NewSnapshot write_model(const SolverDef& solver, int iter, Net& net, const std::string& scores);
 /// The net has the averaged weights (AveragedWeights).
 void write_averaged_model(const SolverDef& solver, NewSnapshot& snapshot, Net& net);
-/// With the histories, which GatheredHistories has made whole.
+/// With the histories, while TellingHistories lives.
 void write_state(const SolverDef& solver, const TrainingState& state, const NewSnapshot& snapshot, Updater& updater);
 
 /// A state with its weights, read and in itself sound.

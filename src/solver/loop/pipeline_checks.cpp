@@ -52,7 +52,7 @@ Error asked_by(const NetDef& net, ErrorKind kind, const std::string& cause, cons
 
 /// What several ranks cannot do beside. "": nothing of it is asked for.
 std::string beside_stages(const DdlOptions& options) {
-  return options.shard != Shard::kNone            ? "-shard states"
+  return options.shard != Shard::kNone            ? "-shard"
          : has_local_steps(options)               ? "-sync_every"
          : options.op == GradientOp::kAdasum      ? "-op adasum"
          : options.elastic.asked()                ? "-elastic"

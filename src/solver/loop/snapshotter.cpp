@@ -58,8 +58,10 @@ SnapshotPaths Snapshotter::write_files(const std::string& scores) {
     ranks.root_only([&] { write_state(training_.def, training_.state, snapshot, stages->updater()); });
     return snapshot.paths;
   }
-  const GatheredHistories whole(training_.updater);
-  ranks.root_only([&] { write_state(training_.def, training_.state, snapshot, training_.updater); });
+  ranks.together([&] {
+    const TellingHistories whole(training_.updater);
+    if (ranks.root()) write_state(training_.def, training_.state, snapshot, training_.updater);
+  });
   return snapshot.paths;
 }
 

@@ -40,6 +40,8 @@ class Shards {
 
   /// Replaces the values by their sums over the ranks.
   virtual void sum(std::span<double> values) = 0;
+  /// Whether this is the rank that gets what whole() puts together.
+  virtual bool gets_whole() const = 0;
   /// Puts an array of a shared parameter together from what each rank has of it: on rank 0, the others get none.
   virtual std::vector<float> whole(const Param& param, const std::vector<float>& own) = 0;
   /// All ranks get the weights that each has in its own elements of the parameters.

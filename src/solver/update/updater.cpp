@@ -274,18 +274,35 @@ size_t Updater::history_bytes() const {
   return bytes * static_cast<size_t>(rule_->histories());
 }
 
-void Updater::gather_histories() {
-  if (!shards_) return;
-  gathered_.assign(static_cast<size_t>(histories()), {});
-  for (const HistoryId id : history_ids()) {
-    std::vector<float> own = read_array(net_.stream(), history_tensor(id));
-    gathered_[id.index()] = slot_of(id).shared ? shards_->whole(history_param(id), own) : std::move(own);
-  }
+std::vector<float> Updater::gather_history(HistoryId id) {
+  std::vector<float> own = read_array(net_.stream(), history_tensor(id));
+  return slot_of(id).shared ? shards_->whole(history_param(id), own) : own;
 }
 
 std::vector<float> Updater::history(HistoryId id) {
-  if (shards_) return std::move(gathered_[id.index()]);
-  return read_array(net_.stream(), history_tensor(id));
+  if (!shards_) return read_array(net_.stream(), history_tensor(id));
+  if (id < to_tell_) return {};  // handed over
+  assert(id == to_tell_);
+  to_tell_ = id + 1;
+  return gather_history(id);
+}
+
+TellingHistories::TellingHistories(Updater& updater) : updater_(updater) {
+  updater_.to_tell_ = HistoryId(0);
+  if (updater_.shards_ && !updater_.shards_->gets_whole()) tell_rest();
+}
+
+TellingHistories::~TellingHistories() {
+  try {
+    tell_rest();
+  } catch (const std::exception& error) {
+    LOG_ERROR << "histories were not told: " << error.what();
+  }
+}
+
+void TellingHistories::tell_rest() {
+  if (!updater_.shards_) return;
+  while (updater_.to_tell_ < HistoryId(updater_.histories())) updater_.history(updater_.to_tell_);
 }
 
 void Updater::set_history(HistoryId id, const std::vector<float>& values) {

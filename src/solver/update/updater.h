@@ -75,7 +75,7 @@ class Updater : public GradientSink {
 
   int histories() const { return static_cast<int>(slots_.size()) * rule_->histories(); }
   IdRange<HistoryId> history_ids() const { return {HistoryId(0), HistoryId(histories())}; }
-  /// Of all elements. Where ranks have parts of them: on rank 0, once for each GatheredHistories.
+  /// Of all elements. Where ranks have parts of them: on rank 0, while TellingHistories lives, each once and in order.
   std::vector<float> history(HistoryId id);
   /// `values`: of the whole parameter.
   void set_history(HistoryId id, const std::vector<float>& values);
@@ -89,8 +89,9 @@ class Updater : public GradientSink {
   size_t state_bytes() const { return memory_.bytes() + (average_ ? average_->bytes() : 0); }
 
  private:
-  friend class GatheredHistories;
-  void gather_histories();
+  friend class TellingHistories;
+  /// The whole history, on rank 0, put together from the parts of all ranks. Collective.
+  std::vector<float> gather_history(HistoryId id);
 
   struct Slot {
     ParamPtr param;
@@ -134,7 +135,7 @@ class Updater : public GradientSink {
   std::optional<WeightAverage> average_;
   Shards* const shards_;  ///< null: this rank updates everything
   IdVector<ParamId, Slot> slots_;
-  std::vector<std::vector<float>> gathered_;  ///< by HistoryId: whole histories that are waiting to be told
+  HistoryId to_tell_{0};  ///< the first whole history that was not told to rank 0
   std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
   bool skipped_ = false;           ///< the gradients of this iteration were not finite
@@ -142,15 +143,19 @@ class Updater : public GradientSink {
   std::vector<Param*> moved_;      ///< whose weights they change
 };
 
-/// While this lives rank 0 has whole histories, wherever their parts are. Collective.
-class GatheredHistories {
+/// While this lives rank 0 may ask for whole histories, wherever their parts are, one after the other, so that no more
+/// than one of them is in its memory: the other ranks hand theirs over when this is made, and rank 0 takes what it did
+/// not ask for when it ends. Collective.
+class TellingHistories {
  public:
-  explicit GatheredHistories(Updater& updater) : updater_(updater) { updater_.gather_histories(); }
-  ~GatheredHistories() { updater_.gathered_.clear(); }
-  GatheredHistories(const GatheredHistories&) = delete;
-  GatheredHistories& operator=(const GatheredHistories&) = delete;
+  explicit TellingHistories(Updater& updater);
+  ~TellingHistories();
+  TellingHistories(const TellingHistories&) = delete;
+  TellingHistories& operator=(const TellingHistories&) = delete;
 
  private:
+  void tell_rest();
+
   Updater& updater_;
 };
 

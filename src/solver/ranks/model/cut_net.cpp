@@ -43,7 +43,7 @@ void check_cut_training(const std::vector<ModelCut>& cuts, const DdlOptions& opt
     refuse(ErrorKind::kUnsupported, "model_parts on a GPU: layers are cut among ranks on the host alone",
            "leave -gpu or model_parts out");
   }
-  const char* const beside = options.shard != Shard::kNone       ? "-shard states"
+  const char* const beside = options.shard != Shard::kNone       ? "-shard"
                              : has_local_steps(options)          ? "-sync_every"
                              : options.op == GradientOp::kAdasum ? "-op adasum"
                              : options.elastic.asked()           ? "-elastic"

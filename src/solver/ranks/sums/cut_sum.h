@@ -34,6 +34,7 @@ class CutSum : public StagedSum, public Shards {
   void drop_others() override;
   std::string_view asked_by() const override { return "model_parts"; }
   void sum(std::span<double> values) override { ranks_.sum(values); }
+  bool gets_whole() const override { return ranks_.root(); }
   std::vector<float> whole(const Param& param, const std::vector<float>& own) override;
   void gather_weights() override;
 

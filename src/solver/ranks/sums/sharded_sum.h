@@ -32,6 +32,7 @@ class ShardedSum : public CarryingSum, public Shards {
 
   std::optional<ElementRange> own(const Param& param) const override;
   void sum(std::span<double> values) override { ranks_.sum(values); }
+  bool gets_whole() const override { return ranks_.root(); }
   std::vector<float> whole(const Param& param, const std::vector<float>& own) override;
   void gather_weights() override;
 

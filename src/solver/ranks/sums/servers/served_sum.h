@@ -38,6 +38,7 @@ class ServedSum : public CarryingSum, public Shards {
   std::string_view asked_by() const override { return "-servers"; }
   std::optional<ElementRange> own(const Param& param) const override;
   void sum(std::span<double> values) override;
+  bool gets_whole() const override { return ranks_.root(); }
   std::vector<float> whole(const Param& param, const std::vector<float>& own) override;
   void gather_weights() override;
 
