@@ -136,9 +136,7 @@ std::vector<Net*> RankPipeline::nets() {
   return nets;
 }
 
-bool RankPipeline::stores(DType type) const {
-  return const_cast<PipelineStage&>(stage_).net().diagnostics().stores(type);
-}
+bool RankPipeline::stores(DType type) const { return own_.diagnostics().stores(type); }
 
 void RankPipeline::set_loss_scale(double scale) {
   for (StageNet& copy : stage_.all_copies()) copy.net().set_loss_scale(scale);

@@ -9,7 +9,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "solver/pipeline/cut_nets.h"
@@ -54,7 +53,7 @@ class RankPipeline : public Pipeline {
   /// The whole net: it has no memory, but for a while (gathered_net.h).
   Net& whole() { return whole_; }
   /// The first copy of this rank's stage of it.
-  Net& own() { return stage_.net(); }
+  Net& own() { return own_; }
   const std::vector<ParamPlace>& places() const { return places_; }
   /// All nets of this rank that run.
   std::vector<Net*> nets();
@@ -94,7 +93,7 @@ class RankPipeline : public Pipeline {
   const PipelineOrder order_;
   const int micro_batches_;
   const size_t number_;  ///< of this rank's stage
-  Net& whole_;
+  Net &whole_, &own_;
   const CutNets cut_;
   const std::vector<ParamPlace> places_;  ///< in the order of the whole net's parameters
   std::shared_ptr<PipelineSignal> signal_ = std::make_shared<PipelineSignal>();

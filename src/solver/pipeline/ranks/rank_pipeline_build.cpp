@@ -1,6 +1,7 @@
 // All ranks of a pipeline go through what crosses in one order, so that they agree on it pair by pair.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/str.h"
 #include "solver/pipeline/ranks/rank_pipeline.h"
@@ -58,6 +59,7 @@ RankPipeline::RankPipeline(Ranks& ranks, PipelineOrder order, int micro_batches,
       micro_batches_(micro_batches),
       number_(static_cast<size_t>(ranks.stage())),
       whole_(train.net),
+      own_(own),
       cut_(std::move(cut)),
       places_(param_places(train.net, cut_.train.placement, static_cast<size_t>(ranks.stages()))),
       outputs_(outputs_of(cut_.train, train.net)),
