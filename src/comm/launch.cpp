@@ -74,7 +74,7 @@ void set_meeting(Launch& launch, const std::string& place) {
 }
 
 /// The ranks of TF_CONFIG (tf_config.proto) are its processes in the order of MultiWorkerMirroredStrategy, the chief
-/// first. An evaluator is none of them. Where there are others among them (parameter servers) they do not meet here.
+/// first. An evaluator is none of them, and parameter servers are the last.
 Launch launch_of_tf_config(const std::string& json) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;

@@ -1,7 +1,6 @@
 // Sizes are known from the shapes, so that lengths can be written before what they are of.
 #include "schema/array_message.h"
 
-#include <cassert>
 #include <memory>
 
 #include <google/protobuf/wire_format_lite.h>
@@ -95,7 +94,8 @@ void ArrayMessage::write(const std::string& path) const {
       write_all(fd, piece.bytes.data(), piece.bytes.size());
       if (!piece.array) continue;
       const std::vector<float> values = piece.array();
-      assert(values.size() == piece.count);
+      if (values.size() != piece.count)
+        throw Error(ErrorKind::kInternal, str("an array of ", values.size(), " numbers in place of ", piece.count));
       write_all(fd, values.data(), values.size() * sizeof(float));
     }
   });

@@ -147,6 +147,10 @@ class Meeting(unittest.TestCase):
         self.assertIn("1 server holds the parameters for 2 groups, all in step", self.said(ranks[0], 0))
         for rank in ranks[1:]:
             self.said(rank, 0)
+        apart = job("-ddl", "-timeout 5 -max_staleness 1")
+        self.assertIn("gradients up to 1 rounds late", self.said(apart[0], 0))
+        for rank in apart[1:]:
+            self.said(rank, 0)
         for rank in job("-n_server", "2"):
             self.assertIn("TF_CONFIG names 1 parameter server, and -n_server or -servers 2", self.said(rank, 1))
 

@@ -367,8 +367,8 @@ TEST(RankPipeline, RefusesWhatCannotBe) {
     EXPECT_TRUE(contains(error.what(), words)) << error.what();
     EXPECT_TRUE(contains(error.location(), where)) << error.what() << ", not " << where;
   };
-  for (const std::string ddl :
-       {"-shard states", "-mode b:1x2 -sync_every 4", "-op adasum", "-compress int8", "-mode b:2x1", "-elastic 1:2"})
+  for (const std::string ddl : {"-shard states", "-mode b:1x2 -sync_every 4", "-op adasum", "-compress int8",
+                                "-mode b:2x1", "-elastic 1:2", "-fit auto"})
     expect(refusal(net(2), ddl), ErrorKind::kUnsupported, "`device` of layers with -ddl", "staged.prototxt");
   expect(refusal(net(2), "-servers 1 -groups 1", "", 3), ErrorKind::kUnsupported, "-servers", "staged.prototxt");
   expect(refusal(net(2), "", "debug_info: true"), ErrorKind::kUnsupported, "debug_info in a pipeline",

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "app/setup/memory.h"
 #include "app/setup/pipeline_choice.h"
@@ -111,19 +112,28 @@ std::string name_of_set(const std::string& path, int set) {
   return (whole.parent_path() / name).string();
 }
 
+bool has_word(const std::string& words, const std::string& name) {
+  std::istringstream all(words);
+  for (std::string word; all >> word;) {
+    if (word == "-" + name || word == "--" + name) return true;
+  }
+  return false;
+}
+
 /// Where TF_CONFIG names tasks of the type "ps": each worker is a group of its own, as in TensorFlow's
 /// ParameterServerStrategy, unless `words` of -ddl make others of them.
 std::string words_of_servers(const Launch& launch, const std::string& words) {
-  if (launch.servers == 0) return "";
-  const ServerOptions given = parse_ddl_options(words).served;
-  if (given.servers == launch.servers) return "";
-  if (given.asked()) {
-    throw Error(ErrorKind::kUsage,
-                str("TF_CONFIG names ", counted(launch.servers, "parameter server"), ", and -n_server or -servers ",
-                    given.servers),
-                "leave it out, or give the same");
-  }
-  return str(" -groups ", launch.ranks - launch.servers, " -servers ", launch.servers);
+  const int workers = launch.ranks - launch.servers;
+  if (launch.servers == 0 || workers == 0) return "";
+  std::string more;
+  if (!has_word(words, "groups")) more += str(" -groups ", workers);
+  if (!has_word(words, "servers")) more += str(" -servers ", launch.servers);
+  const int given = parse_ddl_options(words + more).served.servers;
+  if (given == launch.servers) return more;
+  throw Error(
+      ErrorKind::kUsage,
+      str("TF_CONFIG names ", counted(launch.servers, "parameter server"), ", and -n_server or -servers ", given),
+      "leave it out, or give the same");
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ class AllReduce {
   virtual void reduce_scatter(void* data, int64_t count, DType type, int64_t exact = 0) {}
   virtual void all_gather(void* data, int64_t count, DType type) {}
   /// Returns when no other rank reads or writes this one's data on behalf of the halves before, and each other has come
-  /// as far: whoever gives the memory of data to others calls it before each all_gather() and after each
-  /// reduce_scatter(). Blocks.
+  /// as far. Whoever calls it has copied what he wants of his own data, for others may write there from here on.
+  /// Whoever gives the memory of data to other data calls it before each all_gather() and after each reduce_scatter().
+  /// Blocks.
   virtual void meet() {}
   /// The sum over this rank's group in X alone, the innermost dimension, in place, whatever the other groups do.
   /// REQUIRES: data that make_all_reduce was told of, and a mode that sums by dimension.

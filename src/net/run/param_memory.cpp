@@ -55,7 +55,9 @@ void ParamMemory::take(const Graph& graph, const Plan& plan, const NetOptions& o
 }
 
 void ParamMemory::release(const Graph& graph) {
-  for (Param* param : owned_of(completion_, graph)) param->data = param->diff = nullptr;
+  for (const ParamId p : graph.params.ids()) {
+    if (graph.filled_here[p]) graph.params[p]->data = graph.params[p]->diff = nullptr;
+  }
   data_ = diff_ = nullptr;
   sparse_.clear();
   gradients_ = gradient_tail_ = nullptr;

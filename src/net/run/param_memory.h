@@ -66,7 +66,7 @@ class ParamMemory {
   std::map<const Param*, Sparse> sparse_;
   std::shared_ptr<void> lent_;  ///< in place of diff_, on the host; else besides
   void *gradients_ = nullptr, *gradient_tail_ = nullptr;
-  size_t gradient_bytes_ = 0;  ///< without the tail
+  size_t gradient_bytes_ = 0;
 };
 
 }  // namespace robusta

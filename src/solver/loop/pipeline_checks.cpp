@@ -58,6 +58,7 @@ std::string beside_stages(const DdlOptions& options) {
          : options.elastic.asked()                ? "-elastic"
          : options.served.servers > 0             ? "-servers"
          : options.wire.keeps_left()              ? "-compress int8 or topk"
+         : options.fit.asked                      ? "-fit"
          : options.mode == ReduceMode::kAutomatic ? "auto"
          : !options.dims.empty()                  ? "-mode with dims"
                                                   : "";

@@ -143,9 +143,9 @@ class Updater : public GradientSink {
   std::vector<Param*> moved_;      ///< whose weights they change
 };
 
-/// While this lives rank 0 may ask for whole histories, wherever their parts are, one after the other, so that no more
-/// than one of them is in its memory: the other ranks hand theirs over when this is made, and rank 0 takes what it did
-/// not ask for when it ends. Collective.
+/// While this lives rank 0 may ask for whole histories, wherever their parts are, one after the other, so that it
+/// need not have more than one of them in its memory: the other ranks hand theirs over when this is made, and rank 0
+/// takes what it did not ask for when it ends. Collective.
 class TellingHistories {
  public:
   explicit TellingHistories(Updater& updater);

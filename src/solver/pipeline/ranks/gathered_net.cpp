@@ -14,10 +14,15 @@ GatheredNet::GatheredNet(Ranks& ranks, const SolverDef& solver, RankPipeline& pi
       pipeline_(pipeline),
       own_updater_(updater),
       update_arrays_(make_update_rule(solver)->histories()) {
-  ranks_.root_only([&] {
-    pipeline_.whole().take_params(solver_.param.snapshot_diff());
-    whole_updater_ = std::make_unique<Updater>(solver_, pipeline_.whole());
-  });
+  try {
+    ranks_.root_only([&] {
+      pipeline_.whole().take_params(solver_.param.snapshot_diff());
+      whole_updater_ = std::make_unique<Updater>(solver_, pipeline_.whole());
+    });
+  } catch (...) {
+    pipeline_.whole().release_params();
+    throw;
+  }
 }
 
 GatheredNet::~GatheredNet() {

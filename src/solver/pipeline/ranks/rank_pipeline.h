@@ -24,8 +24,8 @@ namespace robusta {
 class RankPipeline : public Pipeline {
  public:
   /// `own`: the first copy of this rank's stage of the train net. `micro_batches`: of an iteration. `test_options`: of
-  /// the nets of tests. All but `cut` are kept by reference. Collective. Throws Error{kConfig|kUnsupported|kMemory} on
-  /// all ranks.
+  /// the nets of tests. All but `cut` are kept by reference. Collective. Throws Error{kConfig|kUnsupported} on all
+  /// ranks, Error{kMemory} on one that has no room for what travels.
   RankPipeline(Ranks& ranks, PipelineOrder order, int micro_batches, const WholeNet& train,
                const std::vector<WholeNet>& tests, CutNets cut, Net& own, const NetOptions& test_options);
   ~RankPipeline() override;

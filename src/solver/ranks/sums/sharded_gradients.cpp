@@ -62,8 +62,12 @@ void ShardedGradients::begin_round(Gradients wanted) {
 }
 
 void ShardedGradients::sum(BucketId bucket) {
-  // Others write their weights into this rank's memory: from here on it is this bucket's.
-  if (carries_weights(bucket)) all_reduce_->meet();
+  if (carries_weights(bucket)) {
+    // Others write their weights into this rank's memory: from here on it is this bucket's, and what a device has still
+    // to copy from there is copied.
+    if (stream_) ranges_[bucket].copied->wait();
+    all_reduce_->meet();
+  }
   ShardedSum::sum(bucket);
   // They read its gradients up to here.
   if (bucket < last_sum()) all_reduce_->meet();
