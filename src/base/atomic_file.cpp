@@ -55,6 +55,18 @@ void write_all(int fd, const void* data, size_t bytes) {
   }
 }
 
+void write_all_at(int fd, const void* data, size_t bytes, size_t place) {
+  const char* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t n = ::pwrite(fd, at, bytes, static_cast<off_t>(place));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_output("cannot write", "file", errno);
+    at += n;
+    place += static_cast<size_t>(n);
+    bytes -= static_cast<size_t>(n);
+  }
+}
+
 void write_file_atomically(const std::string& path, const std::function<void(int fd)>& write) {
   const OutputPlace place = find_output("cannot write", path);
   try {

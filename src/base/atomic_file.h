@@ -15,6 +15,9 @@ void write_file_atomically(const std::string& path, const std::function<void(int
 /// write(2) until all is written. Throws Error{kOutput}.
 void write_all(int fd, const void* data, size_t bytes);
 
+/// The same at a place of a file, in bytes from its beginning.
+void write_all_at(int fd, const void* data, size_t bytes, size_t place);
+
 /// Throws Error{kOutput} unless files whose names begin with `prefix` can be created; leaves nothing behind. `what`
 /// they are, for the message: "snapshots with prefix".
 void require_writable_prefix(const std::string& what, const std::string& prefix);

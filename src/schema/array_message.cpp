@@ -1,11 +1,15 @@
 // Sizes are known from the shapes, so that lengths can be written before what they are of.
 #include "schema/array_message.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <memory>
 
 #include <google/protobuf/wire_format_lite.h>
 
 #include "base/atomic_file.h"
+#include "base/output_place.h"
 #include "base/str.h"
 #include "caffe.pb.h"
 #include "robusta/error.h"
@@ -85,6 +89,26 @@ void ArrayMessage::add_blob(int field, ArrayBlob blob) {
   message.add_array(caffe::BlobProto::kDiffFieldNumber, count, std::move(blob.diff));
   message.add(rest.SerializeAsString());
   add_message(field, std::move(message));
+}
+
+std::vector<size_t> ArrayMessage::array_places() const {
+  std::vector<size_t> places;
+  size_t at = 0;
+  for (const Piece& piece : pieces_) {
+    at += piece.bytes.size();
+    if (piece.array) places.push_back(at);
+    at += piece.count * sizeof(float);
+  }
+  return places;
+}
+
+void ArrayMessage::write_frames(int fd) const {
+  if (::ftruncate(fd, static_cast<off_t>(bytes_)) != 0) fail_output("cannot write", "file", errno);
+  size_t at = 0;
+  for (const Piece& piece : pieces_) {
+    write_all_at(fd, piece.bytes.data(), piece.bytes.size(), at);
+    at += piece.bytes.size() + piece.count * sizeof(float);
+  }
 }
 
 void ArrayMessage::write(const std::string& path) const {

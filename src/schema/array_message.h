@@ -34,6 +34,11 @@ class ArrayMessage {
   /// there are 2 GiB or more, and what the arrays' reads throw.
   void write(const std::string& path) const;
 
+  /// Where the arrays lie in the file, in order, in bytes from its beginning; those of no elements are left out.
+  std::vector<size_t> array_places() const;
+  /// Gives the file its size and writes everything but the arrays, for whoever writes these. Throws Error{kOutput}.
+  void write_frames(int fd) const;
+
  private:
   /// Bytes, and the array behind them.
   struct Piece {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/str.h"
+#include "solver/loop/parted_state.h"
 #include "solver/ranked_training.h"
 #include "support/errors.h"
 #include "support/nccl/sim_nccl.h"
@@ -100,7 +101,19 @@ TEST_P(Sharded, AParameterWithoutAGradientIsUpdatedByAll) {
 
 INSTANTIATE_TEST_SUITE_P(Numbers, Sharded, testing::Values(2, 4, 8));
 
-class ShardedTraining : public Sharded {};
+class ShardedTraining : public Sharded {
+ protected:
+  /// The histories, one after the other.
+  static ArrayMessage message_of(Updater& updater) {
+    ArrayMessage message;
+    for (const HistoryId id : updater.history_ids()) {
+      message.add_blob(caffe::SolverState::kHistoryFieldNumber, {.shape = updater.history_param(id).desc.shape.dims(),
+                                                                 .data = [&updater, id] { return updater.history(id); },
+                                                                 .diff = nullptr});
+    }
+    return message;
+  }
+};
 
 /// Whoever looks at gradients before the update sees those of all elements.
 TEST_F(ShardedTraining, GradientsAreWholeForWhoeverLooks) {
@@ -201,6 +214,35 @@ TEST_F(ShardedTraining, SnapshotsAreWholeAndResumeAnywhere) {
     second.ranks = 2;
     expect_same({{}, train(second).numbers, {}}, {{}, whole.numbers, {}}, 1e-4);
   }
+}
+
+/// Each rank writes what it has; a format of another form is rank 0's alone.
+TEST_F(ShardedTraining, AllRanksWriteTheState) {
+  const TempDir folder;
+  for (const std::string format : {"BINARYPROTO", "HDF5"}) {
+    std::atomic<int> together = 0;
+    run_thread_ranks(4, [&](Communicator& world) {
+      Ranks group(world, parse_ddl_options("-shard states"));
+      SolverOptions options;
+      options.ranks = &group;
+      const auto solver = toy("type: 'Adam'", options);
+      solver->step(2);
+      solver->finish_updates();
+      Updater& updater = solver->updater();
+      const bool is_message = format == "BINARYPROTO";
+      const bool written = write_parted_state(group, updater, [&] {
+        PartedState state{folder / "together", std::nullopt};
+        if (is_message) state.message = message_of(updater);
+        return state;
+      });
+      together += written ? 1 : 0;
+      const TellingHistories whole(updater);
+      if (is_message && group.root()) message_of(updater).write(folder / "alone");
+    });
+    EXPECT_EQ(together, format == "BINARYPROTO" ? 4 : 0);
+  }
+  EXPECT_GT(read_file(folder / "together").size(), 400);
+  EXPECT_EQ(read_file(folder / "together"), read_file(folder / "alone"));
 }
 
 /// Where rank 0 cannot write, the others are not left with what they would hand over.

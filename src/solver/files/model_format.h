@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "net/net.h"
+#include "schema/array_message.h"
 #include "schema/source.h"
 #include "schema/weights_file.h"
 #include "solver/update/updater.h"
@@ -41,6 +43,11 @@ class ModelFormat {
   virtual void require_possible(const Graph& graph) const {}
   /// Each file is written whole or not at all. Throws Error{kOutput}.
   virtual void write_model(const std::string& path, Net& net, bool with_diffs) const = 0;
+  /// The file of a state as a message of which ranks may write the histories together; none: the format has another
+  /// form. `state` has no histories yet.
+  virtual std::optional<ArrayMessage> state_message(const caffe::SolverState& state, Updater& updater) const {
+    return std::nullopt;
+  }
   /// `state` has no histories yet.
   virtual void write_state(const std::string& path, caffe::SolverState state, Updater& updater) const = 0;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "net/net.h"
+#include "schema/array_message.h"
 #include "schema/source.h"
 #include "schema/weights_file.h"
 #include "solver/files/snapshot_names.h"
@@ -45,6 +46,10 @@ struct NewSnapshot {
 NewSnapshot write_model(const SolverDef& solver, int iter, Net& net, const std::string& scores);
 /// The net has the averaged weights (AveragedWeights).
 void write_averaged_model(const SolverDef& solver, NewSnapshot& snapshot, Net& net);
+/// The same file as a message of which ranks may write the histories together (loop/parted_state.h); none: its format
+/// has another form.
+std::optional<ArrayMessage> state_message(const SolverDef& solver, const TrainingState& state,
+                                          const NewSnapshot& snapshot, Updater& updater);
 /// With the histories, while TellingHistories lives.
 void write_state(const SolverDef& solver, const TrainingState& state, const NewSnapshot& snapshot, Updater& updater);
 

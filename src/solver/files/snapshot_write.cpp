@@ -130,13 +130,26 @@ void write_averaged_model(const SolverDef& solver, NewSnapshot& snapshot, Net& n
   snapshot.fingerprint = joint_fingerprint(snapshot.fingerprint, fingerprint(net));
 }
 
-void write_state(const SolverDef& solver, const TrainingState& state, const NewSnapshot& snapshot, Updater& updater) {
-  const ModelFormat& format = format_of_solver(solver);
+namespace {
+
+caffe::SolverState state_beside(const NewSnapshot& snapshot, const TrainingState& state) {
   caffe::SolverState proto = state_to_proto(state);
   proto.set_learned_net(snapshot.paths.model);
   proto.mutable_robusta()->set_model_fingerprint(snapshot.fingerprint);
+  return proto;
+}
+
+}  // namespace
+
+std::optional<ArrayMessage> state_message(const SolverDef& solver, const TrainingState& state,
+                                          const NewSnapshot& snapshot, Updater& updater) {
+  return format_of_solver(solver).state_message(state_beside(snapshot, state), updater);
+}
+
+void write_state(const SolverDef& solver, const TrainingState& state, const NewSnapshot& snapshot, Updater& updater) {
+  const ModelFormat& format = format_of_solver(solver);
   LOG_INFO << "Snapshotting solver state to " << format.title() << ' ' << snapshot.paths.state;
-  format.write_state(snapshot.paths.state, std::move(proto), updater);
+  format.write_state(snapshot.paths.state, state_beside(snapshot, state), updater);
 }
 
 }  // namespace robusta

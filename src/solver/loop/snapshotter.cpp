@@ -7,6 +7,7 @@
 
 #include "robusta/error.h"
 #include "solver/files/model_format.h"
+#include "solver/loop/parted_state.h"
 #include "solver/ranks/elastic.h"
 #include "solver/ranks/share.h"
 
@@ -58,6 +59,11 @@ SnapshotPaths Snapshotter::write_files(const std::string& scores) {
     ranks.root_only([&] { write_state(training_.def, training_.state, snapshot, stages->updater()); });
     return snapshot.paths;
   }
+  const auto parted = [&] {
+    return PartedState{snapshot.paths.state,
+                       state_message(training_.def, training_.state, snapshot, training_.updater)};
+  };
+  if (write_parted_state(ranks, training_.updater, parted)) return snapshot.paths;
   ranks.together([&] {
     const TellingHistories whole(training_.updater);
     if (ranks.root()) write_state(training_.def, training_.state, snapshot, training_.updater);

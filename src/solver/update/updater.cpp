@@ -279,6 +279,11 @@ std::vector<float> Updater::gather_history(HistoryId id) {
   return slot_of(id).shared ? shards_->whole(history_param(id), own) : own;
 }
 
+Updater::HistoryPart Updater::own_history(HistoryId id) {
+  const Slot& slot = slot_of(id);
+  return {slot.part, read_array(net_.stream(), history_tensor(id)), slot.shared};
+}
+
 std::vector<float> Updater::history(HistoryId id) {
   if (!shards_) return read_array(net_.stream(), history_tensor(id));
   if (id < to_tell_) return {};                                // handed over

@@ -77,6 +77,15 @@ class Updater : public GradientSink {
   IdRange<HistoryId> history_ids() const { return {HistoryId(0), HistoryId(histories())}; }
   /// Of all elements. Where ranks have parts of them: on rank 0, while TellingHistories lives, each once and in order.
   std::vector<float> history(HistoryId id);
+  /// What this rank has of a history, and whether other ranks have parts of it.
+  struct HistoryPart {
+    ElementRange elements;
+    std::vector<float> values;
+    bool shared = false;
+  };
+  HistoryPart own_history(HistoryId id);
+  /// Ranks have parts of the histories.
+  bool shares_histories() const { return shards_ != nullptr; }
   /// `values`: of the whole parameter.
   void set_history(HistoryId id, const std::vector<float>& values);
   const Param& history_param(HistoryId id) const { return *slot_of(id).param; }

@@ -1,5 +1,4 @@
 // Caffe's own files: a model is a NetParameter, a state a SolverState, both as protobuf writes them.
-#include "schema/array_message.h"
 #include "schema/state_file.h"
 #include "solver/files/model_format.h"
 #include "solver/files/weights.h"
@@ -23,7 +22,7 @@ class BinaryProtoFormat : public ModelFormat {
   void write_model(const std::string& path, Net& net, bool with_diffs) const override {
     write_net(path, net, with_diffs);
   }
-  void write_state(const std::string& path, caffe::SolverState state, Updater& updater) const override {
+  std::optional<ArrayMessage> state_message(const caffe::SolverState& state, Updater& updater) const override {
     constexpr int kHistory = caffe::SolverState::kHistoryFieldNumber;
     ArrayMessage file;
     file.add_below(state, kHistory);
@@ -33,7 +32,10 @@ class BinaryProtoFormat : public ModelFormat {
                                .diff = nullptr});
     }
     file.add_above(state, kHistory);
-    file.write(path);
+    return file;
+  }
+  void write_state(const std::string& path, caffe::SolverState state, Updater& updater) const override {
+    state_message(state, updater)->write(path);
   }
 };
 
