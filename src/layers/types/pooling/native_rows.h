@@ -4,8 +4,8 @@
 /// `Stored`: float or BFloat16; all is computed in float.
 ///
 /// A row is [columns, inner]: `inner` elements stand between a pixel and the next one, the channels that are stored
-/// side by side. Each function writes one whole row, 16, 4 and then single channels at a time. Where MAX is concerned,
-/// a tap is a pixel's number within its window, padding included.
+/// side by side. Each function writes one whole row, 16, 8, 4 and then single channels at a time. Where MAX is
+/// concerned, a tap is a pixel's number within its window, padding included.
 #pragma once
 
 #include <cstdint>
