@@ -4,6 +4,7 @@
 #include "layers/backends/onednn/convolution_primitive.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/aligned_memory.h"
@@ -28,15 +29,14 @@ ConvolutionRequest request_of(const ConvolutionProblem& p, dnnl::algorithm algor
   return request;
 }
 
-/// `relu`: with the problem's ReLU, if it has one.
+/// `whole`: with the sum and the ReLU that the problem has.
 dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionProblem& p, dnnl::algorithm algorithm,
-                                                       bool relu) {
+                                                       bool whole) {
   ConvolutionRequest request = request_of(p, algorithm, p.type);
-  if (relu && p.relu) {
-    dnnl::post_ops after;
-    append_relu(after, p.slope);
-    request.attr.set_post_ops(after);
-  }
+  dnnl::post_ops after;
+  if (whole && p.adds) after.append_sum(1.0f);
+  if (whole && p.relu) append_relu(after, p.slope);
+  if (after.len() > 0) request.attr.set_post_ops(after);
   return forward_primitive(request,
                            p.inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training);
 }
@@ -68,10 +68,8 @@ class PackedWeights {
   const void* get(const ConvolutionData& data, void* scratch) {
     if (!pack_) return data.weights;
     void* packed = kept_ ? kept_.data() : at_offset(scratch, at_);
-    if (kept_ && version_ == data.version && source_ == data.weights) return packed;
+    if (kept_ && !stamp_.moved(data)) return packed;
     pack_.run({{DNNL_ARG_FROM, data.weights}, {DNNL_ARG_TO, packed}}, at_offset(scratch, scratch_at_));
-    version_ = data.version;
-    source_ = data.weights;
     return packed;
   }
 
@@ -79,8 +77,7 @@ class PackedWeights {
   Step pack_;
   AlignedMemory kept_;  // none: the packed weights are scratch
   size_t at_ = 0, scratch_at_ = 0;
-  uint64_t version_ = 0;
-  const void* source_ = nullptr;  // the weights that were packed, which sharing may exchange
+  WeightsStamp stamp_;
 };
 
 class ForwardPass : public ConvolutionPass {
@@ -88,6 +85,7 @@ class ForwardPass : public ConvolutionPass {
   ForwardPass(const ConvolutionProblem& problem, const dnnl::convolution_forward::primitive_desc& chosen)
       : name_(chosen.impl_info_str()),
         bias_(problem.bias),
+        added_(problem.adds ? static_cast<int64_t>(problem.dst.get_size()) : 0),
         weights_(problem, chosen.weights_desc(), problem.inference, plan_) {
     std::vector<Step::Arg> args{
         {DNNL_ARG_SRC, problem.src}, {DNNL_ARG_WEIGHTS, chosen.weights_desc()}, {DNNL_ARG_DST, problem.dst}};
@@ -101,6 +99,7 @@ class ForwardPass : public ConvolutionPass {
   void run(const ConvolutionData& data, void* scratch) override {
     const void* weights = weights_.get(data, scratch);
     void* own = at_offset(scratch, scratch_at_);
+    if (added_ > 0 && data.addend != data.dst) copy_addend(data);
     if (bias_) {
       step_.run(
           {{DNNL_ARG_SRC, data.src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, data.dst}, {DNNL_ARG_BIAS, data.bias}},
@@ -111,8 +110,18 @@ class ForwardPass : public ConvolutionPass {
   }
 
  private:
+  /// oneDNN adds to what the result's memory holds.
+  void copy_addend(const ConvolutionData& data) const {
+    const char* from = static_cast<const char*>(data.addend);
+    char* to = static_cast<char*>(const_cast<void*>(data.dst));
+    parallel_ranges(added_, 1 << 16, [=](int64_t begin, int64_t end) {
+      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+    });
+  }
+
   std::string name_;
   bool bias_;
+  int64_t added_;  // bytes of the addend; 0: there is none
   ScratchPlan plan_;
   PackedWeights weights_;
   Step step_;

@@ -24,8 +24,8 @@ std::string ConvolutionProblem::key(Direction direction) const {
     if (a.more_pad_behind != 0) key += str("b", a.pad_behind());
   }
   auto format = [](const Desc& desc) { return layout_name(layout_of(desc)); };
-  return key + "/" + format(src) + "-" + format(dst) + (bias ? "/bias" : "") + (relu ? "/relu" : "") +
-         (inference ? "/inference" : "") + (type == DType::kF32 ? "" : str("/", name_of(type)));
+  return key + "/" + format(src) + "-" + format(dst) + (bias ? "/bias" : "") + (adds ? "/add" : "") +
+         (relu ? "/relu" : "") + (inference ? "/inference" : "") + (type == DType::kF32 ? "" : str("/", name_of(type)));
 }
 
 }  // namespace robusta::onednn

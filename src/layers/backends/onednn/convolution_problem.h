@@ -23,6 +23,7 @@ struct ConvolutionProblem {
   Desc src, dst;             ///< formats that were chosen, of `type`; gradients have the same
   DType type = DType::kF32;  ///< or bf16: of src and dst; sums are f32
   bool bias = false;
+  bool adds = false;       ///< forward: ConvolutionData::addend is added, before the ReLU
   bool relu = false;       ///< applied to what the forward pass writes
   float slope = 0;         ///< of that ReLU, and of ConvolutionData::gate
   bool inference = false;  ///< no backward pass follows
@@ -36,11 +37,28 @@ struct ConvolutionProblem {
 /// The memory of one run. Which are written depends on the direction.
 struct ConvolutionData {
   const void *src = nullptr, *weights = nullptr, *bias = nullptr, *dst = nullptr;
+  const void* addend = nullptr;                ///< where the problem `adds`: stored as dst, or dst itself
   uint64_t version = 0;                        ///< of the weights
   bool add_weights = false, add_bias = false;  ///< to the gradients that are there, instead of overwriting them
   /// Backward, for passes that gate: what the ReLU after the convolution gave, stored as dst. Where it is not positive
   /// the gradient in dst counts times problem.slope. Null: the gradient is meant as it is.
   const void* gate = nullptr;
+};
+
+/// Which weights something was made of, such as a packed copy.
+class WeightsStamp {
+ public:
+  /// True if they are others than at the last call, which sharing may exchange, too.
+  bool moved(const ConvolutionData& data) {
+    if (source_ == data.weights && version_ == data.version) return false;
+    source_ = data.weights;
+    version_ = data.version;
+    return true;
+  }
+
+ private:
+  uint64_t version_ = 0;
+  const void* source_ = nullptr;
 };
 
 class ConvolutionPass {

@@ -39,7 +39,8 @@ void TiledProblem::plan_pieces() {
   constexpr int64_t kSecondLevel = 600 << 10, kThirdLevel = 8 << 20;  // bytes of these caches to fill
   const int64_t weight_bytes = view().transformed() * 4;
   const int64_t tile_bytes = kProducts * 4 * (src_.channels() + dst_.channels());
-  together_ = weight_bytes > 6 << 20;
+  // Weights that outweigh all tiles are read once, not by each worker.
+  together_ = weight_bytes > 6 << 20 || weight_bytes > tiles_ * tile_bytes;
   // Long enough that the weights, or sums of their size that backward reads and writes, count little beside.
   const bool sums = direction_ == Direction::kBackwardWeights;
   const int64_t apart = std::max(kSecondLevel, weight_bytes / 2);

@@ -34,6 +34,8 @@ class TiledProblem {
   int64_t workers() const { return workers_; }
   /// Channels of a block.
   int64_t lanes() const { return lanes_; }
+  /// So few that transforming the filters takes a good part of the time, as in inference of single images.
+  bool has_few_tiles() const { return tiles_ <= kFewTiles; }
   /// How many pieces are worked on at the same time.
   int64_t slots() const { return together_ ? 1 : workers_; }
 
@@ -73,7 +75,8 @@ class TiledProblem {
   }
 
  private:
-  static constexpr int64_t kLine = 16;  ///< floats of a cache line
+  static constexpr int64_t kLine = 16;       ///< floats of a cache line
+  static constexpr int64_t kFewTiles = 512;  ///< a filter's transform costs about as much as ten tiles of it
 
   void plan_pieces();
 

@@ -111,13 +111,15 @@ ROBUSTA_SIMD void output_block(const Tiling& tiling, const Planes& planes, const
     transform_2d<kPoints, M>(
         points, tile,
         [](const Vector(&x)[kPoints], Vector(&y)[M]) __attribute__((always_inline)) { output_transform<M>(x, y); });
-    float* plane = to + planes.offset(at.sample, block, 0, 0);
+    const int64_t plane = planes.offset(at.sample, block, 0, 0);
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < M; ++j) {
         // The last tiles reach over the edge of planes that `step` does not divide.
         if (at.y + i >= planes.height || at.x + j >= planes.width) continue;
-        const Vector z = tile[i][j] + bias;
-        floats_at<kLanes>(plane + ((at.y + i) * planes.width + at.x + j) * kLanes) = z > 0 ? z : z * finish.slope;
+        const int64_t pixel = plane + ((at.y + i) * planes.width + at.x + j) * kLanes;
+        Vector z = tile[i][j] + bias;
+        if (finish.addend) z += floats_at<kLanes>(finish.addend + pixel);
+        floats_at<kLanes>(to + pixel) = z > 0 ? z : z * finish.slope;
       }
     }
   }

@@ -56,10 +56,11 @@ void transform_inputs(const Tiling& tiling, const Planes& planes, const TileRang
 void transform_gradients(const Tiling& tiling, const Planes& planes, const TileRange& range, const Source& from,
                          float* to, double* sums);
 
-/// What happens to a result on its way out: y = max(z, slope * z) with z = x + bias.
+/// What happens to a result on its way out: y = max(z, slope * z) with z = x + bias + addend.
 struct Finish {
-  const float* bias;  ///< one per channel, padding included; null: none
-  float slope;        ///< 1: no ReLU
+  const float* bias;    ///< one per channel, padding included; null: none
+  const float* addend;  ///< stored as the result, or where that will be; null: none
+  float slope;          ///< 1: no ReLU
 };
 
 /// to = the tiles that are the output transform of `from`. REQUIRES: step 2 or 4.

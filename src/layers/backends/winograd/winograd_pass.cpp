@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
 #include "layers/backends/winograd/filters.h"
@@ -39,22 +40,32 @@ class ImagePass : public onednn::ConvolutionPass {
         back_(direction == Direction::kBackwardData),
         outputs_(back_ ? problem.geometry.channels : problem.geometry.num_output),
         has_bias_(problem.bias && !back_),
+        adds_(problem.adds && !back_),
         slope_(back_ || problem.relu ? problem.slope : 1.0f) {
-    weights_at_ = plan_.add(bytes_of(tiled_.view().transformed()));
+    const size_t weights = bytes_of(tiled_.groups() * tiled_.view().transformed());
+    if (problem.inference && tiled_.has_few_tiles()) {
+      kept_ = onednn::AlignedMemory(weights);
+    } else {
+      weights_at_ = plan_.add(weights / static_cast<size_t>(tiled_.groups()));
+    }
     bias_at_ = plan_.add(bytes_of(padded_outputs()));
     windows_at_ = plan_.add(bytes_of(tiled_.slots() * window_floats()));
     products_at_ = plan_.add(bytes_of(tiled_.slots() * product_floats()));
   }
-  std::string name() const override { return name_of(tiled_); }
+  std::string name() const override { return name_of(tiled_) + (kept_ ? ",kept" : ""); }
   size_t scratch_bytes() const override { return plan_.bytes(); }
   bool gates() const override { return true; }
 
   void run(const ConvolutionData& data, void* scratch) override {
     const float* bias = has_bias_ ? padded_bias(data.bias, scratch) : nullptr;
+    const bool transform = !kept_ || stamp_.moved(data);
     for (int64_t group = 0; group < tiled_.groups(); ++group) {
-      transform_filters(tiled_.view(), static_cast<const float*>(data.weights) + group * tiled_.weight_count(),
-                        floats_in(scratch, weights_at_));
-      run_group(data, group, bias, scratch);
+      float* weights = kept_ ? kept_.floats() + group * tiled_.view().transformed() : floats_in(scratch, weights_at_);
+      if (transform) {
+        transform_filters(tiled_.view(), static_cast<const float*>(data.weights) + group * tiled_.weight_count(),
+                          weights);
+      }
+      run_group(data, group, weights, bias, scratch);
     }
   }
 
@@ -73,13 +84,14 @@ class ImagePass : public onednn::ConvolutionPass {
     return padded;
   }
 
-  void run_group(const ConvolutionData& data, int64_t group, const float* bias, void* scratch) const {
+  void run_group(const ConvolutionData& data, int64_t group, const float* weights, const float* bias,
+                 void* scratch) const {
     const Planes from = this->from(group), to = this->to(group);
     const Source image{static_cast<const float*>(back_ ? data.dst : data.src),
                        back_ ? static_cast<const float*>(data.gate) : nullptr, slope_};
     float* result = static_cast<float*>(const_cast<void*>(back_ ? data.src : data.dst));
-    const float* weights = floats_in(scratch, weights_at_);
-    const Finish finish{bias ? bias + to.first * tiled_.lanes() : nullptr, back_ ? 1.0f : slope_};
+    const Finish finish{bias ? bias + to.first * tiled_.lanes() : nullptr,
+                        adds_ ? static_cast<const float*>(data.addend) : nullptr, back_ ? 1.0f : slope_};
     const int64_t inputs = from.channels(), outputs = to.channels();
     float *windows = floats_in(scratch, windows_at_), *products = floats_in(scratch, products_at_);
     tiled_.run(
@@ -105,10 +117,12 @@ class ImagePass : public onednn::ConvolutionPass {
   TiledProblem tiled_;
   bool back_;
   int64_t outputs_;
-  bool has_bias_;
+  bool has_bias_, adds_;
   float slope_;
+  onednn::AlignedMemory kept_;  // transformed filters; none: they are scratch
+  onednn::WeightsStamp stamp_;  // of what is kept
   ScratchPlan plan_;
-  size_t weights_at_, bias_at_, windows_at_, products_at_;
+  size_t weights_at_ = 0, bias_at_, windows_at_, products_at_;
 };
 
 /// Backward to the weights and the bias.

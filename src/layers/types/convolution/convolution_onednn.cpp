@@ -1,7 +1,9 @@
-// Convolution on oneDNN, alone or with what follows it: a ReLU, or in TEST nets a BatchNorm on stored statistics.
+// Convolution on oneDNN, alone or with what follows it: a ReLU, or in TEST nets a BatchNorm on stored statistics and
+// the sum at the end of a residual block.
 //
-// The ReLU is applied while the convolution writes its result. A BatchNorm (and Scale) of a net that never runs
-// backward is folded into weights and bias: y = (w x + b) * factor + shift.
+// The ReLU is applied while the convolution writes its result, and so is the sum, whose other term is already in the
+// result's memory where the planner could arrange that. A BatchNorm (and Scale) of a net that never runs backward is
+// folded into weights and bias: y = (w x + b) * factor + shift.
 
 #include <algorithm>
 
@@ -39,6 +41,11 @@ class OnednnConvolution : public Kernel {
     booking_.bottom_layouts = {layout_of(problem.src)};
     booking_.top_layouts = {layout_of(problem.dst)};
     booking_.reads_bottoms = {passes_.weights != nullptr};
+    if (problem.adds) {
+      booking_.bottom_layouts.push_back(layout_of(problem.dst));
+      booking_.reads_bottoms.push_back(false);
+      booking_.forward_aliases = {{1, 0, false}};
+    }
     booking_.reads_tops = {request.backward && problem.relu};
     booking_.forward_scratch = passes_.forward->scratch_bytes();
     size_t backward = 0;
@@ -64,6 +71,7 @@ class OnednnConvolution : public Kernel {
     ConvolutionData data;
     data.src = run.bottoms[0].data;
     data.dst = run.tops[0].data;
+    if (problem_.adds) data.addend = run.bottoms[1].data;
     if (folded_) {
       folded_->refresh(run.params);
       data.weights = folded_->weights();
@@ -121,13 +129,25 @@ class OnednnConvolution : public Kernel {
   bool gates_ = false;  ///< the backward passes apply the ReLU's mask themselves
 };
 
+/// Why the sum of a residual block cannot be taken; "" if it can.
+std::string objection_to_sum(const KernelRequest& request, const Joint& joint) {
+  if (request.backward) return "adds only where nothing runs backward";
+  if (!joint.is_sum() || joint.coeff(0) != 1 || joint.coeff(1) != 1) return "only a sum without coefficients is fused";
+  if (request.bottoms.size() != 2) return "only a sum of two is fused";
+  return request.bottoms[1].shape == request.tops[0].shape ? "" : "the terms differ in shape";
+}
+
 /// Why the chain cannot be taken; "" if it can.
 std::string objection(const KernelRequest& request, const FusedConvolution& chain) {
   const ConvolutionGeometry& geometry = chain.convolution->geometry();
   std::string why_not;
   if (!is_f32_or_bf16(request, why_not)) return why_not;
   if (request.dtype() == DType::kBF16 && !computes_in_bf16()) return "this processor does not compute in bf16";
-  if (request.bottoms.size() != 1) return "takes one bottom";
+  if (chain.joint) {
+    if (why_not = objection_to_sum(request, *chain.joint); !why_not.empty()) return why_not;
+  } else if (request.bottoms.size() != 1) {
+    return "takes one bottom";
+  }
   if (geometry.axes.empty() || geometry.axes.size() > 3) return "takes 1 to 3 spatial axes";
   if (is_too_long(geometry.axes)) return "an axis is too long";
   if (request.bottoms[0].shape.axes() != static_cast<int>(geometry.axes.size()) + 2) return "wants channels on axis 1";
@@ -158,6 +178,7 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
   problem.geometry = chain.convolution->geometry();
   problem.type = request.dtype();
   problem.bias = chain.convolution->has_bias() || bool{chain.norm};
+  problem.adds = bool{chain.joint};
   problem.relu = bool{chain.relu};
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;
   problem.inference = !request.backward;

@@ -51,7 +51,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   if (is_3x3_stride_1(problem.geometry)) {
     if (problem.geometry.group == 1) {
       onednn::add_primitive_passes(direction, problem, dnnl::algorithm::convolution_winograd, passes);
-    } else {
+    } else if (!problem.adds) {
       onednn::add_group_passes(direction, problem, passes);
     }
   }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 #include "device/cpu/host_memory.h"
 #include "layers/backends/onednn/aligned_memory.h"
@@ -30,7 +32,8 @@ class ConvolutionTrial {
       scratch_ = onednn::AlignedMemory(scratch_bytes_);
     }
     onednn::ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
-    data.version = 1;
+    data.addend = dst_.data();
+    data.version = kNobodysVersion;
     pass.run(data, scratch_.data());
   }
   /// As ConvolutionProblem::src.
@@ -44,6 +47,9 @@ class ConvolutionTrial {
   }
 
  private:
+  /// What a pass packs here is not what it runs on later, though weights may come to lie in the same memory.
+  static constexpr uint64_t kNobodysVersion = std::numeric_limits<uint64_t>::max();
+
   onednn::AlignedMemory src_, dst_, weights_, bias_, scratch_;
   size_t scratch_bytes_ = 0;
 };

@@ -40,10 +40,10 @@ class StepTrial {
   std::unique_ptr<Reorder> enter_, leave_;  ///< null: the bottom lies right, or has no gradient
 };
 
-/// A ReLU costs either the same, and a chain without it has to get the same answer.
+/// A ReLU costs either the same, and so does a sum; a chain without them has to get the same answer.
 std::string key_of(const TensorDesc& bottom, const FormattedConvolution& convolution) {
   ConvolutionProblem problem = convolution.problem;
-  problem.relu = false;
+  problem.adds = problem.relu = false;
   return str(problem.key(Direction::kForward), "/type", convolution.weights ? "/weights" : "",
              convolution.data ? "/data" : "", "/from-", name_of(bottom.dtype), "-", layout_name(bottom.layout));
 }

@@ -11,21 +11,23 @@
 
 namespace robusta {
 
-/// A convolution and what may be computed with it.
+/// A convolution and what may be computed with it: a constant BatchNorm, the sum at the end of a residual block, a
+/// ReLU.
 struct FusedConvolution {
   Link<ConvolutionLayer> convolution;
   Link<ChannelNorm> norm;
   Link<ChannelScale> scale;
+  Link<Joint> joint;
   Link<Rectifier> relu;
 
   static const auto& pattern() {
     static const auto pattern = chain(of<ConvolutionLayer>("Convolution"), maybe<ChannelNorm>(),
-                                      maybe_then<ChannelScale>(), maybe<Rectifier>());
+                                      maybe_then<ChannelScale>(), joining(maybe<Joint>()), maybe<Rectifier>());
     return pattern;
   }
 
   explicit FusedConvolution(const KernelRequest& request) {
-    std::tie(convolution, norm, scale, relu) = pattern().links(request);
+    std::tie(convolution, norm, scale, joint, relu) = pattern().links(request);
   }
 };
 
