@@ -89,30 +89,23 @@ def fail(text):
 
 
 class Peak:
-    """The measuring program, compiled once for this machine."""
+    """What the machine's cores and memory give, by `caffe device_query`."""
 
-    def __init__(self, folder, environment):
-        self.program, self.environment = folder / "peaks", environment
-        source = ROOT / "scripts" / "robusta_bench" / "peaks.cpp"
-        compiler = os.environ.get("CXX", "g++")
-        flags = ["-O3", "-march=native", "-ffp-contract=fast", "-fopenmp"]
-        command = [compiler, *flags, source, "-o", self.program]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            fail(f"cannot compile the peak program:\n{done.stderr}")
+    def __init__(self, caffe, environment):
+        self.caffe, self.environment = caffe, environment
 
     def all(self, seconds):
-        """Of all threads together: GFLOP/s by name, and GB/s of "triad"."""
-        done = self.run(seconds)
-        return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
+        """Of all threads together: GFLOP/s by name, and GB/s of "memory"."""
+        command = [self.caffe, "device_query", "-peak_seconds", str(seconds)]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        line = re.search(r"peaks: (.*)", done.stdout)
+        if done.returncode != 0 or not line:
+            fail(f"{' '.join(map(str, command))} measured nothing:\n{done.stderr[-2000:]}")
+        return {name: float(value) for name, value in re.findall(r"(\w+) ([0-9.]+) G", line.group(1))}
 
     def measure(self, seconds):
         """GFLOP/s in f32."""
-        return float(self.run(seconds, "f32").stdout.split()[1])
-
-    def run(self, *arguments):
-        command = [self.program, *map(str, arguments)]
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True)
+        return self.all(seconds)["f32"]
 
 
 def our_step(options, net, steps, precision, folder, environment):
@@ -233,9 +226,9 @@ def main():
     print(f"{options.threads} threads, {work}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        peak = Peak(folder, environment)
+        peak = Peak(options.caffe, environment)
         peaks = peak.all(options.peak_seconds)
-        print("peaks: " + ", ".join(f"{name} {value:.0f} {'GB/s' if name == 'triad' else 'GFLOP/s'}"
+        print("peaks: " + ", ".join(f"{name} {value:.0f} {'GB/s' if name == 'memory' else 'GFLOP/s'}"
                                     for name, value in peaks.items()) + "\n")
         print("net            batch  type      img/s   GFLOP/s  x peak" +
               ("  PyTorch img/s  its best            ratio" if version else "") + "   peak before / after")

@@ -120,7 +120,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        peak = Peak(folder, environment)
+        peak = Peak(options.caffe, environment)
         names = list(options.programs)
         print(f"{'net':<14}{'batch':>6}  {'type':<6}{'ours ms':>10}" + "".join(f"{n + ' ms':>16}" for n in names) +
               f"{'ratio':>8}   peak, GFLOP/s")

@@ -99,6 +99,21 @@ std::vector<LayerTime> Diagnostics::layer_times() const {
   return {times.begin(), times.end()};
 }
 
+std::vector<LayerWork> Diagnostics::layer_work() const {
+  const Plan& plan = net_.plan;
+  IdVector<NodeId, LayerWork> works(net_.graph.nodes.size());
+  for (const Step& step : plan.steps) {
+    const Unit& unit = plan.units[step.unit];
+    LayerWork& work = works[unit.nodes[0]];
+    StepWork& sum = step.in_backward ? work.backward : work.forward;
+    const StepWork more = step_work(net_.graph, plan, step);
+    sum.flops += more.flops;
+    sum.bytes += more.bytes;
+    work.storage = unit.storage;
+  }
+  return {works.begin(), works.end()};
+}
+
 void Diagnostics::set_layer_hook(LayerHook hook) {
   if (!hook) return set_step_hook(nullptr);
   set_step_hook([this, hook = std::move(hook)](StepId s) {

@@ -7,6 +7,7 @@
 
 #include "layers/kit/kernel.h"
 #include "net/plan/ids.h"
+#include "net/plan/step_cost.h"
 #include "net/run/copy_streams.h"
 #include "net/run/pass_graphs.h"
 
@@ -19,6 +20,12 @@ struct Node;
 struct LayerTime {
   std::string layer;
   double forward_ms = 0, backward_ms = 0;  ///< summed over the passes
+};
+
+/// What one layer's steps have to do in one pass.
+struct LayerWork {
+  StepWork forward, backward;
+  DType storage = DType::kF32;  ///< of its activations
 };
 
 class Diagnostics {
@@ -45,6 +52,8 @@ class Diagnostics {
   /// Profiling waits for the device after each step. Switching it on forgets earlier times.
   void set_profiling(bool on);
   std::vector<LayerTime> layer_times() const;  ///< per layer in order; a fused chain counts for its first layer
+
+  std::vector<LayerWork> layer_work() const;  ///< the same layers, by the plan that runs now
 
   /// Called after every layer's forward (backward) with its node; an empty hook: no more. REQUIRES: keep_blobs.
   using LayerHook = std::function<void(const Node& node, bool backward)>;

@@ -12,6 +12,7 @@
 #include "device/cpu/host_memory.h"
 #include "device/cpu/processor.h"
 #include "device/gpus.h"
+#include "inspect/roofline.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -84,6 +85,7 @@ int device_query_command(const Options& options) {
   print_gpus(options);
   print_software();
   print_processor();
+  if (options.peak_seconds() > 0) std::cout << "  peaks: " << describe(measure_peaks(options.peak_seconds())) << '\n';
   return 0;
 }
 

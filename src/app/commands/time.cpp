@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <iomanip>
+#include <iostream>
 #include <map>
 
 #include "app/commands/commands.h"
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "comm/launch.h"
 #include "inspect/net_summary.h"
+#include "inspect/roofline.h"
 #include "net/report.h"
 #include "robusta/error.h"
 #include "solver/reports/json_log.h"
@@ -164,6 +166,20 @@ void log_times(const Net& net, const Times& total, bool updates, int iterations)
   LOG_INFO << "Total Time: " << total.forward + total.backward << " ms.";
 }
 
+void require_processor(const NetSetup& setup) {
+  if (setup.device->is_host()) return;
+  throw Error(ErrorKind::kUsage, "-roofline measures processors, and this net would run on a GPU",
+              "leave out -gpu, or -roofline");
+}
+
+/// What the processor allows, measured right after the layers, as busy as the machine then is.
+void print_roofs(const Net& net, int iterations) {
+  constexpr double kSeconds = 0.3;
+  const ProcessorPeaks peaks = measure_peaks(kSeconds);
+  print_roofline(std::cout,
+                 roofline(net.diagnostics().layer_times(), net.diagnostics().layer_work(), iterations, peaks), peaks);
+}
+
 /// For reports (`caffe report`): the times of layers beside their memory.
 void write_layer_times(JsonLog& json, const Net& net, int iterations) {
   std::multimap<std::string, LayerSummary> known;  // layers of one name in the order of the net, as their times are
@@ -193,6 +209,7 @@ int time_command(const Options& options) {
   JsonLog json(options.log_json());
   Ranks alone(DdlOptions{});
   const NetSetup setup = set_up_nets(options, alone, DeviceChoice(options).open(alone));
+  if (options.roofline()) require_processor(setup);
   ChosenNet chosen = choose_net(options, "time");
   NetOptions net_options = setup.net_options(options, chosen.phase);
   net_options.data.synthesize_missing = true;
@@ -209,6 +226,7 @@ int time_command(const Options& options) {
   const Times total = time_net(net, updater.get(), options.iterations());
   log_times(net, total, updater != nullptr, options.iterations());
   LOG_INFO << "*** Benchmark ends ***";
+  if (options.roofline()) print_roofs(net, options.iterations());
   write_layer_times(json, net, options.iterations());
   json.require_whole();
   return 0;

@@ -29,6 +29,10 @@ struct Options : FlagSet {
 
   // Intel's.
   Flag<bool> forward_only{this, "forward_only", false, "leave backward out (time)"};
+  Flag<bool> roofline{this, "roofline", false,
+                      "time: beside each layer what the processor's cores and memory would allow"};
+  Flag<double> peak_seconds{this, "peak_seconds", 0,
+                            "device_query: measure for so many seconds each what cores and memory give; 0: do not"};
   Flag<std::string> engine{this, "engine", "", "changes nothing: kernels are chosen by -kernels", kNoEffect};
   Flag<std::string> collect_dir{this, "collect_dir", "collect_out", "folder that collect writes and compare reads"};
   Flag<std::string> compare_output_dir{this, "compare_output_dir", "compare_out",

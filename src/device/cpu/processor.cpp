@@ -55,6 +55,14 @@ std::string cache_sizes() {
 
 }  // namespace
 
+bool has_instructions(const std::string& name) {
+  std::istringstream words(cpuinfo({"flags", "Features"}));
+  for (std::string word; words >> word;) {
+    if (word == name) return true;
+  }
+  return false;
+}
+
 std::string processor_model() { return cpuinfo({"model name"}); }
 
 std::string processor_digest() {

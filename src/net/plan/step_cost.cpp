@@ -43,8 +43,13 @@ double unit_flops(const Graph& graph, const Unit& unit) {
   return flops;
 }
 
+StepWork step_work(const Graph& graph, const Plan& plan, const Step& step) {
+  return {arithmetic(graph, plan, step), traffic(plan, step)};
+}
+
 double step_seconds(const Graph& graph, const Plan& plan, const Step& step, const MachineRates& rates) {
-  return std::max(arithmetic(graph, plan, step) / rates.flops, traffic(plan, step) / rates.memory);
+  const StepWork work = step_work(graph, plan, step);
+  return std::max(work.flops / rates.flops, work.bytes / rates.memory);
 }
 
 }  // namespace robusta
