@@ -56,7 +56,10 @@ bool choose_passes(const KernelRequest& request, FormattedConvolution& passes) {
   gradients.relu = false;
   gradients.bias = request.backward && request.param_grads.size() > 1 && request.param_grads[1];
   if (request.backward && (request.param_grads[0] || gradients.bias)) {
-    passes.weights = choose_pass(Direction::kBackwardWeights, gradients, request.tuner);
+    // Where the data wants its gradient, too, both passes have to apply the mask, or neither does.
+    ConvolutionProblem filters = gradients;
+    filters.relu = passes.problem.relu && !request.bottom_grads[0];
+    passes.weights = choose_pass(Direction::kBackwardWeights, filters, request.tuner);
     if (!passes.weights) return false;
   }
   if (request.backward && request.bottom_grads[0]) {

@@ -7,30 +7,19 @@
 
 #include <algorithm>
 
-#include "base/parallel.h"
-#include "base/simd.h"
 #include "base/str.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
-#include "layers/kit/elementwise.h"
 #include "layers/types/convolution/convolution_formats.h"
 #include "layers/types/convolution/convolution_parts.h"
 #include "layers/types/convolution/convolution_types.h"
 #include "layers/types/convolution/folded_convolution.h"
+#include "layers/types/convolution/masked_gradient.h"
 
 namespace robusta {
 namespace {
 
 using namespace onednn;
-
-template <typename Stored>
-ROBUSTA_SIMD void mask_values(const Stored* y, const Stored* dy, float slope, Stored* masked, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    const float gradient = static_cast<float>(dy[i]);
-    assign(static_cast<float>(y[i]) > 0 ? gradient : slope * gradient, masked[i]);
-  }
-}
 
 class OnednnConvolution : public Kernel {
  public:
@@ -109,15 +98,7 @@ class OnednnConvolution : public Kernel {
   /// The gradient before the ReLU. The top's own gradient stays as it is: others may share it.
   const void* masked(const KernelRun& run) const {
     void* result = at_offset(run.scratch, masked_at_);
-    with_f32_or_bf16(problem_.type, [&](auto stored) {
-      using Stored = decltype(stored);
-      Stored* to = static_cast<Stored*>(result);
-      const Stored *y = run.tops[0].as<Stored>(), *dy = run.top_diffs[0].as<Stored>();
-      const float slope = problem_.slope;
-      parallel_ranges(
-          static_cast<int64_t>(problem_.dst.get_size() / sizeof(Stored)), kElementwiseGrain,
-          [=](int64_t begin, int64_t end) { mask_values(y + begin, dy + begin, slope, to + begin, end - begin); });
-    });
+    mask_gradient(problem_, run.tops[0].data, run.top_diffs[0].data, result);
     return result;
   }
 

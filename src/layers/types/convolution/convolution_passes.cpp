@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "layers/backends/few_channels/weights_pass.h"
 #include "layers/backends/onednn/convolution_groups.h"
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/winograd/winograd_pass.h"
@@ -59,6 +60,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   onednn::add_primitive_passes(direction, problem, dnnl::algorithm::convolution_direct, passes);
   // The first is taken where nothing is timed: the direct kernel, unless Winograd's is known to pay.
   if (!winograd_pays(problem.geometry)) std::rotate(passes.begin(), passes.begin() + others, passes.end());
+  few_channels::add_passes(direction, problem, passes);
   return passes;
 }
 
@@ -73,7 +75,7 @@ std::unique_ptr<onednn::ConvolutionPass> choose_pass(Direction direction, const 
   std::unique_ptr<ConvolutionTrial> trial;
   const int chosen = tuner->choose(problem.key(direction), names, [&](int option) {
     if (!trial) trial = std::make_unique<ConvolutionTrial>(problem);
-    trial->run(*passes[static_cast<size_t>(option)]);
+    trial->run(*passes[static_cast<size_t>(option)], direction != Direction::kForward && problem.relu);
   });
   return std::move(passes[static_cast<size_t>(chosen)]);
 }

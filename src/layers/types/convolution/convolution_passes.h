@@ -11,7 +11,7 @@ namespace robusta {
 onednn::ConvolutionPasses convolution_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem);
 
 /// The pass to use: the fastest of these, or the first where there is no tuner, or no memory to time them in. Null when
-/// there is none.
+/// there is none. Backward with `problem.relu`: what the ReLU's mask costs counts, unless the pass applies it.
 std::unique_ptr<onednn::ConvolutionPass> choose_pass(onednn::Direction direction,
                                                      const onednn::ConvolutionProblem& problem, Tuner* tuner);
 
