@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
+#include "layers/kit/elementwise.h"
 #include "layers/types/convolution/convolution_formats.h"
 #include "layers/types/convolution/convolution_parts.h"
 #include "layers/types/convolution/convolution_types.h"
