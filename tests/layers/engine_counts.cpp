@@ -83,7 +83,8 @@ std::vector<dnn::Problem> resnet50(int64_t batch) {
   return all;
 }
 
-void count(const Described& gpu, dnn::Direction direction, const char* name, const std::vector<dnn::Problem>& problems) {
+void count(const Described& gpu, dnn::Direction direction, const char* name,
+           const std::vector<dnn::Problem>& problems) {
   const dnn::Target target = dnn::Target::described(json_of(gpu));
   constexpr size_t kAll = 1000, kTimed = 16, kPyTorch = 10;
   double offered = 0, engines = 0, timed = 0, pytorch = 0;
