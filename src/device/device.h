@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -30,9 +32,31 @@ class Recording {
   virtual ~Recording() = default;
 };
 
+/// A GPU's kernel that is about to run on the host instead (device/gpu/target.h), as whoever counts sees it.
+struct KernelCall {
+  static constexpr int64_t kToItsEnd = INT64_MAX;
+  struct Array {
+    const void* data;
+    int64_t bytes;  ///< that are read, or written, once; at most, as memory ends somewhere
+  };
+  std::span<const Array> arrays;
+  double flops = 0;  ///< of matrix products and convolutions, a multiply-add counted as two
+};
+
+class KernelCounter {
+ public:
+  virtual ~KernelCounter() = default;
+  /// Whether KernelCall::arrays is to be found out.
+  virtual bool wants_arrays() const = 0;
+  /// Once per launch, copies and zeros in a kernel's work among them. False: it is only counted, and not run.
+  virtual bool count(const KernelCall& call) = 0;
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
+  /// Of kernels that run on the host instead of a GPU; null: nobody counts.
+  virtual KernelCounter* counter() { return nullptr; }
   /// Appends work. It may be run at once or later, never out of order.
   virtual void run(std::function<void()> work) = 0;
   /// Appends a copy between host and device memory. The host range must stay valid until the copy has run.
@@ -99,6 +123,8 @@ class Device {
   virtual size_t total_memory() const = 0;
   virtual size_t free_memory() const = 0;
 
+  /// Nothing runs there: what would be launched is counted (described/described_gpu.h).
+  virtual bool only_counts() const { return false; }
   /// Whether streams can record.
   virtual bool records_graphs() const { return false; }
   /// True where products in bf16 are known to be faster than in f32; on the host that is measured, layer by layer.

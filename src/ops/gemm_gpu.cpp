@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "device/gpu/calls.h"
 #include "tensor/dtype.h"
 #ifdef __CUDACC__
 #include "base/str.h"
@@ -54,8 +55,18 @@ void gpu_gemm(Stream* stream, Op op_a, Op op_b, int64_t m, int64_t n, int64_t k,
 #else
 
 template <typename In, typename Out>
-void gpu_gemm(Stream*, Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, float alpha, const In* a, const In* b,
+void gpu_gemm(Stream* stream, Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, float alpha, const In* a, const In* b,
               float beta, Out* c) {
+  if (m == 0 || n == 0) return;
+  const auto list = [=](KernelArrays& to) {
+    to.add(a, m * k);
+    to.add(b, k * n);
+    to.add(c, m * n, beta == 0 ? 1 : 2);
+  };
+  if (!detail::runs_call(stream, 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
+                         list)) {
+    return;
+  }
   if constexpr (dtype_of<In>() == DType::kF32) {
     gemm(op_a, op_b, m, n, k, alpha, a, b, beta, c);
   } else {

@@ -1,6 +1,8 @@
 // What `caffe plan` prints of nets with something special about them.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "solver/process.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -121,6 +123,46 @@ TEST(Plan, ANetThatIsWholeInNoPhaseIsRefusedAsOneToTrain) {
       "layer { name: 'b' type: 'AbsVal' bottom: 'y' top: 'b' include { phase: TEST } }\n");
   EXPECT_EQ(neither.code, 2);
   EXPECT_TRUE(contains(neither.log, "layer \"a\": bottom \"x\"")) << neither.log;
+}
+
+/// The line that begins with these words, in single blanks.
+std::string line_of(const std::string& text, const std::string& begin) {
+  const size_t at = text.find("\n" + begin);
+  if (at == std::string::npos) return "no line begins with " + begin;
+  std::istringstream words(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+/// 64 x 16 pixels of 8 x 8 from the Input are read and written in bf16, weights of 10 x 1024.
+TEST(Plan, TrafficOfAGpuThatIsDescribed) {
+  const TempDir folder;
+  write_file(folder / "net.prototxt",
+             "layer { name: 'x' type: 'Input' top: 'x' top: 'y' input_param { shape { dim: 64 dim: 16 dim: 8 dim: 8 } "
+             "shape { dim: 64 } } }\n"
+             "layer { name: 'scale' type: 'Scale' bottom: 'x' top: 's' }\n"
+             "layer { name: 'relu' type: 'ReLU' bottom: 's' top: 'r' }\n"
+             "layer { name: 'ip' type: 'InnerProduct' bottom: 'r' top: 'ip' inner_product_param { num_output: 10 } }\n"
+             "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'y' top: 'loss' }\n");
+  const auto plan_with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"plan", "-model=net.prototxt"});
+    return run_caffe_program(folder.path(), flags);
+  };
+  const Finished h100 = plan_with({"-gpu=0", "-traffic=h100", "-precision=bf16"});
+  EXPECT_EQ(h100.code, 0) << h100.log;
+  EXPECT_TRUE(contains(h100.out, "Planned for H100 SXM with 80.0 GiB")) << h100.out;
+  EXPECT_TRUE(contains(h100.out, "predicted for H100 SXM: 989")) << h100.out;
+  EXPECT_EQ(line_of(h100.out, "relu "), "relu 1 1 1 0.000 0.000 0.000 0.004 launches") << h100.out;
+  EXPECT_EQ(line_of(h100.out, "InnerProduct ").substr(0, 18), "InnerProduct 1 2 3") << h100.out;
+  EXPECT_TRUE(contains(line_of(h100.out, "convolutions and matrix products"), " 3 launches ")) << h100.out;
+  EXPECT_TRUE(contains(line_of(h100.out, "update"), "update 1 launches")) << h100.out;
+  const Finished none = plan_with({"-traffic=h100"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(contains(none.log, "-traffic is a question about a GPU; add -gpu 0")) << none.log;
+  const Finished unknown = plan_with({"-gpu=0", "-traffic=h10"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_TRUE(contains(unknown.log, "no GPU \"h10\" is described (did you mean \"h100\"?)")) << unknown.log;
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 //
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "device/gpu/channel_sums.h"
@@ -118,8 +120,13 @@ struct SumsOfChannels {
 };
 
 std::vector<ChannelView> views() {
-  return {{1, 1, 1},     {1, 3, 1},      {700, 3, 1}, {5, 8, 1}, {100, 12, 1}, {33, 68, 1}, {3, 200, 1}, {9000, 4, 1},
-          {70000, 1, 1}, {2100, 260, 1}, {2, 5, 7},   {2, 5, 8}, {1, 2, 3000}, {9, 3, 100}, {0, 4, 1}};
+  return {{1, 1, 1},    {1, 3, 1},    {700, 3, 1},   {5, 8, 1},      {100, 12, 1}, {33, 68, 1},
+          {3, 200, 1},  {9000, 4, 1}, {70000, 1, 1}, {2100, 260, 1}, {2, 5, 7},    {2, 5, 8},
+          {1, 2, 3000}, {9, 3, 100},  {0, 4, 1},     {9, 30, 4},     {40, 2, 3}};
+}
+
+bool no_counter_counts() {
+  return std::all_of(all_arrivals.begin(), all_arrivals.end(), [](unsigned counter) { return counter == 0; });
 }
 
 TEST(GpuKernels, ChannelsAreSummed) {
@@ -136,7 +143,28 @@ TEST(GpuKernels, ChannelsAreSummed) {
         EXPECT_EQ(sums[2 * c], sample.sums[c]) << c;
         EXPECT_EQ(sums[2 * c + 1], sample.weighted[c]) << c;
       }
+      EXPECT_TRUE(no_counter_counts());
     }
+  }
+}
+
+/// Which block comes last, and joins the sums of the others, decides no bit.
+TEST(GpuKernels, BlocksMayEndInAnyOrder) {
+  for (const ChannelView& view : {ChannelView{9000, 4, 1}, ChannelView{2100, 260, 1}, ChannelView{40, 2, 3}}) {
+    Sample sample(view, true);
+    for (int64_t i = 0; i < view.elements(); ++i) sample.x[i] = 1.0f / static_cast<float>(1 + i * 7919 % 1009);
+    alignas(16) float weights[300];
+    for (int c = 0; c < 300; ++c) weights[c] = 1.0f / static_cast<float>(1 + c);
+    std::vector<double> sums[2];
+    for (const bool backwards : {false, true}) {
+      gpu_threads::last_block_first = backwards;
+      sums[backwards].resize(2 * sample.sums.size());
+      std::vector<double> scratch(channel_sums_scratch<SumsOfChannels>(view) / sizeof(double), NAN);
+      channel_sums(nullptr, view, scratch.data(), SumsOfChannels{sample.x, weights, sums[backwards].data()});
+    }
+    gpu_threads::last_block_first = false;
+    EXPECT_EQ(sums[0], sums[1]) << view.outer;
+    EXPECT_TRUE(no_counter_counts());
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "device/sim/sim_device.h"
 #include "net/net.h"
+#include "net/run/arrays.h"
 #include "support/errors.h"
 #include "support/nets.h"
 
@@ -83,6 +84,87 @@ TEST(Emulated, TheSumOfAResidualBlockJoinsTheBatchNorm) {
       }
     }
   }
+}
+
+/// Two blocks, so that the first one's result is read by a layer and by the second block's sum.
+std::string net_of_two_blocks() {
+  const auto block = [](const std::string& name, const std::string& from) {
+    return "layer { name: '" + name + "_conv' type: 'Convolution' bottom: '" + from + "' top: '" + name +
+           "_conv' convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: 'msra' } } }\n"
+           "layer { name: '" +
+           name + "_norm' type: 'BatchNorm' bottom: '" + name + "_conv' top: '" + name + "_conv' }\nlayer { name: '" +
+           name + "' type: 'Eltwise' bottom: '" + from + "' bottom: '" + name + "_conv' top: '" + name +
+           "' }\nlayer { name: '" + name + "_relu' type: 'ReLU' bottom: '" + name + "' top: '" + name + "' }\n";
+  };
+  return "layer { name: 'in' type: 'Input' top: 'x' top: 'label' "
+         "input_param { shape { dim: 4 dim: 8 dim: 6 dim: 5 } shape { dim: 4 } } }\n"
+         "layer { name: 'stem' type: 'Convolution' bottom: 'x' top: 'stem' "
+         "convolution_param { num_output: 16 kernel_size: 1 weight_filler { type: 'msra' } } }\n" +
+         block("one", "stem") + block("two", "one") +
+         "layer { name: 'fc' type: 'InnerProduct' bottom: 'two' top: 'fc' "
+         "inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }\n"
+         "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'fc' bottom: 'label' top: 'loss' }";
+}
+
+size_t backward_steps(const Net& net) { return net.plan().steps.size() - net.plan().backward_begin.index(); }
+
+/// The gradients of a Split's tops are added where the block before it reads them. A gradient that is asked for is
+/// there, and then the Split adds: the same numbers in f32, and in 16 bits the sum is rounded.
+TEST(Emulated, ABlockAddsTheGradientsThatASplitHandsOn) {
+  for (const DType precision : {DType::kF32, DType::kBF16}) {
+    std::vector<float> results[2];
+    size_t steps[2];
+    for (const bool asked : {false, true}) {
+      SimDevice gpu(size_t{64} << 20, 0, "emulated");
+      NetOptions options;
+      options.device = &gpu;
+      options.precision = precision;
+      options.poison = true;
+      if (asked) options.seed_diffs = {"one"};
+      Net net(net_def(net_of_two_blocks()), options);
+      fill_inputs(net, 1);
+      results[asked] = run_once(net);
+      steps[asked] = backward_steps(net);
+    }
+    EXPECT_EQ(steps[0] + 1, steps[1]);
+    ASSERT_EQ(results[0].size(), results[1].size());
+    const double tolerance = precision == DType::kF32 ? 0 : 0.02;
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      ASSERT_NEAR(results[0][i], results[1][i], tolerance * (1 + std::abs(results[1][i]))) << i;
+    }
+  }
+}
+
+/// Copies of weights in 16 bits are made when a pass begins, or by each kernel: the same bits, also when the weights
+/// have changed, and over recorded passes.
+TEST(Emulated, WeightsArePackedOnceInAPass) {
+  std::vector<float> results[2];
+  uint64_t kernels[2];
+  for (const bool together : {false, true}) {
+    SimDevice gpu(size_t{64} << 20, 0, "emulated");
+    NetOptions options;
+    options.device = &gpu;
+    options.precision = DType::kBF16;
+    options.poison = true;
+    // With large model support there is no memory for it.
+    if (!together) options.lms = {.mode = LmsOptions::Mode::kThreshold, .min_bytes = size_t{1} << 40};
+    Net net(net_def(net_of_two_blocks()), options);
+    EXPECT_EQ(net.plan().packed.size(), together ? 4 : 0);
+    fill_inputs(net, 1);
+    for (int pass = 0; pass < 4; ++pass) {
+      const uint64_t before = gpu.kernels();
+      const std::vector<float> result = run_once(net);
+      results[together].insert(results[together].end(), result.begin(), result.end());
+      kernels[together] = gpu.kernels() - before;
+      for (const ParamPtr& param : net.params()) {
+        std::vector<float> values = read_array(net.stream(), param->tensor());
+        for (float& value : values) value *= 1.25f;
+        write_array(net.stream(), param->tensor(), values);
+      }
+    }
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(kernels[1] + 4 + 3 - 1, kernels[0]) << "four forward, three for the bottoms' gradients";
 }
 
 TEST(Emulated, LabelOutOfRangeEndsThePass) {

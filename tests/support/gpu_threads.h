@@ -14,6 +14,8 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 
+#include <array>
+#include <atomic>
 #include <barrier>
 #include <cstdint>
 #include <thread>
@@ -31,6 +33,8 @@ struct Index {
 inline thread_local Index thread_index, block_index;
 inline thread_local Index block_extent, grid_extent;
 inline thread_local std::barrier<>* block_barrier = nullptr;
+/// Blocks run one after the other, from the first or from the last one on.
+inline bool last_block_first = false;
 
 }  // namespace robusta::gpu_threads
 
@@ -39,10 +43,15 @@ inline thread_local std::barrier<>* block_barrier = nullptr;
 #define blockDim ::robusta::gpu_threads::block_extent
 #define gridDim ::robusta::gpu_threads::grid_extent
 
+inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline unsigned atomicAdd(unsigned* counter, unsigned term) { return std::atomic_ref(*counter).fetch_add(term); }
 inline void __syncthreads() { robusta::gpu_threads::block_barrier->arrive_and_wait(); }
 
 namespace robusta {
 inline namespace threads_target {
+
+inline std::array<unsigned, 40> all_arrivals;  // as many as kArrivals (device/gpu/launch.h)
+inline unsigned* arrivals(Stream*) { return all_arrivals.data(); }
 
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, Stream*, const Arguments&... arguments) {
@@ -55,7 +64,7 @@ void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, Stream*,
       gpu_threads::grid_extent.x = static_cast<unsigned>(blocks);
       gpu_threads::block_barrier = &barrier;
       for (int64_t b = 0; b < blocks; ++b) {
-        gpu_threads::block_index.x = static_cast<unsigned>(b);
+        gpu_threads::block_index.x = static_cast<unsigned>(gpu_threads::last_block_first ? blocks - 1 - b : b);
         kernel(arguments...);
         barrier.arrive_and_wait();  // the next block has the same shared memory
       }

@@ -11,14 +11,17 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "device/cpu/host_memory.h"
+#include "device/described/gpu_rates.h"
 #include "device/gpus.h"
 #include "device/sim/sim_device.h"
 #include "net/planner/budget.h"
 #include "net/planner/largest_batch.h"
 #include "net/planner/out_of_memory.h"
 #include "net/report.h"
+#include "net/traffic/plan_traffic.h"
 #include "robusta/error.h"
 #include "solver/ranks/sums/gradient_sum.h"
+#include "solver/update/update_traffic.h"
 #include "solver/update/updater.h"
 
 namespace robusta {
@@ -35,7 +38,17 @@ std::shared_ptr<Device> absent_gpu(const Options& options) {
   return std::make_shared<SimDevice>(memory, 0, emulated ? "emulated" : "cpu");
 }
 
+/// One that is only described, whether a GPU is there or not: with the memory that it has.
+std::shared_ptr<Device> described_gpu(const Options& options) {
+  const GpuRates& gpu = gpu_rates(options.traffic());
+  if (options.gpu().empty()) throw Error(ErrorKind::kUsage, "-traffic is a question about a GPU", "add -gpu 0");
+  const size_t given = size_flag(options.gpu_memory), memory = given > 0 ? given : gpu.memory_bytes;
+  std::cout << "Planned for " << gpu.name << " with " << bytes_text(memory) << ", by the kernels that GPUs run\n";
+  return std::make_shared<DescribedGpu>(memory);
+}
+
 std::shared_ptr<Device> device_to_plan_for(const Options& options, Ranks& alone) {
+  if (options.traffic.given()) return described_gpu(options);
   if (options.gpu().empty()) return {&cpu_device(), [](Device*) {}};
   try {
     if (gpus_supported() && !list_gpus().empty()) return DeviceChoice(options).open(alone);
@@ -90,6 +103,15 @@ UpdateArrays update_on(const Options& options, const SolverDef& solver, const De
   return arrays;
 }
 
+void tell_traffic(Net& net, const SolverDef& solver, const Options& options) {
+  const GpuRates& gpu = gpu_rates(options.traffic());
+  TrafficCounter counter(KernelTimes(gpu, net.options().device->math().tf32));
+  PlanTraffic traffic = count_passes(net, counter);
+  const bool trains = net.plan().backward_begin < net.plan().steps.end_id();
+  if (trains) traffic.update = count_update(net, solver, counter);
+  print_traffic(std::cout, net, gpu, traffic);
+}
+
 /// The net itself has been planned: what refuses another batch is a layer that says sizes, such as a Reshape.
 void print_fixed_batch(const Error& error) {
   std::cout << "Largest batch: the net fixes its batch, for with another one this holds: " << error.what() << std::endl;
@@ -112,8 +134,9 @@ int plan_command(const Options& options) {
   if (net_options.budget && net_options.backward) net_options.budget->update = update;
   PlannedCuts cuts(options, chosen, net_options, std::cout);
   net_options.model_groups = cuts.groups();
-  const Net net(chosen.net, net_options);
+  Net net(chosen.net, net_options);
   print_plan(std::cout, net, update);
+  if (options.traffic.given()) tell_traffic(net, chosen.solver, options);
   cuts.describe(net, std::cout);
   if (!fits(net.plan())) std::cout << out_of_memory(net.graph(), net.plan(), net_options).what() << "\n";
   try {

@@ -96,6 +96,9 @@ struct Options : FlagSet {
                                kOfRank};
   Flag<std::string> memory{
       this, "memory", "", "plan: the memory that the largest batch has to fit in, such as 16G (default: what is free)"};
+  Flag<std::string> traffic{this, "traffic", "",
+                            "plan: what the kernels of an iteration launch and move, and how long this GPU would take: "
+                            "h100, h200, a100, rtx4090 or l4"};
   Flag<int32_t> ranks{this, "ranks", 1, "plan: ranks, of which one is planned, with the options of -ddl"};
   Flag<std::string> max_walltime{this, "max_walltime", "",
                                  "seconds or HH:MM:SS after which training has stopped with a snapshot"};

@@ -135,6 +135,15 @@ void CudaStream::fill_zero(void* to, size_t bytes) {
   check_cuda(cudaMemsetAsync(to, 0, bytes, stream_), "cudaMemsetAsync");
 }
 
+/// Steps run once before they are recorded, so that memory is taken, and zeros are written, outside of a recording.
+unsigned* CudaStream::counters(size_t bytes) {
+  if (counters_.bytes() == 0) {
+    counters_ = DeviceBuffer(device_, bytes);
+    fill_zero(counters_.data(), bytes);
+  }
+  return static_cast<unsigned*>(counters_.data());
+}
+
 std::shared_ptr<Event> CudaStream::record() { return record_from(*events_); }
 
 std::shared_ptr<Event> CudaStream::record_timed() { return record_from(*timed_events_); }

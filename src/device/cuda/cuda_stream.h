@@ -42,6 +42,9 @@ class CudaStream : public Stream {
   /// cuBLAS, made when first asked for, as the device's MathOptions want it. With a workspace of the stream's own, so
   /// that results repeat bit for bit. Throws Error{kDevice|kMemory}.
   cublasHandle_t blas();
+  /// Memory of the stream's own, for kernels that leave it as they find it: all 0. Made when first asked for.
+  /// REQUIRES: always the same number of bytes. Throws Error{kDevice|kMemory}.
+  unsigned* counters(size_t bytes);
   /// The device's cuDNN, for work in this stream. Throws Error{kDevice|kUnsupported}.
   cudnnHandle_t dnn();
 
@@ -54,7 +57,8 @@ class CudaStream : public Stream {
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
   bool blas_tf32_ = false;
-  DeviceBuffer blas_workspace_;                       ///< of this stream alone, so that recorded products have it, too
+  DeviceBuffer blas_workspace_;  ///< of this stream alone, so that recorded products have it, too
+  DeviceBuffer counters_;
   std::shared_ptr<EventPool> events_, timed_events_;  ///< events may outlive the stream
 };
 

@@ -7,8 +7,8 @@
 ///                                          elements i ... i + N - 1
 ///   void store(int64_t channel, const double (&sums)[kSums]) const
 /// all but in_packs ROBUSTA_GPU. A thread adds in float, since GPUs are slow in double: at most 64 terms, then at most
-/// 64 such sums. Everything above is done in double. The order depends on the extents alone: no atomics, the same bits
-/// each time.
+/// 64 such sums. Everything above is done in double. What blocks have is joined in the same launch, by those that come
+/// last. The order depends on the extents alone: counters alone are atomic, and bits are the same each time.
 #pragma once
 
 #include <algorithm>
@@ -50,38 +50,68 @@ struct PlaneCut {
   int64_t parts() const { return outer * pieces; }
 };
 
-/// Where a block's sums go: partial[channel][part][sum], or, where there is but one part, to their end.
+/// The sums of `parts` blocks are joined in groups of neighbours, then the groups: as a tree of two floors, whatever
+/// order the blocks end in.
+struct JoinTree {
+  int64_t parts, group, groups;
+  explicit JoinTree(int64_t parts) : parts(parts), group(1) {
+    constexpr int64_t kFew = 16;
+    while (group * group < parts) ++group;
+    if (parts <= kFew) group = parts;
+    groups = (parts + group - 1) / group;
+  }
+  /// The sums of parts, then those of groups.
+  int64_t slots() const { return parts > 1 ? parts + groups : 0; }
+  ROBUSTA_GPU int64_t end_of(int64_t g) const { return (g + 1) * group < parts ? (g + 1) * group : parts; }
+};
+
+/// Where sums of blocks go: partial[tile][slot][sum][column], or, where there is but one part, to their end. A tile is
+/// `columns` neighbouring channels, which the same blocks sum.
 template <typename Body>
 struct PartialSums {
   Body body;
   double* partial;
-  int64_t parts;
+  JoinTree tree;
+  int64_t columns, channels;
+  bool in_packs() const { return body.in_packs(); }
+  int64_t tiles() const { return (channels + columns - 1) / columns; }
+  ROBUSTA_GPU double* place(int64_t channel, int64_t slot) const {
+    const int64_t tile = channel / columns, column = channel % columns, slots = tree.parts + tree.groups;
+    return partial + (tile * slots + slot) * Body::kSums * columns + column;
+  }
   ROBUSTA_GPU void store(int64_t part, int64_t channel, const double (&sums)[Body::kSums]) const {
-    if (!partial) return body.store(channel, sums);
-    for (int s = 0; s < Body::kSums; ++s) partial[(channel * parts + part) * Body::kSums + s] = sums[s];
+    if (tree.parts == 1) return body.store(channel, sums);
+    for (int s = 0; s < Body::kSums; ++s) place(channel, part)[s * columns] = sums[s];
+  }
+  ROBUSTA_GPU void join(int64_t channel, int64_t begin, int64_t end, double (&sums)[Body::kSums]) const {
+    const double* from = place(channel, begin);
+    for (int s = 0; s < Body::kSums; ++s) sums[s] = 0;
+    ROBUSTA_UNROLL_4 for (int64_t slot = begin; slot < end; ++slot, from += Body::kSums * columns) {
+      for (int s = 0; s < Body::kSums; ++s) sums[s] += from[s * columns];
+    }
+  }
+  /// From the parts of a group; where there is but one, that is all.
+  ROBUSTA_GPU void join_group(int64_t channel, int64_t g) const {
+    double sums[Body::kSums];
+    join(channel, g * tree.group, tree.end_of(g), sums);
+    if (tree.groups == 1) return body.store(channel, sums);
+    for (int s = 0; s < Body::kSums; ++s) place(channel, tree.parts + g)[s * columns] = sums[s];
+  }
+  ROBUSTA_GPU void join_groups(int64_t channel) const {
+    double sums[Body::kSums];
+    join(channel, tree.parts, tree.parts + tree.groups, sums);
+    body.store(channel, sums);
   }
 };
 
-/// The sums of all parts, a row per channel (reduce.h).
+/// The whole tree of a channel.
 template <typename Body>
-struct JoinParts {
-  struct Sum {
-    double at[Body::kSums];
-  };
-  Body body;
-  const double* partial;
-  int64_t parts;
-  ROBUSTA_GPU Sum zero() const { return {}; }
-  ROBUSTA_GPU Sum term(int64_t channel, int64_t part) const {
-    Sum sum;
-    for (int s = 0; s < Body::kSums; ++s) sum.at[s] = partial[(channel * parts + part) * Body::kSums + s];
-    return sum;
+struct JoinChannel {
+  PartialSums<Body> sums;
+  ROBUSTA_GPU void operator()(int64_t channel) const {
+    for (int64_t g = 0; g < sums.tree.groups; ++g) sums.join_group(channel, g);
+    if (sums.tree.groups > 1) sums.join_groups(channel);
   }
-  ROBUSTA_GPU Sum join(Sum a, Sum b) const {
-    for (int s = 0; s < Body::kSums; ++s) a.at[s] += b.at[s];
-    return a;
-  }
-  ROBUSTA_GPU void store(int64_t channel, Sum sum) const { body.store(channel, sum.at); }
 };
 
 /// Hands over the sums of the `count` packs from `begin` on, `hop` elements apart, a few terms at a time; the lanes are
@@ -115,10 +145,41 @@ __device__ inline double sum_over_block(double* shared, double value) {
   return shared[thread];
 }
 
+/// True in all threads of the block that comes last of `count` that meet at this counter, which is then 0 again: it
+/// sees what the threads of the others stored before ("threadFenceReduction" of NVIDIA's samples). Called by whole
+/// blocks.
+__device__ inline bool arrives_last(unsigned* counter, int64_t count) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(counter, 1u) + 1 == static_cast<unsigned>(count);
+    if (last) *counter = 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+/// Called by all blocks, when they have stored the sums of `part` for the channels of a tile: the last one of a group
+/// joins that, the last of these the groups. `arrivals`: null where another launch will do it.
+template <typename Body>
+__device__ void join_if_last(const PartialSums<Body>& to, unsigned* arrivals, int64_t tile, int64_t part) {
+  const JoinTree& tree = to.tree;
+  if (!arrivals) return;
+  const int64_t g = part / tree.group, channel = tile * to.columns + threadIdx.x;
+  const bool own = threadIdx.x < to.columns && channel < to.channels;
+  unsigned* const counters = arrivals + tile * (tree.groups + 1);
+  if (!arrives_last(counters + g, tree.end_of(g) - g * tree.group)) return;
+  if (own) to.join_group(channel, g);
+  if (tree.groups == 1 || !arrives_last(counters + tree.groups, tree.groups)) return;
+  if (own) to.join_groups(channel);
+}
+
 /// A block per tile of columns and part of the rows.
 template <int N, typename Body>
 __global__ void __launch_bounds__(kColumnThreads, kColumnBlocks)
-    sum_columns_kernel(const ColumnCut cut, const PartialSums<Body> to) {
+    sum_columns_kernel(const ColumnCut cut, const PartialSums<Body> to, unsigned* arrivals) {
   __shared__ float shared[kColumnThreads * Body::kSums * N];  // of all threads: [first row][sum][column]
   const int thread = static_cast<int>(threadIdx.x), columns = cut.lanes * N;
   float* const own = shared + thread / cut.lanes * Body::kSums * columns + thread % cut.lanes * N;
@@ -135,17 +196,19 @@ __global__ void __launch_bounds__(kColumnThreads, kColumnBlocks)
                  });
   }
   __syncthreads();
-  if (thread >= columns || at.first_col + thread >= at.cols) return;
-  double joined[Body::kSums] = {};
-  for (int row = 0; row < cut.rows_at_once; ++row) {
-    for (int s = 0; s < Body::kSums; ++s) joined[s] += shared[(row * Body::kSums + s) * columns + thread];
+  if (thread < columns && at.first_col + thread < at.cols) {
+    double joined[Body::kSums] = {};
+    for (int row = 0; row < cut.rows_at_once; ++row) {
+      for (int s = 0; s < Body::kSums; ++s) joined[s] += shared[(row * Body::kSums + s) * columns + thread];
+    }
+    to.store(at.part, at.first_col + thread, joined);
   }
-  to.store(at.part, at.first_col + thread, joined);
+  join_if_last(to, arrivals, at.first_col / columns, at.part);
 }
 
 /// A block per piece of a plane.
 template <int N, typename Body>
-__global__ void sum_planes_kernel(const PlaneCut cut, const PartialSums<Body> to) {
+__global__ void sum_planes_kernel(const PlaneCut cut, const PartialSums<Body> to, unsigned* arrivals) {
   __shared__ double shared[kPlaneThreads];
   const int64_t plane = blockIdx.x / cut.pieces, piece = blockIdx.x % cut.pieces;
   const int64_t channel = plane % cut.count, part = plane / cut.count * cut.pieces + piece;
@@ -163,18 +226,35 @@ __global__ void sum_planes_kernel(const PlaneCut cut, const PartialSums<Body> to
     joined[s] = sum_over_block(shared, own);
   }
   if (threadIdx.x == 0) to.store(part, channel, joined);
+  join_if_last(to, arrivals, channel, part);
+}
+
+/// A counter for each group of each tile, and one for all groups; null where there is nothing to join, or too much.
+template <typename Body>
+unsigned* arrivals_for(Stream* stream, const PartialSums<Body>& to) {
+  if (to.tree.parts == 1 || to.tiles() * (to.tree.groups + 1) > kArrivals) return nullptr;
+  return arrivals(stream);
+}
+
+template <typename Body>
+void join_what_is_left(Stream* stream, const PartialSums<Body>& to, const unsigned* arrivals) {
+  if (to.tree.parts > 1 && !arrivals) for_each(stream, to.channels, JoinChannel<Body>{to});
 }
 
 template <int N, typename Body>
 void sum_columns(Stream* stream, const ColumnCut& cut, const PartialSums<Body>& to) {
-  launch(sum_columns_kernel<N, Body>, cut.blocks(), kColumnThreads, stream, cut, to);
+  unsigned* const counters = arrivals_for(stream, to);
+  launch(sum_columns_kernel<N, Body>, cut.blocks(), kColumnThreads, stream, cut, to, counters);
+  join_what_is_left(stream, to, counters);
 }
 
 template <int N, typename Body>
 void sum_planes(Stream* stream, const PlaneCut& cut, const PartialSums<Body>& to) {
   // A thread has at most kTermsInFloat packs; few threads where a piece is short.
   const int threads = cut.packs_per_piece <= 256 ? 64 : kPlaneThreads;
-  launch(sum_planes_kernel<N, Body>, cut.outer * cut.count * cut.pieces, threads, stream, cut, to);
+  unsigned* const counters = arrivals_for(stream, to);
+  launch(sum_planes_kernel<N, Body>, cut.outer * cut.count * cut.pieces, threads, stream, cut, to, counters);
+  join_what_is_left(stream, to, counters);
 }
 
 }  // namespace detail
@@ -183,8 +263,15 @@ void sum_planes(Stream* stream, const PlaneCut& cut, const PartialSums<Body>& to
 
 namespace detail {
 
+template <typename Body>
+void join_all(const PartialSums<Body>& to) {
+  if (to.tree.parts == 1) return;
+  for (int64_t channel = 0; channel < to.channels; ++channel) JoinChannel<Body>{to}(channel);
+}
+
 template <int N, typename Body>
-void sum_columns(Stream*, const ColumnCut& cut, const PartialSums<Body>& to) {
+void sum_columns(Stream* stream, const ColumnCut& cut, const PartialSums<Body>& to) {
+  if (!runs(stream, to, cut.rows * cut.packs * N)) return;
   const int64_t cols = cut.packs * N;
   for (int64_t part = 0; part < cut.parts; ++part) {
     const int64_t begin = part * cut.rows_per_part, end = std::min(begin + cut.rows_per_part, cut.rows);
@@ -202,10 +289,12 @@ void sum_columns(Stream*, const ColumnCut& cut, const PartialSums<Body>& to) {
       for (int k = 0; k < N; ++k) to.store(part, col + k, joined[k]);
     }
   }
+  join_all(to);
 }
 
 template <int N, typename Body>
-void sum_planes(Stream*, const PlaneCut& cut, const PartialSums<Body>& to) {
+void sum_planes(Stream* stream, const PlaneCut& cut, const PartialSums<Body>& to) {
+  if (!runs(stream, to, cut.outer * cut.count * cut.packs * N)) return;
   for (int64_t plane = 0; plane < cut.outer * cut.count; ++plane) {
     for (int64_t piece = 0; piece < cut.pieces; ++piece) {
       const int64_t begin = piece * cut.packs_per_piece, end = std::min(begin + cut.packs_per_piece, cut.packs);
@@ -220,6 +309,7 @@ void sum_planes(Stream*, const PlaneCut& cut, const PartialSums<Body>& to) {
       to.store(part, channel, joined);
     }
   }
+  join_all(to);
 }
 
 }  // namespace detail
@@ -231,16 +321,25 @@ namespace detail {
 template <int N, typename Body>
 void sum_by_columns(Stream* stream, const ChannelView& view, double* scratch, const Body& body) {
   const ColumnCut cut = sum_cut<N>(view);
-  sum_columns<N>(stream, cut, PartialSums<Body>{body, cut.parts > 1 ? scratch : nullptr, cut.parts});
-  if (cut.parts > 1) reduce_rows(stream, view.count, cut.parts, JoinParts<Body>{body, scratch, cut.parts});
+  sum_columns<N>(stream, cut, PartialSums<Body>{body, scratch, JoinTree(cut.parts), cut.lanes * N, view.count});
 }
 
 template <int N, typename Body>
 void sum_by_planes(Stream* stream, const ChannelView& view, double* scratch, const Body& body) {
   const PlaneCut cut(view, N);
-  const int64_t parts = cut.parts();
-  sum_planes<N>(stream, cut, PartialSums<Body>{body, parts > 1 ? scratch : nullptr, parts});
-  if (parts > 1) reduce_rows(stream, view.count, parts, JoinParts<Body>{body, scratch, parts});
+  sum_planes<N>(stream, cut, PartialSums<Body>{body, scratch, JoinTree(cut.parts()), 1, view.count});
+}
+
+/// How many channels with their slots there is room for: whole tiles.
+template <int N>
+int64_t column_slots(const ChannelView& view) {
+  const ColumnCut cut = sum_cut<N>(view);
+  return JoinTree(cut.parts).slots() * cut.tiles() * cut.lanes * N;
+}
+
+template <int N>
+int64_t plane_slots(const ChannelView& view) {
+  return JoinTree(PlaneCut(view, N).parts()).slots() * view.count;
 }
 
 /// Channels that lie side by side; so do all, where there is no element.
@@ -251,10 +350,10 @@ inline bool in_columns(const ChannelView& view) { return view.inner == 1 || view
 /// Bytes of scratch that channel_sums wants.
 template <typename Body>
 size_t channel_sums_scratch(const ChannelView& view) {
-  const int64_t parts = detail::in_columns(view)
-                            ? std::max(detail::sum_cut<kAcrossWidth<Body>>(view).parts, detail::sum_cut<1>(view).parts)
-                            : std::max(detail::PlaneCut(view, Body::kWidth).parts(), detail::PlaneCut(view, 1).parts());
-  return static_cast<size_t>(parts * view.count) * Body::kSums * sizeof(double);
+  const int64_t slots = detail::in_columns(view)
+                            ? std::max(detail::column_slots<kAcrossWidth<Body>>(view), detail::column_slots<1>(view))
+                            : std::max(detail::plane_slots<Body::kWidth>(view), detail::plane_slots<1>(view));
+  return static_cast<size_t>(slots) * Body::kSums * sizeof(double);
 }
 
 /// body.store(channel, sums) for every channel.

@@ -43,6 +43,10 @@ struct PackAlongPlane {
 
 template <int N, typename Body>
 void along_planes(Stream* stream, const ChannelView& view, const Body& body) {
+#ifdef ROBUSTA_COUNTS_CALLS
+  if (!runs(stream, body, view.elements())) return;
+  stream = nullptr;  // counted already
+#endif
   for_each(stream, view.elements() / N, PackAlongPlane<N, Body>{body, Divisor(view.inner), Divisor(view.count)});
 }
 

@@ -143,7 +143,7 @@ void for_columns(Stream* stream, int64_t rows, int64_t packs, const Body& body) 
   const ColumnCut cut(rows, packs, kLeastRows, kMostRows);
   launch(columns_kernel<N, Body>, cut.blocks(), kColumnThreads, stream, cut, body);
 #else
-  (void)stream;
+  if (!detail::runs(stream, body, rows * packs * N)) return;
   for (int64_t pack = 0; pack < packs; ++pack) {
     const auto known = body.known(Channels<N, true>{pack * N});
     for_packs<N>(body, pack * N, packs * N, rows,

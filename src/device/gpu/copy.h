@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "device/device.h"
+#include "device/gpu/calls.h"
 #include "device/gpu/target.h"
 
 namespace robusta {
@@ -18,7 +19,11 @@ inline void gpu_copy(Stream* stream, void* to, const void* from, size_t bytes) {
 #ifdef __CUDACC__
   stream->copy(to, from, bytes);
 #else
-  std::memcpy(to, from, bytes);
+  const auto list = [=](KernelArrays& touched) {
+    touched.add(static_cast<const char*>(from), static_cast<int64_t>(bytes));
+    touched.add(static_cast<char*>(to), static_cast<int64_t>(bytes));
+  };
+  if (detail::runs_call(stream, 0, list)) std::memcpy(to, from, bytes);
 #endif
 }
 
@@ -27,7 +32,8 @@ inline void gpu_fill_zero(Stream* stream, void* to, size_t bytes) {
 #ifdef __CUDACC__
   stream->fill_zero(to, bytes);
 #else
-  std::memset(to, 0, bytes);
+  const auto list = [=](KernelArrays& touched) { touched.add(static_cast<char*>(to), static_cast<int64_t>(bytes)); };
+  if (detail::runs_call(stream, 0, list)) std::memset(to, 0, bytes);
 #endif
 }
 

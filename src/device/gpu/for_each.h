@@ -31,7 +31,8 @@ void for_each(Stream* stream, int64_t count, const Body& body) {
 #else
 
 template <typename Body>
-void for_each(Stream*, int64_t count, const Body& body) {
+void for_each(Stream* stream, int64_t count, const Body& body) {
+  if (count <= 0 || !detail::runs(stream, body, count)) return;
   for (int64_t i = 0; i < count; ++i) body(i);
 }
 

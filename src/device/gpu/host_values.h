@@ -6,6 +6,7 @@
 #include <span>
 
 #include "device/device.h"
+#include "device/gpu/calls.h"
 #include "device/gpu/target.h"
 #ifdef __CUDACC__
 #include "device/cuda/cuda_stream.h"
@@ -25,7 +26,8 @@ void change_on_host(Stream* stream, double* values, std::span<double> staging, c
   change(staging);
   stream->copy_to_device(values, staging.data(), staging.size_bytes());
 #else
-  change(std::span<double>(values, staging.size()));
+  const auto list = [=](KernelArrays& touched) { touched.add(values, static_cast<int64_t>(staging.size()), 2); };
+  if (detail::runs_call(stream, 0, list)) change(std::span<double>(values, staging.size()));
 #endif
 }
 
@@ -34,7 +36,10 @@ inline void copy_to_host(Stream* stream, void* to_host, const void* from, size_t
 #ifdef __CUDACC__
   stream->copy_to_host(to_host, from, bytes);
 #else
-  std::memcpy(to_host, from, bytes);
+  const auto list = [=](KernelArrays& touched) {
+    touched.add(static_cast<const char*>(from), static_cast<int64_t>(bytes));
+  };
+  if (detail::runs_call(stream, 0, list)) std::memcpy(to_host, from, bytes);
 #endif
 }
 
@@ -42,7 +47,8 @@ inline void copy_from_host(Stream* stream, void* to, const void* from_host, size
 #ifdef __CUDACC__
   stream->copy_to_device(to, from_host, bytes);
 #else
-  std::memcpy(to, from_host, bytes);
+  const auto list = [=](KernelArrays& touched) { touched.add(static_cast<char*>(to), static_cast<int64_t>(bytes)); };
+  if (detail::runs_call(stream, 0, list)) std::memcpy(to, from_host, bytes);
 #endif
 }
 

@@ -26,6 +26,12 @@ inline constexpr int kPackWidth = 16 / static_cast<int>(std::min({sizeof(T)...})
 /// Whether packs of any width can be read from and written to all of these arrays; null ones do not matter.
 template <typename... T>
 bool on_packs(const T*... arrays) {
+#ifdef ROBUSTA_COUNTS_CALLS
+  if (detail::asked_arrays) {
+    (detail::ask_for(arrays), ...);
+    return true;
+  }
+#endif
   return ((reinterpret_cast<uintptr_t>(arrays) % 16 == 0) && ...);
 }
 
@@ -113,6 +119,10 @@ struct PackOfMany {
 ///   template <int N> ROBUSTA_GPU void run(int64_t i) const     elements i ... i + N - 1; N is kWidth or 1
 template <typename Body>
 void for_each_pack(Stream* stream, int64_t count, const Body& body) {
+#ifdef ROBUSTA_COUNTS_CALLS
+  if (count <= 0 || !detail::runs(stream, body, count)) return;
+  stream = nullptr;  // counted already
+#endif
   const int width = body.in_packs() ? Body::kWidth : 1;
   for_each(stream, (count + width - 1) / width, detail::PackOfMany<Body>{body, count, width});
 }

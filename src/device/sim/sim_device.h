@@ -42,6 +42,8 @@ class SimDevice : public Device {
   uint64_t synchronizations() const { return state_.synchronizations; }
   uint64_t host_waits() const { return state_.host_waits; }
   uint64_t launches() const { return state_.launches; }
+  /// Kernels that a GPU would have run, copies and zeros within their work among them: those written for one alone.
+  uint64_t kernels() const { return state_.kernels.launched; }
 
  private:
   SimState state_;

@@ -7,6 +7,8 @@
 #include <map>
 #include <mutex>
 
+#include "device/device.h"
+
 namespace robusta {
 
 /// Memory with a byte budget, poisoned when it is allocated and when it is freed. Any thread may call it.
@@ -33,6 +35,16 @@ class SimHeap {
   size_t in_use_ = 0, peak_ = 0;          ///< bytes
 };
 
+/// Counts kernels, which run.
+struct SimKernels : KernelCounter {
+  std::atomic<uint64_t> launched{0};
+  bool wants_arrays() const override { return false; }
+  bool count(const KernelCall&) override {
+    ++launched;
+    return true;
+  }
+};
+
 struct SimState {
   explicit SimState(size_t budget, int delay_us) : heap(budget), delay_us(delay_us) {}
 
@@ -41,6 +53,7 @@ struct SimState {
   std::atomic<int> late_copies_us{0}, late_work_us{0};
   std::atomic<uint64_t> bytes_to_device{0}, bytes_to_host{0};
   std::atomic<uint64_t> synchronizations{0}, host_waits{0}, launches{0};
+  SimKernels kernels;
 };
 
 }  // namespace robusta

@@ -42,6 +42,7 @@ class SimStream : public Stream {
   explicit SimStream(SimState& state);
   ~SimStream() override;
 
+  KernelCounter* counter() override { return &state_.kernels; }
   void run(std::function<void()> work) override;
   void copy_to_device(void* to, const void* from_host, size_t bytes) override;
   void copy_to_host(void* to_host, const void* from, size_t bytes) override;

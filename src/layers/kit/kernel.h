@@ -79,6 +79,14 @@ struct Alias {
   bool same_content;  ///< true: both hold the same numbers, so `from` stays valid; false: `from` is overwritten
 };
 
+/// A copy of a parameter in another order or type: per output the transpose of a matrix of rows x cols.
+struct PackedParam {
+  int param;  ///< among the request's
+  DType type;
+  int64_t outputs, rows, cols;
+  size_t bytes() const { return static_cast<size_t>(outputs * rows * cols) * size_of(type); }
+};
+
 /// What a kernel has decided when it is made.
 struct Booking {
   std::vector<Layout> bottom_layouts, top_layouts;   ///< of values and gradients alike; empty: all plain
@@ -86,9 +94,13 @@ struct Booking {
   std::vector<bool> reads_bottoms, reads_tops;       ///< values that backward reads; empty: all bottoms, no tops
   size_t saved_bytes = 0;                            ///< kept from forward to backward
   size_t forward_scratch = 0, backward_scratch = 0;  ///< bytes, which keep nothing from run to run
-  std::vector<Alias> forward_aliases;    ///< bottom -> top; the kernel must work with equal and with different memory
-  std::vector<Alias> backward_aliases;   ///< top gradient -> bottom gradient
-  bool equal_bottom_diffs = false;       ///< all wanted bottom gradients are equal: they may lie in one memory
+  std::vector<Alias> forward_aliases;   ///< bottom -> top; the kernel must work with equal and with different memory
+  std::vector<Alias> backward_aliases;  ///< top gradient -> bottom gradient
+  bool equal_bottom_diffs = false;      ///< all wanted bottom gradients are equal: they may lie in one memory
+  /// For nets whose passes begin with making all such copies (KernelRun::packed).
+  std::vector<PackedParam> packed;
+  /// The gradient of top 0 is the sum of so many that KernelRun::top_diffs may have; the kernel adds them itself.
+  int top_diff_terms = 1;
   bool takes_missing_top_diffs = false;  ///< true: a top gradient may be null, meaning zero; else the net fills zeros
   bool asks_ranks = false;               ///< may call Pass::ranks: its work then waits for the host
   bool reads_position = false;           ///< a GPU's kernel reads KernelRun::first_sample
@@ -106,6 +118,8 @@ struct KernelRun {
   /// Layer::carried of all layers in order, of the parameters' type: forward finds there what the forward pass before
   /// left, zeros at first, and leaves its own. Nothing of backward.
   std::span<const Tensor> carried;
+  /// Booking::packed, as the pass began; empty: the kernel makes its own, if it needs them.
+  std::span<void* const> packed;
   void* saved = nullptr;  ///< Booking::saved_bytes
   void* scratch = nullptr;
   const Pass* pass = nullptr;

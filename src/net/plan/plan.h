@@ -94,6 +94,14 @@ void for_values(const Step& step, const Visit& visit) {
   if (step.scratch) visit(step.scratch);
 }
 
+/// A copy of a parameter that a pass begins with (Booking::packed).
+struct PackedCopy {
+  UnitId unit;  ///< whose kernel reads it
+  const Param* param;
+  PackedParam form;
+  size_t offset;  ///< within Plan::packed_memory
+};
+
 /// What large model support makes of a pass (offload.h). Times are predictions.
 struct Offloading {
   bool planned = false;
@@ -112,7 +120,9 @@ struct Plan {
   StepId backward_begin{0};                          ///< steps before are forward
   IdVector<VersionId, ValueId> data, diff;           ///< none: fused away, or no gradient
   std::vector<std::pair<ValueId, float>> constants;  ///< persistent values with a fixed content (loss weights, zeros)
-  ValueId position;  ///< persistent: Pass::first_sample for kernels on a device; none where none reads it
+  ValueId position;                ///< persistent: Pass::first_sample for kernels on a device; none where none reads it
+  std::vector<PackedCopy> packed;  ///< by unit, in the order in which its kernel has booked them
+  ValueId packed_memory;           ///< persistent
   size_t arena_bytes = 0, persistent_bytes = 0;  ///< during a pass; from pass to pass
   size_t arena_budget = 0;                       ///< bytes that the arena should have at most
   size_t unshared_bytes = 0;                     ///< every version's data and gradient in plain order, nothing shared

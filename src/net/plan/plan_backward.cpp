@@ -18,6 +18,13 @@ bool reads(const std::vector<bool>& booked, size_t i, bool otherwise) {
   return booked.empty() ? otherwise : i < booked.size() && booked[i];
 }
 
+/// Every one of several tops is the bottom (book_branches).
+bool repeats_bottom(const Booking& booking, size_t tops) {
+  const auto repeats = [](const Alias& alias) { return alias.from == 0 && alias.same_content; };
+  return tops > 1 && booking.forward_aliases.size() == tops &&
+         std::all_of(booking.forward_aliases.begin(), booking.forward_aliases.end(), repeats);
+}
+
 }  // namespace
 
 void PlanBuilder::add_backward() {
@@ -49,13 +56,49 @@ PlanBuilder::UnitValues PlanBuilder::backward_values(UnitId id) {
   return values;
 }
 
+/// Whether the gradient of what a Split repeats, the sum of its tops' gradients, may be left to the kernel that reads
+/// it: then that is told of the terms, and the Split has no step. Nobody else may want to see the sum.
+bool PlanBuilder::hands_terms_on(UnitId branch) {
+  const Unit& unit = plan_.units[branch];
+  if (!repeats_bottom(unit.kernel->booking(), graph_.nodes[unit.nodes[0]].tops.size()) || options_.keep_blobs) {
+    return false;
+  }
+  const VersionId sum = unit.bottoms[0].version;
+  const BlobVersion& blob = graph_.versions[sum];
+  const auto producer = std::find_if(plan_.units.begin(), plan_.units.end(),
+                                     [&](const Unit& u) { return u.nodes.back() == blob.producer; });
+  if (producer == plan_.units.end() || !producer->kernel || blob.loss_weight != 0) return false;
+  const auto& tops = graph_.nodes[unit.nodes[0]].tops;
+  if (static_cast<int>(tops.size()) > producer->kernel->booking().top_diff_terms || !wants_backward(*producer)) {
+    return false;
+  }
+  const auto& seeds = options_.seed_diffs;
+  if (!blob.hidden_by_later && std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end()) return false;
+  std::vector<ValueId> terms;
+  for (size_t t = 0; t < tops.size(); ++t) {
+    terms.push_back(plan_.diff[tops[t]]);
+    if (!terms.back()) return false;
+    const TensorDesc& desc = plan_.values[terms.back()].desc;
+    const Form wanted = top_form(*producer, 0);
+    if (desc.dtype != wanted.type || !same_layout(desc.layout, wanted.layout)) return false;
+  }
+  terms_[sum] = std::move(terms);
+  return true;
+}
+
 void PlanBuilder::add_unit_backward(UnitId id) {
   const Unit& unit = plan_.units[id];
   const Booking& booking = unit.kernel->booking();
+  if (hands_terms_on(id)) return;
   const UnitValues values = backward_values(id);
   const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[unit.nodes.back()];
   std::vector<ValueId> top_diffs, bottom_diffs;
-  for (size_t t = 0; t < last.tops.size(); ++t) top_diffs.push_back(top_gradient(last.tops[t], top_form(unit, t), id));
+  if (const auto found = terms_.find(last.tops[0]); found != terms_.end()) {
+    top_diffs = found->second;
+  } else {
+    for (size_t t = 0; t < last.tops.size(); ++t)
+      top_diffs.push_back(top_gradient(last.tops[t], top_form(unit, t), id));
+  }
   for (size_t b = 0; b < unit.bottoms.size(); ++b) {
     const UnitBottom& bottom = unit.bottoms[b];
     bottom_diffs.push_back(bottom.gradient ? add_gradient(bottom.version, values.bottoms[b]) : ValueId::none());

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "net/plan/kernel_choice.h"
+#include "ops/packed_params.h"
 
 namespace robusta {
 PlanBuilder::PlanBuilder(const Graph& graph, const NetOptions& options) : graph_(graph), options_(options) {
@@ -127,6 +128,27 @@ ValueId PlanBuilder::add_forward_memory(UnitId id, UnitValues& values) {
   const ValueId scratch = raw("scratch of ", booking.forward_scratch);
   if (!backward) values.saved = raw("saved of ", booking.saved_bytes);
   return scratch;
+}
+
+/// Not where memory is short, where programs may change parameters in the midst of a pass, or where one is planned
+/// again in its midst: kernels then make their copies themselves.
+void PlanBuilder::add_packed_params() {
+  const bool lms = options_.lms.mode != LmsOptions::Mode::kOff;
+  if (options_.keep_blobs || lms || !graph_.sizers.empty()) return;
+  if (!find_param_packer(options_.device->kernel_kind())) return;
+  size_t bytes = 0;
+  for (const UnitId u : plan_.units.ids()) {
+    const Unit& unit = plan_.units[u];
+    if (!unit.kernel) continue;
+    for (const PackedParam& form : unit.kernel->booking().packed) {
+      plan_.packed.push_back({u, unit.params[static_cast<size_t>(form.param)], form, bytes});
+      bytes += align_up(form.bytes());
+    }
+  }
+  if (bytes == 0) return;
+  plan_.packed_memory = new_raw("packed parameters", bytes);
+  plan_.values.back().persistent = true;
+  touch(plan_.packed_memory, StepId(0));
 }
 
 void PlanBuilder::add_position() {

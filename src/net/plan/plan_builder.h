@@ -17,6 +17,8 @@ class PlanBuilder {
 
   void add_forward();
   void add_backward();
+  /// Copies of parameters that are made together when a pass begins.
+  void add_packed_params();
   /// Which step first and last contributes to each parameter's gradient.
   void mark_gradient_parts();
   Plan take() { return std::move(plan_); }
@@ -38,6 +40,7 @@ class PlanBuilder {
   bool wants_backward(const Unit& unit) const;
   UnitValues backward_values(UnitId unit);
   void add_unit_backward(UnitId unit);
+  bool hands_terms_on(UnitId branch);
   ValueId add_gradient(VersionId version, ValueId data);
   void complete_after(StepId step, std::map<Param*, StepId>& last);
   ValueId new_value(std::string label, TensorDesc desc, bool persistent);
@@ -66,6 +69,8 @@ class PlanBuilder {
   const Graph& graph_;
   const NetOptions& options_;
   Plan plan_;
+  /// Gradients that nobody adds up before the kernel that reads them: the values of their terms.
+  std::map<VersionId, std::vector<ValueId>> terms_;
   IdVector<UnitId, UnitValues> unit_values_;
   IdVector<ValueId, ValueId> content_;                  ///< per value: the value whose content it repeats
   std::vector<std::pair<ValueId, ValueId>> reordered_;  ///< (content, reordered value) of forward reorders

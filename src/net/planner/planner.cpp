@@ -46,6 +46,7 @@ Plan make_plan(const Graph& graph, const NetOptions& options) {
   PlanBuilder builder(graph, options);
   builder.add_forward();
   if (options.backward) builder.add_backward();
+  builder.add_packed_params();
   builder.mark_gradient_parts();
   Plan plan = builder.take();
   share_storage(plan, options.share_memory);

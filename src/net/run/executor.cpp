@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "net/run/gradient_sink.h"
+#include "ops/packed_params.h"
 
 namespace robusta {
 namespace {
@@ -81,6 +82,30 @@ void Executor::resume_forward(const Pass& pass, StepId at) {
   for (StepId s(0); s < at; ++s) {
     if (plan_.steps[s].kind == StepKind::kSource && plan_.steps[s].lends) take_batch(s);
   }
+}
+
+void Executor::run_forward(StepId begin, StepId end, ParamGate* gate) {
+  if (begin == StepId(0)) pack_params(gate);
+  run_steps(begin, end, nullptr, gate);
+}
+
+/// Once for forward and backward: nothing changes parameters in between but updates of those that backward is done
+/// with.
+void Executor::pack_params(ParamGate* gate) {
+  if (plan_.packed.empty()) return;
+  std::vector<PackJob> jobs;
+  for (const PackedCopy& copy : plan_.packed) {
+    Param* const param = plan_.units[copy.unit].params[static_cast<size_t>(copy.form.param)];
+    if (gate) gate->need(*param);
+    jobs.push_back({.from = static_cast<const float*>(param->data),
+                    .to = static_cast<char*>(address(plan_.packed_memory)) + copy.offset,
+                    .type = copy.form.type,
+                    .outputs = copy.form.outputs,
+                    .rows = copy.form.rows,
+                    .cols = copy.form.cols});
+  }
+  const ParamPacker pack = find_param_packer(options_.device->kernel_kind());
+  stream_.run([this, pack, jobs = std::move(jobs)] { pack(&stream_, jobs); });
 }
 
 void Executor::end_forward() {
@@ -220,6 +245,7 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
                       .params = bound.params,
                       .accumulate = bound.accumulate,
                       .carried = bound.carried,
+                      .packed = bound.packed,
                       .saved = bound.saved,
                       .scratch = bound.scratch,
                       .pass = &pass,

@@ -41,7 +41,7 @@ class Executor {
   /// values already.
   void resume_forward(const Pass& pass, StepId at);
   /// Enqueues these steps of it.
-  void run_forward(StepId begin, StepId end, ParamGate* gate) { run_steps(begin, end, nullptr, gate); }
+  void run_forward(StepId begin, StepId end, ParamGate* gate);
   void run_forward(std::span<const StepId> steps) { run_listed(steps); }
   /// Behind the last.
   void end_forward();
@@ -90,6 +90,7 @@ class Executor {
     std::vector<Param*> params;
     std::vector<char> accumulate;
     std::vector<Tensor> carried;
+    std::vector<void*> packed;
     void *saved = nullptr, *scratch = nullptr;
   };
 
@@ -104,6 +105,8 @@ class Executor {
   void run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate);
   /// Those in a row together.
   void run_listed(std::span<const StepId> steps);
+  void bind_packed();
+  void pack_params(ParamGate* gate);
   void open(ParamGate& gate, StepId begin, StepId end);
   void announce(GradientSink& sink, StepId begin, StepId end);
   void deliver(GradientSink& sink, StepId begin, StepId end);

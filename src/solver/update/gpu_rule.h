@@ -91,6 +91,13 @@ struct UpdateTogether {
     }
     each[found](pack - begin[found]);
   }
+  void touches(int64_t, KernelArrays& to) const {
+    for (int i = 0; i < count; ++i) {
+      to.add(each[i].gradient, each[i].count);
+      to.add(each[i].w, each[i].count, 2);
+      for (int h = 0; h < UpdateEach<Element>::kHistories; ++h) to.add(each[i].h[h], each[i].count, 2);
+    }
+  }
 };
 
 template <template <typename> class Element, size_t... I>

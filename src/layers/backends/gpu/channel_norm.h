@@ -68,6 +68,7 @@ class ChannelNormGpu : public Kernel {
     booking_.reads_tops = {request.backward && slope_ != 1};
     booking_.forward_aliases.push_back({1, 0, false});
     booking_.backward_aliases = {{0, 1, false}};
+    booking_.top_diff_terms = 2;
   }
 
   size_t channels() const { return static_cast<size_t>(view_.count); }
@@ -142,9 +143,10 @@ class ChannelNormGpu : public Kernel {
                                    ranks ? sums : nullptr,
                                    view_.count};
     if (joined_) {
+      const T* more = run.top_diffs.size() > 1 ? run.top_diffs[1].as<T>() : nullptr;
       const T* y = slope_ == 1 ? nullptr : run.tops[0].as<T>();
       channel_sums(run.stream, view_, scratch,
-                   JoinedGradientSums<T>{body, y, slope_, run.bottom_diffs[1].template as<T>()});
+                   JoinedGradientSums<T>{body, more, y, slope_, run.bottom_diffs[1].template as<T>()});
     } else {
       channel_sums(run.stream, view_, scratch, body);
     }

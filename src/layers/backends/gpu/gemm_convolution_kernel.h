@@ -22,6 +22,7 @@ class GemmConvolutionGpuKernel : public Kernel {
         math_(layer_.geometry()),
         tops_{layer_.geometry().batch, layer_.top_channels(), layer_.top_plane()} {
     booking_.reads_bottoms.assign(request.bottoms.size(), request.backward && request.param_grads[0]);
+    book_stored_weights<T>(layer_.geometry().weight_shape().count(), booking_);
     columns_ = stored_weights_bytes<T>(layer_.geometry().weight_shape().count());
     booking_.forward_scratch = columns_ + math_.column_bytes();
     booking_.backward_scratch = std::max(booking_.forward_scratch, channel_sums_scratch<ChannelDot<T>>(tops_));
@@ -54,8 +55,7 @@ class GemmConvolutionGpuKernel : public Kernel {
  private:
   T* columns(const KernelRun& run) const { return reinterpret_cast<T*>(static_cast<char*>(run.scratch) + columns_); }
   const T* weights_of(const KernelRun& run) const {
-    return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), layer_.geometry().weight_shape().count(),
-                             run.scratch);
+    return weights_of_run<T>(run, layer_.geometry().weight_shape().count(), run.scratch);
   }
 
   /// The convolution, or its transpose.

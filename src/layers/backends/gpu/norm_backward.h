@@ -83,31 +83,38 @@ struct NormGradientSums {
 };
 
 /// The same where something was added before the ReLU, whose result was y: g = dy where y is positive, else slope * dy,
-/// is also the gradient of that. It may take dy's place. REQUIRES: sums.norm.slope is 1.
+/// is also the gradient of that. It may take dy's place. REQUIRES: sums.norm.slope is 1. dy may come as two terms,
+/// where two layers read y: what a Split would add is added here, and not rounded in between.
 template <typename T>
 struct JoinedGradientSums {
-  static constexpr int kSums = 2, kWidth = kPackWidth<T>, kRowsUnderWay = 2;
+  static constexpr int kSums = 2, kWidth = kPackWidth<T>, kRowsUnderWay = sizeof(T) > 2 ? 1 : 2;
   NormGradientSums<T> sums;  ///< its dy is that of y
+  const T* more;             ///< to be added to dy; null: nothing is
   const T* y;                ///< null: no ReLU
   float slope;
   T* g;
   template <int N>
   struct Loaded {
     PackPair<T, N> pair;
-    Pack<T, N> y;
+    Pack<T, N> more, y;
   };
-  bool in_packs() const { return sums.in_packs() && on_packs(y, g); }
+  bool in_packs() const { return sums.in_packs() && on_packs(more, y, g); }
   template <int N, bool kAcross>
   ROBUSTA_GPU NormPack<N> known(Channels<N, kAcross> at) const {
     return sums.known(at);
   }
   template <int N>
   ROBUSTA_GPU Loaded<N> load(int64_t i) const {
-    return {sums.template load<N>(i), y ? stored_pack<N>(y + i) : Pack<T, N>{}};
+    return {sums.template load<N>(i), more ? stored_pack<N>(more + i) : Pack<T, N>{},
+            y ? stored_pack<N>(y + i) : Pack<T, N>{}};
   }
   template <int N>
   ROBUSTA_GPU void add(int64_t i, const Loaded<N>& stored, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
     Pack<float, N> gradients = as_floats(stored.pair.second);
+    if (more) {
+      const Pack<float, N> terms = as_floats(stored.more);
+      for (int k = 0; k < N; ++k) gradients.at[k] += terms.at[k];
+    }
     if (y) {
       const Pack<float, N> results = as_floats(stored.y);
       for (int k = 0; k < N; ++k) gradients.at[k] *= results.at[k] > 0 ? 1.0f : slope;

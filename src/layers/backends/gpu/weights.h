@@ -1,11 +1,12 @@
 /// Weights beside activations of 16 bits. For files named *_gpu.cpp.
 ///
-/// Parameters are f32. A matrix product takes both factors in one type, so a pass rounds the weights into scratch
-/// memory each time it runs: training changes them anyway, and a pass that does the same each time can be part of a
-/// CUDA graph.
+/// Parameters are f32. A matrix product takes both factors in one type: all weights of a net are rounded in one or two
+/// launches when a pass begins (Booking::packed). Where the net has no memory for that, a kernel rounds its own into
+/// scratch memory each time it runs.
 #pragma once
 
 #include "device/gpu/pack.h"
+#include "layers/kit/kernel.h"
 #include "memory/placement.h"
 #include "tensor/dtype.h"
 
@@ -43,6 +44,19 @@ const T* stored_weights(Stream* stream, const float* weights, int64_t count, voi
     for_each_pack(stream, count, detail::RoundWeight<T>{weights, static_cast<T*>(memory)});
     return static_cast<const T*>(memory);
   }
+}
+
+/// Asks for a copy of parameter 0, of `count` elements, at the beginning of a pass, where T is not float.
+template <typename T>
+void book_stored_weights(int64_t count, Booking& booking) {
+  if (dtype_of<T>() != DType::kF32) booking.packed = {{0, dtype_of<T>(), 1, count, 1}};
+}
+
+/// The same as stored_weights, of parameter 0, from there if it is there.
+template <typename T>
+const T* weights_of_run(const KernelRun& run, int64_t count, void* memory) {
+  if (!run.packed.empty()) return static_cast<const T*>(run.packed[0]);
+  return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), count, memory);
 }
 
 }  // namespace ROBUSTA_GPU_TARGET

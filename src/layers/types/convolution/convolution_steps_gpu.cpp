@@ -42,6 +42,7 @@ struct AddBiasAndRelu {
     }
     store_pack(sums, y + i);
   }
+  void touches(int64_t count, KernelArrays& to) const { to.add(y, count, 2); }
 };
 
 /// What comes down through a ReLU whose result was y.
@@ -107,6 +108,10 @@ struct TransposeFilters {
     const float value = static_cast<float>(from[output * size + row * row_length + col]);
     to[i] = static_cast<To>(add ? static_cast<float>(to[i]) + value : value);
   }
+  void touches(int64_t count, KernelArrays& touched) const {
+    touched.add(from, count);
+    touched.add(to, count, add ? 2 : 1);
+  }
 };
 
 /// The same where nothing changes places.
@@ -125,6 +130,10 @@ struct ConvertFilters {
       for (int k = 0; k < N; ++k) values.at[k] += there.at[k];
     }
     store_pack(values, to + i);
+  }
+  void touches(int64_t count, KernelArrays& touched) const {
+    touched.add(from, count);
+    touched.add(to, count, add ? 2 : 1);
   }
 };
 

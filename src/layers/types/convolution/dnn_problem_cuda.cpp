@@ -96,12 +96,6 @@ void add_direction(Graph& graph, Direction direction, const Problem& problem) {
 
 }  // namespace
 
-int64_t Problem::image_size() const { return geometry.batch * geometry.channels * elements_in(geometry.axes); }
-
-ResultView Problem::result_view() const {
-  return {geometry.batch, geometry.num_output, elements_out(geometry.axes), channels_last, type};
-}
-
 std::string Problem::key(Direction direction) const {
   const char* names[] = {"forward", "backward_data", "backward_filters"};
   std::string key = str(names[static_cast<int>(direction)], "/n", geometry.batch, "g", geometry.group, "ic",

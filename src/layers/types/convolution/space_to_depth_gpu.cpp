@@ -45,6 +45,11 @@ struct FoldPlanes {
     for (int k = 0; k < kPack; ++k) values.at[k] = at(plane, row, column, first + k);
     store_pack(values, folded + i * kPack);
   }
+  void touches(int64_t count, KernelArrays& to) const {
+    const int64_t images = count * kPack / (planes.y.folded * planes.x.folded * planes.width);
+    to.add(plain, images * planes.channels * planes.y.extent * planes.x.extent);
+    to.add(folded, count * kPack);
+  }
 };
 
 template <typename T>
@@ -71,6 +76,10 @@ struct UnfoldFilters {
     const int64_t place = ((output * planes.y.folded + row) * planes.x.folded + column) * planes.width;
     const auto value = static_cast<float>(folded[place + phase * planes.channels + c]);
     plain[i] = add ? plain[i] + value : value;
+  }
+  void touches(int64_t count, KernelArrays& to) const {
+    to.add(folded, count);
+    to.add(plain, count, add ? 2 : 1);
   }
 };
 

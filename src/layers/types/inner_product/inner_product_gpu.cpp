@@ -1,7 +1,7 @@
 // InnerProduct on the GPU, on plain arrays: three matrix products, and kernels of our own for the bias.
 //
-// Activations may be stored in 16 bits, weights and their gradients are f32: a pass rounds the weights into scratch
-// memory, and the product for their gradient is summed and written in f32. With `normalize` all is f32.
+// Activations may be stored in 16 bits, weights and their gradients are f32: the weights are rounded for a pass
+// (weights.h), and the product for their gradient is summed and written in f32. With `normalize` all is f32.
 
 #include <algorithm>
 
@@ -22,6 +22,7 @@ class InnerProductGpu : public Kernel {
   explicit InnerProductGpu(const KernelRequest& request) : size_(request.layer<InnerProductLayer>().size()) {
     // Only the gradient of the weights needs the bottom.
     booking_.reads_bottoms = {request.backward && request.param_grads[0]};
+    book_stored_weights<T>(size_.inputs * size_.outputs, booking_);
     booking_.forward_scratch = stored_weights_bytes<T>(size_.inputs * size_.outputs);
     booking_.backward_scratch = std::max(booking_.forward_scratch, channel_sums_scratch<ChannelDot<T>>(view()));
   }
@@ -66,8 +67,7 @@ class InnerProductGpu : public Kernel {
 
   /// In the type of the activations, as a product takes both factors in one type.
   const T* weights(const KernelRun& run) const {
-    return stored_weights<T>(run.stream, run.params[0]->tensor().as<float>(), size_.inputs * size_.outputs,
-                             run.scratch);
+    return weights_of_run<T>(run, size_.inputs * size_.outputs, run.scratch);
   }
 
   /// dW = dy^T x, or its transpose, + beta dW.

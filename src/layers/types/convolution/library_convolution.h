@@ -1,0 +1,288 @@
+/// A convolution, alone or with the ReLU that follows it, by a library that has kernels for convolutions, with what is
+/// left to do around them. Written for cuDNN (convolution_cuda.cpp); a GPU that is only described has it, too
+/// (convolution_described.cpp).
+///
+/// Channels last where channels are axis 1, else plain. Filters and their gradient stay in Caffe's order outside: those
+/// of all layers are brought into the library's order when a pass begins (Booking::packed), or, where the net has no
+/// memory for that, in scratch memory each time a pass runs. With activations of 16 bits the filters are rounded on
+/// that way.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layers/kit/chain.h"
+#include "layers/kit/roles.h"
+#include "layers/types/convolution/convolution.h"
+#include "layers/types/convolution/library_problem.h"
+#include "layers/types/convolution/space_to_depth_gpu.h"
+#include "memory/placement.h"
+#include "tensor/channels_last.h"
+
+namespace robusta {
+inline namespace ROBUSTA_GPU_TARGET {
+
+/// Parts of scratch memory.
+class ScratchParts {
+ public:
+  size_t add(size_t bytes) { return std::exchange(bytes_, bytes_ + align_up(bytes)); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+};
+
+inline void* scratch_part(void* scratch, size_t offset) {
+  return scratch ? static_cast<char*>(scratch) + offset : nullptr;
+}
+
+/// What is computed, in the format that all directions have kernels for.
+struct ConvolutionPasses {
+  dnn::Problem problem;
+  std::optional<SpaceToDepth> fold;  ///< `problem` is the folded one, and the image comes plain and in f32
+  float slope = 0;                   ///< of a ReLU
+  bool relu = false;                 ///< one follows
+  bool fused = false;                ///< forward: bias and ReLU are the library's work
+};
+
+/// Of one run: the image or its gradient, and so on.
+struct ConvolutionArrays {
+  const void *image, *filters, *result, *bias = nullptr;
+  void* workspace;
+};
+
+/// `Library` says what computes the convolutions themselves:
+///   std::string describe() const             which of its kernels do
+///   bool has(dnn::Direction) const           of those that the request asks for
+///   size_t workspace_bytes(dnn::Direction) const
+///   void run(dnn::Direction, Stream*, const ConvolutionArrays&)
+template <typename Library>
+class LibraryConvolution : public Kernel {
+ public:
+  LibraryConvolution(const KernelRequest& request, ConvolutionPasses passes, Library library)
+      : passes_(std::move(passes)),
+        library_(std::move(library)),
+        problem_(passes_.problem),
+        channels_(problem_.geometry.channels / problem_.geometry.group),
+        taps_(taps(problem_.geometry.axes)),
+        turns_(problem_.channels_last && channels_ > 1 && taps_ > 1),
+        packs_(turns_ || is_16_bit(problem_.type)),
+        learns_bias_(request.backward && request.params.size() > 1 && request.param_grads[1]) {
+    if (passes_.fold) {
+      booking_.bottom_layouts.assign(request.bottoms.size(), nullptr);
+      booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
+    } else {
+      for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
+    }
+    for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(layout_of(top));
+    booking_.reads_bottoms.assign(request.bottoms.size(), library_.has(Direction::kBackwardFilters));
+    booking_.reads_tops.assign(request.tops.size(), request.backward && passes_.relu);
+    if (packs_ && !passes_.fold) {
+      booking_.packed = {{0, problem_.type, problem_.geometry.num_output, filter_rows(), filter_cols()}};
+    }
+    book_scratch();
+  }
+
+  std::string describe() const override { return library_.describe(); }
+
+  void forward(const KernelRun& run) override {
+    const void* filters = packed_filters(run, scratch_part(run.scratch, 0));
+    const float* bias = run.params.size() > 1 ? run.params[1]->tensor().as<float>() : nullptr;
+    for (size_t i = 0; i < run.tops.size(); ++i) {
+      void* top = run.tops[i].data;
+      library_.run(Direction::kForward, run.stream,
+                   {.image = image(run, i, forward_image_),
+                    .filters = filters,
+                    .result = top,
+                    .bias = passes_.fused && bias ? stored_bias(run) : nullptr,
+                    .workspace = scratch_part(run.scratch, forward_workspace_)});
+      if (!passes_.fused) add_bias_and_relu(run.stream, problem_.result_view(), bias, passes_.relu, passes_.slope, top);
+    }
+  }
+
+  void backward(const KernelRun& run) override {
+    for (size_t i = 0; i < run.top_diffs.size(); ++i) {
+      const void* dy = gradient_before_relu(run, i);
+      if (library_.has(Direction::kBackwardFilters)) filter_gradient(run, i, dy);
+      if (!run.bottom_diffs[i]) continue;
+      const void* filters = packed_filters(run, scratch_part(run.scratch, backward_filters_));
+      library_.run(Direction::kBackwardData, run.stream,
+                   {.image = run.bottom_diffs[i].data,
+                    .filters = filters,
+                    .result = dy,
+                    .workspace = scratch_part(run.scratch, backward_workspace_)});
+    }
+  }
+
+ private:
+  using Direction = dnn::Direction;
+  /// Of a filter in Caffe's order, as far as it is to be turned.
+  int64_t filter_rows() const { return turns_ ? channels_ : channels_ * taps_; }
+  int64_t filter_cols() const { return turns_ ? taps_ : 1; }
+  Layout layout_of(const TensorDesc& desc) const { return problem_.channels_last ? channels_last(desc) : nullptr; }
+  size_t bytes_of(int64_t elements) const { return static_cast<size_t>(elements) * size_of(problem_.type); }
+
+  void book_scratch() {
+    ScratchParts forward, backward;
+    const bool learns = library_.has(Direction::kBackwardFilters), hands_on = library_.has(Direction::kBackwardData);
+    const size_t image = passes_.fold ? bytes_of(problem_.image_size()) : 0;
+    if (packs_) forward.add(bytes_of(problem_.filter_size()));
+    forward_image_ = forward.add(image);
+    forward_bias_ = forward.add(is_16_bit(problem_.type) ? bytes_of(problem_.geometry.num_output) : 0);
+    forward_workspace_ = forward.add(library_.workspace_bytes(Direction::kForward));
+    booking_.forward_scratch = forward.bytes();
+
+    if (passes_.relu) backward.add(bytes_of(problem_.result_size()));
+    backward_filters_ = backward.add(learns || packs_ ? bytes_of(problem_.filter_size()) : 0);
+    backward_image_ = backward.add(learns ? image : 0);
+    size_t workspace = learns_bias_ ? bias_gradient_scratch(problem_.result_view()) : 0;
+    if (hands_on) workspace = std::max(workspace, library_.workspace_bytes(Direction::kBackwardData));
+    if (learns) workspace = std::max(workspace, library_.workspace_bytes(Direction::kBackwardFilters));
+    backward_workspace_ = backward.add(workspace);
+    if (hands_on || learns || learns_bias_) booking_.backward_scratch = backward.bytes();
+  }
+
+  /// A bottom as the library is given it; `offset`: of the scratch memory for one that is folded.
+  const void* image(const KernelRun& run, size_t i, size_t offset) const {
+    if (!passes_.fold) return run.bottoms[i].data;
+    void* folded = scratch_part(run.scratch, offset);
+    fold_image(run.stream, *passes_.fold, run.bottoms[i].as<float>(), problem_.type, folded);
+    return folded;
+  }
+
+  /// The filters in the library's order and type, which may be their own.
+  const void* packed_filters(const KernelRun& run, void* memory) const {
+    void* plain = run.params[0]->data;
+    if (!packs_) return plain;
+    if (!run.packed.empty()) return run.packed[0];
+    if (passes_.fold) {
+      fold_filters(run.stream, *passes_.fold, static_cast<const float*>(plain), problem_.type, memory);
+      return memory;
+    }
+    transpose_filters(run.stream, problem_.geometry.num_output, filter_rows(), filter_cols(), {DType::kF32, plain},
+                      false, {problem_.type, memory});
+    return memory;
+  }
+
+  void* stored_bias(const KernelRun& run) const {
+    void* bias = run.params[1]->data;
+    if (!is_16_bit(problem_.type)) return bias;
+    void* memory = scratch_part(run.scratch, forward_bias_);
+    transpose_filters(run.stream, 1, problem_.geometry.num_output, 1, {DType::kF32, bias}, false,
+                      {problem_.type, memory});
+    return memory;
+  }
+
+  /// What the library is given, summed for the bias on the way. The top's own gradient stays as it is: others may share
+  /// it.
+  const void* gradient_before_relu(const KernelRun& run, size_t i) const {
+    const dnn::Problem& p = problem_;
+    const void* dy = run.top_diffs[i].data;
+    BiasGradient bias;
+    if (learns_bias_) bias = {run.params[1]->gradient().as<float>(), run.accumulate[1] || i > 0};
+    void* scratch = scratch_part(run.scratch, backward_workspace_);
+    if (!passes_.relu) {
+      if (learns_bias_) bias_gradient(run.stream, p.result_view(), dy, bias, scratch);
+      return dy;
+    }
+    void* masked = scratch_part(run.scratch, 0);
+    mask_gradient(run.stream, p.result_view(), run.tops[i].data, dy, passes_.slope, masked, bias, scratch);
+    return masked;
+  }
+
+  /// cuDNN has no engines from 16 bits to f32: what one pass gives is rounded, sums over passes are not.
+  void filter_gradient(const KernelRun& run, size_t i, const void* dy) {
+    const bool add = run.accumulate[0] || i > 0;
+    void* gradient = run.params[0]->diff;
+    void* target = packs_ || add ? scratch_part(run.scratch, backward_filters_) : gradient;
+    library_.run(Direction::kBackwardFilters, run.stream,
+                 {.image = image(run, i, backward_image_),
+                  .filters = target,
+                  .result = dy,
+                  .workspace = scratch_part(run.scratch, backward_workspace_)});
+    if (target == gradient) return;
+    if (passes_.fold) {
+      return unfold_filters(run.stream, *passes_.fold, problem_.type, target, add, static_cast<float*>(gradient));
+    }
+    const int64_t rows = turns_ ? taps_ : channels_ * taps_, cols = turns_ ? channels_ : 1;
+    transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {problem_.type, target}, add,
+                      {DType::kF32, gradient});
+  }
+
+  ConvolutionPasses passes_;
+  Library library_;
+  const dnn::Problem problem_;
+  int64_t channels_, taps_;  ///< of one filter
+  bool turns_;               ///< the library's order of the filters is not Caffe's
+  bool packs_;               ///< it takes a copy of them, for that or as they are of 16 bits
+  bool learns_bias_;
+  size_t forward_image_ = 0, forward_bias_ = 0, forward_workspace_ = 0;
+  size_t backward_filters_ = 0, backward_image_ = 0, backward_workspace_ = 0;
+};
+
+inline const auto& library_chain() {
+  static const auto pattern = chain(of<ConvolutionLayer>("Convolution"), maybe<Rectifier>());
+  return pattern;
+}
+
+/// Why the chain cannot be taken; "" if it can.
+inline std::string objection_to_library(const KernelRequest& request) {
+  if (request.dtype() == DType::kF64) return "computes in f32";
+  if (!request.device) return "wants to know its GPU";
+  if (request.layer<ConvolutionLayer>().geometry().axes.size() > 3) return "takes at most 3 spatial axes";
+  const auto [convolution, relu] = library_chain().links(request);
+  if (relu && !relu->sign_survives()) return "a negative slope hides the sign";
+  return "";
+}
+
+/// Whether backward is to run in this direction.
+inline bool wants(const KernelRequest& request, dnn::Direction direction) {
+  if (direction == dnn::Direction::kForward) return true;
+  if (direction == dnn::Direction::kBackwardFilters) return request.backward && request.param_grads[0];
+  const auto& wanted = request.bottom_grads;
+  return request.backward && std::find(wanted.begin(), wanted.end(), true) != wanted.end();
+}
+
+/// Space to depth, where it serves: libraries pad channels with 16 bits alone, and nobody unfolds gradients of images.
+inline std::optional<SpaceToDepth> fold_of(const KernelRequest& request) {
+  const auto& wanted = request.bottom_grads;
+  if (!is_16_bit(request.dtype()) || std::find(wanted.begin(), wanted.end(), true) != wanted.end()) return std::nullopt;
+  return SpaceToDepth::of(request.layer<ConvolutionLayer>().geometry());
+}
+
+inline ConvolutionPasses asked_passes(const KernelRequest& request) {
+  const auto [layer, relu] = library_chain().links(request);
+  ConvolutionPasses passes;
+  passes.relu = bool{relu};
+  if (relu) passes.slope = relu->slope();
+  passes.problem.geometry = layer->geometry();
+  passes.problem.type = request.dtype();
+  passes.problem.relu = passes.relu && passes.slope == 0;
+  // A ReLU that the library leaves to us comes after the bias: then both do.
+  passes.problem.bias = layer->has_bias() && passes.relu == passes.problem.relu;
+  return passes;
+}
+
+/// In which the convolution can be asked for, best first.
+inline std::vector<ConvolutionPasses> ways_to_convolve(const KernelRequest& request) {
+  const ConvolutionPasses asked = asked_passes(request);
+  std::vector<ConvolutionPasses> ways;
+  if (request.bottoms[0].shape.axes() == static_cast<int>(asked.problem.geometry.axes.size()) + 2) {
+    ConvolutionPasses last = asked;
+    last.problem.channels_last = true;
+    if (const auto fold = fold_of(request)) {
+      ways.push_back(last);
+      ways.back().problem.geometry = fold->folded;
+      ways.back().fold = fold;
+    }
+    ways.push_back(last);
+  }
+  ways.push_back(asked);
+  return ways;
+}
+
+}  // namespace ROBUSTA_GPU_TARGET
+}  // namespace robusta
