@@ -1,13 +1,43 @@
-/// Runs the passes of a convolution on memory of their own, for timing.
+/// Runs the passes of a convolution on memory of their own, for timing: on some of its images, where these are many.
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "device/cpu/host_memory.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/convolution_problem.h"
+#include "layers/backends/onednn/generation.h"
 
 namespace robusta {
+
+/// So many of the problem's images as tell its algorithms apart: the time of each goes with the images, but for what it
+/// does with the weights once. So each thread has an image and work for some milliseconds, and pixels are so many that
+/// a transform of the weights is a few hundredths of the whole.
+inline int64_t images_to_time(const ConvolutionGeometry& geometry) {
+  constexpr double kFlops = 0.5e9, kPixels = 2048;
+  const double threads = omp_get_max_threads(), images = static_cast<double>(geometry.batch);
+  const double by_work = kFlops * threads * images / geometry.flops();
+  const double by_pixels = kPixels / static_cast<double>(elements_out(geometry.axes));
+  return static_cast<int64_t>(std::ceil(std::min(images, std::max({threads, by_work, by_pixels}))));
+}
+
+/// The problem with its first images alone; the whole one where images are not what its tensors begin with.
+inline onednn::ConvolutionProblem of_images(const onednn::ConvolutionProblem& whole, int64_t images) {
+  const auto first = [images](const onednn::Desc& tensor) {
+    onednn::Dims dims = onednn::dims_of(tensor);
+    dims[0] = images;
+    return tensor.submemory_desc(dims, onednn::Dims(dims.size(), 0));
+  };
+  if (onednn::dims_of(whole.src)[0] != whole.geometry.batch) return whole;
+  onednn::ConvolutionProblem some = whole;
+  some.geometry.batch = images;
+  some.src = first(whole.src);
+  some.dst = first(whole.dst);
+  return some;
+}
 
 class ConvolutionTrial {
  public:
@@ -24,11 +54,15 @@ class ConvolutionTrial {
     return problem.src.get_size() + problem.dst.get_size();
   }
 
+  /// Touched here, since memory that is new would count against the first who writes it.
+  void make_room(const onednn::ConvolutionPass& pass) {
+    if (scratch_bytes_ >= pass.scratch_bytes()) return;
+    scratch_bytes_ = pass.scratch_bytes();
+    scratch_ = filled(scratch_bytes_);
+  }
+
   void run(onednn::ConvolutionPass& pass) {
-    if (scratch_bytes_ < pass.scratch_bytes()) {
-      scratch_bytes_ = pass.scratch_bytes();
-      scratch_ = onednn::AlignedMemory(scratch_bytes_);
-    }
+    make_room(pass);
     onednn::ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
     data.version = 1;
     pass.run(data, scratch_.data());
