@@ -104,7 +104,8 @@ int run_caffe(int argc, char** argv) {
   std::jthread compiling;
   if (action.passes && options.gpu().empty()) {
     compiling = warm_up_gemm();
-    if (launched_here() == 1) spread_threads();  // ranks of one host take their shares of the processors first
+    // Ranks of one host, or of one process, take their shares of the processors first.
+    if (launched_here() == 1 && options.sockets().empty()) spread_threads();
   }
   load_plugins(split_list(options.plugin()));
   return action.run(options);
