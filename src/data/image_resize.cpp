@@ -46,6 +46,7 @@ struct Block {
   static constexpr int64_t kOutputs = 8, kInputs = 16;
   using Bytes = uint8_t __attribute__((vector_size(kInputs)));
   using Half = uint8_t __attribute__((vector_size(kOutputs)));
+  using Shorts = int16_t __attribute__((vector_size(kOutputs * sizeof(int16_t))));
   using Sums = int __attribute__((vector_size(kOutputs * sizeof(int))));
 
   int64_t input = 0;    ///< where the 16 bytes begin; -1: they do not suffice
@@ -85,9 +86,10 @@ inline __attribute__((always_inline)) void pick(const Block::Bytes& from, const 
 #endif
 }
 
-/// The horizontal pass over one row: values times 2^11.
+/// The horizontal pass over one row: values times 2^7, at most 255 * 2^7, so that they fit into 16 bits and the
+/// vertical pass multiplies twice as many at a time.
 ROBUSTA_SIMD void mix_columns(const uint8_t* row, const std::vector<Tap>& taps, const std::vector<Block>& blocks,
-                              int* out) {
+                              int16_t* out) {
   size_t x = 0;
   for (const Block& block : blocks) {
     if (block.input < 0) break;
@@ -96,19 +98,21 @@ ROBUSTA_SIMD void mix_columns(const uint8_t* row, const std::vector<Tap>& taps, 
     Block::Sums first, second;
     pick(inputs, block.first, first);
     pick(inputs, block.second, second);
-    const Block::Sums sums = first * block.first_weight + second * block.second_weight;
-    std::memcpy(out + x, &sums, sizeof sums);
+    const Block::Sums sums = (first * block.first_weight + second * block.second_weight) >> 4;
+    const auto halves = __builtin_convertvector(sums, Block::Shorts);
+    std::memcpy(out + x, &halves, sizeof halves);
     x += Block::kOutputs;
   }
   for (; x < taps.size(); ++x) {
-    out[x] = row[taps[x].first] * taps[x].first_weight + row[taps[x].second] * taps[x].second_weight;
+    const int sum = row[taps[x].first] * taps[x].first_weight + row[taps[x].second] * taps[x].second_weight;
+    out[x] = static_cast<int16_t>(sum >> 4);
   }
 }
 
-ROBUSTA_SIMD void mix_rows(const int* upper, const int* lower, int upper_weight, int lower_weight, size_t width,
-                           uint8_t* out) {
+ROBUSTA_SIMD void mix_rows(const int16_t* __restrict upper, const int16_t* __restrict lower, int16_t upper_weight,
+                           int16_t lower_weight, size_t width, uint8_t* __restrict out) {
   for (size_t x = 0; x < width; ++x) {
-    const int sum = (upper_weight * (upper[x] >> 4) >> 16) + (lower_weight * (lower[x] >> 4) >> 16);
+    const auto sum = static_cast<int16_t>((upper_weight * upper[x] >> 16) + (lower_weight * lower[x] >> 16));
     out[x] = static_cast<uint8_t>((sum + 2) >> 2);
   }
 }
@@ -126,7 +130,7 @@ void resize_bilinear(const Pixels& from, int64_t height, int64_t width, Image& t
   const std::vector<Block> blocks = make_blocks(columns, from.extent.width);
   const std::vector<Tap> rows = make_taps(Axis::kRows, from.extent.height, height);
   const size_t stride = static_cast<size_t>(width);
-  std::vector<int> upper(stride), lower(stride);
+  std::vector<int16_t> upper(stride), lower(stride);
   for (int64_t c = 0; c < from.extent.channels; ++c) {
     const uint8_t* plane = from.bytes + c * from.extent.height * from.extent.width;
     const auto row = [&](int64_t y) { return plane + y * from.extent.width; };
@@ -136,7 +140,8 @@ void resize_bilinear(const Pixels& from, int64_t height, int64_t width, Image& t
       if (tap.first == in_lower) std::swap(upper, lower), std::swap(in_upper, in_lower);
       if (tap.first != in_upper) mix_columns(row(in_upper = tap.first), columns, blocks, upper.data());
       if (tap.second != in_lower) mix_columns(row(in_lower = tap.second), columns, blocks, lower.data());
-      mix_rows(upper.data(), lower.data(), tap.first_weight, tap.second_weight, stride, to.row(c, y));
+      mix_rows(upper.data(), lower.data(), static_cast<int16_t>(tap.first_weight),
+               static_cast<int16_t>(tap.second_weight), stride, to.row(c, y));
     }
   }
 }
