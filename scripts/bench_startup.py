@@ -26,7 +26,7 @@ def main():
         training = Training(options.caffe, folder, iterations=1, display=1)
         training.seconds_until(0)
         seconds = [training.seconds_until(0)[0] for _ in range(options.runs)]
-    print(f"best {min(seconds):.3f} s, median {statistics.median(seconds):.3f} s of {len(seconds)} starts")
+    print(f"best {min(seconds):.3f} s, median {statistics.median(seconds):.3f} s, worst {max(seconds):.3f} s of {len(seconds)} starts")
 
 
 if __name__ == "__main__":

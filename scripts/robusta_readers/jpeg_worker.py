@@ -13,11 +13,14 @@ def make(task):
     import simplejpeg
 
     draw, total = numpy.random.RandomState(1), 0
+    height, width = task["size"]
+    whole = 1 << (max(height, width) - 1).bit_length()
     for index in range(task["count"]):
-        image = numpy.full((256, 256, 3), 128.0)
-        for side in (4, 8, 16, 32, 64, 128, 256):
+        image = numpy.full((whole, whole, 3), 128.0)
+        for side in (1 << power for power in range(2, whole.bit_length())):
             grain = draw.standard_normal((side, side, 3)) * 120 / side ** 0.5
-            image += grain.repeat(256 // side, 0).repeat(256 // side, 1)
+            image += grain.repeat(whole // side, 0).repeat(whole // side, 1)
+        image = image[:height, :width]
         encoded = simplejpeg.encode_jpeg(image.clip(0, 255).astype(numpy.uint8), quality=90, colorsubsampling="420")
         (pathlib.Path(task["folder"]) / f"{index:05d}.jpg").write_bytes(encoded)
         total += len(encoded)
@@ -75,6 +78,25 @@ def loader(task):
     start, count = time.monotonic(), 0
     for _ in range(task["rounds"]):
         for batch in batches:
+            count += len(batch)
+    return {"rate": count / (time.monotonic() - start)}
+
+
+def torchvision_loader(task):
+    import torch
+    import torchvision
+
+    step = torchvision.transforms
+    images = torchvision.datasets.ImageFolder(task["folder"], step.Compose([
+        step.Resize((256, 256)), step.RandomCrop(224), step.RandomHorizontalFlip(), step.ToTensor(),
+        step.Normalize([0.4, 0.4, 0.4], [1, 1, 1])]))
+    batches = torch.utils.data.DataLoader(images, batch_size=64, shuffle=True, num_workers=task["processes"],
+                                          persistent_workers=True)
+    for _ in batches:  # the workers start in the first round
+        pass
+    start, count = time.monotonic(), 0
+    for _ in range(task["rounds"]):
+        for batch, _ in batches:
             count += len(batch)
     return {"rate": count / (time.monotonic() - start)}
 

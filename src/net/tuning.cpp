@@ -1,5 +1,4 @@
-// Timing of kernels, as FFTW's planner does it (Frigo and Johnson 2005, "The Design and Implementation of FFTW3"):
-// every option runs on the machine at hand, and the record of the winners is kept.
+// Timing of kernels, and the record of the winners.
 //
 // What always holds: a choice that was used is never changed within a run, for another kernel sums in another order.
 
@@ -11,78 +10,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
+#include <exception>
 #include <sstream>
+#include <utility>
 
-#include "base/atomic_file.h"
 #include "base/cache_file.h"
 #include "base/log.h"
-#include "base/output_place.h"
 #include "base/str.h"
 #include "device/cpu/processor.h"
-#include "robusta/error.h"
+#include "net/contest.h"
 
 namespace robusta {
 namespace {
-
-double seconds_of(const std::function<void(int)>& run, int option) {
-  const auto start = std::chrono::steady_clock::now();
-  run(option);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// An option that runs, and the least of its times: noise only ever adds.
-struct Contender {
-  int option = 0;
-  double seconds = 0;
-};
-
-/// What first runs are good for.
-struct Pace {
-  bool first_counts;      ///< where it does not, all run again before any is dropped
-  double clearly_slower;  ///< than the fastest, this many times: who is, after one run that counts, runs no more
-};
-constexpr Pace kHost{.first_counts = true, .clearly_slower = 3};
-/// A plan is made, and its kernels are compiled and loaded, when an option runs first; from then on times differ
-/// little.
-constexpr Pace kGpu{.first_counts = false, .clearly_slower = 2};
-
-/// Those that run, with the times of their first runs.
-std::vector<Contender> entrants(const std::vector<std::string>& options, const std::function<void(int)>& run) {
-  std::vector<Contender> contenders;
-  for (int option = 0; option < static_cast<int>(options.size()); ++option) {
-    try {
-      contenders.push_back({option, seconds_of(run, option)});
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kUnsupported) throw;
-    }
-  }
-  return contenders;
-}
-
-/// Every option once or twice, and again, turn about, those that may still be the fastest: the closer they are, the
-/// more often. On the host the first of all runs touches the memory of all: by itself it drops nobody.
-int fastest(const std::vector<std::string>& options, const std::function<void(int)>& run, const Pace& pace) {
-  std::vector<Contender> contenders = entrants(options, run);
-  if (contenders.empty()) return 0;
-  if (!pace.first_counts) {
-    for (Contender& one : contenders) one.seconds = seconds_of(run, one.option);
-  }
-  const auto by_time = [](const Contender& a, const Contender& b) { return a.seconds < b.seconds; };
-  const double least = std::ranges::min_element(contenders, by_time)->seconds;
-  std::erase_if(contenders, [&](const Contender& one) {
-    const bool spared = pace.first_counts && one.option == 0;
-    return !spared && one.seconds > pace.clearly_slower * least;
-  });
-  // How much slower than the fastest one that stays may be, round by round.
-  for (const double slower : {2.0, 1.5, 1.25, 1.1, 1.1, 1.05, 1.05}) {
-    if (contenders.size() < 2) break;
-    for (Contender& one : contenders) one.seconds = std::min(one.seconds, seconds_of(run, one.option));
-    const double fastest = std::ranges::min_element(contenders, by_time)->seconds;
-    std::erase_if(contenders, [&](const Contender& one) { return one.seconds > slower * fastest; });
-  }
-  return std::ranges::min_element(contenders, by_time)->option;
-}
 
 /// Tells lists of options apart (FNV-1a), so that a choice is made anew when a build offers others.
 std::string fingerprint(const std::vector<std::string>& options) {
@@ -98,6 +37,19 @@ int index_of(const KernelChoices& choices, const std::string& key, const std::ve
   if (found == choices.end()) return -1;
   const auto option = std::find(options.begin(), options.end(), found->second);
   return option == options.end() ? -1 : static_cast<int>(option - options.begin());
+}
+
+KernelChoices parse(const std::string& text) {
+  KernelChoices choices;
+  std::istringstream in(text);
+  for (std::string key, option; in >> key >> option;) choices[key] = option;
+  return choices;
+}
+
+std::string text_of(const KernelChoices& choices) {
+  std::string text;
+  for (const auto& [key, option] : choices) text += key + " " + option + "\n";
+  return text;
 }
 
 }  // namespace
@@ -119,14 +71,10 @@ std::string default_tuning_cache() {
   return "";
 }
 
-RecordingTuner::RecordingTuner(std::string cache_file) : file_(std::move(cache_file)) { load(); }
+RecordingTuner::RecordingTuner(std::string cache_file, double longest)
+    : file_(std::move(cache_file)), cached_(parse(read_cache_file(file_))), longest_(longest) {}
 
 RecordingTuner::~RecordingTuner() { save(); }
-
-void RecordingTuner::load() {
-  std::istringstream in(read_cache_file(file_));
-  for (std::string key, option; in >> key >> option;) cached_[key] = option;
-}
 
 void RecordingTuner::preset(const KernelChoices& choices) {
   for (const auto& [key, option] : choices) preset_[key] = option;
@@ -145,7 +93,7 @@ int RecordingTuner::choose(const std::string& key, const std::vector<std::string
   if (chosen < 0) chosen = index_of(used_, key, options);
   if (chosen < 0) chosen = index_of(cached_, cache_key, options);
   if (chosen < 0) {
-    chosen = options.size() == 1 ? 0 : fastest(options, run, on_gpu ? kGpu : kHost);
+    chosen = options.size() == 1 ? 0 : fastest(static_cast<int>(options.size()), run, on_gpu);
     cached_[cache_key] = options[static_cast<size_t>(chosen)];
     dirty_ = true;
     // What was timed is not lost with a run that is ended while it tunes. A GPU's plans take longer than the file.
@@ -155,19 +103,28 @@ int RecordingTuner::choose(const std::string& key, const std::vector<std::string
   return chosen;
 }
 
+int RecordingTuner::fastest(int options, const std::function<void(int)>& run, bool on_gpu) {
+  if (on_gpu) return fastest_on_gpu(options, run);
+  const auto start = std::chrono::steady_clock::now();
+  const bool late = spent_ > longest_;
+  const int chosen =
+      fastest_on_host(options, run, late ? ContestBudget{.least_rounds = 0, .seconds = 0} : ContestBudget());
+  spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return chosen;
+}
+
 void RecordingTuner::save() {
   if (!dirty_ || file_.empty()) return;
   dirty_ = false;
   saved_ = std::chrono::steady_clock::now();
   try {
-    std::filesystem::create_directories(folder_of(file_));
-    // Another process may have added its choices meanwhile; ours win where both have one.
-    const KernelChoices ours = cached_;
-    load();
-    for (const auto& [key, option] : ours) cached_[key] = option;
-    std::string text;
-    for (const auto& [key, option] : cached_) text += key + " " + option + "\n";
-    write_file_atomically(file_, [&](int fd) { write_all(fd, text.data(), text.size()); });
+    update_cache_file(file_, [this](const std::string& text) {
+      // Another process may have added its choices meanwhile; ours win where both have one.
+      KernelChoices all = parse(text);
+      for (const auto& [key, option] : cached_) all[key] = option;
+      cached_ = std::move(all);
+      return text_of(cached_);
+    });
   } catch (const std::exception& error) {
     LOG_WARNING << "kernel timings could not be cached: " << error.what();
   }

@@ -1,7 +1,6 @@
 /// Choosing kernels by timing them, once per shape, machine and version of oneDNN.
 ///
-/// What an option takes in its first run counts on the host; on a GPU it is mostly the plan's making, and counts for
-/// nothing. Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the
+/// Choices come, in this order, from a preset (a resumed run must sum in the same order as before), from the
 /// cache file, from timing. All that were used can be read back and are saved with the training state.
 #pragma once
 
@@ -21,7 +20,8 @@ constexpr const char* kGpuKeys = "cudnn";
 class RecordingTuner : public Tuner {
  public:
   /// `cache_file` "": no file. A file that cannot be read or written is ignored with a warning: it is only a cache.
-  explicit RecordingTuner(std::string cache_file);
+  /// After `longest` seconds of timing on the host, options run once: a net of many layers has to begin, too.
+  explicit RecordingTuner(std::string cache_file, double longest = 3.5);
   ~RecordingTuner() override;
 
   int choose(const std::string& key, const std::vector<std::string>& options,
@@ -36,11 +36,12 @@ class RecordingTuner : public Tuner {
   void save();
 
  private:
-  void load();
+  int fastest(int options, const std::function<void(int)>& run, bool on_gpu);
 
   std::string file_;
   KernelChoices preset_, cached_, used_;  ///< of a resumed state or of rank 0; of the file; asked for so far
   bool dirty_ = false;
+  double longest_, spent_ = 0;  ///< seconds in contests on the host: that there may be, and that there were
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 

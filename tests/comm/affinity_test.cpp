@@ -1,6 +1,8 @@
 // Processors as they are dealt out to ranks, and Intel's OpenMP variables as GNU's.
 #include <gtest/gtest.h>
+#include <omp.h>
 
+#include <algorithm>
 #include <map>
 
 #include "comm/affinity/cores.h"
@@ -36,6 +38,28 @@ TEST(Cores, AreSharedByMoreRanks) {
   EXPECT_EQ(share_of(two, 1, 4).str(), "4");
   EXPECT_EQ(share_of(two, 2, 4).str(), "7");
   EXPECT_EQ(share_of(two, 3, 4).str(), "7");
+}
+
+/// Each thread is on a processor of its own, and may leave it.
+TEST(Cores, ThreadsBeginApart) {
+  const Cores all = own_cores();
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(all.count());
+  std::vector<int> places = spread_threads();
+  if (all.count() < 2 || omp_get_proc_bind() != omp_proc_bind_false) {
+    EXPECT_TRUE(places.empty());
+    GTEST_SKIP() << "threads that are bound, or have one processor, stay where they are";
+  }
+  std::ranges::sort(places);
+  EXPECT_EQ(std::ranges::adjacent_find(places), places.end()) << "two on one processor";
+  EXPECT_EQ(places.size(), static_cast<size_t>(all.count()));
+  bool free = true;
+#pragma omp parallel reduction(&& : free)
+  free = own_cores() == all;
+  EXPECT_TRUE(free);
+  omp_set_num_threads(all.count() - 1);
+  EXPECT_TRUE(spread_threads().empty()) << "the kernel knows which processor to leave to others";
+  omp_set_num_threads(before);
 }
 
 OmpTranslation translate(const std::map<std::string, std::string>& environment, bool oversubscribed = false) {

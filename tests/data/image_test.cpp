@@ -286,6 +286,46 @@ TEST(ImageTest, ResizeIsBilinear) {
   }
 }
 
+/// One pixel in the arithmetic of OpenCV's INTER_LINEAR for bytes, taken by itself.
+uint8_t resized_pixel(const Image& image, int64_t height, int64_t width, int64_t y, int64_t x) {
+  struct Tap {
+    int64_t first, second;
+    int first_weight, second_weight;
+  };
+  const auto tap = [](int64_t i, int64_t from, int64_t to, bool columns) {
+    const auto at = static_cast<float>((static_cast<double>(i) + 0.5) * (static_cast<double>(from) / to) - 0.5);
+    const auto first = static_cast<int64_t>(std::floor(at));
+    const bool edge = first < 0 || first >= from - 1;
+    const float part = columns && edge ? 0 : at - static_cast<float>(first);
+    return Tap{std::clamp<int64_t>(first, 0, from - 1), std::clamp<int64_t>(first + 1, 0, from - 1),
+               static_cast<int>(std::lrint((1 - part) * 2048)), static_cast<int>(std::lrint(part * 2048))};
+  };
+  const Tap column = tap(x, image.extent.width, width, true), row = tap(y, image.extent.height, height, false);
+  const auto mixed = [&](int64_t line) {
+    const uint8_t* from = image.row(0, line);
+    return from[column.first] * column.first_weight + from[column.second] * column.second_weight;
+  };
+  const int sum =
+      (row.first_weight * (mixed(row.first) >> 4) >> 16) + (row.second_weight * (mixed(row.second) >> 4) >> 16);
+  return static_cast<uint8_t>((sum + 2) >> 2);
+}
+
+/// However many pixels are made at a time, at whatever place of a row: to the byte.
+TEST(ImageTest, ResizedRowsHaveTheBytesOfSinglePixels) {
+  for (const int64_t from : {1, 7, 15, 16, 17, 31, 64, 100, 500}) {
+    const Image image = random_image({1, 5, from}, 7);
+    for (const int64_t width : {1, 8, 9, 16, 33, 50, 250, 256, 341}) {
+      Image out;
+      resize_bilinear(image.pixels(), 4, width, out);
+      if (image.extent == out.extent) continue;
+      for (int64_t y = 0; y < 4; ++y) {
+        for (int64_t x = 0; x < width; ++x)
+          ASSERT_EQ(out.row(0, y)[x], resized_pixel(image, 4, width, y, x)) << from << " to " << width << ", " << x;
+      }
+    }
+  }
+}
+
 /// What OpenCV read, converted and resized (recorded databases) against the same image files.
 void compare_with_recorded(const std::string& database, ColorMode mode, bool resize) {
   ROBUSTA_SHARED_FILE(folder, "golden/samples/" + database);

@@ -8,6 +8,8 @@
 #include "app/glog_sink.h"
 #include "base/nearest.h"
 #include "base/version.h"
+#include "comm/affinity/cores.h"
+#include "comm/affinity/omp_environment.h"
 #include "comm/liveness/restart_code.h"
 #include "ops/gemm.h"
 #include "robusta/error.h"
@@ -100,7 +102,11 @@ int run_caffe(int argc, char** argv) {
   set_restart_code(options.restart_code());
   set_dialect(dialect_named(options.dialect()));
   std::jthread compiling;
-  if (action.passes && options.gpu().empty()) compiling = warm_up_gemm();
+  if (action.passes && options.gpu().empty()) {
+    compiling = warm_up_gemm();
+    // Ranks of one host, or of one process, take their shares of the processors first.
+    if (launched_here() == 1 && options.sockets().empty()) spread_threads();
+  }
   load_plugins(split_list(options.plugin()));
   return action.run(options);
 }

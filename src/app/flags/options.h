@@ -82,6 +82,9 @@ struct Options : FlagSet {
   Flag<std::string> batch{
       this, "batch", "",
       "samples per batch, instead of that of every data layer; global: training divides them by the ranks"};
+  Flag<std::string> sockets{this, "sockets", "",
+                            "ranks of this process on the CPU: auto, one on each NUMA node, or so many (train, check, "
+                            "find_lr)"};
   Flag<int32_t> micro_batches{this, "micro_batches", 1,
                               "parts that each batch of training is cut into, which pass one after the other (train)"};
   Flag<std::string> pipeline{this, "pipeline", "1f1b",

@@ -11,6 +11,7 @@
 
 #include "app/setup/memory.h"
 #include "app/setup/pipeline_choice.h"
+#include "app/setup/socket_ranks.h"
 #include "base/counted.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -164,7 +165,9 @@ std::string ddl_of_training(const Options& options) {
 int run_training_job(const Options& options, const TrainingJob& job,
                      const std::function<int(const TrainingRun&)>& body) {
   const Walltime walltime(parse_walltime(options.max_walltime()));
+  const SocketRanks sockets(options);
   const auto run = [&](Ranks& ranks) {
+    sockets.take_place(ranks);
     std::optional<Options> of_set;
     if (!ranks.options().sets.empty())
       ranks.together([&] { read_options_of_set(options, ranks.options(), of_set.emplace()); });
@@ -183,7 +186,7 @@ int run_training_job(const Options& options, const TrainingJob& job,
   // Under MPI a rank has one GPU, and ranks find theirs together.
   size_t gpus = own_launch().ranks > 1 ? 1 : DeviceChoice(options).ordinals().size();
   if (gpus > 1 && solver_names_devices(options)) gpus = 1;  // the stages of one learner
-  return run_job(job.ddl, run, static_cast<int>(std::max<size_t>(gpus, 1)));
+  return run_job(job.ddl, run, std::max(static_cast<int>(gpus), sockets.count()));
 }
 
 TrainingSetup::TrainingSetup(const TrainingRun& run, const std::string& action)

@@ -37,7 +37,8 @@ void read_options_of_set(const Options& all, const DdlOptions& ddl, Options& own
 /// The words of -ddl with Intel's -n_group and -n_server among them.
 std::string ddl_of_training(const Options& options);
 
-/// Runs `body` on this process's ranks: as many learners as -gpu lists GPUs, one under MPI. Returns the exit code.
+/// Runs `body` on this process's ranks: as many learners as -gpu lists GPUs or -sockets asks for, one under MPI.
+/// Returns the exit code.
 int run_training_job(const Options& options, const TrainingJob& job,
                      const std::function<int(const TrainingRun&)>& body);
 

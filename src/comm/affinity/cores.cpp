@@ -75,4 +75,25 @@ void pin_to(const Cores& cores) {
   if (CPU_COUNT(&set) > 0) ::sched_setaffinity(0, sizeof set, &set);
 }
 
+std::vector<int> spread_threads() {
+  const Cores cores = own_cores();
+  const int threads = omp_get_max_threads(), here = ::sched_getcpu();
+  const bool is_bound = omp_get_proc_bind() != omp_proc_bind_false;
+  if (is_bound || threads < 2 || threads != cores.count() || here < 0 || here >= Cores::kMost) return {};
+  std::vector<int> places{here};
+  for (int cpu = 0; cpu < Cores::kMost; ++cpu) {
+    if (cores.has(cpu) && cpu != here) places.push_back(cpu);
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    const auto thread = static_cast<size_t>(omp_get_thread_num());
+    Cores own;
+    own.add(places[thread]);
+    pin_to(own);
+    places[thread] = ::sched_getcpu();
+    pin_to(cores);
+  }
+  return places;
+}
+
 }  // namespace robusta

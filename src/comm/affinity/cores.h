@@ -29,4 +29,10 @@ Cores share_of(const Cores& cores, int position, int sharers);
 /// From now on this thread, and those it starts, run there.
 void pin_to(const Cores& cores);
 
+/// Starts OpenMP's threads, each on a processor of its own, where there are as many as processors and nobody has bound
+/// them; they may move later. The kernel may begin with two of them on one processor, and looks again only after tens
+/// of milliseconds, which is as long as a small training needs to begin. Returns the processor of each; nothing where
+/// none was moved.
+std::vector<int> spread_threads();
+
 }  // namespace robusta

@@ -174,6 +174,8 @@ void apply_omp_environment(char** argv) {
   ::execv("/proc/self/exe", argv);
 }
 
+int launched_here() { return LocalRank().ranks; }
+
 std::vector<std::string> omp_notes() {
   const char* done = std::getenv(kDone);
   if (!done) return translate_omp(get_variable, false).notes;

@@ -31,6 +31,9 @@ OmpTranslation translate_omp(const std::function<const char*(const char*)>& get,
 /// Translates this process's environment; starts the program again when there is something to set. Call first in main.
 void apply_omp_environment(char** argv);
 
+/// How many processes of this job the launcher says it has started on this host; 1 without a launcher.
+int launched_here();
+
 /// The notes of the translation, for the log.
 std::vector<std::string> omp_notes();
 

@@ -3,15 +3,12 @@
 #include "comm/reduce/choice_cache.h"
 
 #include <cstdlib>
-#include <filesystem>
+#include <exception>
 #include <sstream>
-#include <system_error>
 
-#include "base/atomic_file.h"
 #include "base/cache_file.h"
 #include "base/str.h"
 #include "comm/dims.h"
-#include "robusta/error.h"
 
 namespace robusta {
 namespace {
@@ -81,14 +78,14 @@ void ChoiceCache::remember(const std::string& key, const std::string& choice) {
 void ChoiceCache::save() {
   if (!dirty_ || !writes_) return;
   dirty_ = false;
-  // Another job may have added choices meanwhile.
-  Choices all = read_file(file_);
-  for (const auto& [key, choice] : choices_) all[key] = choice;
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), ignored);
   try {
-    write_file_atomically(file_, [text = text_of(all)](int fd) { write_all(fd, text.data(), text.size()); });
-  } catch (const Error&) {  // a full disk is no reason not to train
+    update_cache_file(file_, [this](const std::string& text) {  // to which another job may have added choices
+      std::istringstream in(text);
+      Choices all = parse(in);
+      for (const auto& [key, choice] : choices_) all[key] = choice;
+      return text_of(all);
+    });
+  } catch (const std::exception&) {  // a full disk is no reason not to train
   }
 }
 

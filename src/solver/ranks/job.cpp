@@ -234,8 +234,9 @@ int run_job(const std::string& ddl_flag, const std::function<int(Ranks&)>& body,
   if (const std::string text = ddl_text(ddl_flag); asks_for_elastic(text)) {
     const DdlOptions options = parse_ddl_options(text);
     if (learners > 1) {
-      throw Error(ErrorKind::kUsage, "-ddl -elastic: several GPUs of one process come and go together",
-                  "start a process for each GPU, with one GPU in -gpu");
+      throw Error(ErrorKind::kUsage,
+                  "-ddl -elastic: several ranks of one process (-gpu, -sockets) come and go together",
+                  "start a process for each, with one GPU in -gpu");
     }
     return run_elastic_job(options, body);
   }

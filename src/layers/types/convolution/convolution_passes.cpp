@@ -34,6 +34,35 @@ bool winograd_pays(const ConvolutionGeometry& geometry) {
          geometry.batch * elements_out(geometry.axes) >= kPixels;
 }
 
+std::vector<std::string> names_of(const ConvolutionPasses& passes) {
+  std::vector<std::string> names;
+  for (const auto& pass : passes) names.push_back(pass->name());
+  return names;
+}
+
+/// Runs what stands for the passes of a problem: the same algorithms on fewer images, where they are offered for these.
+class PassContest {
+ public:
+  PassContest(Direction direction, const ConvolutionProblem& problem, const ConvolutionPasses& whole)
+      : gated_(direction != Direction::kForward && problem.relu) {
+    const int64_t images = images_to_time(problem.geometry);
+    const ConvolutionProblem some = images < problem.geometry.batch ? of_images(problem, images) : problem;
+    if (images < problem.geometry.batch) fewer_ = convolution_passes(direction, some);
+    const bool same = names_of(fewer_) == names_of(whole);
+    passes_ = same ? &fewer_ : &whole;
+    trial_ = std::make_unique<ConvolutionTrial>(same ? some : problem);
+    for (const auto& pass : *passes_) trial_->make_room(*pass);
+  }
+
+  void run(int option) { trial_->run(*(*passes_)[static_cast<size_t>(option)], gated_); }
+
+ private:
+  bool gated_;  // behind a ReLU
+  ConvolutionPasses fewer_;
+  const ConvolutionPasses* passes_;
+  std::unique_ptr<ConvolutionTrial> trial_;
+};
+
 }  // namespace
 
 bool prefers_blocks(const ConvolutionGeometry& geometry) {
@@ -70,12 +99,10 @@ std::unique_ptr<onednn::ConvolutionPass> choose_pass(Direction direction, const 
   if (passes.empty()) return nullptr;
   const bool timed = tuner && passes.size() > 1 && ConvolutionTrial::has_room(ConvolutionTrial::bytes(problem));
   if (!timed) return std::move(passes[0]);
-  std::vector<std::string> names;
-  for (const auto& pass : passes) names.push_back(pass->name());
-  std::unique_ptr<ConvolutionTrial> trial;
-  const int chosen = tuner->choose(problem.key(direction), names, [&](int option) {
-    if (!trial) trial = std::make_unique<ConvolutionTrial>(problem);
-    trial->run(*passes[static_cast<size_t>(option)], direction != Direction::kForward && problem.relu);
+  std::unique_ptr<PassContest> contest;
+  const int chosen = tuner->choose(problem.key(direction), names_of(passes), [&](int option) {
+    if (!contest) contest = std::make_unique<PassContest>(direction, problem, passes);
+    contest->run(option);
   });
   return std::move(passes[static_cast<size_t>(chosen)]);
 }

@@ -1,16 +1,46 @@
-/// Runs the passes of a convolution on memory of their own, for timing.
+/// Runs the passes of a convolution on memory of their own, for timing: on some of its images, where these are many.
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "device/cpu/host_memory.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/convolution_problem.h"
+#include "layers/backends/onednn/generation.h"
 #include "layers/types/convolution/masked_gradient.h"
 
 namespace robusta {
+
+/// So many of the problem's images as tell its algorithms apart: the time of each goes with the images, but for what it
+/// does with the weights once. So each thread has an image and work for some milliseconds, and pixels are so many that
+/// a transform of the weights is a few hundredths of the whole.
+inline int64_t images_to_time(const ConvolutionGeometry& geometry) {
+  constexpr double kFlops = 0.5e9, kPixels = 2048;
+  const double threads = omp_get_max_threads(), images = static_cast<double>(geometry.batch);
+  const double by_work = kFlops * threads * images / geometry.flops();
+  const double by_pixels = kPixels / static_cast<double>(elements_out(geometry.axes));
+  return static_cast<int64_t>(std::ceil(std::min(images, std::max({threads, by_work, by_pixels}))));
+}
+
+/// The problem with its first images alone; the whole one where images are not what its tensors begin with.
+inline onednn::ConvolutionProblem of_images(const onednn::ConvolutionProblem& whole, int64_t images) {
+  const auto first = [images](const onednn::Desc& tensor) {
+    onednn::Dims dims = onednn::dims_of(tensor);
+    dims[0] = images;
+    return tensor.submemory_desc(dims, onednn::Dims(dims.size(), 0));
+  };
+  if (onednn::dims_of(whole.src)[0] != whole.geometry.batch) return whole;
+  onednn::ConvolutionProblem some = whole;
+  some.geometry.batch = images;
+  some.src = first(whole.src);
+  some.dst = first(whole.dst);
+  return some;
+}
 
 class ConvolutionTrial {
  public:
@@ -22,25 +52,33 @@ class ConvolutionTrial {
         bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
 
   /// Bytes of the tensors of all trials that run at once may take half of what is available: a net whose values take
-  /// more, with gradients as large, is refused before it runs, and so must not take memory for timing.
-  static bool has_room(size_t bytes) { return 2 * bytes <= available_host_memory(); }
+  /// more, with gradients as large, is refused before it runs, and so must not take memory for timing. For a few
+  /// megabytes nobody asks the system: it answers in tenths of a millisecond, and small nets are to begin at once.
+  static bool has_room(size_t bytes) {
+    constexpr size_t kWorthAsking = size_t{16} << 20;
+    return bytes < kWorthAsking || 2 * bytes <= available_host_memory();
+  }
   static size_t bytes(const onednn::ConvolutionProblem& problem) {
     return problem.src.get_size() + problem.dst.get_size();
   }
 
+  /// Touched here, since memory that is new would count against the first who writes it.
+  void make_room(const onednn::ConvolutionPass& pass) {
+    if (scratch_bytes_ >= pass.scratch_bytes()) return;
+    scratch_bytes_ = pass.scratch_bytes();
+    scratch_ = filled(scratch_bytes_);
+  }
+
   /// `gated`: backward behind a ReLU, whose mask the pass applies, or is given applied.
   void run(onednn::ConvolutionPass& pass, bool gated = false) {
-    if (scratch_bytes_ < pass.scratch_bytes()) {
-      scratch_bytes_ = pass.scratch_bytes();
-      scratch_ = onednn::AlignedMemory(scratch_bytes_);
-    }
+    make_room(pass);
     onednn::ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
     data.addend = dst_.data();
     data.version = kNobodysVersion;
     if (gated && pass.gates()) {
       data.gate = dst_.data();
     } else if (gated) {
-      if (!masked_) masked_ = onednn::AlignedMemory(problem_.dst.get_size());
+      if (!masked_) masked_ = filled(problem_.dst.get_size());
       mask_gradient(problem_, dst_.data(), dst_.data(), masked_.data());
       data.dst = masked_.data();
     }

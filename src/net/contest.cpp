@@ -1,0 +1,103 @@
+// Timing as FFTW's planner does it (Frigo and Johnson 2005, "The Design and Implementation of FFTW3"): every option
+// runs on the machine at hand.
+
+#include "net/contest.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "robusta/error.h"
+
+namespace robusta {
+namespace {
+
+double seconds_of(const std::function<void(int)>& run, int option) {
+  const auto start = std::chrono::steady_clock::now();
+  run(option);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// An option that runs.
+struct Contender {
+  int option = 0;
+  double least = 0;  ///< of its times
+  double spent = 0;  ///< all of them
+  int runs = 0;
+
+  void time(const std::function<void(int)>& run) {
+    const double seconds = seconds_of(run, option);
+    least = runs == 0 ? seconds : std::min(least, seconds);
+    spent += seconds;
+    ++runs;
+  }
+};
+
+using Contenders = std::vector<Contender>;
+
+double least_of(const Contenders& contenders) { return std::ranges::min(contenders, {}, &Contender::least).least; }
+
+/// Those that run, each with one run.
+Contenders entrants(int options, const std::function<void(int)>& run) {
+  Contenders contenders;
+  for (int option = 0; option < options; ++option) {
+    try {
+      Contender one{.option = option};
+      one.time(run);
+      contenders.push_back(one);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+    }
+  }
+  return contenders;
+}
+
+/// How many times the least time one may take that stays, after so many rounds. A run may have been interrupted, by 4
+/// ms where another process had its turn: one of less than 10 ms is no evidence by itself, and a longer one only
+/// against who takes twice the time.
+double still_close(const Contender& one, int rounds) {
+  constexpr double kEvidence = 0.010;
+  if (one.runs < 3 && one.spent < kEvidence) return 3;
+  if (one.runs < 2) return 2;
+  constexpr double kCloser[] = {1.3, 1.3, 1.15, 1.08, 1.05, 1.03};
+  return kCloser[std::min(rounds, 5)];
+}
+
+}  // namespace
+
+int fastest_on_host(int options, const std::function<void(int)>& run, const ContestBudget& budget) {
+  constexpr int kMostRounds = 50;
+  constexpr double kSame = 1.01;
+  Contenders contenders = entrants(options, run);
+  if (contenders.empty()) return 0;
+  if (contenders[0].least > least_of(contenders)) contenders[0].time(run);
+  double spent = 0;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const double least = least_of(contenders);
+    std::erase_if(contenders, [&](const Contender& one) { return one.least > still_close(one, round) * least; });
+    if (contenders.size() < 2 || (round >= budget.least_rounds && spent >= budget.seconds)) break;
+    for (Contender& one : contenders) {
+      const double before = one.spent;
+      one.time(run);
+      spent += one.spent - before;
+    }
+  }
+  const double least = least_of(contenders);
+  return std::ranges::find_if(contenders, [&](const Contender& one) { return one.least <= kSame * least; })->option;
+}
+
+int fastest_on_gpu(int options, const std::function<void(int)>& run) {
+  Contenders contenders = entrants(options, run);
+  if (contenders.empty()) return 0;
+  for (Contender& one : contenders) one.least = seconds_of(run, one.option);
+  // How much slower than the fastest one that stays may be, round by round.
+  for (const double slower : {2.0, 2.0, 1.5, 1.25, 1.1, 1.1, 1.05, 1.05}) {
+    const double least = least_of(contenders);
+    std::erase_if(contenders, [&](const Contender& one) { return one.least > slower * least; });
+    if (contenders.size() < 2) break;
+    for (Contender& one : contenders) one.time(run);
+  }
+  return std::ranges::min(contenders, {}, &Contender::least).option;
+}
+
+}  // namespace robusta
