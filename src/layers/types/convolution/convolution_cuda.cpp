@@ -8,8 +8,6 @@
 namespace robusta {
 namespace {
 
-using dnn::Direction;
-
 static_assert(kMemoryAlignment % dnn::kAlignment == 0);
 
 /// A plan of cuDNN's for each direction.
@@ -18,12 +16,13 @@ class Cudnn {
   explicit Cudnn(bool folded) : folded_(folded) {}
 
   /// False, with a reason, when cuDNN lacks a direction that the request asks for.
-  bool choose(const KernelRequest& request, const dnn::Site& site, ConvolutionPasses& passes, std::string& why_not) {
-    for (const Direction direction : {Direction::kForward, Direction::kBackwardData, Direction::kBackwardFilters}) {
+  bool choose(const KernelRequest& request, const dnn::Site& site, LibraryPasses& passes, std::string& why_not) {
+    for (const dnn::Direction direction :
+         {dnn::Direction::kForward, dnn::Direction::kBackwardData, dnn::Direction::kBackwardFilters}) {
       if (!wants(request, direction)) continue;
       dnn::Choice choice = choose_plan(direction, passes.problem, site, why_not);
       if (!choice.plan) return false;
-      if (direction == Direction::kForward) passes.fused = choice.fused;
+      if (direction == dnn::Direction::kForward) passes.fused = choice.fused;
       runner(direction).emplace(std::move(choice.plan));
     }
     fused_ = passes.fused;
@@ -42,10 +41,10 @@ class Cudnn {
     return text;
   }
 
-  bool has(Direction direction) const { return runner(direction).has_value(); }
-  size_t workspace_bytes(Direction direction) const { return runner(direction)->plan().workspace_bytes(); }
+  bool has(dnn::Direction direction) const { return runner(direction).has_value(); }
+  size_t workspace_bytes(dnn::Direction direction) const { return runner(direction)->plan().workspace_bytes(); }
 
-  void run(Direction direction, Stream* stream, const ConvolutionArrays& arrays) {
+  void run(dnn::Direction direction, Stream* stream, const ConvolutionArrays& arrays) {
     bindings_ = {{dnn::kImage, const_cast<void*>(arrays.image)},
                  {dnn::kFilters, const_cast<void*>(arrays.filters)},
                  {dnn::kResult, const_cast<void*>(arrays.result)}};
@@ -54,8 +53,8 @@ class Cudnn {
   }
 
  private:
-  std::optional<dnn::Runner>& runner(Direction direction) { return runners_[static_cast<size_t>(direction)]; }
-  const std::optional<dnn::Runner>& runner(Direction direction) const {
+  std::optional<dnn::Runner>& runner(dnn::Direction direction) { return runners_[static_cast<size_t>(direction)]; }
+  const std::optional<dnn::Runner>& runner(dnn::Direction direction) const {
     return runners_[static_cast<size_t>(direction)];
   }
 
@@ -68,7 +67,7 @@ std::unique_ptr<Kernel> make_convolution_cudnn(const KernelRequest& request, std
   why_not = objection_to_library(request);
   if (!why_not.empty()) return nullptr;
   const dnn::Site site = dnn::Site::of(static_cast<CudaDevice&>(*request.device), request.tuner);
-  for (ConvolutionPasses& passes : ways_to_convolve(request)) {
+  for (LibraryPasses& passes : ways_to_convolve(request)) {
     Cudnn cudnn(passes.fold.has_value());
     if (!cudnn.choose(request, site, passes, why_not)) continue;
     return std::make_unique<LibraryConvolution<Cudnn>>(request, std::move(passes), std::move(cudnn));

@@ -8,20 +8,18 @@
 namespace robusta {
 namespace {
 
-using dnn::Direction;
-
 class DescribedLibrary {
  public:
-  DescribedLibrary(const KernelRequest& request, const ConvolutionPasses& passes)
+  DescribedLibrary(const KernelRequest& request, const LibraryPasses& passes)
       : problem_(passes.problem), fold_(passes.fold), fused_(passes.fused) {
-    for (size_t d = 0; d < 3; ++d) has_[d] = wants(request, static_cast<Direction>(d));
+    for (size_t d = 0; d < 3; ++d) has_[d] = wants(request, static_cast<dnn::Direction>(d));
   }
 
   std::string describe() const { return std::string("library") + (fold_ ? " folded" : "") + (fused_ ? " fused" : ""); }
-  bool has(Direction direction) const { return has_[static_cast<size_t>(direction)]; }
-  size_t workspace_bytes(Direction) const { return 0; }
+  bool has(dnn::Direction direction) const { return has_[static_cast<size_t>(direction)]; }
+  size_t workspace_bytes(dnn::Direction) const { return 0; }
 
-  void run(Direction, Stream* stream, const ConvolutionArrays& arrays) const {
+  void run(dnn::Direction, Stream* stream, const ConvolutionArrays& arrays) const {
     const auto list = [&](KernelArrays& to) {
       const auto size = static_cast<int64_t>(size_of(problem_.type));
       to.add({arrays.image, problem_.image_size() * size});
@@ -48,7 +46,7 @@ std::unique_ptr<Kernel> make_convolution_described(const KernelRequest& request,
   }
   why_not = objection_to_library(request);
   if (!why_not.empty()) return nullptr;
-  ConvolutionPasses passes = ways_to_convolve(request).front();
+  LibraryPasses passes = ways_to_convolve(request).front();
   passes.fused = passes.problem.bias || passes.problem.relu;
   const DescribedLibrary library(request, passes);
   return std::make_unique<LibraryConvolution<DescribedLibrary>>(request, std::move(passes), library);

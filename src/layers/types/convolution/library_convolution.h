@@ -40,7 +40,7 @@ inline void* scratch_part(void* scratch, size_t offset) {
 }
 
 /// What is computed, in the format that all directions have kernels for.
-struct ConvolutionPasses {
+struct LibraryPasses {
   dnn::Problem problem;
   std::optional<SpaceToDepth> fold;  ///< `problem` is the folded one, and the image comes plain and in f32
   float slope = 0;                   ///< of a ReLU
@@ -62,7 +62,7 @@ struct ConvolutionArrays {
 template <typename Library>
 class LibraryConvolution : public Kernel {
  public:
-  LibraryConvolution(const KernelRequest& request, ConvolutionPasses passes, Library library)
+  LibraryConvolution(const KernelRequest& request, LibraryPasses passes, Library library)
       : passes_(std::move(passes)),
         library_(std::move(library)),
         problem_(passes_.problem),
@@ -212,7 +212,7 @@ class LibraryConvolution : public Kernel {
                       {DType::kF32, gradient});
   }
 
-  ConvolutionPasses passes_;
+  LibraryPasses passes_;
   Library library_;
   const dnn::Problem problem_;
   int64_t channels_, taps_;  ///< of one filter
@@ -253,9 +253,9 @@ inline std::optional<SpaceToDepth> fold_of(const KernelRequest& request) {
   return SpaceToDepth::of(request.layer<ConvolutionLayer>().geometry());
 }
 
-inline ConvolutionPasses asked_passes(const KernelRequest& request) {
+inline LibraryPasses asked_passes(const KernelRequest& request) {
   const auto [layer, relu] = library_chain().links(request);
-  ConvolutionPasses passes;
+  LibraryPasses passes;
   passes.relu = bool{relu};
   if (relu) passes.slope = relu->slope();
   passes.problem.geometry = layer->geometry();
@@ -267,11 +267,11 @@ inline ConvolutionPasses asked_passes(const KernelRequest& request) {
 }
 
 /// In which the convolution can be asked for, best first.
-inline std::vector<ConvolutionPasses> ways_to_convolve(const KernelRequest& request) {
-  const ConvolutionPasses asked = asked_passes(request);
-  std::vector<ConvolutionPasses> ways;
+inline std::vector<LibraryPasses> ways_to_convolve(const KernelRequest& request) {
+  const LibraryPasses asked = asked_passes(request);
+  std::vector<LibraryPasses> ways;
   if (request.bottoms[0].shape.axes() == static_cast<int>(asked.problem.geometry.axes.size()) + 2) {
-    ConvolutionPasses last = asked;
+    LibraryPasses last = asked;
     last.problem.channels_last = true;
     if (const auto fold = fold_of(request)) {
       ways.push_back(last);
