@@ -14,10 +14,15 @@ struct ContestBudget {
   double seconds = 0.060;  ///< after these rounds: no more begins when this time is over
 };
 
+/// Seconds since some moment.
+using Clock = std::function<double()>;
+double steady_seconds();
+
 /// The option, from 0, that takes the least time on the host; of those within 1 % of it the first, so that another
 /// contest says the same. `run(i)` runs option i once; an Error{kUnsupported} from it rules the option out. The first
 /// run of all may take longer for what it sets up. 0 where none runs.
-int fastest_on_host(int options, const std::function<void(int)>& run, const ContestBudget& budget);
+int fastest_on_host(int options, const std::function<void(int)>& run, const ContestBudget& budget,
+                    const Clock& now = steady_seconds);
 
 /// The same on a GPU, where an option's first run makes its plan, and compiles and loads kernels: it does not count.
 /// From then on times differ little.

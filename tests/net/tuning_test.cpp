@@ -191,30 +191,6 @@ TEST(Tuner, ObeysThePresetWhateverTheOptions) {
   EXPECT_EQ(runs, 0);
 }
 
-TEST(Tuner, DropsWhatIsClearlySlower) {
-  RecordingTuner tuner("");
-  std::vector<int> runs(3);
-  const int chosen = tuner.choose("shape", {"slow", "fast", "slowest"}, [&](int option) {
-    ++runs[static_cast<size_t>(option)];
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::vector{25, 5, 50}[static_cast<size_t>(option)]));
-  });
-  EXPECT_EQ(chosen, 1);
-  // The first run of all may have been slow for reasons of its own.
-  EXPECT_EQ(runs, (std::vector{2, 1, 1}));
-}
-
-/// Those of one speed are timed again and again.
-TEST(Tuner, TimesCloseOnesLonger) {
-  RecordingTuner tuner("");
-  std::vector<int> runs(3);
-  tuner.choose("shape", {"a", "b", "slow"}, [&](int option) {
-    ++runs[static_cast<size_t>(option)];
-    std::this_thread::sleep_for(std::chrono::milliseconds(option == 2 ? 80 : 10));
-  });
-  EXPECT_EQ(runs[2], 1);
-  EXPECT_GT(runs[0] + runs[1], 6);
-}
-
 TEST(Tuner, KeepsWhatItHasTimedBeforeItEnds) {
   const TempDir folder;
   RecordingTuner tuner(folder / "kernels");
@@ -228,26 +204,6 @@ TEST(Tuner, KeepsWhatItHasTimedBeforeItEnds) {
   EXPECT_EQ(runs, 0);
 }
 
-/// Of those that differ by less than a measurement can tell, the first is taken each time.
-TEST(Tuner, SaysTheSameOfEquals) {
-  for (int i = 0; i < 5; ++i) {
-    RecordingTuner tuner("");
-    EXPECT_EQ(tuner.choose("shape", {"a", "b"}, [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }),
-              0);
-  }
-}
-
-/// One run that was interrupted does not decide, whoever's it was.
-TEST(Tuner, ForgivesAnInterruption) {
-  RecordingTuner tuner("");
-  std::vector<int> runs(2);
-  const auto run = [&](int option) {
-    const bool interrupted = option == 1 && runs[1]++ == 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds((option == 0 ? 14 : 10) + (interrupted ? 12 : 0)));
-  };
-  EXPECT_EQ(tuner.choose("shape", {"a", "b"}, run), 1);
-}
-
 /// Nets of many layers begin in time: who comes late is timed less.
 TEST(Tuner, TakesNoLongerThanItMayAltogether) {
   RecordingTuner tuner("", 0.1);
@@ -257,7 +213,7 @@ TEST(Tuner, TakesNoLongerThanItMayAltogether) {
     std::this_thread::sleep_for(std::chrono::milliseconds(15));
   };
   tuner.choose("shape", {"a", "b"}, run);
-  EXPECT_GE(runs, 8);
+  EXPECT_GE(runs, 5);
   runs = 0;
   tuner.choose("late", {"a", "b"}, run);
   EXPECT_LE(runs, 3);

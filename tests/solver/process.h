@@ -72,6 +72,7 @@ class CaffeProcess {
     return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
   }
   void signal(int number) { kill(pid_, number); }
+  pid_t id() const { return pid_; }
   std::string out() const { return read_file(out_); }
   std::string log() const {
     if (master_ >= 0) return terminal_;

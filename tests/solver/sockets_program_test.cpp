@@ -1,6 +1,11 @@
 // Ranks of one process on the CPU: caffe train -sockets.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "comm/affinity/numa.h"
 #include "solver/process.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
@@ -50,6 +55,31 @@ TEST_F(Sockets, AGlobalBatchIsDividedAmongThem) {
   const Finished done = run({"-sockets=2", "-batch=global"});
   ASSERT_EQ(done.code, 0) << done.log;
   EXPECT_TRUE(matches(done.log, "Global batch 4 = 2 ranks x batch 2")) << done.log;
+}
+
+/// What each thread of a process may run on, as the kernel has it.
+std::set<std::string> allowed_of_threads(pid_t process) {
+  std::set<std::string> lists;
+  std::error_code ended;
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks, ended)) {
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;) {
+      if (word == "Cpus_allowed_list:" && status >> word) lists.insert(word);
+    }
+  }
+  return lists;
+}
+
+TEST_F(Sockets, EachRankKeepsToItsProcessors) {
+  const Cores all = own_cores();
+  if (all.count() < 2) GTEST_SKIP() << "there is one processor";
+  solver("a", "max_iter: 100000000");
+  CaffeProcess process(folder_.path(), {"train", "-solver=solver.prototxt", "-sockets=2"});
+  ASSERT_TRUE(process.wait_for("Iteration 20,")) << process.log();
+  const std::set<std::string> allowed = allowed_of_threads(process.id());
+  for (const Cores& place : place_on_nodes(numa_nodes(all), 2))
+    EXPECT_TRUE(allowed.contains(place.str())) << place.str();
 }
 
 TEST_F(Sockets, ASignalStopsAllWithASnapshotThatGoesOn) {
