@@ -60,6 +60,7 @@ struct PackSome {
     }
     each[found](pack - begin[found]);
   }
+#ifdef ROBUSTA_COUNTS_CALLS
   void touches(int64_t, KernelArrays& touched) const {
     for (int i = 0; i < count; ++i) {
       const auto size = static_cast<int64_t>(size_of(each[i].type));
@@ -67,6 +68,7 @@ struct PackSome {
       touched.add({each[i].to, each[i].count * size});
     }
   }
+#endif
 };
 static_assert(sizeof(PackSome) <= 4000);
 

@@ -78,6 +78,25 @@ TEST(Traffic, ABatchNormReadsTwice) {
   }
 }
 
+/// With a sum and a ReLU: of its result backward reads a byte for four elements, and two gradients where two read it.
+TEST(Traffic, ABlockReadsSignsBackward) {
+  const std::string block =
+      "layer { name: 'norm' type: 'BatchNorm' bottom: 'first' top: 'n' }\n"
+      "layer { name: 'sum' type: 'Eltwise' bottom: 'first' bottom: 'n' top: 'sum' }\n"
+      "layer { name: 'relu' type: 'ReLU' bottom: 'sum' top: 'last' }\n";
+  const std::string other =
+      "layer { name: 'other' type: 'EuclideanLoss' bottom: 'last' bottom: 'x' top: 'other_loss' }\n";
+  for (const bool two : {false, true}) {
+    const Counts counts(first_layer(kAffine) + block + kLoss + (two ? other : ""));
+    const auto& norm = counts.of("norm");
+    constexpr double kSmall = 3000, kSigns = kElements / 4;
+    EXPECT_EQ(norm.forward.all().launches, 2);
+    EXPECT_NEAR(norm.forward.all().bytes, 4 * kElements * 4 + kSigns + kSmall, kSmall);
+    EXPECT_EQ(norm.backward.all().launches, 2);
+    EXPECT_NEAR(norm.backward.all().bytes, (two ? 7 : 6) * kElements * 4 + kSigns + kSmall, kSmall);
+  }
+}
+
 /// Each operand once, and the bias; the weights' gradient, the bottom's, the sums for the bias.
 TEST(Traffic, AnInnerProductIsThreeProducts) {
   const Counts counts(first_layer(kAffine) + kNorm + kLoss);

@@ -66,10 +66,10 @@ class Printer {
 }  // namespace
 
 void print_traffic(std::ostream& out, const Net& net, const GpuRates& gpu, const PlanTraffic& traffic) {
-  out << "Traffic of an iteration, predicted for " << gpu.name << ": " << gpu.tensor_16 / 1e12
-      << " TFLOP/s in 16 bits, " << gpu.tensor_tf32 / 1e12 << " in TF32, " << gpu.f32 / 1e12 << " in f32, of which "
-      << 100 * kReachedArithmetic << " % are taken for reached; " << gpu.memory / 1e9 << " GB/s, of which "
-      << 100 * kReachedMemory << " %; at least " << 1e6 * gpu.kernel_seconds << " us a kernel\n";
+  out << std::defaultfloat << std::setprecision(6) << "Traffic of an iteration, predicted for " << gpu.name << ": "
+      << gpu.tensor_16 / 1e12 << " TFLOP/s in 16 bits, " << gpu.tensor_tf32 / 1e12 << " in TF32, " << gpu.f32 / 1e12
+      << " in f32, of which " << 100 * kReachedArithmetic << " % are taken for reached; " << gpu.memory / 1e9
+      << " GB/s, of which " << 100 * kReachedMemory << " %; at least " << 1e6 * gpu.kernel_seconds << " us a kernel\n";
   Printer print(out);
   print.head("layers");
   std::map<std::string, Row> by_type;

@@ -12,6 +12,7 @@
 #include "layers/backends/gpu/norm_forward.h"
 #include "layers/kit/booking.h"
 #include "layers/kit/channel_norm.h"
+#include "memory/placement.h"
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
@@ -27,7 +28,7 @@ class ChannelNormGpu : public Kernel {
     booking_.reads_bottoms = {!plan_.stored || plan_.learns_scale(request) || (slope_ != 1 && !joined_)};
     book_in_place(booking_);
     if (joined_) book_join(request);
-    booking_.saved_bytes = kSavedArrays * channels() * sizeof(float);
+    booking_.saved_bytes = signs_bytes_ + kSavedArrays * channels() * sizeof(float);
     booking_.forward_scratch = sums_bytes() + channel_sums_scratch<NormMoments<T>>(view_);
     booking_.backward_scratch = sums_bytes() + channel_sums_scratch<NormGradientSums<T>>(view_);
     if (plan_.sync) {
@@ -40,9 +41,12 @@ class ChannelNormGpu : public Kernel {
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();
     if (!run.again) find_moments(run, x);
-    for_each_by_channel(
-        run.stream, view_,
-        NormEach<T>{arrays(run), x, joined_ ? run.bottoms[1].as<T>() : nullptr, run.tops[0].template as<T>()});
+    const T* other = joined_ ? run.bottoms[1].as<T>() : nullptr;
+    T* y = run.tops[0].as<T>();
+    const NormEach<T, true> with_signs{arrays(run), x, other, y, static_cast<uint8_t*>(run.saved)};
+    has_signs_ = signs_bytes_ > 0 && pack_shape(view_, with_signs) != PackShape::kNone;
+    if (has_signs_) return for_each_by_channel(run.stream, view_, with_signs);
+    for_each_by_channel(run.stream, view_, NormEach<T>{arrays(run), x, other, y, nullptr});
   }
 
   void backward(const KernelRun& run) override {
@@ -66,6 +70,7 @@ class ChannelNormGpu : public Kernel {
     booking_.bottom_layouts[1] = booking_.bottom_layouts[0];
     booking_.reads_bottoms.push_back(false);
     booking_.reads_tops = {request.backward && slope_ != 1};
+    if (booking_.reads_tops[0]) signs_bytes_ = align_up(static_cast<size_t>(view_.elements() / kSignsPerByte + 1));
     booking_.forward_aliases.push_back({1, 0, false});
     booking_.backward_aliases = {{0, 1, false}};
     booking_.top_diff_terms = 2;
@@ -82,7 +87,7 @@ class ChannelNormGpu : public Kernel {
   }
 
   NormArrays arrays(const KernelRun& run) const {
-    float* first = static_cast<float*>(run.saved);
+    float* first = saved_array(run, 0);
     return {first, first + view_.count, first + 2 * view_.count, first + 3 * view_.count, slope_};
   }
 
@@ -93,8 +98,12 @@ class ChannelNormGpu : public Kernel {
     return norm;
   }
 
-  float* constant(const KernelRun& run) const { return static_cast<float*>(run.saved) + 4 * view_.count; }
-  float* linear(const KernelRun& run) const { return static_cast<float*>(run.saved) + 5 * view_.count; }
+  /// Behind the signs of y.
+  float* saved_array(const KernelRun& run, int64_t place) const {
+    return reinterpret_cast<float*>(static_cast<char*>(run.saved) + signs_bytes_) + place * view_.count;
+  }
+  float* constant(const KernelRun& run) const { return saved_array(run, 4); }
+  float* linear(const KernelRun& run) const { return saved_array(run, 5); }
 
   static float* values(const KernelRun& run, int param) {
     return param < 0 ? nullptr : run.params[static_cast<size_t>(param)]->tensor().as<float>();
@@ -144,9 +153,10 @@ class ChannelNormGpu : public Kernel {
                                    view_.count};
     if (joined_) {
       const T* more = run.top_diffs.size() > 1 ? run.top_diffs[1].as<T>() : nullptr;
-      const T* y = slope_ == 1 ? nullptr : run.tops[0].as<T>();
+      const T* y = slope_ == 1 || has_signs_ ? nullptr : run.tops[0].as<T>();
+      const uint8_t* signs = has_signs_ ? static_cast<const uint8_t*>(run.saved) : nullptr;
       channel_sums(run.stream, view_, scratch,
-                   JoinedGradientSums<T>{body, more, y, slope_, run.bottom_diffs[1].template as<T>()});
+                   JoinedGradientSums<T>{body, more, y, signs, slope_, run.bottom_diffs[1].template as<T>()});
     } else {
       channel_sums(run.stream, view_, scratch, body);
     }
@@ -157,7 +167,9 @@ class ChannelNormGpu : public Kernel {
 
   ChannelNormPlan plan_;
   float slope_;
-  bool joined_;  ///< a second bottom is added
+  bool joined_;             ///< a second bottom is added
+  size_t signs_bytes_ = 0;  ///< of saved memory, before the arrays
+  bool has_signs_ = false;  ///< the forward pass has written them: it took packs, as it does where addresses allow
   ChannelView view_;
   std::shared_ptr<double> staging_;  // of sums over ranks
 };

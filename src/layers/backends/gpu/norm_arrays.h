@@ -10,6 +10,10 @@
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
+/// Results of a ReLU of which a byte says which are above 0, one bit each from the lowest on: as many as there are in
+/// the narrowest pack.
+inline constexpr int kSignsPerByte = 4;
+
 /// NormArrays for N neighbouring elements.
 template <int N>
 struct NormPack {

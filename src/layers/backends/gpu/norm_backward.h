@@ -90,13 +90,15 @@ struct JoinedGradientSums {
   static constexpr int kSums = 2, kWidth = kPackWidth<T>, kRowsUnderWay = sizeof(T) > 2 ? 1 : 2;
   NormGradientSums<T> sums;  ///< its dy is that of y
   const T* more;             ///< to be added to dy; null: nothing is
-  const T* y;                ///< null: no ReLU
+  const T* y;                ///< null: no ReLU, or there are
+  const uint8_t* signs;      ///< those of y (NormEach)
   float slope;
   T* g;
   template <int N>
   struct Loaded {
     PackPair<T, N> pair;
-    Pack<T, N> more, y;
+    Pack<T, N> more;
+    uint32_t above;  ///< a bit for each, where there is a ReLU
   };
   bool in_packs() const { return sums.in_packs() && on_packs(more, y, g); }
   template <int N, bool kAcross>
@@ -105,8 +107,7 @@ struct JoinedGradientSums {
   }
   template <int N>
   ROBUSTA_GPU Loaded<N> load(int64_t i) const {
-    return {sums.template load<N>(i), more ? stored_pack<N>(more + i) : Pack<T, N>{},
-            y ? stored_pack<N>(y + i) : Pack<T, N>{}};
+    return {sums.template load<N>(i), more ? stored_pack<N>(more + i) : Pack<T, N>{}, load_above<N>(i)};
   }
   template <int N>
   ROBUSTA_GPU void add(int64_t i, const Loaded<N>& stored, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
@@ -115,14 +116,32 @@ struct JoinedGradientSums {
       const Pack<float, N> terms = as_floats(stored.more);
       for (int k = 0; k < N; ++k) gradients.at[k] += terms.at[k];
     }
-    if (y) {
-      const Pack<float, N> results = as_floats(stored.y);
-      for (int k = 0; k < N; ++k) gradients.at[k] *= results.at[k] > 0 ? 1.0f : slope;
+    if (y || signs) {
+      for (int k = 0; k < N; ++k) gradients.at[k] *= stored.above >> k & 1 ? 1.0f : slope;
     }
     store_pack(gradients, g + i);
     sums.add_terms(as_floats(stored.pair.first), gradients, known, to);
   }
   ROBUSTA_GPU void store(int64_t c, const double (&sum)[2]) const { sums.store(c, sum); }
+
+ private:
+  template <int N>
+  ROBUSTA_GPU uint32_t load_above(int64_t i) const {
+    if (signs) {
+      if constexpr (N < kSignsPerByte) return signs[i / kSignsPerByte] >> (i % kSignsPerByte);
+      uint32_t bits = 0;
+      for (int first = 0; first < N; first += kSignsPerByte) {
+        bits |= static_cast<uint32_t>(signs[(i + first) / kSignsPerByte]) << first;
+      }
+      return bits;
+    }
+    uint32_t bits = 0;
+    if (y) {
+      const Pack<float, N> results = load_pack<N>(y + i);
+      for (int k = 0; k < N; ++k) bits |= (results.at[k] > 0 ? 1u : 0u) << k;
+    }
+    return bits;
+  }
 };
 
 /// x may be null when there is no ReLU either. dx may be dy.
