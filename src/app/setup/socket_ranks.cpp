@@ -61,6 +61,10 @@ SocketRanks::SocketRanks(const Options& options) {
   const int ranks = wanted > 0 ? wanted : static_cast<int>(nodes.size());
   if (ranks > 1) {
     places_ = place_on_nodes(nodes, ranks);
+    if (const int cores = own_cores().count(); ranks > cores) {
+      LOG_WARNING << ranks << " ranks share " << counted(cores, "processor") << ": in every sum all wait for those "
+                  << "that have none just then; -sockets auto asks for a rank on each NUMA node";
+    }
   } else {
     LOG_INFO << "-sockets " << options.sockets() << ": one rank on processors " << own_cores().str() << " ("
              << counted(static_cast<int64_t>(nodes.size()), "NUMA node") << ")";
