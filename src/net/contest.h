@@ -1,7 +1,7 @@
 /// Contests between several ways to compute the same: they run turn about, and the fastest wins.
 ///
 /// Noise of a machine only ever adds, so an option's time is the least that it took. Who is clearly slower runs once;
-/// who is close runs until it is behind, or until the contest has taken its time.
+/// who is close runs some rounds, and until it is behind or the contest has taken its time.
 #pragma once
 
 #include <functional>

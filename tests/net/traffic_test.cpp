@@ -180,6 +180,22 @@ TEST(Traffic, LaunchesAreThoseOfANetThatRuns) {
   }
 }
 
+/// What such layers carry from pass to pass has memory in a net that runs alone.
+TEST(Traffic, RecurrentLayers) {
+  for (const char* type : {"LSTM", "RNN"}) {
+    const Counts counts(
+        str("layer { name: 'in' type: 'Input' top: 'x' top: 'cont' "
+            "input_param { shape { dim: 3 dim: 2 dim: 5 } shape { dim: 3 dim: 2 } } }\n"
+            "layer { name: 'cells' type: '",
+            type,
+            "' bottom: 'x' bottom: 'cont' top: 'h' recurrent_param { num_output: 4 "
+            "weight_filler { type: 'xavier' } } }\n"
+            "layer { name: 'loss' type: 'Reduction' bottom: 'h' top: 'loss' loss_weight: 1 }\n"));
+    EXPECT_GT(counts.of("cells").forward.all().launches, 0) << type;
+    EXPECT_GT(counts.of("cells").backward.all().launches, 0) << type;
+  }
+}
+
 TEST(Traffic, AKernelTakesAsLongAsItsSlowestPart) {
   const GpuRates& h100 = gpu_rates("h100");
   const KernelTimes times(h100, false);

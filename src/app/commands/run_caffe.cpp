@@ -23,14 +23,15 @@ struct Action {
   const char* name;
   const char* help;
   int (*run)(const Options&);
-  bool passes = false;  ///< it runs nets, not only looks at them
+  bool passes = false;     ///< it runs nets, not only looks at them
+  bool has_ranks = false;  ///< in one process, too (-sockets)
 };
 
 constexpr Action kActions[] = {
-    {"train", "train or fine-tune a model", train_command, true},
-    {"check", "look at everything that training needs, without training", check_command},
+    {"train", "train or fine-tune a model", train_command, true, true},
+    {"check", "look at everything that training needs, without training", check_command, false, true},
     {"evaluate", "score the snapshots of a training that goes on elsewhere", evaluate_command, true},
-    {"find_lr", "train for a while with ever greater rates, and suggest one", find_lr_command, true},
+    {"find_lr", "train for a while with ever greater rates, and suggest one", find_lr_command, true, true},
     {"test", "score a model", test_command, true},
     {"test_detection", "test -detection", test_detection_command, true},
     {"time", "measure the time of each layer", time_command, true},
@@ -99,6 +100,11 @@ int run_caffe(int argc, char** argv) {
   const Action& action = find_action(line.words[0]);
   tell_of_no_effect(options);
   refuse_wrong_numbers(options);
+  if (!options.sockets().empty() && !action.has_ranks) {
+    throw Error(ErrorKind::kUsage,
+                str("-sockets is for actions with several ranks, and caffe ", action.name, " has one"),
+                "leave it out; train, check and find_lr take it");
+  }
   set_restart_code(options.restart_code());
   set_dialect(dialect_named(options.dialect()));
   std::jthread compiling;

@@ -32,6 +32,10 @@ void refuse_wrong_numbers(const Options& options) {
   refuse_beyond(options.n_server, 0, std::numeric_limits<int32_t>::max(), "give 0 or more servers");
   refuse_beyond(options.micro_batches, 1, std::numeric_limits<int32_t>::max(), "give 1 or more micro-batches");
   refuse_beyond(options.iterations, 1, std::numeric_limits<int32_t>::max(), "give 1 or more");
+  constexpr double kMostSeconds = 60;
+  if (!(options.peak_seconds() >= 0 && options.peak_seconds() <= kMostSeconds)) {
+    throw Error(ErrorKind::kUsage, str("-peak_seconds ", options.peak_seconds()), str("give 0 to ", kMostSeconds));
+  }
   // Whoever starts the program again by this code must not do so after an error of another kind.
   const int32_t restart = options.restart_code();
   const bool is_of_an_error = restart > 0 && (restart <= static_cast<int32_t>(ErrorKind::kDevice) ||

@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "base/vector_types.h"
+#include "device/cpu/host_memory.h"
 #include "device/cpu/processor.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -182,6 +183,8 @@ ROBUSTA_SIMD void add_scaled(const float* b, const float* c, float* a, int64_t c
 /// Bytes read and written, without those that a write reads first.
 double triad(double seconds) {
   constexpr int64_t kCount = int64_t{1} << 26, kGrain = 1 << 20;  // arrays of 256 MiB, which no cache holds
+  // The system promises memory that it does not have, and ends who then writes to it.
+  if (available_host_memory() < 4 * sizeof(float) * kCount) return 0;
   // Left as they come, so that the threads that use pages are the first to touch them.
   const auto array = [] { return std::unique_ptr<float[]>(new (std::nothrow) float[kCount]); };
   const auto a = array(), b = array(), c = array();

@@ -14,8 +14,8 @@ struct ProcessorPeaks {
   double bf16() const;
 };
 
-/// Measures each for `seconds`, on this machine as busy as it is. The memory's rate takes 768 MiB, and is 0 where those
-/// cannot be had.
+/// Measures each for `seconds`, on this machine as busy as it is. The memory's rate takes 768 MiB, and is 0 where less
+/// than a GiB is available.
 ProcessorPeaks measure_peaks(double seconds);
 
 }  // namespace robusta

@@ -102,9 +102,10 @@ class PassCounter {
     for (size_t i = 0; i < step.first_part.size(); ++i) accumulate[i] = !step.first_part[i];
     std::vector<Tensor> carried;
     for (const NodeId n : unit.nodes) {
-      for (Tensor state : net_.graph().nodes[n].carried) {
-        state.data = counter_.address(state.desc.bytes());
-        carried.push_back(state);
+      // As CarriedMemory has them, for a net that runs.
+      for (const Shape& shape : net_.graph().nodes[n].layer->carried()) {
+        const TensorDesc state{shape, net_.options().dtype, nullptr};
+        carried.push_back({state, counter_.address(state.bytes())});
       }
     }
     const KernelRun run{.bottoms = bottoms,

@@ -40,6 +40,13 @@ std::vector<std::string> names_of(const ConvolutionPasses& passes) {
   return names;
 }
 
+/// Whether filters are packed once or in each pass depends on the number of images, too.
+std::vector<std::string> algorithms_of(const ConvolutionPasses& passes) {
+  std::vector<std::string> names = names_of(passes);
+  for (std::string& name : names) name = name.substr(0, name.find(','));
+  return names;
+}
+
 /// Runs what stands for the passes of a problem: the same algorithms on fewer images, where they are offered for these.
 class PassContest {
  public:
@@ -48,7 +55,7 @@ class PassContest {
     const int64_t images = images_to_time(problem.geometry);
     const ConvolutionProblem some = images < problem.geometry.batch ? of_images(problem, images) : problem;
     if (images < problem.geometry.batch) fewer_ = convolution_passes(direction, some);
-    const bool same = names_of(fewer_) == names_of(whole);
+    const bool same = algorithms_of(fewer_) == algorithms_of(whole);
     passes_ = same ? &fewer_ : &whole;
     trial_ = std::make_unique<ConvolutionTrial>(same ? some : problem);
     for (const auto& pass : *passes_) trial_->make_room(*pass);
