@@ -47,10 +47,12 @@ finish_job
 check "it goes on from the last snapshot" "$CODE" 0
 check_true "to the weights of a training that nobody disturbed" cmp one_iter_60.caffemodel staged_iter_60.caffemodel
 
-solver 'max_iter: 60' 'display: 10' 'snapshot_prefix: "two"'
+# Not after 60: by then a rounding has turned a unit on or off for some sample, and weights differ by thousandths, as
+# those of one process do with other micro-batches.
+solver 'max_iter: 20' 'display: 10' 'snapshot_prefix: "two"'
 train two 2 -batch global
 finish_job
 check "two pipelines over two hosts" "$CODE" 0
 check "each stage is on a host" "$(grep -c 'stage 1 on ranks 2, 3: layers ip1 to loss' two.log)" 1
-near "two pipelines" weights one_iter_60.caffemodel two_iter_60.caffemodel 1e-4
+near "two pipelines" weights one_iter_20.caffemodel two_iter_20.caffemodel 1e-5
 finish
