@@ -123,7 +123,7 @@ class Device {
   virtual size_t total_memory() const = 0;
   virtual size_t free_memory() const = 0;
 
-  /// Nothing runs there: what would be launched is counted (described/described_gpu.h).
+  /// Nothing runs there: what would be launched is counted (described/described_device.h).
   virtual bool only_counts() const { return false; }
   /// Whether streams can record.
   virtual bool records_graphs() const { return false; }

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "device/described/described_gpu.h"
+#include "device/described/described_device.h"
 #include "net/traffic/kernel_times.h"
 
 namespace robusta {

@@ -1,6 +1,6 @@
 // Copies and zeros count as kernels do.
 
-#include "device/described/described_gpu.h"
+#include "device/described/described_device.h"
 
 namespace robusta {
 namespace {
