@@ -65,11 +65,12 @@ Cores joined(const std::vector<NumaNode>& nodes, size_t begin, size_t end) {
 std::vector<NumaNode> numa_nodes(const Cores& allowed, const std::string& system) {
   std::vector<NumaNode> nodes;
   std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(system, absent)) {
-    const int id = node_id(entry.path().filename().string());
+  for (std::filesystem::directory_iterator entry(system, absent), end; !absent && entry != end;
+       entry.increment(absent)) {
+    const int id = node_id(entry->path().filename().string());
     if (id < 0) continue;
     std::string list;
-    std::ifstream(entry.path() / "cpulist") >> list;
+    std::ifstream(entry->path() / "cpulist") >> list;
     const Cores cores = allowed_of(list, allowed);
     if (cores.count() > 0) nodes.push_back({id, cores});
   }
