@@ -5,26 +5,14 @@
 
 #include "layers/backends/winograd/winograd_pass.h"
 #include "support/kernel_checks.h"
+#include "support/prefer.h"
 
 namespace robusta::test::few_channels_test {
 namespace {
 
-/// Takes our own way wherever there is one.
-class PreferFewChannels : public Tuner {
- public:
-  int choose(const std::string&, const std::vector<std::string>& options,
-             const std::function<void(int)>& run) override {
-    for (size_t i = 0; i < options.size(); ++i) {
-      run(static_cast<int>(i));
-      if (options[i] == "few_channels:native") return static_cast<int>(i);
-    }
-    return 0;
-  }
-};
-
 void compare(const std::string& param, const Shape& bottom, const std::vector<std::string>& after = {}) {
   SCOPED_TRACE(param);
-  PreferFewChannels tuner;
+  Prefer tuner("few_channels");
   KernelCase what{{"type: 'Convolution' convolution_param { " + param + " }"}, {bottom}};
   what.layers.insert(what.layers.end(), after.begin(), after.end());
   compare_with_reference("onednn", what, 2e-5, {.tuner = &tuner});

@@ -9,25 +9,10 @@
 #include "net/net.h"
 #include "support/close.h"
 #include "support/nets.h"
+#include "support/prefer.h"
 
 namespace robusta::test::residual_inference_test {
 namespace {
-
-/// Takes the ways whose name contains a word, where one is offered.
-class Prefer : public Tuner {
- public:
-  explicit Prefer(std::string word) : word_(std::move(word)) {}
-  int choose(const std::string&, const std::vector<std::string>& options,
-             const std::function<void(int)>& run) override {
-    for (size_t i = 0; i < options.size(); ++i) run(static_cast<int>(i));
-    const auto found = std::ranges::find_if(
-        options, [&](const std::string& option) { return option.find(word_) != std::string::npos; });
-    return found == options.end() ? 0 : static_cast<int>(found - options.begin());
-  }
-
- private:
-  std::string word_;
-};
 
 struct Block {
   std::string convolution;                              ///< fields of the second one, whose result is added

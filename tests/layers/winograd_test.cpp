@@ -4,29 +4,16 @@
 
 #include "layers/backends/winograd/winograd_pass.h"
 #include "support/kernel_checks.h"
+#include "support/prefer.h"
 
 namespace robusta::test::winograd_test {
 namespace {
 
 constexpr double kTolerance = 2e-5;
 
-/// Takes our own way wherever there is one.
-class PreferNative : public Tuner {
- public:
-  int choose(const std::string&, const std::vector<std::string>& options, const std::function<void(int)>&) override {
-    for (size_t i = 0; i < options.size(); ++i) {
-      if (options[i].find(":native") == std::string::npos) continue;
-      ++taken;
-      return static_cast<int>(i);
-    }
-    return 0;
-  }
-  int taken = 0;
-};
-
 void compare(const std::string& param, const Shape& bottom, const std::vector<std::string>& after = {}) {
   SCOPED_TRACE(param);
-  PreferNative tuner;
+  Prefer tuner(":native");
   KernelCase what{{"type: 'Convolution' convolution_param { " + param + " }"}, {bottom}};
   what.layers.insert(what.layers.end(), after.begin(), after.end());
   compare_with_reference("onednn", what, kTolerance, {.tuner = &tuner});
