@@ -43,7 +43,7 @@ struct UpdateTask {
   double momentum = 0;
   int64_t iteration = 0;                 ///< finished iterations before this one
   Stream* stream = nullptr;              ///< of the device whose memory the arrays are in; null: the host
-  std::string_view kernel_kind = "cpu";  ///< of that device
+  std::string_view kernel_kind = "cpu";  ///< of that device, in text that outlives the task
 };
 
 /// By which norm LARC (local_rates.h) sets the rates of a rule.

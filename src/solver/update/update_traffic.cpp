@@ -3,6 +3,7 @@
 #include "solver/update/update_traffic.h"
 
 #include <deque>
+#include <string>
 
 #include "net/net.h"
 #include "solver/update/update_rule.h"
@@ -11,6 +12,7 @@ namespace robusta {
 
 TrafficCounter::Counted count_update(const Net& net, const SolverDef& solver, TrafficCounter& counter) {
   const std::unique_ptr<UpdateRule> rule = make_update_rule(solver);
+  const std::string device_kind = net.options().device->kernel_kind();
   std::deque<std::vector<void*>> histories;
   std::vector<UpdateTask> tasks;
   for (const ParamPtr& param : net.params()) {
@@ -25,7 +27,7 @@ TrafficCounter::Counted count_update(const Net& net, const SolverDef& solver, Tr
     task.gradient = counter.address(bytes);
     task.history = histories.back();
     task.stream = &counter.stream();
-    task.kernel_kind = net.options().device->kernel_kind();
+    task.kernel_kind = device_kind;
     tasks.push_back(task);
   }
   return counter.count_in(DType::kF32, [&] { rule->apply(tasks); });
