@@ -73,7 +73,7 @@ void AnnotatedFiller::fill(std::string_view record, const Sample& sample, Batch&
   DecodeBuffers& buffers = annotated_buffers();
   AnnotatedView view = parse(record);
   const DatumView datum = parse_datum(view.datum, buffers.floats);
-  const Pixels pixels = decode_datum(datum, color_mode(), buffers, writer_.wanted_size());
+  const Pixels pixels = decode_datum(datum, color_mode(), buffers, {.size = writer_.wanted_size(), .part = nullptr});
   Annotations moved = annotations(std::move(view));
   writer_.write_image(pixels, sample, batch, &moved);
   if (top_ == AnnotatedTop::kLabels) batch.numbers(1)[sample.place] = static_cast<float>(datum.label);

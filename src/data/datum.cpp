@@ -145,7 +145,7 @@ Extent datum_extent(const DatumView& datum, ColorMode mode, size_t float_count) 
                             : stated_extent(datum, datum.data.size(), "bytes");
 }
 
-Pixels decode_datum(const DatumView& datum, ColorMode mode, DecodeBuffers& buffers, const WantedSize& wanted) {
+Pixels decode_datum(const DatumView& datum, ColorMode mode, DecodeBuffers& buffers, const WantedPixels& wanted) {
   if (datum.encoded) {
     decode_image(datum.data, mode, wanted, buffers.image);
     return buffers.image.pixels();

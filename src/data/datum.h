@@ -31,7 +31,7 @@ DatumView parse_datum(std::string_view record, std::vector<float>& floats);
 /// The pixels of a Datum: raw bytes in place, encoded images decoded, float_data only when `data` is empty. The view
 /// lives until the record or the buffers change. `wanted`: as decode_image has it. Throws Error{kData}: size that is
 /// not positive or does not agree with the content, damaged image.
-Pixels decode_datum(const DatumView& datum, ColorMode mode, DecodeBuffers& buffers, const WantedSize& wanted = nullptr);
+Pixels decode_datum(const DatumView& datum, ColorMode mode, DecodeBuffers& buffers, const WantedPixels& wanted = {});
 
 /// The size that decode_datum would give; of an encoded image only the header is read. Throws as decode_datum.
 Extent datum_extent(const DatumView& datum, ColorMode mode, size_t float_count);

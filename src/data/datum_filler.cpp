@@ -22,7 +22,7 @@ std::vector<Shape> DatumFiller::item_shapes(std::string_view record, int64_t) co
 void DatumFiller::fill(std::string_view record, const Sample& sample, Batch& batch) const {
   DecodeBuffers& buffers = decode_buffers();
   const DatumView datum = parse_datum(record, buffers.floats);
-  writer_.write(decode_datum(datum, color_mode(), buffers, writer_.wanted_size()), datum.label, sample, batch);
+  writer_.write(decode_datum(datum, color_mode(), buffers, writer_.wanted_pixels(sample)), datum.label, sample, batch);
 }
 
 std::optional<PixelForm> DatumFiller::pixel_form(std::string_view record) const {

@@ -89,14 +89,19 @@ void check_image_size(uint64_t width, uint64_t height) {
 }
 
 void to_planes(const uint8_t* interleaved, int64_t y, Image& image) {
-  const auto& [channels, height, width] = image.extent;
+  to_planes(interleaved, y, 0, image.extent.width, image);
+}
+
+void to_planes(const uint8_t* interleaved, int64_t y, int64_t left, int64_t width, Image& image) {
+  const int64_t channels = image.extent.channels;
+  const auto row_of = [&](int64_t c) { return image.row(c, y) + left; };
   if (channels == 1) {
-    std::copy_n(interleaved, width, image.row(0, y));
+    std::copy_n(interleaved, width, row_of(0));
   } else if (channels == 3) {
-    split_three(interleaved, width, image.row(0, y), image.row(1, y), image.row(2, y));
+    split_three(interleaved, width, row_of(0), row_of(1), row_of(2));
   } else {
     for (int64_t c = 0; c < channels; ++c) {
-      uint8_t* row = image.row(c, y);
+      uint8_t* row = row_of(c);
       for (int64_t x = 0; x < width; ++x) row[x] = interleaved[x * channels + c];
     }
   }
@@ -125,9 +130,9 @@ ImageFormat image_format_of(std::string_view file) {
   refuse(file);
 }
 
-void decode_image(std::string_view file, ColorMode mode, Image& image) { decode_image(file, mode, nullptr, image); }
+void decode_image(std::string_view file, ColorMode mode, Image& image) { decode_image(file, mode, {}, image); }
 
-void decode_image(std::string_view file, ColorMode mode, const WantedSize& wanted, Image& image) {
+void decode_image(std::string_view file, ColorMode mode, const WantedPixels& wanted, Image& image) {
   switch (image_format_of(file)) {
     case ImageFormat::kJpeg:
       return decode_jpeg(file, mode, wanted, image);

@@ -22,11 +22,16 @@ inline constexpr int64_t kMostPixels = int64_t{1} << 27;
 /// Error{kUnsupported}: another format, named, or one that this build lacks.
 void decode_image(std::string_view file, ColorMode mode, Image& image);
 
-/// As above, but a JPEG whose half, quarter or eighth is still as large as wanted, in both axes, comes out in the
+/// As above, with less work where not all pixels are wanted.
+///
+/// `wanted.size`: a JPEG whose half, quarter or eighth is still as large as wanted, in both axes, comes out in the
 /// smallest such size, and says so (Image::scaled_from). The decoder leaves the finer frequencies out, which costs a
 /// part of the time; a pixel is the mean of those it stands for but for rounding, so that what is made smaller from
 /// here on is less jagged than BVLC's, and has not its bytes.
-void decode_image(std::string_view file, ColorMode mode, const WantedSize& wanted, Image& image);
+///
+/// `wanted.part`: the pixels of a JPEG outside of this part may be any; those within are the same as ever. Its file is
+/// read to the end, so that damage is found wherever it is.
+void decode_image(std::string_view file, ColorMode mode, const WantedPixels& wanted, Image& image);
 
 /// The size that decode_image would give; reads only the header. Throws as decode_image.
 Extent image_extent(std::string_view file, ColorMode mode);
@@ -50,5 +55,11 @@ ImageFormat parse_image_format(std::string_view extension);
 /// Bilinear, with pixel centres at half-integers and in OpenCV's fixed-point arithmetic, hence with the same bytes. No
 /// smoothing when made smaller. REQUIRES: height, width > 0, bytes, not those of `to`.
 void resize_bilinear(const Pixels& from, int64_t height, int64_t width, Image& to);
+
+/// The same, but of `to`, which has all of this size, only a part is written.
+void resize_part_bilinear(const Pixels& from, int64_t height, int64_t width, const PixelRect& part, Image& to);
+
+/// The part of an image of size `from` that this reads.
+PixelRect read_by_resize(const Extent& from, int64_t height, int64_t width, const PixelRect& part);
 
 }  // namespace robusta

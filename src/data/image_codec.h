@@ -12,12 +12,14 @@ namespace robusta {
 void check_image_size(uint64_t width, uint64_t height);
 /// Splits row `y` of an image, interleaved, into its planes.
 void to_planes(const uint8_t* interleaved, int64_t y, Image& image);
+/// The same of its columns from `left` on, `width` many.
+void to_planes(const uint8_t* interleaved, int64_t y, int64_t left, int64_t width, Image& image);
 /// Puts the planes of one row side by side.
 void interleave_row(const Image& image, int64_t y, uint8_t* row);
 /// Grey as OpenCV has it for bytes, in place of interleaved B, G, R.
 void bgr_to_gray(uint8_t* pixels, int64_t count);
 
-void decode_jpeg(std::string_view file, ColorMode mode, const WantedSize& wanted, Image& image);
+void decode_jpeg(std::string_view file, ColorMode mode, const WantedPixels& wanted, Image& image);
 Extent jpeg_extent(std::string_view file, ColorMode mode);
 /// A quality of 95 is OpenCV's, where none is asked for.
 std::string encode_jpeg(const Image& image, int quality = 95);

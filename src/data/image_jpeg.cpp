@@ -1,5 +1,6 @@
 // JPEG by libjpeg-turbo, read row by row: each is split into planes while it is in the nearest cache.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,12 +81,17 @@ class JpegDecoder {
     }
   }
 
-  /// The image as stored, after which there is no orientation any more.
-  void read(Image& image) {
+  /// The size of what comes out, as stored.
+  Extent start() {
     if (!try_start()) fail();
+    return {channels_, info_.output_height, info_.output_width};
+  }
+
+  /// This part of the image as stored, after which there is no orientation any more. REQUIRES: start().
+  void read(const PixelRect& part, Image& image) {
     image.reset({channels_, info_.output_height, info_.output_width});
     const size_t row = size_t{info_.output_width} * static_cast<size_t>(info_.output_components);
-    if (!try_rows(image, cached_row(image.scratch, row)) || errors_.cut_off) fail();
+    if (!try_rows(part, image, cached_row(image.scratch, row)) || errors_.cut_off) fail();
   }
 
   /// Exif's, unless as stored. Reading the rows frees the markers.
@@ -123,16 +129,36 @@ class JpegDecoder {
     return true;
   }
 
-  bool try_rows(Image& image, uint8_t* colors) {
+  /// Has the library leave out columns, as far as whole blocks go, and returns the first that it decodes. Chroma
+  /// between two of its samples is mixed from both, but at an edge: what lies beside one that is none of the image's is
+  /// wrong.
+  int64_t crop_columns(const PixelRect& part) {
+    constexpr int64_t kWrong = 2;
+    JDIMENSION left = static_cast<JDIMENSION>(std::max<int64_t>(part.left - kWrong, 0));
+    JDIMENSION width = std::min(static_cast<JDIMENSION>(part.left + part.width + kWrong), info_.output_width) - left;
+    if (width < info_.output_width) jpeg_crop_scanline(&info_, &left, &width);
+    return left;
+  }
+
+  void read_row(int64_t left, Image& image, uint8_t* colors) {
+    const int64_t y = info_.output_scanline, width = info_.output_width;
+    const bool as_it_is = info_.out_color_space == JCS_GRAYSCALE;
+    JSAMPROW row = as_it_is ? image.row(0, y) + left : colors;
+    jpeg_read_scanlines(&info_, &row, 1);
+    if (info_.out_color_space == JCS_CMYK) cmyk_to_bgr(row, width);
+    if (info_.out_color_space == JCS_CMYK && channels_ == 1) bgr_to_gray(row, width);
+    if (!as_it_is) to_planes(row, y, left, width, image);
+  }
+
+  /// Rows that are skipped are parsed nevertheless, unless they are the last ones: so the last one is always read.
+  bool try_rows(const PixelRect& part, Image& image, uint8_t* colors) {
     if (setjmp(errors_.escape)) return false;
-    while (info_.output_scanline < info_.output_height) {
-      const int64_t y = info_.output_scanline;
-      const bool as_it_is = info_.out_color_space == JCS_GRAYSCALE;
-      JSAMPROW row = as_it_is ? image.row(0, y) : colors;
-      jpeg_read_scanlines(&info_, &row, 1);
-      if (info_.out_color_space == JCS_CMYK) cmyk_to_bgr(row, image.extent.width);
-      if (info_.out_color_space == JCS_CMYK && channels_ == 1) bgr_to_gray(row, image.extent.width);
-      if (!as_it_is) to_planes(row, y, image);
+    const int64_t left = crop_columns(part);
+    if (part.top > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.top));
+    while (info_.output_scanline < part.top + part.height) read_row(left, image, colors);
+    if (info_.output_scanline < info_.output_height) {
+      jpeg_skip_scanlines(&info_, info_.output_height - info_.output_scanline - 1);
+      read_row(left, image, colors);
     }
     jpeg_finish_decompress(&info_);
     return true;
@@ -156,6 +182,8 @@ class JpegDecoder {
   bool created_ = false;
 };
 
+constexpr int kUpright = 1;  // Exif
+
 /// The size upright of one as stored, and back.
 Extent turned(int orientation, const Extent& extent) {
   return swaps_sides(orientation) ? Extent{extent.channels, extent.width, extent.height} : extent;
@@ -163,12 +191,14 @@ Extent turned(int orientation, const Extent& extent) {
 
 }  // namespace
 
-void decode_jpeg(std::string_view file, ColorMode mode, const WantedSize& wanted, Image& image) {
+void decode_jpeg(std::string_view file, ColorMode mode, const WantedPixels& wanted, Image& image) {
   JpegDecoder decoder(file);
   const Extent stored = decoder.read_header(mode);
   const int orientation = decoder.orientation();
-  if (wanted) decoder.scale_to(turned(orientation, wanted(turned(orientation, stored))));
-  decoder.read(image);
+  if (wanted.size) decoder.scale_to(turned(orientation, wanted.size(turned(orientation, stored))));
+  const Extent decoded = decoder.start();
+  const bool in_part = wanted.part && orientation == kUpright;
+  decoder.read(in_part ? wanted.part(decoded, stored) : all_of(decoded), image);
   const bool scaled = image.extent != stored;
   make_upright(orientation, image);
   if (scaled) image.scaled_from = turned(orientation, stored);

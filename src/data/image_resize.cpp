@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/simd.h"
@@ -55,7 +56,7 @@ struct Block {
 };
 
 /// Of whole blocks; what is left of the row has none.
-std::vector<Block> make_blocks(const std::vector<Tap>& taps, int64_t width) {
+std::vector<Block> make_blocks(std::span<const Tap> taps, int64_t width) {
   std::vector<Block> blocks(taps.size() / Block::kOutputs);
   for (size_t i = 0; i < blocks.size(); ++i) {
     Block& block = blocks[i];
@@ -88,7 +89,7 @@ inline __attribute__((always_inline)) void pick(const Block::Bytes& from, const 
 
 /// The horizontal pass over one row: values times 2^7, at most 255 * 2^7, so that they fit into 16 bits and the
 /// vertical pass multiplies twice as many at a time.
-ROBUSTA_SIMD void mix_columns(const uint8_t* row, const std::vector<Tap>& taps, const std::vector<Block>& blocks,
+ROBUSTA_SIMD void mix_columns(const uint8_t* row, std::span<const Tap> taps, const std::vector<Block>& blocks,
                               int16_t* out) {
   size_t x = 0;
   for (const Block& block : blocks) {
@@ -120,28 +121,48 @@ ROBUSTA_SIMD void mix_rows(const int16_t* __restrict upper, const int16_t* __res
 }  // namespace
 
 void resize_bilinear(const Pixels& from, int64_t height, int64_t width, Image& to) {
+  resize_part_bilinear(from, height, width, {0, 0, height, width}, to);
+}
+
+PixelRect read_by_resize(const Extent& from, int64_t height, int64_t width, const PixelRect& part) {
+  if (height == from.height && width == from.width) return part;
+  const std::vector<Tap> columns = make_taps(Axis::kColumns, from.width, width);
+  const std::vector<Tap> rows = make_taps(Axis::kRows, from.height, height);
+  const auto read = [](const std::vector<Tap>& taps, int64_t first, int64_t count) {
+    const int64_t begin = taps[static_cast<size_t>(first)].first;
+    return std::pair{begin, taps[static_cast<size_t>(first + count - 1)].second + 1 - begin};
+  };
+  const auto [top, read_rows] = read(rows, part.top, part.height);
+  const auto [left, read_columns] = read(columns, part.left, part.width);
+  return {top, left, read_rows, read_columns};
+}
+
+void resize_part_bilinear(const Pixels& from, int64_t height, int64_t width, const PixelRect& part, Image& to) {
   assert(height > 0 && width > 0 && from.bytes);
+  assert(part.top >= 0 && part.top + part.height <= height && part.left >= 0 && part.left + part.width <= width);
   to.reset({from.extent.channels, height, width});
   if (to.extent == from.extent) {
     std::copy_n(from.bytes, from.extent.count(), to.planes.data());
     return;
   }
   const std::vector<Tap> columns = make_taps(Axis::kColumns, from.extent.width, width);
-  const std::vector<Block> blocks = make_blocks(columns, from.extent.width);
+  const std::span<const Tap> mixed =
+      std::span(columns).subspan(static_cast<size_t>(part.left), static_cast<size_t>(part.width));
+  const std::vector<Block> blocks = make_blocks(mixed, from.extent.width);
   const std::vector<Tap> rows = make_taps(Axis::kRows, from.extent.height, height);
-  const size_t stride = static_cast<size_t>(width);
+  const size_t stride = static_cast<size_t>(part.width);
   std::vector<int16_t> upper(stride), lower(stride);
   for (int64_t c = 0; c < from.extent.channels; ++c) {
     const uint8_t* plane = from.bytes + c * from.extent.height * from.extent.width;
     const auto row = [&](int64_t y) { return plane + y * from.extent.width; };
     int64_t in_upper = -1, in_lower = -1;  // the input rows that the two buffers hold
-    for (int64_t y = 0; y < height; ++y) {
+    for (int64_t y = part.top; y < part.top + part.height; ++y) {
       const Tap& tap = rows[static_cast<size_t>(y)];
       if (tap.first == in_lower) std::swap(upper, lower), std::swap(in_upper, in_lower);
-      if (tap.first != in_upper) mix_columns(row(in_upper = tap.first), columns, blocks, upper.data());
-      if (tap.second != in_lower) mix_columns(row(in_lower = tap.second), columns, blocks, lower.data());
+      if (tap.first != in_upper) mix_columns(row(in_upper = tap.first), mixed, blocks, upper.data());
+      if (tap.second != in_lower) mix_columns(row(in_lower = tap.second), mixed, blocks, lower.data());
       mix_rows(upper.data(), lower.data(), static_cast<int16_t>(tap.first_weight),
-               static_cast<int16_t>(tap.second_weight), stride, to.row(c, y));
+               static_cast<int16_t>(tap.second_weight), stride, to.row(c, y) + part.left);
     }
   }
 }

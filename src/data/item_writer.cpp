@@ -19,6 +19,12 @@ uint64_t ItemWriter::key(const Sample& sample) const {
   return random_key(transformer_.seed_or(sample.seed), layer_, "transform");
 }
 
+WantedPixels ItemWriter::wanted_pixels(const Sample& sample) const {
+  return {wanted_size(), [this, &sample](const Extent& decoded, const Extent& image) {
+            return transformer_.part_read(decoded, image, key(sample), sample.position);
+          }};
+}
+
 void ItemWriter::write(const Pixels& item, int label, const Sample& sample, Batch& batch) const {
   write_image(item, sample, batch);
   if (labels_) batch.numbers(1)[sample.place] = static_cast<float>(label);

@@ -29,6 +29,8 @@ class ItemWriter {
     if (!scaled_) return nullptr;
     return [this](const Extent& image) { return transformer_.wanted_size(image); };
   }
+  /// That, and the part that is taken of the picture of this sample, as it is drawn without annotations.
+  WantedPixels wanted_pixels(const Sample& sample) const;
   const Transformer& transformer() const { return transformer_; }
   bool labels() const { return labels_; }
   /// The shapes of the tops for a picture of this size. Throws as Transformer::output.

@@ -95,7 +95,7 @@ void PairFiller::read_image(std::string_view file, Image& image) const {
   thread_local Image decoded;
   if (!resizes()) return decode_image(file, color_mode(), image);
   const auto resized = [this](const Extent&) { return settings_.size; };
-  decode_image(file, color_mode(), scaled_ ? WantedSize(resized) : nullptr, decoded);
+  decode_image(file, color_mode(), {.size = scaled_ ? WantedSize(resized) : nullptr, .part = nullptr}, decoded);
   resize_bilinear(decoded.pixels(), settings_.size.height, settings_.size.width, image);
 }
 

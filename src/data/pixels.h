@@ -18,6 +18,15 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
+/// Rows and columns of an image.
+struct PixelRect {
+  int64_t top = 0, left = 0, height = 0, width = 0;
+
+  friend bool operator==(const PixelRect&, const PixelRect&) = default;
+};
+
+inline PixelRect all_of(const Extent& image) { return {0, 0, image.height, image.width}; }
+
 /// A view of planar pixels (C x H x W; colours in the order B, G, R when they come from an image file). Exactly one of
 /// the pointers is set.
 struct Pixels {

@@ -11,6 +11,15 @@ namespace robusta {
 
 /// Told the size of an image, the rows and columns that are wanted of it. May throw.
 using WantedSize = std::function<Extent(const Extent& image)>;
+/// Told the size that an image is decoded in and the size that it has, the part of the former that is looked at. May
+/// throw.
+using WantedPart = std::function<PixelRect(const Extent& decoded, const Extent& image)>;
+
+/// What of an image whoever reads it wants; all of it where there is nothing.
+struct WantedPixels {
+  WantedSize size;
+  WantedPart part;
+};
 
 /// Reusing one saves the allocation.
 struct Image {

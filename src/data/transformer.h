@@ -74,6 +74,10 @@ class Transformer {
   /// means of pixels comes first, those that it makes; else the image's. Throws as `draw`.
   Extent wanted_size(const Extent& image) const;
 
+  /// The part that `run` looks at of an image which was decoded in this size, for the sample at `position`, without
+  /// annotations: whatever the other pixels are, the same comes out. Throws as `draw`.
+  PixelRect part_read(const Extent& decoded, const Extent& image, uint64_t key, uint64_t position) const;
+
   /// What is drawn for the sample at `position`; the boxes of `annotations`, if there are any, go with the image.
   /// Throws Error{kData}: the image would become too large, or smaller than the crop.
   Drawn draw(const Extent& item, uint64_t key, uint64_t position, Annotations* annotations = nullptr) const;
@@ -99,6 +103,7 @@ class Transformer {
   void check_crop(const Extent& whole) const;
   std::optional<Extent> whole_extent(const Extent& item) const;
   Extent window_of(const Extent& item) const;
+  PixelRect rect_of(const PixelWindow& window, const Extent& whole) const;
   void draw_steps(uint64_t key, uint64_t position, Drawn& drawn, Annotations* annotations) const;
   void draw_window(uint64_t key, uint64_t position, Drawn& drawn) const;
   void move_to_window(const Drawn& drawn, std::vector<AnnotatedBox>& boxes) const;

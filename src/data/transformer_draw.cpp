@@ -108,10 +108,28 @@ void Transformer::draw_window(uint64_t key, uint64_t position, Drawn& drawn) con
   drawn.window.left = static_cast<int32_t>(random_crop ? draw_below(words[2], room_right + 1) : room_right / 2);
 }
 
+PixelRect Transformer::rect_of(const PixelWindow& window, const Extent& whole) const {
+  const Extent taken = window_of(whole);
+  return {window.top, window.left, taken.height, taken.width};
+}
+
+PixelRect Transformer::part_read(const Extent& decoded, const Extent& image, uint64_t key, uint64_t position) const {
+  const bool looks_at_all = distortion_ || noise_ || is_flow_;
+  if (looks_at_all) return all_of(decoded);
+  const Drawn drawn = draw(image, key, position);
+  const PixelRect window = rect_of(drawn.window, drawn.whole);
+  if (drawn.steps.empty()) return decoded == image ? window : all_of(decoded);
+  const ImageStep& first = drawn.steps.front();
+  if (first.kind == ImageStep::Kind::kCut) return decoded == image ? first.rect : all_of(decoded);
+  const bool is_all = drawn.steps.size() == 1 && first.rect == PixelRect{0, 0, first.height, first.width};
+  if (!is_all || first.interpolation != Interpolation::kLinear) return all_of(decoded);
+  return read_by_resize(decoded, first.height, first.width, window);
+}
+
 /// From the whole image to the window, and maybe to parts of SSD's fixed size.
 void Transformer::move_to_window(const Drawn& drawn, std::vector<AnnotatedBox>& boxes) const {
   const Extent taken = window_of(drawn.whole);
-  project(region_of({drawn.window.top, drawn.window.left, taken.height, taken.width}, drawn.whole), rule_, boxes);
+  project(region_of(rect_of(drawn.window, drawn.whole), drawn.whole), rule_, boxes);
   if (drawn.window.mirror) mirror(boxes);
   if (!resize_ || resize_->height_scale() == 0) return;
   if (taken.height < resize_->height_scale() || taken.width < resize_->width_scale()) {

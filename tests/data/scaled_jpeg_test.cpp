@@ -5,13 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <numbers>
 #include <string>
 #include <vector>
-
-#include <jpeglib.h>
 
 #include "data/convert/image_set.h"
 #include "data/datum.h"
@@ -23,60 +19,10 @@
 #include "sample_db.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "wave_jpegs.h"
 
 namespace robusta::test::scaled_jpeg_test {
 namespace {
-
-struct Kind {
-  int components = 3;  // 4: CMYK
-  bool progressive = false;
-  int stretch = 1;  // of the waves
-};
-
-/// Waves of 22 pixels and more, other ones in each component; `stretch` makes them longer.
-uint8_t wave(int64_t x, int64_t y, int component, int stretch) {
-  const double turn = 2 * std::numbers::pi / stretch;
-  const double value = 128 + 50 * std::sin(turn * static_cast<double>(x) / (24 + 8 * component)) +
-                       50 * std::cos(turn * static_cast<double>(y + component) / (40 - 6 * component));
-  return static_cast<uint8_t>(std::lround(value));
-}
-
-std::string jpeg_of(int64_t height, int64_t width, const Kind& kind = {}) {
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* memory = nullptr;
-  unsigned long bytes = 0;
-  jpeg_mem_dest(&info, &memory, &bytes);
-  info.image_width = static_cast<JDIMENSION>(width);
-  info.image_height = static_cast<JDIMENSION>(height);
-  info.input_components = kind.components;
-  info.in_color_space = kind.components == 1 ? JCS_GRAYSCALE : kind.components == 3 ? JCS_RGB : JCS_CMYK;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 95, TRUE);
-  if (kind.progressive) jpeg_simple_progression(&info);
-  jpeg_start_compress(&info, TRUE);
-  std::vector<uint8_t> row(static_cast<size_t>(width * kind.components));
-  for (int64_t y = 0; y < height; ++y) {
-    for (int64_t i = 0; i < static_cast<int64_t>(row.size()); ++i) {
-      row[static_cast<size_t>(i)] = wave(i / kind.components, y, static_cast<int>(i % kind.components), kind.stretch);
-    }
-    JSAMPROW pixels = row.data();
-    jpeg_write_scanlines(&info, &pixels, 1);
-  }
-  jpeg_finish_compress(&info);
-  const std::string file(reinterpret_cast<const char*>(memory), bytes);
-  jpeg_destroy_compress(&info);
-  std::free(memory);
-  return file;
-}
-
-/// With a camera's note that it lies on its side.
-std::string turned(std::string file) {
-  const std::string block("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0", 28);
-  return file.insert(2, std::string("\xff\xe1\x00\x1e", 4) + block);
-}
 
 WantedSize at_least(int64_t height, int64_t width) {
   return [=](const Extent& image) { return Extent{image.channels, height, width}; };
@@ -84,7 +30,7 @@ WantedSize at_least(int64_t height, int64_t width) {
 
 Image decoded(const std::string& file, ColorMode mode, const WantedSize& wanted = nullptr) {
   Image image;
-  decode_image(file, mode, wanted, image);
+  decode_image(file, mode, {wanted, nullptr}, image);
   EXPECT_EQ(static_cast<int64_t>(image.planes.size()), image.extent.count());
   EXPECT_EQ(image.pixels().image(), image_extent(file, mode));
   return image;
@@ -208,14 +154,18 @@ TEST(ScaledJpegTest, DamagedFilesAreErrors) {
     const std::string file = jpeg_of(64, 64, kind);
     for (size_t length = 0; length + 2 < file.size(); length += 7) {
       Image image;
-      const Error error =
-          error_of([&] { decode_image(file.substr(0, length), ColorMode::kColor, at_least(8, 8), image); });
+      const Error error = error_of([&] {
+        decode_image(file.substr(0, length), ColorMode::kColor, {at_least(8, 8), nullptr}, image);
+      });
       EXPECT_EQ(error.kind(), ErrorKind::kData) << length;
     }
   }
   Image image;
   const auto refusing = [](const Extent&) -> Extent { throw Error(ErrorKind::kData, "too long"); };
-  EXPECT_EQ(error_of([&] { decode_image(jpeg_of(8, 8), ColorMode::kColor, refusing, image); }).cause(), "too long");
+  EXPECT_EQ(error_of([&] {
+              decode_image(jpeg_of(8, 8), ColorMode::kColor, {refusing, nullptr}, image);
+            }).cause(),
+            "too long");
 }
 
 caffe::TransformationParameter transform_of(const std::string& text) {

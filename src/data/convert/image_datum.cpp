@@ -50,8 +50,8 @@ ImageToDatum::Result ImageToDatum::convert(const std::string& path) const {
   Image image;
   const bool scaled = options_.scaled_jpeg && resizes();
   const auto wanted = [this](const Extent& whole) { return resized(whole); };
-  decode_image(file, options_.gray ? ColorMode::kGray : ColorMode::kColor, scaled ? WantedSize(wanted) : nullptr,
-               image);
+  decode_image(file, options_.gray ? ColorMode::kGray : ColorMode::kColor,
+               {.size = scaled ? WantedSize(wanted) : nullptr, .part = nullptr}, image);
   const Extent whole = image.pixels().image();
   Result result{.datum = {}, .extent = whole, .original = whole};
   if (resizes()) {

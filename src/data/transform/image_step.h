@@ -11,10 +11,6 @@
 
 namespace robusta {
 
-struct PixelRect {
-  int64_t top = 0, left = 0, height = 0, width = 0;
-};
-
 /// What stands around an image that does not fill its canvas.
 enum class Surroundings {
   kConstant,  ///< ImageStep::fill

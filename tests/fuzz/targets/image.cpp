@@ -12,13 +12,21 @@ namespace {
 void read_part(std::string_view input, ColorMode mode, const Extent& told) {
   const Extent wanted{told.channels, (told.height + 2) / 3, (told.width + 2) / 3};
   Image part;
-  if (!reads([&] {
-        decode_image(
-            input, mode, [&](const Extent&) { return wanted; }, part);
-      }))
+  if (!reads(
+          [&] { decode_image(input, mode, {.size = [&](const Extent&) { return wanted; }, .part = nullptr}, part); }))
     return;
   const bool large_enough = part.extent.height >= wanted.height && part.extent.width >= wanted.width;
   if (!large_enough || part.pixels().image() != told) throw std::logic_error("a part of an image is too small");
+}
+
+/// The image again, where only the middle of it is looked at.
+void read_middle(std::string_view input, ColorMode mode, const Extent& told) {
+  const auto middle = [](const Extent& whole, const Extent&) {
+    return PixelRect{whole.height / 4, whole.width / 4, (whole.height + 1) / 2, (whole.width + 1) / 2};
+  };
+  Image image;
+  if (!reads([&] { decode_image(input, mode, {.size = nullptr, .part = middle}, image); })) return;
+  if (image.extent != told) throw std::logic_error("an image of which a part is read has another size");
 }
 
 void read_image(std::string_view input) {
@@ -33,6 +41,7 @@ void read_image(std::string_view input) {
                       image.extent.width == told.width;
     if (!same) throw std::logic_error("the header says another size than the pixels have");
     read_part(input, mode, told);
+    read_middle(input, mode, told);
   }
   Extent told;
   if (!reads([&] { told = image_extent(input, ColorMode::kAsStored); }) || told.height * told.width > 1 << 22) return;

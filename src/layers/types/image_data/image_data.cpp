@@ -88,7 +88,7 @@ class ImageFiller : public RecordFiller {
 
   void decode_scaled() override {
     writer_.decode_scaled();
-    wanted_ = [this](const Extent& image) {
+    wanted_size_ = [this](const Extent& image) {
       const Extent size = size_.of(image);
       return size == image ? writer_.transformer().wanted_size(image) : size;
     };
@@ -100,10 +100,10 @@ class ImageFiller : public RecordFiller {
 
   void fill(std::string_view record, const Sample& sample, Batch& batch) const override {
     thread_local Image image, resized;
-    decode_image(record, color_mode(), wanted_, image);
+    decode_image(record, color_mode(), {wanted_size_, part_read(sample)}, image);
     const Extent whole = image.pixels().image(), size = size_.of(whole);
     const bool resizes = size != whole;
-    if (resizes) resize_bilinear(image.pixels(), size.height, size.width, resized);
+    if (resizes) resize_part_bilinear(image.pixels(), size.height, size.width, part_taken(size, sample), resized);
     writer_.write((resizes ? resized : image).pixels(), list_->label(sample.record), sample, batch);
   }
 
@@ -114,9 +114,23 @@ class ImageFiller : public RecordFiller {
  private:
   ColorMode color_mode() const { return size_.fixed.channels == 3 ? ColorMode::kColor : ColorMode::kGray; }
 
+  /// What the transformer looks at of a picture of this size.
+  PixelRect part_taken(const Extent& size, const Sample& sample) const {
+    return writer_.transformer().part_read(size, size, writer_.key(sample), sample.position);
+  }
+
+  /// What this and the resizing before it look at. The sample has to outlive it.
+  WantedPart part_read(const Sample& sample) const {
+    return [this, &sample](const Extent& decoded, const Extent& image) {
+      const Extent size = size_.of(image);
+      if (size == image) return writer_.wanted_pixels(sample).part(decoded, image);
+      return read_by_resize(decoded, size.height, size.width, part_taken(size, sample));
+    };
+  }
+
   ItemWriter writer_;
   SizeRule size_;
-  WantedSize wanted_;  // null unless decode_scaled
+  WantedSize wanted_size_;  // null unless decode_scaled
   std::shared_ptr<const ImageFilesReader> list_;
 };
 

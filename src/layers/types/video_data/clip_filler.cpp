@@ -114,7 +114,7 @@ void ClipFiller::decode(std::string_view file, Image& image) const {
   const ColorMode mode = settings_.size.channels == 3 ? ColorMode::kColor : ColorMode::kGray;
   if (!resizes()) return decode_image(file, mode, image);
   const auto resized = [this](const Extent&) { return settings_.size; };
-  decode_image(file, mode, scaled_ ? WantedSize(resized) : nullptr, whole);
+  decode_image(file, mode, {.size = scaled_ ? WantedSize(resized) : nullptr, .part = nullptr}, whole);
   resize_bilinear(whole.pixels(), settings_.size.height, settings_.size.width, image);
 }
 
