@@ -49,7 +49,7 @@ Net::Net(NetDef def, NetOptions options)
   if (own.plan_only) return;
   if (own.budget && !own.params_only) require_room(state_.plan);
   params_.take(state_.graph, state_.plan, own, stream(), own.backward);
-  fill_params(state_.graph, own.seed, stream());
+  fill_params(state_.graph, own.seed, *own.device, stream());
   if (own.params_only) return;
   make_executor();
   charge_budget(kept_bytes(state_.graph, state_.plan, own));
@@ -58,7 +58,7 @@ Net::Net(NetDef def, NetOptions options)
 void Net::take_params(bool gradients) {
   assert(state_.options.plan_only);
   params_.take(state_.graph, state_.plan, state_.options, stream(), gradients);
-  fill_params(state_.graph, state_.options.seed, stream());
+  fill_params(state_.graph, state_.options.seed, *state_.options.device, stream());
 }
 
 /// What is enqueued uses the memory of the parameters: the executor, which waits for it, goes first.
