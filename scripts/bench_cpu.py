@@ -75,7 +75,7 @@ NETS = {
     "vgg16": Net("vgg16", 8, 93, 4),
     "squeezenet": Net("squeezenet", 16, 2.35, 14),
     "mobilenet": Net("mobilenet_v1", 16, 3.4, 10),
-    "mobilenet_v2": Timed("mobilenet_v2", 16, 1.8, 10),
+    "mobilenet_v2": Net("mobilenet_v2", 16, 2.6, 10),
     "shufflenet_v2": Timed("shufflenet_v2", 16, 0.87, 16),
     "ssd_mobilenet": Timed("ssd_mobilenet", 16, 7.0, 5),
     "fcn8s": Timed("fcn8s", 1, 1100, 3),

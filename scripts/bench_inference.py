@@ -23,7 +23,7 @@ import tempfile
 from bench_cpu import NETS, ROOT, Peak
 
 PROGRAMS = {"onnxruntime": ("f32",), "openvino": ("f32", "bf16")}  # with their precisions
-CHOSEN = ("resnet50", "mobilenet", "squeezenet", "googlenet", "alexnet", "vgg16")
+CHOSEN = ("resnet50", "mobilenet", "mobilenet_v2", "squeezenet", "googlenet", "alexnet", "vgg16")
 
 
 def fail(text):

@@ -22,6 +22,7 @@ NETS = {
     "vgg16": networks.vgg16,
     "resnet50": networks.resnet50,
     "mobilenet_v1": networks.mobilenet,
+    "mobilenet_v2": networks.mobilenet_v2,
     "squeezenet": networks.squeezenet,
 }
 

@@ -48,12 +48,12 @@ def mobilenet():
 
 
 class Inverted(nn.Module):
-    """A block of MobileNet v2."""
+    """A block of MobileNet v2, whose first one expands to as many channels as it has, as published for Caffe."""
 
     def __init__(self, inputs, outputs, expansion, stride):
         super().__init__()
         wide = expansion * inputs
-        self.body = nn.Sequential(*([unit(inputs, wide)] if expansion > 1 else []), unit(wide, wide, 3, stride, wide),
+        self.body = nn.Sequential(unit(inputs, wide), unit(wide, wide, 3, stride, wide),
                                   unit(wide, outputs, relu=False))
         self.adds = stride == 1 and inputs == outputs
 
@@ -63,8 +63,8 @@ class Inverted(nn.Module):
 
 def mobilenet_v2():
     layers, channels = [unit(3, 32, 3, 2)], 32
-    for expansion, outputs, blocks, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
-                                               (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]:
+    for expansion, outputs, blocks, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 1),
+                                               (6, 96, 3, 2), (6, 160, 3, 2), (6, 320, 1, 1)]:
         for block in range(blocks):
             layers.append(Inverted(channels, outputs, expansion, stride if block == 0 else 1))
             channels = outputs

@@ -178,23 +178,50 @@ def resnet50(batch=32, **data):
     return net
 
 
+MOBILENET_DATA = {"means": [103.94, 116.78, 123.68], "scale": 0.017}
+
+
+def mobile_unit(net, name, relu, bottom, outputs, kernel, stride=1, group=1):
+    """Convolution without bias, BatchNorm, and ReLU where that has a name."""
+    x = net.conv(name, bottom, outputs, kernel, stride, kernel // 2, group, bias=False)
+    x = net.norm(f"{name}/bn", f"{name}/scale", x)
+    return net.relu(relu, x) if relu else x
+
+
 def mobilenet():
     net = Net("MOBILENET", "MobileNet 1.0 (Howard et al. 2017): depthwise convolutions are groups of one channel.",
               (1, 3, 224, 224), weight=MSRA)
-    imagenet_data(net, 224, 32, 50, means=[103.94, 116.78, 123.68], scale=0.017)
-
-    def unit(name, relu, bottom, outputs, kernel, stride=1, pad=0, group=1):
-        x = net.conv(name, bottom, outputs, kernel, stride, pad, group, bias=False)
-        return net.relu(relu, net.norm(f"{name}/bn", f"{name}/scale", x))
-
-    x, channels = unit("conv1", "relu1", "data", 32, 3, 2, 1), 32
+    imagenet_data(net, 224, 32, 50, **MOBILENET_DATA)
+    x, channels = mobile_unit(net, "conv1", "relu1", "data", 32, 3, 2), 32
     blocks = [("2_1", 64, 1), ("2_2", 128, 2), ("3_1", 128, 1), ("3_2", 256, 2), ("4_1", 256, 1), ("4_2", 512, 2)]
     blocks += [(f"5_{i}", 512, 1) for i in range(1, 6)] + [("5_6", 1024, 2), ("6", 1024, 1)]
     for name, outputs, stride in blocks:
-        x = unit(f"conv{name}/dw", f"relu{name}/dw", x, channels, 3, stride, 1, channels)
-        x = unit(f"conv{name}/sep", f"relu{name}/sep", x, outputs, 1)
+        x = mobile_unit(net, f"conv{name}/dw", f"relu{name}/dw", x, channels, 3, stride, channels)
+        x = mobile_unit(net, f"conv{name}/sep", f"relu{name}/sep", x, outputs, 1)
         channels = outputs
     x = net.pool("pool6", x, "AVE")
+    net.head(net.conv("fc7", x, 1000, 1))
+    return net
+
+
+def mobilenet_v2(batch=32):
+    net = Net("MOBILENET_V2", "MobileNet v2 (Sandler et al. 2018): inverted residuals. As in the weights published for "
+              "Caffe, which\n# have ReLU for ReLU6, and the fourth stride a stage later than the paper's table 2.",
+              (1, 3, 224, 224), weight=MSRA)
+    imagenet_data(net, 224, batch, 50, **MOBILENET_DATA)
+    x, channels = mobile_unit(net, "conv1", "relu1", "data", 32, 3, 2), 32
+    # Expansion, outputs, and stride of each block by its name.
+    blocks = [("2_1", 1, 16, 1), ("2_2", 6, 24, 2), ("3_1", 6, 24, 1), ("3_2", 6, 32, 2), ("4_1", 6, 32, 1), ("4_2", 6, 32, 1)]
+    blocks += [(f"4_{i}", 6, 64, 1) for i in range(3, 7)] + [("4_7", 6, 96, 2), ("5_1", 6, 96, 1), ("5_2", 6, 96, 1)]
+    blocks += [("5_3", 6, 160, 2), ("6_1", 6, 160, 1), ("6_2", 6, 160, 1), ("6_3", 6, 320, 1)]
+    for name, expansion, outputs, stride in blocks:
+        wide = expansion * channels
+        y = mobile_unit(net, f"conv{name}/expand", f"relu{name}/expand", x, wide, 1)
+        y = mobile_unit(net, f"conv{name}/dwise", f"relu{name}/dwise", y, wide, 3, stride, wide)
+        y = mobile_unit(net, f"conv{name}/linear", None, y, outputs, 1)
+        adds = stride == 1 and outputs == channels
+        x, channels = net.add(f"block_{name}", "Eltwise", [x, y], [f"block_{name}"]) if adds else y, outputs
+    x = net.pool("pool6", mobile_unit(net, "conv6_4", "relu6_4", x, 1280, 1), "AVE")
     net.head(net.conv("fc7", x, 1000, 1))
     return net
 

@@ -42,6 +42,11 @@ SOLVERS = {
                             "epochs.",
                             solver("mobilenet_v1", "mobilenet_v1", 1000, 5000, 0.05, 20, 900000, 0.00004, 10000,
                                    iter_size=4, lr_policy="poly", power=1, test_initialization=False)),
+    "mobilenet_v2/solver": ("1,000 test batches of 50 images; 3 x 32 images an update, 3,000,000 iterations are 225 "
+                            "epochs; the rate falls by 2 % an epoch (section 6.1 of the paper, with momentum for RMSprop).",
+                            solver("mobilenet_v2", "mobilenet_v2", 1000, 5000, 0.045, 20, 3000000, 0.00004, 10000,
+                                   iter_size=3, lr_policy="step", gamma=0.98, stepsize=13345,
+                                   test_initialization=False)),
     "squeezenet/solver": ("2,000 test batches of 25 images; 16 x 32 images an update, 170,000 iterations are 68 "
                           "epochs.",
                           solver("squeezenet", "squeezenet", 2000, 2000, 0.04, 40, 170000, 0.0002, 5000, iter_size=16,

@@ -10,24 +10,6 @@ def unit(net, name, bottom, outputs, kernel=1, stride=1, group=1, relu=True):
     return net.relu(f"{name}/relu", x) if relu else x
 
 
-def mobilenet_v2(batch):
-    """Sandler et al. 2018, table 2; with ReLU for ReLU6, as in the weights published for Caffe."""
-    net = Net("MobileNet v2", "MobileNet v2.", (), weight=MSRA)
-    imagenet_data(net, 224, batch, batch)
-    x, channels = unit(net, "conv1", "data", 32, 3, 2), 32
-    stages = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
-    for stage, (expansion, outputs, blocks, stride) in enumerate(stages, 2):
-        for block in range(blocks):
-            name, wide, step = f"conv{stage}_{block}", expansion * channels, stride if block == 0 else 1
-            y = unit(net, f"{name}/expand", x, wide) if expansion > 1 else x
-            y = unit(net, f"{name}/dw", y, wide, 3, step, wide)
-            y = unit(net, f"{name}/linear", y, outputs, relu=False)
-            x = net.add(name, "Eltwise", [x, y], [name]) if step == 1 and channels == outputs else y
-            channels = outputs
-    net.head(net.fc("fc", net.pool("pool", unit(net, "conv9", x, 1280), "AVE"), 1000))
-    return net
-
-
 def shuffle_unit(net, name, x, channels, outputs):
     """Ma et al. 2018, figure 3 (c), and (d) where the number of channels changes."""
     half, halving = outputs // 2, channels != outputs
