@@ -65,7 +65,7 @@ std::vector<float> run(const Block& block, size_t fused, Tuner* tuner = nullptr,
 void compare(const Block& block, size_t fused) {
   SCOPED_TRACE(text_of(block));
   const std::vector<float> apart = run(block, 0);
-  for (const char* way : {"jit", "winograd"}) {
+  for (const char* way : {"jit", "winograd", "pointwise"}) {
     SCOPED_TRACE(way);
     Prefer tuner(way);
     expect_close(run(block, fused, &tuner), apart, 2e-4);

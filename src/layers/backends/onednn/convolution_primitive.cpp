@@ -65,6 +65,10 @@ class PackedWeights {
     scratch_at_ = plan.add(pack_.scratch_bytes());
   }
 
+  void keep(const ConvolutionData& data, void* scratch) {
+    if (kept_) get(data, scratch);
+  }
+
   const void* get(const ConvolutionData& data, void* scratch) {
     if (!pack_) return data.weights;
     void* packed = kept_ ? kept_.data() : at_offset(scratch, at_);
@@ -95,6 +99,7 @@ class ForwardPass : public ConvolutionPass {
   }
   std::string name() const override { return name_; }
   size_t scratch_bytes() const override { return plan_.bytes(); }
+  void keep_weights(const ConvolutionData& data, void* scratch) override { weights_.keep(data, scratch); }
 
   void run(const ConvolutionData& data, void* scratch) override {
     const void* weights = weights_.get(data, scratch);

@@ -69,6 +69,9 @@ class ConvolutionPass {
   virtual size_t scratch_bytes() const = 0;
   /// True if backward takes ConvolutionData::gate.
   virtual bool gates() const { return false; }
+  /// Packs the weights, where they are kept from run to run. The first run does that otherwise, which says nothing
+  /// about those that follow.
+  virtual void keep_weights(const ConvolutionData&, void* /*scratch*/) {}
   /// Backward weights: a null `weights` or `bias` is not wanted.
   virtual void run(const ConvolutionData& data, void* scratch) = 0;
 };

@@ -56,15 +56,17 @@ class ImagePass : public onednn::ConvolutionPass {
   size_t scratch_bytes() const override { return plan_.bytes(); }
   bool gates() const override { return true; }
 
+  void keep_weights(const ConvolutionData& data, void*) override {
+    if (!kept_ || !stamp_.moved(data)) return;
+    for (int64_t group = 0; group < tiled_.groups(); ++group) transform(data, group, kept(group));
+  }
+
   void run(const ConvolutionData& data, void* scratch) override {
     const float* bias = has_bias_ ? padded_bias(data.bias, scratch) : nullptr;
-    const bool transform = !kept_ || stamp_.moved(data);
+    keep_weights(data, scratch);
     for (int64_t group = 0; group < tiled_.groups(); ++group) {
-      float* weights = kept_ ? kept_.floats() + group * tiled_.view().transformed() : floats_in(scratch, weights_at_);
-      if (transform) {
-        transform_filters(tiled_.view(), static_cast<const float*>(data.weights) + group * tiled_.weight_count(),
-                          weights);
-      }
+      float* weights = kept_ ? kept(group) : floats_in(scratch, weights_at_);
+      if (!kept_) transform(data, group, weights);
       run_group(data, group, weights, bias, scratch);
     }
   }
@@ -75,6 +77,11 @@ class ImagePass : public onednn::ConvolutionPass {
   int64_t padded_outputs() const { return round_up(outputs_, tiled_.lanes()); }
   int64_t window_floats() const { return tiled_.buffer(from(0).channels()); }
   int64_t product_floats() const { return tiled_.buffer(to(0).channels()); }
+  float* kept(int64_t group) const { return kept_.floats() + group * tiled_.view().transformed(); }
+
+  void transform(const ConvolutionData& data, int64_t group, float* to) const {
+    transform_filters(tiled_.view(), static_cast<const float*>(data.weights) + group * tiled_.weight_count(), to);
+  }
 
   /// In whole vectors, as it is read.
   const float* padded_bias(const void* bias, void* scratch) const {

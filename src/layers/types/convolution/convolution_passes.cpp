@@ -7,6 +7,7 @@
 #include "layers/backends/few_channels/weights_pass.h"
 #include "layers/backends/onednn/convolution_groups.h"
 #include "layers/backends/onednn/convolution_primitive.h"
+#include "layers/backends/pointwise/forward_pass.h"
 #include "layers/backends/winograd/winograd_pass.h"
 #include "layers/types/convolution/convolution_trial.h"
 
@@ -59,6 +60,7 @@ class PassContest {
     passes_ = same ? &fewer_ : &whole;
     trial_ = std::make_unique<ConvolutionTrial>(same ? some : problem);
     for (const auto& pass : *passes_) trial_->make_room(*pass);
+    for (const auto& pass : *passes_) trial_->keep_weights(*pass);
   }
 
   void run(int option) { trial_->run(*(*passes_)[static_cast<size_t>(option)], gated_); }
@@ -97,6 +99,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   // The first is taken where nothing is timed: the direct kernel, unless Winograd's is known to pay.
   if (!winograd_pays(problem.geometry)) std::rotate(passes.begin(), passes.begin() + others, passes.end());
   few_channels::add_passes(direction, problem, passes);
+  pointwise::add_passes(direction, problem, passes);
   return passes;
 }
 

@@ -69,12 +69,13 @@ class ConvolutionTrial {
     scratch_ = filled(scratch_bytes_);
   }
 
+  /// What comes before the first run. REQUIRES: make_room.
+  void keep_weights(onednn::ConvolutionPass& pass) { pass.keep_weights(data(), scratch_.data()); }
+
   /// `gated`: backward behind a ReLU, whose mask the pass applies, or is given applied.
   void run(onednn::ConvolutionPass& pass, bool gated = false) {
     make_room(pass);
-    onednn::ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
-    data.addend = dst_.data();
-    data.version = kNobodysVersion;
+    onednn::ConvolutionData data = this->data();
     if (gated && pass.gates()) {
       data.gate = dst_.data();
     } else if (gated) {
@@ -95,6 +96,13 @@ class ConvolutionTrial {
   }
 
  private:
+  onednn::ConvolutionData data() const {
+    onednn::ConvolutionData data{src_.data(), weights_.data(), bias_.data(), dst_.data()};
+    data.addend = dst_.data();
+    data.version = kNobodysVersion;
+    return data;
+  }
+
   /// What a pass packs here is not what it runs on later, though weights may come to lie in the same memory.
   static constexpr uint64_t kNobodysVersion = std::numeric_limits<uint64_t>::max();
 
