@@ -61,6 +61,9 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks, Shards* shards)
   allocate_histories();
   if (solver.param.ema_decay() != 0) average_.emplace(solver, net, shards_);
   if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);
+  // What is updated may not depend on what the host reads first, nor anything follow it.
+  if (!clips() && !disabled_ && !shards_ && !average_ && !local_rates_.active())
+    table_ = UpdateTable::make(solver, device_);
 }
 
 /// In the order of a .solverstate: all parameters' first arrays, then all second ones.
@@ -94,6 +97,7 @@ Updater::~Updater() {
 
 void Updater::begin(const Iteration& iteration) {
   assert(iteration.hold || iteration.loss_scale == 0);
+  finish_postponed();
   now_ = iteration;
   skipped_ = false;
   if (average_ && !average_->begun()) average_->restart();
@@ -114,16 +118,57 @@ void Updater::ready(std::span<Param* const> params) {
   launch();
 }
 
-void Updater::finish() {
-  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
-  const double scale = clips() || now_.loss_scale > 0 ? inspect_gradients() : 1;
+std::vector<Updater::Slot*> Updater::open_slots() {
   std::vector<Slot*> open;
   for (Slot& slot : slots_) {
     if (skipped_) slot.done = true;
     if (!slot.done) open.push_back(&slot);
   }
-  enlist(open, scale);
+  return open;
+}
+
+void Updater::finish() {
+  finish_postponed();
+  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
+  const double scale = clips() || now_.loss_scale > 0 ? inspect_gradients() : 1;
+  enlist(open_slots(), scale);
   launch();
+}
+
+void Updater::finish_postponed() {
+  if (!std::exchange(postponed_, false)) return;
+  note_moved();
+  table_->launch(net_.stream());
+}
+
+bool Updater::postpone() {
+  assert(!postponed_);
+  const auto is_open = [](const Slot& slot) { return !slot.done; };
+  if (!table_ || now_.loss_scale > 0 || !std::all_of(slots_.begin(), slots_.end(), is_open)) return false;
+  enlist(open_slots(), 1);
+  if (tasks_.empty() || !table_->takes(tasks_)) return launch(), true;
+  table_->set(net_.stream(), std::exchange(tasks_, {}));
+  return postponed_ = true;
+}
+
+/// From the first update on: in a pass that has none before it the table is told to do nothing.
+PassPrelude* Updater::prelude() {
+  if (!table_ || !table_->ready()) return nullptr;
+  if (!postponed_) {
+    table_->set_idle(net_.stream());
+  } else {
+    note_moved();
+  }
+  return this;
+}
+
+void Updater::enqueue(Stream& stream) { table_->launch(stream); }
+
+/// In the order of the stream, as kernels read it.
+void Updater::note_moved() {
+  net_.stream().run([moved = std::exchange(moved_, {})] {
+    for (Param* param : moved) ++param->version;
+  });
 }
 
 Tensor Updater::part_of(const Slot& slot, const Tensor& array) {
