@@ -124,6 +124,22 @@ TEST(PostponedUpdate, IsMadeOnce) {
   EXPECT_EQ(values[0], values[2]);
 }
 
+/// Where the device has no memory left for a table.
+TEST(PostponedUpdate, IsMadeAtOnceWhereThereIsNoRoom) {
+  std::vector<float> values[2];
+  for (const bool full : {false, true}) {
+    SimDevice device(kMemory, 0, "emulated");
+    SolverOptions options;
+    options.device = &device;
+    const auto solver = toy("momentum: 0.9 max_iter: 100", options);
+    solver->step(1);
+    const DeviceBuffer rest(device, full ? device.free_memory() : 0);
+    solver->step(5);
+    values[full] = everything(*solver);
+  }
+  EXPECT_EQ(values[0], values[1]);
+}
+
 /// One launch however many parameters there are.
 TEST(PostponedUpdate, IsOneLaunchOfThePass) {
   SimDevice device(kMemory, 0, "emulated");

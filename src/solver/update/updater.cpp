@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "memory/placement.h"
 #include "net/run/arrays.h"
+#include "robusta/error.h"
 #include "solver/update/gradient_norm.h"
 #include "solver/update/policy_settings.h"
 #include "solver/update/trust.h"
@@ -147,7 +148,14 @@ bool Updater::postpone() {
   if (!table_ || now_.loss_scale > 0 || !std::all_of(slots_.begin(), slots_.end(), is_open)) return false;
   enlist(open_slots(), 1);
   if (tasks_.empty() || !table_->takes(tasks_)) return launch(), true;
-  table_->set(net_.stream(), std::exchange(tasks_, {}));
+  try {
+    table_->set(net_.stream(), tasks_);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMemory) throw;
+    table_ = nullptr;  // there is no room for it: updates go on without
+    return launch(), true;
+  }
+  tasks_.clear();
   return postponed_ = true;
 }
 
