@@ -148,6 +148,7 @@ TEST(PostponedUpdate, IsOneLaunchOfThePass) {
   const auto solver = toy("momentum: 0.9 max_iter: 100", options);
   solver->step(4);
   const auto launched = [&](int iterations) {
+    solver->train_net().stream().synchronize();
     const uint64_t before = device.kernels();
     solver->step(iterations);
     solver->train_net().stream().synchronize();

@@ -108,7 +108,7 @@ struct NormMoments {
 /// kept: packs. With `kNormsOther`, `other` is normalised on the way, and rounded as if it had been stored in between.
 template <typename T, bool kKeepsSigns = false, bool kNormsOther = false>
 struct NormEach {
-  static constexpr int kWidth = kPackWidth<T>, kRowsUnderWay = kKeepsSigns || kNormsOther ? 2 : 4;
+  static constexpr int kWidth = kPackWidth<T>, kRowsUnderWay = kNormsOther ? 1 : kKeepsSigns ? 2 : 4;
   NormArrays norm;
   const T *x, *other;  ///< other: null for none
   T* y;
