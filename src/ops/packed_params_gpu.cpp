@@ -52,7 +52,7 @@ struct PackOne {
     }
     T* const target = static_cast<T*>(to) + first;
     if (left >= kPackedAtOnce) return store_pack(values, target);
-    for (int64_t k = 0; k < left; ++k) target[k] = static_cast<T>(values.at[k]);
+    for (int k = 0; k < kPackedAtOnce && k < left; ++k) target[k] = static_cast<T>(values.at[k]);
   }
   ROBUSTA_GPU void operator()(int64_t pack) const {
     const int64_t first = pack * kPackedAtOnce;
