@@ -70,7 +70,7 @@ double Net::forward(const Pass& pass, ParamGate* gate) {
   return finish_forward();
 }
 
-void Net::start_forward(const Pass& pass, ParamGate* gate) {
+void Net::start_forward(const Pass& pass, ParamGate* gate, PassPrelude* prelude) {
   assert(!state_.options.plan_only && "the net was only planned");
   has_run_.assign(state_.plan.units.size(), false);
   ran_back_.assign(state_.plan.units.size(), false);
@@ -81,7 +81,7 @@ void Net::start_forward(const Pass& pass, ParamGate* gate) {
   adopt_shapes();
   if (!state_.executor) make_executor();
   renew_exposed();
-  state_.executor->begin_forward(pass, prepared && ahead->sent);
+  state_.executor->begin_forward(pass, prepared && ahead->sent, gate, prelude);
   StepId at(0);
   for (const NodeId sizer : state_.graph.sizers) at = run_to_sizer(sizer, at, pass, gate);
   state_.executor->run_forward(at, state_.plan.backward_begin, gate);

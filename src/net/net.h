@@ -43,7 +43,7 @@ class Net {
   double forward(const Pass& pass, ParamGate* gate = nullptr);
   /// The same in two: start_forward enqueues, and on a GPU returns before anything has run; finish_forward waits. What
   /// is enqueued in between, backward and the batch of the next pass, runs on while the host waits.
-  void start_forward(const Pass& pass, ParamGate* gate = nullptr);
+  void start_forward(const Pass& pass, ParamGate* gate = nullptr, PassPrelude* prelude = nullptr);
   double finish_forward();
   /// Makes the batch of a coming pass ready and starts its way to the GPU; nothing on the host. What goes wrong is
   /// thrown by that pass's forward.

@@ -69,6 +69,10 @@ void print_reorder(std::ostream& out, const Plan& plan, const Step& step) {
 
 void print_tops(std::ostream& out, const Plan& plan, const Step& step) {
   for (const ValueId top : step.tops) {
+    if (!top) {
+      out << "    top left to the kernel that reads it\n";
+      continue;
+    }
     const Value& value = plan.values[top];
     const std::string type = is_16_bit(value.desc.dtype) ? std::string(", ") + name_of(value.desc.dtype) : "";
     out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout) << type

@@ -18,9 +18,9 @@ bool register_param_packer(const std::string& kernel_kind, ParamPacker packer) {
   return packers().emplace(kernel_kind, packer).second;
 }
 
-ParamPacker find_param_packer(const std::string& kernel_kind) {
+const ParamPacker* find_param_packer(const std::string& kernel_kind) {
   const auto found = packers().find(kernel_kind);
-  return found == packers().end() ? nullptr : found->second;
+  return found == packers().end() ? nullptr : &found->second;
 }
 
 }  // namespace robusta

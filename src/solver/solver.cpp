@@ -39,8 +39,11 @@ void Solver::step(int iterations) {
     if (timeline_) timeline_->at_iteration(state_.iter);
     if (tester_->due() && (state_.iter > 0 || def_.param.test_initialization())) test_all();
     if (stop_->stopping()) break;
+    // A program that is told of iterations may look at what they have changed.
+    goes_on_ = state_.iter + 1 < end && !on_iteration && !before_iteration;
     after_iteration(train_iteration());
   }
+  if (stop_->stopping() && ranks_.alone()) finish_updates();
 }
 
 Votes Solver::train_iteration() {
@@ -111,6 +114,7 @@ Iteration Solver::plan_iteration(bool display_due) {
   Iteration iteration;
   iteration.debug = display_due && def_.param.debug_info();
   if (def_.param.debug_info()) set_debug_info(*train_net_, iteration.debug);
+  iteration.goes_on = goes_on_;
   iteration.look = options_.tensorboard.looks_at(state_.iter);
   iteration.shows_gradients = iteration.debug || iteration.look || on_gradients;
   iteration.hold = iteration.shows_gradients || state_.loss_scale.active() || updater_->clips() ||

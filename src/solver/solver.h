@@ -124,6 +124,7 @@ class Solver {
   Ranks alone_;
   StatisticsBefore statistics_before_;  ///< of the iteration that runs, where ranks may be lost
   bool in_iteration_ = false;           ///< and it has not updated anything yet
+  bool goes_on_ = false;                ///< Iteration::goes_on
   Ranks& ranks_;
   Schedule schedule_;
   TrainingLog log_;

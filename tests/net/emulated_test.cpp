@@ -144,6 +144,46 @@ TEST(Emulated, ABlockAddsTheGradientsThatASplitHandsOn) {
   }
 }
 
+/// What a Concat gives is read by four layers, as in an inception module: their gradients are added while it cuts them.
+TEST(Emulated, AConcatAddsTheGradientsThatASplitHandsOn) {
+  const auto conv = [](const std::string& name, const std::string& from, int outputs) {
+    return str("layer { name: '", name, "' type: 'Convolution' bottom: '", from, "' top: '", name,
+               "' convolution_param { num_output: ", outputs, " kernel_size: 1 weight_filler { type: 'msra' } } }\n");
+  };
+  // Of widths that are whole packs, and of others, which nobody adds on the way.
+  for (const auto& [width, plane] : {std::pair{8, "dim: 4 dim: 4"}, std::pair{3, "dim: 3 dim: 1"}}) {
+    const std::string text =
+        str("layer { name: 'in' type: 'Input' top: 'x' top: 'label' input_param { shape { dim: 2 dim: 8 ", plane,
+            " } shape { dim: 2 } } }\n") +
+        conv("a", "x", width) + conv("b", "x", 2 * width) +
+        "layer { name: 'cat' type: 'Concat' bottom: 'a' bottom: 'b' top: 'cat' }\n" + conv("p", "cat", 8) +
+        conv("q", "cat", 8) + conv("r", "cat", 8) +
+        "layer { name: 's' type: 'Pooling' bottom: 'cat' top: 's' pooling_param { kernel_size: 1 } }\n"
+        "layer { name: 'all' type: 'Concat' bottom: 'p' bottom: 'q' bottom: 'r' bottom: 's' top: 'all' }\n"
+        "layer { name: 'fc' type: 'InnerProduct' bottom: 'all' top: 'fc' "
+        "inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }\n"
+        "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'fc' bottom: 'label' top: 'loss' }\n";
+    for (const DType precision : {DType::kF32, DType::kBF16, DType::kF16}) {
+      std::vector<float> results[2];
+      size_t steps[2];
+      for (const bool asked : {false, true}) {
+        SimDevice gpu(size_t{64} << 20, 0, "emulated");
+        NetOptions options;
+        options.device = &gpu;
+        options.precision = precision;
+        options.poison = true;
+        if (asked) options.seed_diffs = {"cat"};
+        Net net(net_def(text), options);
+        fill_inputs(net, 1);
+        results[asked] = run_once(net);
+        steps[asked] = backward_steps(net);
+      }
+      EXPECT_EQ(steps[1] - steps[0], width == 8 ? 1u : 0u) << name_of(precision);
+      EXPECT_EQ(results[0], results[1]) << width << name_of(precision);
+    }
+  }
+}
+
 /// Copies of weights in 16 bits are made when a pass begins, or by each kernel: the same bits, also when the weights
 /// have changed, and over recorded passes.
 TEST(Emulated, WeightsArePackedOnceInAPass) {

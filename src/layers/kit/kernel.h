@@ -79,7 +79,8 @@ struct Alias {
   bool same_content;  ///< true: both hold the same numbers, so `from` stays valid; false: `from` is overwritten
 };
 
-/// A copy of a parameter in another order or type: per output the transpose of a matrix of rows x cols.
+/// A copy of a parameter, or of its gradient, in another order or type: per output the transpose of a matrix of
+/// rows x cols.
 struct PackedParam {
   int param;  ///< among the request's
   DType type;
@@ -99,8 +100,17 @@ struct Booking {
   bool equal_bottom_diffs = false;      ///< all wanted bottom gradients are equal: they may lie in one memory
   /// For nets whose passes begin with making all such copies (KernelRun::packed).
   std::vector<PackedParam> packed;
+  /// Gradients that backward may leave in the order and type of such a copy (KernelRun::packed_gradients), for nets
+  /// that bring all of them into the parameters' order together.
+  std::vector<PackedParam> packed_gradients;
   /// The gradient of top 0 is the sum of so many that KernelRun::top_diffs may have; the kernel adds them itself.
   int top_diff_terms = 1;
+  /// Forward may find top 0 missing. Then it leaves it to the reader of that, and in `saved` what this needs besides
+  /// bottom 0: NormArrays of the channels, on a GPU (backends/gpu/norm_arrays.h).
+  bool may_leave_top = false;
+  /// Forward may be given, in the place of this bottom, bottom 0 of such a kernel, and that kernel's `saved` behind the
+  /// other bottoms; the numbers are the same. -1: none.
+  int finishes_bottom = -1;
   bool takes_missing_top_diffs = false;  ///< true: a top gradient may be null, meaning zero; else the net fills zeros
   bool asks_ranks = false;               ///< may call Pass::ranks: its work then waits for the host
   bool reads_position = false;           ///< a GPU's kernel reads KernelRun::first_sample
@@ -120,6 +130,9 @@ struct KernelRun {
   std::span<const Tensor> carried;
   /// Booking::packed, as the pass began; empty: the kernel makes its own, if it needs them.
   std::span<void* const> packed;
+  /// Booking::packed_gradients: backward overwrites these and leaves the parameters' gradients alone, whatever
+  /// `accumulate` says; empty: it writes the gradients themselves.
+  std::span<void* const> packed_gradients;
   void* saved = nullptr;  ///< Booking::saved_bytes
   void* scratch = nullptr;
   const Pass* pass = nullptr;

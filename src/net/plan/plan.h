@@ -102,6 +102,15 @@ struct PackedCopy {
   size_t offset;  ///< within Plan::packed_memory
 };
 
+/// A gradient that a step leaves in another order or type (Booking::packed_gradients). It is brought into the
+/// parameter's memory when backward has come to its end, or before somebody is told that it is complete.
+struct PackedGradient {
+  StepId step;  ///< of backward
+  Param* param;
+  PackedParam form;
+  ValueId memory;  ///< alive from that step to the last
+};
+
 /// What large model support makes of a pass (offload.h). Times are predictions.
 struct Offloading {
   bool planned = false;
@@ -123,6 +132,7 @@ struct Plan {
   ValueId position;                ///< persistent: Pass::first_sample for kernels on a device; none where none reads it
   std::vector<PackedCopy> packed;  ///< by unit, in the order in which its kernel has booked them
   ValueId packed_memory;           ///< persistent
+  std::vector<PackedGradient> packed_gradients;  ///< in the order of the steps, then as kernels have booked them
   size_t arena_bytes = 0, persistent_bytes = 0;  ///< during a pass; from pass to pass
   size_t arena_budget = 0;                       ///< bytes that the arena should have at most
   size_t unshared_bytes = 0;                     ///< every version's data and gradient in plain order, nothing shared

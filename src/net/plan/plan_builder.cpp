@@ -7,6 +7,7 @@
 #include "net/plan/plan_builder.h"
 
 #include <algorithm>
+#include <map>
 
 #include "net/plan/kernel_choice.h"
 #include "ops/packed_params.h"
@@ -96,8 +97,32 @@ void PlanBuilder::add_unit(NodeId node) {
   step.tops = values.tops;
   step.saved = values.saved;
   step.scratch = scratch;
-  touch_last_step();
   unit_values_.push_back(std::move(values));
+  finish_bottom(id);
+  touch_last_step();
+}
+
+/// What a kernel has left undone its reader does (Booking::finishes_bottom): the value between the two is never made.
+void PlanBuilder::finish_bottom(UnitId id) {
+  const int bottom = plan_.units[id].kernel->booking().finishes_bottom;
+  if (bottom < 0 || !is_steady()) return;
+  const VersionId version = plan_.units[id].bottoms[static_cast<size_t>(bottom)].version;
+  const BlobVersion& blob = graph_.versions[version];
+  const auto made = std::ranges::find_if(plan_.units, [&](const Unit& u) { return u.nodes.back() == blob.producer; });
+  if (!made->kernel || !made->kernel->booking().may_leave_top) return;
+  if (blob.read_back || graph_.nodes[made->nodes[0]].overwritten_by) return;
+  const UnitId maker(made - plan_.units.begin());
+  const ValueId top = plan_.data[version], from = unit_values_[maker].bottoms[0];
+  const TensorDesc &given = plan_.values[from].desc, &wanted = plan_.values[top].desc;
+  Step& reader = plan_.steps.back();
+  if (reader.bottoms[static_cast<size_t>(bottom)] != top || plan_.values[top].persistent) return;
+  if (given.dtype != wanted.dtype || !same_layout(given.layout, wanted.layout)) return;
+  const auto step =
+      std::ranges::find_if(plan_.steps, [&](const Step& s) { return s.unit == maker && s.kind == StepKind::kForward; });
+  step->tops[0] = plan_.data[version] = ValueId::none();
+  plan_.values[top].first = plan_.values[top].last = StepId::none();
+  reader.bottoms[static_cast<size_t>(bottom)] = from;
+  reader.bottoms.push_back(unit_values_[maker].saved);
 }
 
 /// The bottoms as the unit's kernel wants them, and its tops.
@@ -130,12 +155,17 @@ ValueId PlanBuilder::add_forward_memory(UnitId id, UnitValues& values) {
   return scratch;
 }
 
-/// Not where memory is short, where programs may change parameters in the midst of a pass, or where one is planned
-/// again in its midst: kernels then make their copies themselves.
+/// Not where memory is short, where programs may change parameters, or look at gradients, in the midst of a pass, or
+/// where one is planned again in its midst: kernels then make their copies themselves.
+bool PlanBuilder::packs_together() const { return is_steady() && find_param_packer(options_.device->kernel_kind()); }
+
+/// A pass is run as a whole, by this plan, with all its values where they are.
+bool PlanBuilder::is_steady() const {
+  return !options_.keep_blobs && options_.lms.mode == LmsOptions::Mode::kOff && graph_.sizers.empty();
+}
+
 void PlanBuilder::add_packed_params() {
-  const bool lms = options_.lms.mode != LmsOptions::Mode::kOff;
-  if (options_.keep_blobs || lms || !graph_.sizers.empty()) return;
-  if (!find_param_packer(options_.device->kernel_kind())) return;
+  if (!packs_together()) return;
   size_t bytes = 0;
   for (const UnitId u : plan_.units.ids()) {
     const Unit& unit = plan_.units[u];
@@ -149,6 +179,33 @@ void PlanBuilder::add_packed_params() {
   plan_.packed_memory = new_raw("packed parameters", bytes);
   plan_.values.back().persistent = true;
   touch(plan_.packed_memory, StepId(0));
+}
+
+/// Those of parameters that get their gradient from one step alone: parts that several steps add up would have to be
+/// kept one beside the other.
+void PlanBuilder::add_packed_gradients() {
+  if (!packs_together()) return;
+  std::map<const Param*, int> readers;
+  for (const Unit& unit : plan_.units) {
+    for (const Param* param : unit.params) ++readers[param];
+  }
+  const StepId last = plan_.steps.end_id() - 1;
+  for (const StepId s : plan_.steps.ids()) {
+    if (plan_.steps[s].kind != StepKind::kBackward) continue;
+    const Unit& unit = plan_.units[plan_.steps[s].unit];
+    const auto& forms = unit.kernel->booking().packed_gradients;
+    const auto alone = [&](const PackedParam& form) {
+      return readers[unit.params[static_cast<size_t>(form.param)]] == 1;
+    };
+    if (!std::ranges::all_of(forms, alone)) continue;
+    for (const PackedParam& form : forms) {
+      Param* const param = unit.params[static_cast<size_t>(form.param)];
+      const ValueId memory = new_raw("packed gradient of " + param->layer, form.bytes());
+      touch(memory, s);
+      touch(memory, last);
+      plan_.packed_gradients.push_back({s, param, form, memory});
+    }
+  }
 }
 
 void PlanBuilder::add_position() {

@@ -19,6 +19,8 @@ class PlanBuilder {
   void add_backward();
   /// Copies of parameters that are made together when a pass begins.
   void add_packed_params();
+  /// Gradients that are brought into the parameters' order together. REQUIRES: all steps are there.
+  void add_packed_gradients();
   /// Which step first and last contributes to each parameter's gradient.
   void mark_gradient_parts();
   Plan take() { return std::move(plan_); }
@@ -34,6 +36,9 @@ class PlanBuilder {
   void lend_tops(Step& step);
   size_t choose_upload(SourceLayer& source, Step& step) const;
   void add_position();
+  bool is_steady() const;
+  bool packs_together() const;
+  void finish_bottom(UnitId unit);
   void add_unit(NodeId node);
   UnitValues add_operands(UnitId unit);
   ValueId add_forward_memory(UnitId unit, UnitValues& values);

@@ -47,6 +47,7 @@ Plan make_plan(const Graph& graph, const NetOptions& options) {
   builder.add_forward();
   if (options.backward) builder.add_backward();
   builder.add_packed_params();
+  if (options.backward) builder.add_packed_gradients();
   builder.mark_gradient_parts();
   Plan plan = builder.take();
   share_storage(plan, options.share_memory);

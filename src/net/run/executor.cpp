@@ -7,9 +7,9 @@
 
 #include <cassert>
 #include <chrono>
+#include <utility>
 
 #include "net/run/gradient_sink.h"
-#include "ops/packed_params.h"
 
 namespace robusta {
 namespace {
@@ -30,6 +30,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       persistent_(std::make_shared<DeviceBuffer>(*options.device, plan.persistent_bytes)),
       losses_(graph, plan, *options.device),
       graphs_(plan, *options.device),
+      packing_(plan, options.device->kernel_kind()),
       bound_steps_(plan.steps.size()),
       lent_(plan.values.size(), nullptr),
       step_ms_(plan.steps.size(), 0) {
@@ -70,13 +71,20 @@ void Executor::begin_pass(const Pass& pass, bool accumulate, bool batch_sent) {
   pass_ = pass;
   accumulate_ = accumulate;
   batch_sent_ = batch_sent;
+  begins_ = false;
+  prelude_ = nullptr;
   if (uploads_) uploads_->send_position(pass.first_sample);
 }
 
-void Executor::begin_forward(const Pass& pass, bool batch_sent) { begin_pass(pass, false, batch_sent); }
+void Executor::begin_forward(const Pass& pass, bool batch_sent, ParamGate* gate, PassPrelude* prelude) {
+  begin_pass(pass, false, batch_sent);
+  if (gate) packing_.ask_for_params(*gate);
+  begins_ = true;
+  prelude_ = prelude;
+}
 
 void Executor::resume_forward(const Pass& pass, StepId at) {
-  begin_forward(pass, false);
+  begin_pass(pass, false, false);
   if (uploads_) return;
   // The plan is a new one: its tensors are pointed to the batches that earlier steps were lent.
   for (StepId s(0); s < at; ++s) {
@@ -84,28 +92,17 @@ void Executor::resume_forward(const Pass& pass, StepId at) {
   }
 }
 
-void Executor::run_forward(StepId begin, StepId end, ParamGate* gate) {
-  if (begin == StepId(0)) pack_params(gate);
-  run_steps(begin, end, nullptr, gate);
+void Executor::run_forward(StepId begin, StepId end, ParamGate* gate) { run_steps(begin, end, nullptr, gate); }
+
+void Executor::note_begun() {
+  begins_ = false;
+  if (PassPrelude* const prelude = std::exchange(prelude_, nullptr)) prelude->begun();
 }
 
-/// Once for forward and backward: nothing changes parameters in between but updates of those that backward is done
-/// with.
-void Executor::pack_params(ParamGate* gate) {
-  if (plan_.packed.empty()) return;
-  std::vector<PackJob> jobs;
-  for (const PackedCopy& copy : plan_.packed) {
-    Param* const param = plan_.units[copy.unit].params[static_cast<size_t>(copy.form.param)];
-    if (gate) gate->need(*param);
-    jobs.push_back({.from = static_cast<const float*>(param->data),
-                    .to = static_cast<char*>(address(plan_.packed_memory)) + copy.offset,
-                    .type = copy.form.type,
-                    .outputs = copy.form.outputs,
-                    .rows = copy.form.rows,
-                    .cols = copy.form.cols});
-  }
-  const ParamPacker pack = find_param_packer(options_.device->kernel_kind());
-  stream_.run([this, pack, jobs = std::move(jobs)] { pack(&stream_, jobs); });
+/// Behind the sources, with which nothing can be recorded.
+void Executor::enqueue_beginning() {
+  if (prelude_) prelude_->enqueue(stream_);
+  packing_.pack(stream_);
 }
 
 void Executor::end_forward() {
@@ -115,7 +112,9 @@ void Executor::end_forward() {
 void Executor::end_forward(std::span<const StepId> steps) {
   IdVector<ValueId, bool> made(plan_.values.size(), false);
   for (const StepId s : steps) {
-    for (const ValueId top : plan_.steps[s].tops) made[top] = true;
+    for (const ValueId top : plan_.steps[s].tops) {
+      if (top) made[top] = true;
+    }
   }
   losses_.enqueue(stream_, [&](ValueId value) { return made[value] ? tensor(value) : Tensor{}; });
 }
@@ -166,10 +165,15 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
     if (sink) announce(*sink, s, next);
     if (watch_) watch_(s);
     const double start = profiling_ ? now_ms() : 0;
+    const bool begins = begins_ && first.kind != StepKind::kSource;
     const auto enqueue = [&] {
+      if (begins) enqueue_beginning();
       for (StepId step = s; step < next; ++step) run_step(step);
+      if (unpacks_behind(s, next, end, sink, stepwise)) packing_.unpack(stream_);
     };
-    stepwise ? enqueue() : graphs_.run(stream_, s, next, pass_, accumulate_, enqueue);
+    const PassGraphs::Form form{.accumulates = accumulate_, .begins = begins, .prelude = begins && prelude_};
+    stepwise ? enqueue() : graphs_.run(stream_, {s, next}, form, pass_, enqueue);
+    if (begins) note_begun();
     if (profiling_ || hook_) stream_.synchronize();
     if (profiling_) step_ms_[s] += now_ms() - start;
     if (hook_) hook_(s);
@@ -179,6 +183,16 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
   if (copies_) copies_->end_steps(arena_);
   // Another net of the same arena waits for this before it writes there (begin_pass).
   if (!options_.device->is_host()) arena_.leave_under_way(stream_.record());
+}
+
+/// What a segment leaves packed is brought back behind it, within its recording. Where nothing is recorded segments are
+/// single steps: then as few as those wait for who are told, or look.
+bool Executor::unpacks_behind(StepId begin, StepId end, StepId last, const GradientSink* sink, bool stepwise) const {
+  if (stepwise || graphs_.on() || end == last) return true;
+  for (StepId s = begin; sink && s < end; ++s) {
+    if (!plan_.steps[s].ready.empty()) return true;
+  }
+  return false;
 }
 
 void Executor::open(ParamGate& gate, StepId begin, StepId end) {
@@ -213,6 +227,7 @@ void Executor::run_step(StepId index) {
     case StepKind::kForward:
     case StepKind::kBackward:
     case StepKind::kRepeat:
+      if (step.kind == StepKind::kBackward) packing_.note(index, accumulate_);
       stream_.run([this, index, pass = pass_, accumulate = accumulate_] { run_kernel(index, pass, accumulate); });
       break;
     case StepKind::kOffload:
@@ -245,7 +260,8 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
                       .params = bound.params,
                       .accumulate = bound.accumulate,
                       .carried = bound.carried,
-                      .packed = bound.packed,
+                      .packed = packing_.params_of(index),
+                      .packed_gradients = packing_.gradients_of(index),
                       .saved = bound.saved,
                       .scratch = bound.scratch,
                       .pass = &pass,
@@ -263,36 +279,6 @@ void Executor::naming_layer(const Unit& unit, const Work& work) const {
   } catch (Error& error) {
     const Node& node = graph_.nodes[unit.nodes[0]];
     rethrow_at(std::move(error), node.layer->name(), node.where);
-  }
-}
-
-SourceLayer* Executor::source_of(StepId index) const {
-  const Step& step = plan_.steps[index];
-  return graph_.nodes[plan_.units[step.unit].nodes[0]].source;
-}
-
-void Executor::send_source(StepId index, const Pass& pass) {
-  SourceLayer& source = *source_of(index);
-  if (source.constant()) return;
-  uploads_->send(index, bound_steps_[index].tops, source, pass);
-}
-
-void Executor::run_source(StepId index) {
-  const std::vector<Tensor>& tops = bound_steps_[index].tops;
-  if (source_of(index)->constant()) return;
-  if (!uploads_ && plan_.steps[index].lends) return take_batch(index);
-  if (!uploads_) return source_of(index)->fill(tops, pass_);
-  if (!batch_sent_) send_source(index, pass_);
-  uploads_->deliver(index, tops);
-}
-
-/// Points every tensor that shares a top's memory to the batch that is ready.
-void Executor::take_batch(StepId index) {
-  const std::vector<ValueId>& tops = plan_.steps[index].tops;
-  const Batch& batch = *source_of(index)->ready();
-  for (size_t top = 0; top < tops.size(); ++top) {
-    lent_[tops[top]] = batch.numbers(top);
-    for (Tensor* tensor : borrowers_[tops[top]]) tensor->data = lent_[tops[top]];
   }
 }
 

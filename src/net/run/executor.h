@@ -16,6 +16,7 @@
 #include "net/plan/plan.h"
 #include "net/run/copy_streams.h"
 #include "net/run/loss_reader.h"
+#include "net/run/packing.h"
 #include "net/run/pass_graphs.h"
 #include "net/run/uploads.h"
 
@@ -23,6 +24,7 @@ namespace robusta {
 
 class GradientSink;
 class ParamGate;
+class PassPrelude;
 
 class Executor {
  public:
@@ -34,9 +36,10 @@ class Executor {
   /// Starts the way of a coming pass's batch, beside what is enqueued. REQUIRES: the sources have prepared that pass,
   /// and the device is not the host.
   void send_batch(const Pass& pass);
-  /// Before the first step of a forward pass. `batch_sent`: by send_batch, the last one. REQUIRES: the sources have
-  /// prepared this pass.
-  void begin_forward(const Pass& pass, bool batch_sent);
+  /// Before the first step of a forward pass. `batch_sent`: by send_batch, the last one. The pass begins with
+  /// `prelude`, if there is one, and with packing parameters, which are asked for at the gate. REQUIRES: the sources
+  /// have prepared this pass.
+  void begin_forward(const Pass& pass, bool batch_sent, ParamGate* gate = nullptr, PassPrelude* prelude = nullptr);
   /// The same in the middle of a pass that another executor has begun: before step `at`, of which this one has the
   /// values already.
   void resume_forward(const Pass& pass, StepId at);
@@ -90,7 +93,6 @@ class Executor {
     std::vector<Param*> params;
     std::vector<char> accumulate;
     std::vector<Tensor> carried;
-    std::vector<void*> packed;
     void *saved = nullptr, *scratch = nullptr;
   };
 
@@ -105,8 +107,9 @@ class Executor {
   void run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate* gate);
   /// Those in a row together.
   void run_listed(std::span<const StepId> steps);
-  void bind_packed();
-  void pack_params(ParamGate* gate);
+  void enqueue_beginning();
+  void note_begun();
+  bool unpacks_behind(StepId begin, StepId end, StepId last, const GradientSink* sink, bool stepwise) const;
   void open(ParamGate& gate, StepId begin, StepId end);
   void announce(GradientSink& sink, StepId begin, StepId end);
   void deliver(GradientSink& sink, StepId begin, StepId end);
@@ -131,6 +134,7 @@ class Executor {
   std::unique_ptr<Uploads> uploads_;          ///< null: the device is the host
   LossReader losses_;
   PassGraphs graphs_;
+  Packing packing_;
   void* bound_arena_ = nullptr;  ///< the arena's memory that tensors point into
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
@@ -141,6 +145,9 @@ class Executor {
       dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
   Pass pass_;
   bool accumulate_ = false, batch_sent_ = false;
+  bool begins_ =
+      false;  ///< nothing but sources has run in this forward pass: what it begins with is still to be enqueued
+  PassPrelude* prelude_ = nullptr;  ///< of that
   bool profiling_ = false, watches_every_step_ = false;
   IdVector<StepId, double> step_ms_;  ///< summed up while profiling is on
   StepHook hook_, watch_;

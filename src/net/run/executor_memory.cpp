@@ -49,23 +49,10 @@ void Executor::bind() {
       bound.carried.insert(bound.carried.end(), carried.begin(), carried.end());
     }
   }
-  bind_packed();
+  packing_.bind([this](ValueId value) { return address(value); });
   find_borrowers();
   bound_arena_ = arena_.data();
   graphs_.forget();
-}
-
-void Executor::bind_packed() {
-  IdVector<UnitId, std::vector<void*>> of_unit(plan_.units.size());
-  for (const PackedCopy& copy : plan_.packed) {
-    of_unit[copy.unit].push_back(static_cast<char*>(address(plan_.packed_memory)) + copy.offset);
-  }
-  for (const StepId s : plan_.steps.ids()) {
-    const Step& step = plan_.steps[s];
-    const bool of_kernel =
-        step.kind == StepKind::kForward || step.kind == StepKind::kBackward || step.kind == StepKind::kRepeat;
-    if (of_kernel && !step.reorder) bound_steps_[s].packed = of_unit[step.unit];
-  }
 }
 
 void Executor::find_borrowers() {
@@ -177,6 +164,36 @@ void Executor::write(ValueId value, const std::vector<float>& numbers) {
   }
   if (to.count() > 0) stream_.copy_to_device(to.data, stored.data(), stored.size());
   stream_.synchronize();
+}
+
+SourceLayer* Executor::source_of(StepId index) const {
+  const Step& step = plan_.steps[index];
+  return graph_.nodes[plan_.units[step.unit].nodes[0]].source;
+}
+
+void Executor::send_source(StepId index, const Pass& pass) {
+  SourceLayer& source = *source_of(index);
+  if (source.constant()) return;
+  uploads_->send(index, bound_steps_[index].tops, source, pass);
+}
+
+void Executor::run_source(StepId index) {
+  const std::vector<Tensor>& tops = bound_steps_[index].tops;
+  if (source_of(index)->constant()) return;
+  if (!uploads_ && plan_.steps[index].lends) return take_batch(index);
+  if (!uploads_) return source_of(index)->fill(tops, pass_);
+  if (!batch_sent_) send_source(index, pass_);
+  uploads_->deliver(index, tops);
+}
+
+/// Points every tensor that shares a top's memory to the batch that is ready.
+void Executor::take_batch(StepId index) {
+  const std::vector<ValueId>& tops = plan_.steps[index].tops;
+  const Batch& batch = *source_of(index)->ready();
+  for (size_t top = 0; top < tops.size(); ++top) {
+    lent_[tops[top]] = batch.numbers(top);
+    for (Tensor* tensor : borrowers_[tops[top]]) tensor->data = lent_[tops[top]];
+  }
 }
 
 }  // namespace robusta

@@ -1,6 +1,7 @@
 /// What a trainer hears of a pass while it runs.
 #pragma once
 
+#include "device/device.h"
 #include "layers/kit/param.h"
 
 namespace robusta {
@@ -25,6 +26,16 @@ class ParamGate {
  public:
   virtual ~ParamGate() = default;
   virtual void need(Param& param) = 0;
+};
+
+/// Work of a trainer's that a forward pass begins with, within its first recording: the update that the last iteration
+/// has left. What it enqueues is the same each time but for what it finds in the device's memory.
+class PassPrelude {
+ public:
+  virtual ~PassPrelude() = default;
+  virtual void enqueue(Stream& stream) = 0;
+  /// It has been enqueued in this pass, by the call above or as it was recorded.
+  virtual void begun() = 0;
 };
 
 }  // namespace robusta

@@ -50,31 +50,31 @@ StepId PassGraphs::end_of_segment(StepId begin, StepId end, const Pass& pass, co
   return std::max(s, begin + 1);
 }
 
-PassGraphs::Segment& PassGraphs::segment_of(StepId begin, StepId end, bool accumulate) {
+PassGraphs::Segment& PassGraphs::segment_of(const Steps& steps, const Form& form) {
   for (Segment& segment : segments_) {
-    if (segment.begin == begin && segment.end == end && segment.accumulate == accumulate) return segment;
+    if (segment.steps == steps && segment.form == form) return segment;
   }
-  return segments_.emplace_back(Segment{.begin = begin, .end = end, .accumulate = accumulate});
+  return segments_.emplace_back(Segment{.steps = steps, .form = form});
 }
 
-void PassGraphs::run(Stream& stream, StepId begin, StepId end, const Pass& pass, bool accumulate,
+void PassGraphs::run(Stream& stream, const Steps& steps, const Form& form, const Pass& pass,
                      const std::function<void()>& enqueue) {
-  if (!on() || !recordable(plan_.steps[begin], pass)) return enqueue();
+  if (!on() || !recordable(plan_.steps[steps.begin], pass)) return enqueue();
   if (pass.seed != seed_ || pass.batch != batch_) forget();
   seed_ = pass.seed;
   batch_ = pass.batch;
-  Segment& segment = segment_of(begin, end, accumulate);
-  if (segment.ran && !segment.recording) segment.recording = record(stream, begin, end, enqueue);
+  Segment& segment = segment_of(steps, form);
+  if (segment.ran && !segment.recording) segment.recording = record(stream, steps, enqueue);
   segment.ran = true;
   segment.recording ? stream.launch(*segment.recording) : enqueue();
 }
 
 /// Null where it is refused: nothing has run then, and all goes on without.
-std::unique_ptr<Recording> PassGraphs::record(Stream& stream, StepId begin, StepId end,
+std::unique_ptr<Recording> PassGraphs::record(Stream& stream, const Steps& steps,
                                               const std::function<void()>& enqueue) {
   // Kernels may keep copies of parameters that have not changed: here they renew them, and so does each launch.
-  stream.run([this, begin, end] {
-    for (StepId s = begin; s < end; ++s) {
+  stream.run([this, steps] {
+    for (StepId s = steps.begin; s < steps.end; ++s) {
       const Unit& unit = plan_.units[plan_.steps[s].unit];
       for (Param* param : unit.params) ++param->version;
     }
@@ -84,7 +84,7 @@ std::unique_ptr<Recording> PassGraphs::record(Stream& stream, StepId begin, Step
     enqueue();
     std::unique_ptr<Recording> recording = stream.end_recording();
     ++use_.recordings;
-    use_.steps += end - begin;
+    use_.steps += steps.end - steps.begin;
     return recording;
   } catch (const Error& error) {
     stream.abandon_recording();

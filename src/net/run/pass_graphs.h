@@ -3,8 +3,8 @@
 /// Steps in a row that need nothing of the host are a segment. Its steps are launched one by one the first time, as
 /// libraries then load code and take memory; the second time they are recorded (Stream::begin_recording), and from then
 /// on a segment costs the host one call. What a recording holds by value - addresses, the seed, the batch, whether
-/// gradients accumulate - is compared or forgotten when it changes; what differs in each pass, the position, kernels
-/// read in the device's memory. One thread drives it, the executor's.
+/// gradients accumulate, what comes before the steps - is compared or forgotten when it changes; what differs in each
+/// pass, the position, kernels read in the device's memory. One thread drives it, the executor's.
 #pragma once
 
 #include <functional>
@@ -40,23 +40,33 @@ class PassGraphs {
   /// completes what `sink` waits for ends one, too.
   StepId end_of_segment(StepId begin, StepId end, const Pass& pass, const GradientSink* sink) const;
 
+  /// What a segment is besides its steps.
+  struct Form {
+    bool accumulates = false;              ///< gradients are added to those that there are
+    bool begins = false, prelude = false;  ///< the pass begins with it; with work of the trainer's before (PassPrelude)
+    friend bool operator==(const Form&, const Form&) = default;
+  };
+  struct Steps {
+    StepId begin, end;
+    friend bool operator==(const Steps&, const Steps&) = default;
+  };
   /// Runs a segment: `enqueue` appends the work of its steps to the stream.
-  void run(Stream& stream, StepId begin, StepId end, const Pass& pass, bool accumulate,
+  void run(Stream& stream, const Steps& steps, const Form& form, const Pass& pass,
            const std::function<void()>& enqueue);
   /// Addresses have changed.
   void forget();
 
  private:
   struct Segment {
-    StepId begin, end;
-    bool accumulate;
+    Steps steps;
+    Form form;
     bool ran = false;
     std::unique_ptr<Recording> recording = nullptr;
   };
 
   bool recordable(const Step& step, const Pass& pass) const;
-  Segment& segment_of(StepId begin, StepId end, bool accumulate);
-  std::unique_ptr<Recording> record(Stream& stream, StepId begin, StepId end, const std::function<void()>& enqueue);
+  Segment& segment_of(const Steps& steps, const Form& form);
+  std::unique_ptr<Recording> record(Stream& stream, const Steps& steps, const std::function<void()>& enqueue);
 
   const Plan& plan_;
   std::vector<Segment> segments_;

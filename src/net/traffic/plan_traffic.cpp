@@ -4,7 +4,7 @@
 
 #include <cassert>
 
-#include "ops/packed_params.h"
+#include "net/run/packing.h"
 
 namespace robusta {
 namespace {
@@ -36,50 +36,41 @@ class PassCounter {
         plan_(net.plan()),
         counter_(counter),
         addresses_(plan_.values.size(), nullptr),
+        packing_(plan_, net.options().device->kernel_kind()),
         pass_{.seed = 1, .next_sample = static_cast<uint64_t>(net.batch()), .batch = net.batch()},
         position_(counter.address(sizeof(uint64_t))) {
     for (const ValueId v : plan_.values.ids()) {
       if (plan_.values[v].storage == v) addresses_[v] = counter.address(std::max<size_t>(plan_.values[v].bytes, 1));
     }
+    packing_.bind([this](ValueId value) { return address(value); });
   }
 
   PlanTraffic count() {
     PlanTraffic traffic;
-    traffic.packing = counter_.count_in(DType::kF32, [&] { pack(); });
+    traffic.packing = counter_.count_in(DType::kF32, [&] { packing_.pack(counter_.stream()); });
     traffic.units.resize(plan_.units.size());
-    for (const Step& step : plan_.steps) {
+    for (const StepId s : plan_.steps.ids()) {
+      const Step& step = plan_.steps[s];
       PlanTraffic::OfUnit& of_unit = traffic.units[step.unit];
       const Unit& unit = plan_.units[step.unit];
       of_unit.by_host = unit.kernel && unit.kernel->booking().host_work;
       if (is_copy(step.kind) || of_unit.by_host) continue;
-      (step.in_backward ? of_unit.backward : of_unit.forward) +=
-          counter_.count_in(unit.storage, [&] { run(step, unit); });
+      (step.in_backward ? of_unit.backward : of_unit.forward) += counter_.count_in(unit.storage, [&] { run(s); });
     }
+    traffic.unpacking = counter_.count_in(DType::kF32, [&] { packing_.unpack(counter_.stream()); });
     return traffic;
   }
 
  private:
-  /// As the executor packs parameters, whose copies are then told to kernels.
-  void pack() {
-    packed_.resize(plan_.units.size());
-    if (plan_.packed.empty()) return;
-    std::vector<PackJob> jobs;
-    for (const PackedCopy& copy : plan_.packed) {
-      void* const to = static_cast<char*>(address(plan_.packed_memory)) + copy.offset;
-      packed_[copy.unit].push_back(to);
-      const PackedParam& form = copy.form;
-      jobs.push_back({static_cast<const float*>(copy.param->data), to, form.type, form.outputs, form.rows, form.cols});
-    }
-    find_param_packer(net_.options().device->kernel_kind())(&counter_.stream(), jobs);
-  }
-
-  void run(const Step& step, const Unit& unit) {
+  void run(StepId index) {
+    const Step& step = plan_.steps[index];
     if (step.kind == StepKind::kSource) return run_source(step);
     if (step.reorder) {
       return step.reorder->run(address(step.bottoms[0]), address(step.tops[0]), address(step.scratch),
                                &counter_.stream());
     }
-    run_kernel(step, unit);
+    if (step.kind == StepKind::kBackward) packing_.note(index, false);
+    run_kernel(index);
   }
 
   /// What was uploaded is brought to where the pass has it, or made numbers of.
@@ -95,7 +86,9 @@ class PassCounter {
     }
   }
 
-  void run_kernel(const Step& step, const Unit& unit) {
+  void run_kernel(StepId index) {
+    const Step& step = plan_.steps[index];
+    const Unit& unit = plan_.units[step.unit];
     const std::vector<Tensor> bottoms = tensors(step.bottoms), tops = tensors(step.tops);
     const std::vector<Tensor> bottom_diffs = tensors(step.bottom_diffs), top_diffs = tensors(step.top_diffs);
     std::vector<char> accumulate(unit.params.size(), 0);
@@ -115,7 +108,8 @@ class PassCounter {
                         .params = unit.params,
                         .accumulate = accumulate,
                         .carried = carried,
-                        .packed = packed_[step.unit],
+                        .packed = packing_.params_of(index),
+                        .packed_gradients = packing_.gradients_of(index),
                         .saved = address(step.saved),
                         .scratch = address(step.scratch),
                         .pass = &pass_,
@@ -137,7 +131,7 @@ class PassCounter {
   const Plan& plan_;
   TrafficCounter& counter_;
   IdVector<ValueId, void*> addresses_;  ///< of storages
-  IdVector<UnitId, std::vector<void*>> packed_;
+  Packing packing_;
   Pass pass_;
   void* position_;
 };

@@ -16,7 +16,7 @@ struct PlanTraffic {
     bool by_host = false;  ///< the layer's work is the host's: not counted
   };
   IdVector<UnitId, OfUnit> units;
-  Counted packing;  ///< of parameters, before forward (Plan::packed)
+  Counted packing, unpacking;  ///< of parameters, before forward; of gradients, behind backward (run/packing.h)
   Counted update;
 };
 

@@ -85,8 +85,10 @@ void print_traffic(std::ostream& out, const Net& net, const GpuRates& gpu, const
   print.head("types of layers");
   for (const auto& [types, row] : by_type) print.row(types, row);
   all += traffic.packing;
+  all += traffic.unpacking;
   all += traffic.update;
   if (traffic.packing.all().launches > 0) print.sum("packing of parameters", traffic.packing.all());
+  if (traffic.unpacking.all().launches > 0) print.sum("unpacking of gradients", traffic.unpacking.all());
   print.sum("update", traffic.update.all());
   print.sum("convolutions and matrix products", all.products);
   print.sum("all other kernels", all.others);

@@ -65,18 +65,39 @@ class Alone : public IterationStrategy {
   }
 };
 
-/// Updates come after all of backward, which is enqueued by then.
+/// Updates come after all of backward, which is enqueued by then, and after the loss, which may end the training: an
+/// iteration that went wrong has changed nothing. The next forward pass begins with them, in the same recording.
 class AloneAhead : public Alone {
  public:
   using Alone::Alone;
   Votes run(const Iteration& iteration) override {
     // Both look at what is done step by step.
-    if (iteration.debug || training_.recorder) return Alone::run(iteration);
+    if (iteration.debug || training_.recorder) {
+      finish_updates();
+      return Alone::run(iteration);
+    }
     const int batches = training_.param().iter_size();
     double loss = 0;
-    for (int sub = 0; sub < batches; ++sub) loss += passes_.forward_and_backward_ahead(sub);
+    for (int sub = 0; sub < batches; ++sub) loss += run_ahead(sub);
     note_loss(loss / batches, iteration);
     return votes_();
+  }
+  void end(const Iteration& iteration) override {
+    // Where layers ask for other sizes a pass may be planned again before it has begun.
+    const bool may_wait = iteration.goes_on && !iteration.hold && training_.net.graph().sizers.empty();
+    if (!may_wait || !training_.updater.postpone()) finish_updates();
+  }
+
+ private:
+  double run_ahead(int sub) {
+    Updater& updater = training_.updater;
+    try {
+      return passes_.forward_and_backward_ahead(sub, sub == 0 ? updater.prelude() : nullptr);
+    } catch (...) {
+      // Whatever it was, the last iteration is complete.
+      updater.finish_postponed();
+      throw;
+    }
   }
 };
 

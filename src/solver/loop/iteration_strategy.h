@@ -1,7 +1,8 @@
 /// The ways to run an iteration: gradients of iter_size batches, and the update of all parameters.
 ///
 ///   alone         forward, backward, batch by batch; a parameter is updated as soon as its gradient is complete
-///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss
+///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss; the next
+///                 forward pass begins with the update
 ///   over ranks    gradients are summed over the ranks while backward goes on (ranks/sums/ranked_update.h)
 ///   apart         the same within a group, as often as parameter servers say (apart_strategy.cpp)
 ///   pipelined     micro-batches go through the stages of several devices (pipeline/devices/device_pipeline.h)
@@ -30,6 +31,7 @@ struct Iteration {
   bool look = false;             ///< TensorBoard is shown the parameters, before and after they move
   bool shows_gradients = false;  ///< to somebody who wants all of them, before parameters move. REQUIRES: hold
   bool hold = false;             ///< no parameter is updated before all gradients are there
+  bool goes_on = false;          ///< another one follows, and nobody looks at parameters before unless finish_updates()
 };
 
 class IterationStrategy {

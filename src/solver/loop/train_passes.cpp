@@ -34,9 +34,9 @@ double TrainPasses::forward(const Pass& pass, ParamGate* gate) {
   return check_loss(loss, pass);
 }
 
-double TrainPasses::forward_and_backward_ahead(int sub_iteration) {
+double TrainPasses::forward_and_backward_ahead(int sub_iteration, PassPrelude* prelude) {
   const Pass now = pass(sub_iteration);
-  training_.net.start_forward(now);
+  training_.net.start_forward(now, nullptr, prelude);
   training_.net.backward(now, sub_iteration > 0);
   prefetch_after(sub_iteration);
   return check_loss(training_.net.finish_forward(), now);

@@ -33,8 +33,8 @@ class TrainPasses {
   /// The same of a pass that has run: forward() looks at its loss so.
   double check_loss(double loss, const Pass& pass);
   /// Forward and backward, with the next batch on its way, before the host waits for the loss: a GPU finds work when
-  /// forward is done. No gradient is delivered.
-  double forward_and_backward_ahead(int sub_iteration);
+  /// forward is done. No gradient is delivered. `prelude`: what the pass begins with, if anything.
+  double forward_and_backward_ahead(int sub_iteration, PassPrelude* prelude);
   /// The batch of the next pass; nothing after the last one of the training: what is wrong with a batch that nobody
   /// takes is not asked.
   void prefetch_after(int sub_iteration);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 #include <utility>
 
 #include "device/gpu/pack.h"
@@ -127,6 +128,50 @@ void update_on_gpu(std::span<const UpdateTask> tasks, const caffe::SolverParamet
     }
     tasks = tasks.subspan(some.size());
   }
+}
+
+/// The same from a table in the device's memory. A chunk is of one parameter, so that its threads find out which with
+/// one look.
+template <template <typename> class Element>
+struct UpdateFromTable {
+  static constexpr int64_t kChunkPacks = 1024;
+  using Each = UpdateEach<Element>;
+  const Each* each;
+  TabledRule::Table table;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    if (!*table.active) return;
+    const int64_t chunk = i / kChunkPacks;
+    const int32_t task = table.owners[chunk];
+    const Each& own = each[task];
+    const int64_t pack = i - table.firsts[task] * kChunkPacks;
+    if (pack * Each::kWidth < own.count) own(pack);
+  }
+  void touches(int64_t, KernelArrays& to) const {
+    for (int t = 0; t < table.tasks; ++t) touches(static_cast<const Each*>(table.entries_on_host)[t], to);
+  }
+
+ private:
+  static void touches(const Each& own, KernelArrays& to) {
+    to.add(own.gradient, own.count);
+    to.add(own.w, own.count, 2);
+    for (int h = 0; h < Each::kHistories; ++h) to.add(own.h[h], own.count, 2);
+  }
+};
+
+template <template <typename> class Element>
+bool register_table(const char* type) {
+  using Body = UpdateFromTable<Element>;
+  using Each = UpdateEach<Element>;
+  if constexpr (!Element<float>::kTraits.adapts) {
+    const auto fill = [](const UpdateTask& task, const caffe::SolverParameter& settings, void* entry) {
+      new (entry) Each(update_each<Element>(task, settings));
+    };
+    const auto launch = [](Stream* stream, const TabledRule::Table& table) {
+      for_each(stream, table.chunks * Body::kChunkPacks, Body{static_cast<const Each*>(table.entries), table});
+    };
+    return register_tabled_rule(kGpuKind, type, {sizeof(Each), Body::kChunkPacks * Each::kWidth, fill, launch});
+  }
+  return true;
 }
 
 }  // namespace ROBUSTA_GPU_TARGET

@@ -17,4 +17,4 @@
 #define ROBUSTA_REGISTER_UPDATE_RULE(type, Element)                                                    \
   [[maybe_unused]] static const bool registered_rule_##Element =                                       \
       ::robusta::register_device_rule(::robusta::kGpuKind, type, ::robusta::update_on_gpu<Element>) && \
-      ROBUSTA_REGISTER_HOST_RULE(type, Element)
+      ::robusta::register_table<Element>(type) && ROBUSTA_REGISTER_HOST_RULE(type, Element)

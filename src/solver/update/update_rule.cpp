@@ -25,6 +25,11 @@ std::map<DeviceAndType, DeviceRule>& device_rules() {
   return all;
 }
 
+std::map<DeviceAndType, TabledRule>& tabled_rules() {
+  static std::map<DeviceAndType, TabledRule> all;
+  return all;
+}
+
 [[noreturn]] void refuse_type(const SolverDef& solver) {
   const std::string& type = solver.param.type();
   const std::vector<std::string> known = update_rule_types();
@@ -60,6 +65,15 @@ DeviceRule device_rule(std::string_view kernel_kind, const std::string& type) {
   const auto found = device_rules().find({std::string(kernel_kind), type});
   if (found != device_rules().end()) return found->second;
   throw Error(ErrorKind::kUnsupported, str("solver type ", type, " does not run on this device (", kernel_kind, ")"));
+}
+
+bool register_tabled_rule(const std::string& kernel_kind, const std::string& type, const TabledRule& rule) {
+  return tabled_rules().emplace(DeviceAndType{kernel_kind, type}, rule).second;
+}
+
+const TabledRule* find_tabled_rule(std::string_view kernel_kind, const std::string& type) {
+  const auto found = tabled_rules().find({std::string(kernel_kind), type});
+  return found == tabled_rules().end() ? nullptr : &found->second;
 }
 
 void require_no_momentum(const SolverDef& solver) {

@@ -86,6 +86,28 @@ bool register_device_rule(const std::string& kernel_kind, const std::string& typ
 /// That of a kind of device. Throws Error{kUnsupported} where the device has none.
 DeviceRule device_rule(std::string_view kernel_kind, const std::string& type);
 
+/// A rule whose tasks' numbers are read in a device's memory, so that an update can be launched as it was recorded
+/// (update_table.h). All of a device in one launch.
+struct TabledRule {
+  /// Of the tasks together: packs of all of them go by chunks, each of one task.
+  struct Table {
+    const void* entries;             ///< one per task
+    const void* entries_on_host;     ///< the same
+    const int32_t *owners, *firsts;  ///< per chunk its task; per task its first chunk
+    const int32_t* active;           ///< 0: nothing is to be done
+    int64_t chunks;
+    int tasks;
+  };
+  size_t entry_bytes;
+  int64_t chunk_elements;
+  /// Makes the entry of a task, which is copied to the device.
+  void (*fill)(const UpdateTask& task, const caffe::SolverParameter& settings, void* entry);
+  void (*launch)(Stream* stream, const Table& table);
+};
+bool register_tabled_rule(const std::string& kernel_kind, const std::string& type, const TabledRule& rule);
+/// Null where there is none: on the host, and for rules that adapt.
+const TabledRule* find_tabled_rule(std::string_view kernel_kind, const std::string& type);
+
 /// For rules without momentum: throws Error{kConfig} unless it is 0.
 void require_no_momentum(const SolverDef& solver);
 

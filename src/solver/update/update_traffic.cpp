@@ -1,4 +1,4 @@
-// Tasks as the updater makes them, on addresses alone.
+// Tasks as the updater makes them where nothing is clipped or averaged, on addresses alone.
 
 #include "solver/update/update_traffic.h"
 
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "net/net.h"
-#include "solver/update/update_rule.h"
+#include "solver/update/update_table.h"
 
 namespace robusta {
 
@@ -30,7 +30,10 @@ TrafficCounter::Counted count_update(const Net& net, const SolverDef& solver, Tr
     task.kernel_kind = device_kind;
     tasks.push_back(task);
   }
-  return counter.count_in(DType::kF32, [&] { rule->apply(tasks); });
+  const std::unique_ptr<UpdateTable> table = UpdateTable::make(solver, *net.options().device);
+  if (!table || tasks.empty()) return counter.count_in(DType::kF32, [&] { rule->apply(tasks); });
+  table->set(counter.stream(), tasks);
+  return counter.count_in(DType::kF32, [&] { table->launch(counter.stream()); });
 }
 
 }  // namespace robusta

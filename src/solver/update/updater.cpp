@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "memory/placement.h"
 #include "net/run/arrays.h"
+#include "robusta/error.h"
 #include "solver/update/gradient_norm.h"
 #include "solver/update/policy_settings.h"
 #include "solver/update/trust.h"
@@ -61,6 +62,9 @@ Updater::Updater(const SolverDef& solver, Net& net, int ranks, Shards* shards)
   allocate_histories();
   if (solver.param.ema_decay() != 0) average_.emplace(solver, net, shards_);
   if (rule_->adapts()) scratch_ = DeviceBuffer(device_, kTrustScratch);
+  // What is updated may not depend on what the host reads first, nor anything follow it.
+  if (!clips() && !disabled_ && !shards_ && !average_ && !local_rates_.active())
+    table_ = UpdateTable::make(solver, device_);
 }
 
 /// In the order of a .solverstate: all parameters' first arrays, then all second ones.
@@ -94,6 +98,7 @@ Updater::~Updater() {
 
 void Updater::begin(const Iteration& iteration) {
   assert(iteration.hold || iteration.loss_scale == 0);
+  finish_postponed();
   now_ = iteration;
   skipped_ = false;
   if (average_ && !average_->begun()) average_->restart();
@@ -114,16 +119,64 @@ void Updater::ready(std::span<Param* const> params) {
   launch();
 }
 
-void Updater::finish() {
-  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
-  const double scale = clips() || now_.loss_scale > 0 ? inspect_gradients() : 1;
+std::vector<Updater::Slot*> Updater::open_slots() {
   std::vector<Slot*> open;
   for (Slot& slot : slots_) {
     if (skipped_) slot.done = true;
     if (!slot.done) open.push_back(&slot);
   }
-  enlist(open, scale);
+  return open;
+}
+
+void Updater::finish() {
+  finish_postponed();
+  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.done; })) return;
+  const double scale = clips() || now_.loss_scale > 0 ? inspect_gradients() : 1;
+  enlist(open_slots(), scale);
   launch();
+}
+
+void Updater::finish_postponed() {
+  if (!std::exchange(postponed_, false)) return;
+  note_moved();
+  table_->launch(net_.stream());
+}
+
+bool Updater::postpone() {
+  assert(!postponed_);
+  const auto is_open = [](const Slot& slot) { return !slot.done; };
+  if (!table_ || now_.loss_scale > 0 || !std::all_of(slots_.begin(), slots_.end(), is_open)) return false;
+  enlist(open_slots(), 1);
+  if (tasks_.empty() || !table_->takes(tasks_)) return launch(), true;
+  try {
+    table_->set(net_.stream(), tasks_);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMemory) throw;
+    table_ = nullptr;  // there is no room for it: updates go on without
+    return launch(), true;
+  }
+  tasks_.clear();
+  return postponed_ = true;
+}
+
+/// From the first update on: in a pass that has none before it the table is told to do nothing.
+PassPrelude* Updater::prelude() {
+  if (!table_ || !table_->ready()) return nullptr;
+  if (!postponed_) {
+    table_->set_idle(net_.stream());
+  } else {
+    note_moved();
+  }
+  return this;
+}
+
+void Updater::enqueue(Stream& stream) { table_->launch(stream); }
+
+/// In the order of the stream, as kernels read it.
+void Updater::note_moved() {
+  net_.stream().run([moved = std::exchange(moved_, {})] {
+    for (Param* param : moved) ++param->version;
+  });
 }
 
 Tensor Updater::part_of(const Slot& slot, const Tensor& array) {

@@ -22,6 +22,7 @@
 #include "solver/update/local_rates.h"
 #include "solver/update/shards.h"
 #include "solver/update/update_rule.h"
+#include "solver/update/update_table.h"
 #include "solver/update/weight_average.h"
 
 namespace robusta {
@@ -33,7 +34,7 @@ using HistoryId = Id<struct HistoryTag>;
 /// That of `regularization_type`. Throws Error{kConfig} at its line.
 Regularization regularization_of(const SolverDef& solver);
 
-class Updater : public GradientSink {
+class Updater : public GradientSink, public PassPrelude {
  public:
   /// Histories are zero. Gradients are sums over `ranks`, of which this one updates its part; null: all. Throws
   /// Error{kConfig} for settings that the rule or the parts cannot have, Error{kMemory}.
@@ -56,8 +57,18 @@ class Updater : public GradientSink {
   void ready(std::span<Param* const> params);
   /// Updates are in the order of the stream.
   bool urgent(const Param&) const override { return false; }
-  /// Updates all parameters that were not yet, those without a gradient too (decay acts on them); or none.
+  /// Updates all parameters that were not yet, those without a gradient too (decay acts on them); or none. Before that
+  /// what was postponed.
   void finish();
+  /// In the place of finish() where it can be: what that would do is left to the next pass, which has this for its
+  /// prelude(), or to the next finish(). False: it cannot be, and nothing is done.
+  bool postpone();
+  /// What a forward pass begins with that may have to make the update; null: none is ever postponed.
+  PassPrelude* prelude();
+  void enqueue(Stream& stream) override;
+  void begun() override { postponed_ = false; }
+  /// Makes the update that was postponed, if one was.
+  void finish_postponed();
   /// With a loss scale: the last iteration changed nothing, as a gradient was not finite.
   bool skipped() const { return skipped_; }
 
@@ -116,6 +127,8 @@ class Updater : public GradientSink {
   /// `norms`: those that decide its rate.
   void enlist(Slot& slot, double gradient_scale, std::span<const Norms> norms);
   void launch();
+  std::vector<Slot*> open_slots();
+  void note_moved();
   /// The elements that this rank updates.
   static Tensor part_of(const Slot& slot, const Tensor& array);
   /// Of these elements, summed over ranks.
@@ -147,9 +160,11 @@ class Updater : public GradientSink {
   HistoryId to_tell_{0};  ///< the first whole history that was not told to rank 0
   std::unordered_map<const Param*, ParamId> id_of_;
   Iteration now_;
-  bool skipped_ = false;           ///< the gradients of this iteration were not finite
-  std::vector<UpdateTask> tasks_;  ///< to be launched together
-  std::vector<Param*> moved_;      ///< whose weights they change
+  bool skipped_ = false;                ///< the gradients of this iteration were not finite
+  std::vector<UpdateTask> tasks_;       ///< to be launched together
+  std::vector<Param*> moved_;           ///< whose weights they change
+  std::unique_ptr<UpdateTable> table_;  ///< of updates of everything; null: of such a rule there is none
+  bool postponed_ = false;              ///< it has an update that is not enqueued yet
 };
 
 /// While this lives rank 0 may ask for whole histories, wherever their parts are, one after the other, so that it

@@ -28,6 +28,7 @@ class ChannelNormGpu : public Kernel {
     booking_.reads_bottoms = {!plan_.stored || plan_.learns_scale(request) || (slope_ != 1 && !joined_)};
     book_in_place(booking_);
     if (joined_) book_join(request);
+    booking_.may_leave_top = request.backward && !joined_ && slope_ == 1;
     booking_.saved_bytes = signs_bytes_ + kSavedArrays * channels() * sizeof(float);
     booking_.forward_scratch = sums_bytes() + channel_sums_scratch<NormMoments<T>>(view_);
     booking_.backward_scratch = sums_bytes() + channel_sums_scratch<NormGradientSums<T>>(view_);
@@ -41,12 +42,9 @@ class ChannelNormGpu : public Kernel {
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();
     if (!run.again) find_moments(run, x);
-    const T* other = joined_ ? run.bottoms[1].as<T>() : nullptr;
-    T* y = run.tops[0].as<T>();
-    const NormEach<T, true> with_signs{arrays(run), x, other, y, static_cast<uint8_t*>(run.saved)};
-    has_signs_ = signs_bytes_ > 0 && pack_shape(view_, with_signs) != PackShape::kNone;
-    if (has_signs_) return for_each_by_channel(run.stream, view_, with_signs);
-    for_each_by_channel(run.stream, view_, NormEach<T>{arrays(run), x, other, y, nullptr});
+    if (!run.tops[0].data) return;  // left to its reader
+    // What is added may come as such a kernel has left it.
+    run.bottoms.size() > 2 ? normalise<true>(run, x) : normalise<false>(run, x);
   }
 
   void backward(const KernelRun& run) override {
@@ -74,6 +72,21 @@ class ChannelNormGpu : public Kernel {
     booking_.forward_aliases.push_back({1, 0, false});
     booking_.backward_aliases = {{0, 1, false}};
     booking_.top_diff_terms = 2;
+    if (request.backward) booking_.finishes_bottom = 1;
+  }
+
+  template <bool kNormsOther>
+  void normalise(const KernelRun& run, const T* x) {
+    const T* other = joined_ ? run.bottoms[1].as<T>() : nullptr;
+    T* y = run.tops[0].as<T>();
+    NormArrays other_norm = {};
+    if (kNormsOther) other_norm = arrays_at(static_cast<float*>(run.bottoms[2].data), 1);
+    const NormEach<T, true, kNormsOther> with_signs{arrays(run), x, other, y, static_cast<uint8_t*>(run.saved),
+                                                    other_norm};
+    has_signs_ = signs_bytes_ > 0 && pack_shape(view_, with_signs) != PackShape::kNone;
+    if (has_signs_) return for_each_by_channel(run.stream, view_, with_signs);
+    for_each_by_channel(run.stream, view_,
+                        NormEach<T, false, kNormsOther>{arrays(run), x, other, y, nullptr, other_norm});
   }
 
   size_t channels() const { return static_cast<size_t>(view_.count); }
@@ -86,9 +99,9 @@ class ChannelNormGpu : public Kernel {
     return static_cast<double>(view_.outer * view_.inner) * (ranks ? ranks->ranks() : 1);
   }
 
-  NormArrays arrays(const KernelRun& run) const {
-    float* first = saved_array(run, 0);
-    return {first, first + view_.count, first + 2 * view_.count, first + 3 * view_.count, slope_};
+  NormArrays arrays(const KernelRun& run) const { return arrays_at(saved_array(run, 0), slope_); }
+  NormArrays arrays_at(float* first, float slope) const {
+    return {first, first + view_.count, first + 2 * view_.count, first + 3 * view_.count, slope};
   }
 
   /// The same for backward: where something is added in between, the ReLU is no longer ours.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "layers/backends/gpu/norm_arrays.h"
 #include "layers/kit/norm_eps.h"
@@ -104,37 +105,68 @@ struct NormMoments {
 
 /// y = v, or what the ReLU leaves of it; with `other`, of v + other. `signs` has a byte for four elements, whose bits
 /// say which of them are above 0 in y: an eighth of what backward would read of y in 16 bits. REQUIRES, where they are
-/// kept: packs.
-template <typename T, bool kKeepsSigns = false>
+/// kept: packs. With `kNormsOther`, `other` is normalised on the way, and rounded as if it had been stored in between.
+template <typename T, bool kKeepsSigns = false, bool kNormsOther = false>
 struct NormEach {
-  static constexpr int kWidth = kPackWidth<T>, kRowsUnderWay = kKeepsSigns ? 2 : 4;
+  static constexpr int kWidth = kPackWidth<T>, kRowsUnderWay = kNormsOther ? 1 : kKeepsSigns ? 2 : 4;
   NormArrays norm;
   const T *x, *other;  ///< other: null for none
   T* y;
   uint8_t* signs;
-  bool in_packs() const { return norm.in_packs() && on_packs(x, other, y); }
+  NormArrays other_norm = {};
+  template <int N>
+  struct Two {
+    NormPack<N> norm, other;
+  };
+  template <int N>
+  using Known = std::conditional_t<kNormsOther, Two<N>, NormPack<N>>;
+  bool in_packs() const { return norm.in_packs() && other_norm.in_packs() && on_packs(x, other, y); }
   template <int N, bool kAcross>
-  ROBUSTA_GPU NormPack<N> known(Channels<N, kAcross> channels) const {
-    return norm.of(channels);
+  ROBUSTA_GPU Known<N> known(Channels<N, kAcross> channels) const {
+    if constexpr (kNormsOther) {
+      return {norm.of(channels), other_norm.of(channels)};
+    } else {
+      return norm.of(channels);
+    }
   }
   template <int N>
   ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
     return {stored_pack<N>(x + i), other ? stored_pack<N>(other + i) : Pack<T, N>{}};
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const PackPair<T, N>& stored, const NormPack<N>& known) const {
+  ROBUSTA_GPU void run(int64_t i, const PackPair<T, N>& stored, const Known<N>& known) const {
     Pack<float, N> values = as_floats(stored.first);
-    const Pack<float, N> others = as_floats(stored.second);
+    const Pack<float, N> others = added(as_floats(stored.second), known);
+    const NormPack<N>& own = own_of(known);
     for (int k = 0; k < N; ++k) {
-      float value = known.value(values.at[k], k);
+      float value = own.value(values.at[k], k);
       if (other) value += others.at[k];
-      values.at[k] = value * known.gain(value);
+      values.at[k] = value * own.gain(value);
     }
     store_pack(values, y + i);
     if constexpr (kKeepsSigns && N % kSignsPerByte == 0) store_signs(values, i);
   }
 
  private:
+  template <int N>
+  ROBUSTA_GPU static const NormPack<N>& own_of(const NormPack<N>& known) {
+    return known;
+  }
+  template <int N>
+  ROBUSTA_GPU static const NormPack<N>& own_of(const Two<N>& known) {
+    return known.norm;
+  }
+  template <int N>
+  ROBUSTA_GPU static Pack<float, N> added(const Pack<float, N>& others, const NormPack<N>&) {
+    return others;
+  }
+  template <int N>
+  ROBUSTA_GPU static Pack<float, N> added(Pack<float, N> others, const Two<N>& known) {
+    for (int k = 0; k < N; ++k) {
+      others.at[k] = static_cast<float>(static_cast<T>(known.other.value(others.at[k], k)));
+    }
+    return others;
+  }
   template <int N>
   ROBUSTA_GPU void store_signs(const Pack<float, N>& values, int64_t i) const {
     for (int first = 0; first < N; first += kSignsPerByte) {

@@ -10,6 +10,8 @@
 
 #include "device/gpu/divisor.h"
 #include "device/gpu/for_each.h"
+#include "layers/backends/gpu/elementwise.h"
+#include "layers/backends/gpu/weighted_sum.h"
 #include "tensor/channels_last.h"
 
 namespace robusta {
@@ -49,6 +51,33 @@ struct CopyPieces {
   }
 };
 
+/// The pieces of a sum of wholes, in packs of 16 bytes: as where the sum is made and rounded first (weighted_sum.h),
+/// but it is neither written nor read.
+template <typename T>
+struct CutSum {
+  static constexpr int kWidth = kPackWidth<T>;
+  Divisor span;   ///< of the pieces, in packs
+  int64_t width;  ///< of the whole
+  int64_t at[kPieces + 1];
+  T* pieces[kPieces];
+  const T* wholes[kSumTerms];
+  int count, terms;
+  ROBUSTA_GPU void operator()(int64_t i) const {
+    int64_t row = i;
+    const int64_t col = at[0] + span.take_off(row);
+    int k = 0;
+    while (col >= at[k + 1]) ++k;
+    if (!pieces[k]) return;
+    Pack<float, kWidth> sum = {};
+    for (int t = 0; t < kSumTerms; ++t) {  // a fixed number, which compilers unroll
+      if (t >= terms) break;
+      const Pack<float, kWidth> term = load_pack<kWidth>(wholes[t] + (row * width + col) * kWidth);
+      for (int n = 0; n < kWidth; ++n) sum.at[n] += term.at[n];
+    }
+    store_pack(sum, pieces[k] + (row * (at[k + 1] - at[k]) + col - at[k]) * kWidth);
+  }
+};
+
 }  // namespace detail
 
 class GpuPieces {
@@ -83,7 +112,36 @@ class GpuPieces {
     copy<false>(stream, pieces, whole);
   }
 
+  /// So many wholes cut_sum() takes.
+  int most_terms() const { return divides(sizeof(detail::Unit16)) ? detail::kSumTerms : 1; }
+  /// The same as cut() of their sum, which is rounded as the pieces are stored.
+  void cut_sum(Stream* stream, std::span<const Tensor> wholes, std::span<const Tensor> pieces) const {
+    assert(static_cast<int>(wholes.size()) <= most_terms());
+    if (wholes.size() == 1) return cut(stream, wholes[0], pieces);
+    with_storage(wholes[0].desc.dtype, [&](auto t) { cut_terms<decltype(t)>(stream, wholes, pieces); });
+  }
+
  private:
+  bool divides(int64_t unit) const {
+    return std::all_of(at_.begin(), at_.end(), [=](int64_t bytes) { return bytes % unit == 0; });
+  }
+
+  template <typename T>
+  void cut_terms(Stream* stream, std::span<const Tensor> wholes, std::span<const Tensor> pieces) const {
+    constexpr auto kUnit = static_cast<int64_t>(sizeof(detail::Unit16));
+    for (size_t begin = 0; begin < pieces.size(); begin += detail::kPieces) {
+      const size_t count = std::min<size_t>(pieces.size() - begin, detail::kPieces);
+      const int64_t span = (at_[begin + count] - at_[begin]) / kUnit;
+      if (span == 0) continue;
+      detail::CutSum<T> each{
+          Divisor(span), at_.back() / kUnit, {}, {}, {}, static_cast<int>(count), static_cast<int>(wholes.size())};
+      for (size_t k = 0; k <= count; ++k) each.at[k] = at_[begin + k] / kUnit;
+      for (size_t k = 0; k < count; ++k) each.pieces[k] = pieces[begin + k].template as<T>();
+      for (size_t t = 0; t < wholes.size(); ++t) each.wholes[t] = wholes[t].template as<T>();
+      for_each(stream, rows_ * span, each);
+    }
+  }
+
   /// Elements of the axes that are stored before `axis`.
   int64_t stored_before(const Shape& shape, int axis) const {
     if (!last_ || axis == 0) return shape.count(0, axis);
@@ -94,9 +152,6 @@ class GpuPieces {
   template <bool kJoin>
   void copy(Stream* stream, std::span<const Tensor> pieces, const Tensor& whole) const {
     if (pieces.size() == 1 && pieces[0].data == whole.data) return;
-    const auto divides = [this](int64_t unit) {
-      return std::all_of(at_.begin(), at_.end(), [=](int64_t bytes) { return bytes % unit == 0; });
-    };
     if (divides(sizeof(detail::Unit16))) {
       copy_units<detail::Unit16, kJoin>(stream, pieces, whole);
     } else if (divides(sizeof(uint32_t))) {

@@ -1,6 +1,7 @@
 // Concat on the GPU, plain or channels last.
 //
-// One kernel copies up to 16 pieces, in units as wide as all pieces allow (backends/gpu/pieces.h).
+// One kernel copies up to 16 pieces, in units as wide as all pieces allow (backends/gpu/pieces.h). What a Split would
+// add up of gradients is added while it is cut.
 
 #include "layers/backends/gpu/pieces.h"
 #include "layers/kit/booking.h"
@@ -19,10 +20,12 @@ class ConcatGpu : public Kernel {
     booking_.bottom_layouts = pieces_.layouts_of(request.bottoms);
     booking_.top_layouts = pieces_.layouts_of(request.tops);
     book_join(request.bottoms.size(), booking_);
+    const bool adds = request.bottoms.size() > 1 && joined_type(request) != DType::kF64;
+    booking_.top_diff_terms = adds ? pieces_.most_terms() : 1;
   }
   std::string describe() const override { return "gpu"; }
   void forward(const KernelRun& run) override { pieces_.join(run.stream, run.bottoms, run.tops[0]); }
-  void backward(const KernelRun& run) override { pieces_.cut(run.stream, run.top_diffs[0], run.bottom_diffs); }
+  void backward(const KernelRun& run) override { pieces_.cut_sum(run.stream, run.top_diffs, run.bottom_diffs); }
 
  private:
   /// That of the bottoms where they agree, so that nothing is rounded on the way.

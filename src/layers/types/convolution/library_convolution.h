@@ -3,9 +3,9 @@
 /// (convolution_described.cpp).
 ///
 /// Channels last where channels are axis 1, else plain. Filters and their gradient stay in Caffe's order outside: those
-/// of all layers are brought into the library's order when a pass begins (Booking::packed), or, where the net has no
-/// memory for that, in scratch memory each time a pass runs. With activations of 16 bits the filters are rounded on
-/// that way.
+/// of all layers, and biases, are brought into the library's order and type when a pass begins (Booking::packed), and
+/// filters' gradients back when it has run (Booking::packed_gradients), or, where the net has no memory for that, in
+/// scratch memory each time a pass runs. With activations of 16 bits the filters are rounded on that way.
 #pragma once
 
 #include <algorithm>
@@ -78,10 +78,23 @@ class LibraryConvolution : public Kernel {
       for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
     }
     for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(layout_of(top));
-    booking_.reads_bottoms.assign(request.bottoms.size(), library_.has(Direction::kBackwardFilters));
+    const bool learns = library_.has(Direction::kBackwardFilters);
+    // What backward would fold once more is kept: it is smaller than the image, which may go.
+    if (passes_.fold && learns) {
+      kept_image_ = align_up(bytes_of(problem_.image_size()));
+      booking_.saved_bytes = kept_image_ * request.bottoms.size();
+    }
+    booking_.reads_bottoms.assign(request.bottoms.size(), learns && !passes_.fold);
     booking_.reads_tops.assign(request.tops.size(), request.backward && passes_.relu);
     if (packs_ && !passes_.fold) {
       booking_.packed = {{0, problem_.type, problem_.geometry.num_output, filter_rows(), filter_cols()}};
+    }
+    // Gradients of several images are added up in f32.
+    if (library_.has(Direction::kBackwardFilters) && request.tops.size() == 1) {
+      booking_.packed_gradients = booking_.packed;
+    }
+    if (passes_.fused && request.params.size() > 1 && is_16_bit(problem_.type)) {
+      booking_.packed.push_back({1, problem_.type, 1, problem_.geometry.num_output, 1});
     }
     book_scratch();
   }
@@ -94,7 +107,7 @@ class LibraryConvolution : public Kernel {
     for (size_t i = 0; i < run.tops.size(); ++i) {
       void* top = run.tops[i].data;
       library_.run(Direction::kForward, run.stream,
-                   {.image = image(run, i, forward_image_),
+                   {.image = forward_image(run, i),
                     .filters = filters,
                     .result = top,
                     .bias = passes_.fused && bias ? stored_bias(run) : nullptr,
@@ -128,16 +141,14 @@ class LibraryConvolution : public Kernel {
   void book_scratch() {
     ScratchParts forward, backward;
     const bool learns = library_.has(Direction::kBackwardFilters), hands_on = library_.has(Direction::kBackwardData);
-    const size_t image = passes_.fold ? bytes_of(problem_.image_size()) : 0;
     if (packs_) forward.add(bytes_of(problem_.filter_size()));
-    forward_image_ = forward.add(image);
+    forward_image_ = forward.add(passes_.fold && !learns ? bytes_of(problem_.image_size()) : 0);
     forward_bias_ = forward.add(is_16_bit(problem_.type) ? bytes_of(problem_.geometry.num_output) : 0);
     forward_workspace_ = forward.add(library_.workspace_bytes(Direction::kForward));
     booking_.forward_scratch = forward.bytes();
 
     if (passes_.relu) backward.add(bytes_of(problem_.result_size()));
     backward_filters_ = backward.add(learns || packs_ ? bytes_of(problem_.filter_size()) : 0);
-    backward_image_ = backward.add(learns ? image : 0);
     size_t workspace = learns_bias_ ? bias_gradient_scratch(problem_.result_view()) : 0;
     if (hands_on) workspace = std::max(workspace, library_.workspace_bytes(Direction::kBackwardData));
     if (learns) workspace = std::max(workspace, library_.workspace_bytes(Direction::kBackwardFilters));
@@ -145,19 +156,21 @@ class LibraryConvolution : public Kernel {
     if (hands_on || learns || learns_bias_) booking_.backward_scratch = backward.bytes();
   }
 
-  /// A bottom as the library is given it; `offset`: of the scratch memory for one that is folded.
-  const void* image(const KernelRun& run, size_t i, size_t offset) const {
+  /// A bottom as the library is given it.
+  const void* forward_image(const KernelRun& run, size_t i) const {
     if (!passes_.fold) return run.bottoms[i].data;
-    void* folded = scratch_part(run.scratch, offset);
+    void* folded = kept_image_ > 0 ? kept_image(run, i) : scratch_part(run.scratch, forward_image_);
     fold_image(run.stream, *passes_.fold, run.bottoms[i].as<float>(), problem_.type, folded);
     return folded;
   }
+  /// Where forward has left a folded one.
+  void* kept_image(const KernelRun& run, size_t i) const { return static_cast<char*>(run.saved) + i * kept_image_; }
 
   /// The filters in the library's order and type, which may be their own.
   const void* packed_filters(const KernelRun& run, void* memory) const {
     void* plain = run.params[0]->data;
     if (!packs_) return plain;
-    if (!run.packed.empty()) return run.packed[0];
+    if (!run.packed.empty() && !passes_.fold) return run.packed[0];
     if (passes_.fold) {
       fold_filters(run.stream, *passes_.fold, static_cast<const float*>(plain), problem_.type, memory);
       return memory;
@@ -170,6 +183,7 @@ class LibraryConvolution : public Kernel {
   void* stored_bias(const KernelRun& run) const {
     void* bias = run.params[1]->data;
     if (!is_16_bit(problem_.type)) return bias;
+    if (!run.packed.empty()) return run.packed.back();
     void* memory = scratch_part(run.scratch, forward_bias_);
     transpose_filters(run.stream, 1, problem_.geometry.num_output, 1, {DType::kF32, bias}, false,
                       {problem_.type, memory});
@@ -195,15 +209,17 @@ class LibraryConvolution : public Kernel {
 
   /// cuDNN has no engines from 16 bits to f32: what one pass gives is rounded, sums over passes are not.
   void filter_gradient(const KernelRun& run, size_t i, const void* dy) {
-    const bool add = run.accumulate[0] || i > 0;
+    const bool add = run.accumulate[0] || i > 0, left_packed = !run.packed_gradients.empty();
     void* gradient = run.params[0]->diff;
-    void* target = packs_ || add ? scratch_part(run.scratch, backward_filters_) : gradient;
+    void* target = left_packed     ? run.packed_gradients[0]
+                   : packs_ || add ? scratch_part(run.scratch, backward_filters_)
+                                   : gradient;
     library_.run(Direction::kBackwardFilters, run.stream,
-                 {.image = image(run, i, backward_image_),
+                 {.image = passes_.fold ? kept_image(run, i) : run.bottoms[i].data,
                   .filters = target,
                   .result = dy,
                   .workspace = scratch_part(run.scratch, backward_workspace_)});
-    if (target == gradient) return;
+    if (left_packed || target == gradient) return;
     if (passes_.fold) {
       return unfold_filters(run.stream, *passes_.fold, problem_.type, target, add, static_cast<float*>(gradient));
     }
@@ -219,8 +235,9 @@ class LibraryConvolution : public Kernel {
   bool turns_;               ///< the library's order of the filters is not Caffe's
   bool packs_;               ///< it takes a copy of them, for that or as they are of 16 bits
   bool learns_bias_;
+  size_t kept_image_ = 0;  ///< bytes of a folded image that is saved for backward
   size_t forward_image_ = 0, forward_bias_ = 0, forward_workspace_ = 0;
-  size_t backward_filters_ = 0, backward_image_ = 0, backward_workspace_ = 0;
+  size_t backward_filters_ = 0, backward_workspace_ = 0;
 };
 
 inline const auto& library_chain() {
