@@ -9,7 +9,6 @@
 #include <chrono>
 
 #include "net/run/gradient_sink.h"
-#include "ops/packed_params.h"
 
 namespace robusta {
 namespace {
@@ -31,6 +30,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       losses_(graph, plan, *options.device),
       graphs_(plan, *options.device),
       bound_steps_(plan.steps.size()),
+      prepared_versions_(plan.units.size()),
       lent_(plan.values.size(), nullptr),
       step_ms_(plan.steps.size(), 0) {
   arena_.reserve(plan.arena_bytes);
@@ -82,30 +82,6 @@ void Executor::resume_forward(const Pass& pass, StepId at) {
   for (StepId s(0); s < at; ++s) {
     if (plan_.steps[s].kind == StepKind::kSource && plan_.steps[s].lends) take_batch(s);
   }
-}
-
-void Executor::run_forward(StepId begin, StepId end, ParamGate* gate) {
-  if (begin == StepId(0)) pack_params(gate);
-  run_steps(begin, end, nullptr, gate);
-}
-
-/// Once for forward and backward: nothing changes parameters in between but updates of those that backward is done
-/// with.
-void Executor::pack_params(ParamGate* gate) {
-  if (plan_.packed.empty()) return;
-  std::vector<PackJob> jobs;
-  for (const PackedCopy& copy : plan_.packed) {
-    Param* const param = plan_.units[copy.unit].params[static_cast<size_t>(copy.form.param)];
-    if (gate) gate->need(*param);
-    jobs.push_back({.from = static_cast<const float*>(param->data),
-                    .to = static_cast<char*>(address(plan_.packed_memory)) + copy.offset,
-                    .type = copy.form.type,
-                    .outputs = copy.form.outputs,
-                    .rows = copy.form.rows,
-                    .cols = copy.form.cols});
-  }
-  const ParamPacker pack = find_param_packer(options_.device->kernel_kind());
-  stream_.run([this, pack, jobs = std::move(jobs)] { pack(&stream_, jobs); });
 }
 
 void Executor::end_forward() {
@@ -170,6 +146,7 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
       for (StepId step = s; step < next; ++step) run_step(step);
     };
     stepwise ? enqueue() : graphs_.run(stream_, s, next, pass_, accumulate_, enqueue);
+    if (!stepwise && graphs_.on()) note_changed_params(s, next);
     if (profiling_ || hook_) stream_.synchronize();
     if (profiling_) step_ms_[s] += now_ms() - start;
     if (hook_) hook_(s);
@@ -236,6 +213,7 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
     // A parameter of several layers gets its gradient in parts: the first one of a pass overwrites, the others add.
     for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate || !step.first_part[i];
   }
+  if (bound.prepares && !bound.keeps_prepared) prepare(index);
   const uint64_t* const on_device = uploads_ ? uploads_->position() : nullptr;
   const uint64_t* const position = on_device ? on_device : &pass.first_sample;
   const KernelRun run{.bottoms = bound.bottoms,
@@ -254,16 +232,6 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
                       .stream = &stream_};
   naming_layer(unit,
                [&] { step.kind == StepKind::kBackward ? unit.kernel->backward(run) : unit.kernel->forward(run); });
-}
-
-template <typename Work>
-void Executor::naming_layer(const Unit& unit, const Work& work) const {
-  try {
-    work();
-  } catch (Error& error) {
-    const Node& node = graph_.nodes[unit.nodes[0]];
-    rethrow_at(std::move(error), node.layer->name(), node.where);
-  }
 }
 
 SourceLayer* Executor::source_of(StepId index) const {

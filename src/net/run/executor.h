@@ -18,11 +18,13 @@
 #include "net/run/loss_reader.h"
 #include "net/run/pass_graphs.h"
 #include "net/run/uploads.h"
+#include "robusta/error.h"
 
 namespace robusta {
 
 class GradientSink;
 class ParamGate;
+class PreparesParams;
 
 class Executor {
  public:
@@ -42,7 +44,7 @@ class Executor {
   void resume_forward(const Pass& pass, StepId at);
   /// Enqueues these steps of it.
   void run_forward(StepId begin, StepId end, ParamGate* gate);
-  void run_forward(std::span<const StepId> steps) { run_listed(steps); }
+  void run_forward(std::span<const StepId> steps);
   /// Behind the last.
   void end_forward();
   /// The same where these are all: the loss is that of their layers.
@@ -92,6 +94,8 @@ class Executor {
     std::vector<Tensor> carried;
     std::vector<void*> packed;
     void *saved = nullptr, *scratch = nullptr;
+    PreparesParams* prepares = nullptr;  ///< the kernel of a forward step, if it does
+    bool keeps_prepared = false;         ///< `saved` outlives the pass
   };
 
   void bind();
@@ -106,7 +110,13 @@ class Executor {
   /// Those in a row together.
   void run_listed(std::span<const StepId> steps);
   void bind_packed();
+  void bind_prepared();
   void pack_params(ParamGate* gate);
+  bool packed_are_new();
+  void prepare_params(StepId begin, StepId end, ParamGate* gate);
+  void prepare_changed(StepId index);
+  void prepare(StepId index);
+  void note_changed_params(StepId begin, StepId end);
   void open(ParamGate& gate, StepId begin, StepId end);
   void announce(GradientSink& sink, StepId begin, StepId end);
   void deliver(GradientSink& sink, StepId begin, StepId end);
@@ -135,6 +145,10 @@ class Executor {
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   IdVector<StepId, Bound> bound_steps_;
+  /// Versions of the parameters that a unit's kernel has prepared, and those of all that were packed. Only work of the
+  /// stream looks at them.
+  IdVector<UnitId, std::vector<uint64_t>> prepared_versions_;
+  std::vector<uint64_t> packed_versions_;
   IdVector<ValueId, void*> lent_;                      ///< where a source's batch has the value now (Value::lent)
   IdVector<ValueId, std::vector<Tensor*>> borrowers_;  ///< per lent value: tensors of bound_steps_ in its memory
   IdVector<StepId, std::vector<ValueId>>
@@ -145,5 +159,15 @@ class Executor {
   IdVector<StepId, double> step_ms_;  ///< summed up while profiling is on
   StepHook hook_, watch_;
 };
+
+template <typename Work>
+void Executor::naming_layer(const Unit& unit, const Work& work) const {
+  try {
+    work();
+  } catch (Error& error) {
+    const Node& node = graph_.nodes[unit.nodes[0]];
+    rethrow_at(std::move(error), node.layer->name(), node.where);
+  }
+}
 
 }  // namespace robusta

@@ -50,22 +50,10 @@ void Executor::bind() {
     }
   }
   bind_packed();
+  bind_prepared();
   find_borrowers();
   bound_arena_ = arena_.data();
   graphs_.forget();
-}
-
-void Executor::bind_packed() {
-  IdVector<UnitId, std::vector<void*>> of_unit(plan_.units.size());
-  for (const PackedCopy& copy : plan_.packed) {
-    of_unit[copy.unit].push_back(static_cast<char*>(address(plan_.packed_memory)) + copy.offset);
-  }
-  for (const StepId s : plan_.steps.ids()) {
-    const Step& step = plan_.steps[s];
-    const bool of_kernel =
-        step.kind == StepKind::kForward || step.kind == StepKind::kBackward || step.kind == StepKind::kRepeat;
-    if (of_kernel && !step.reorder) bound_steps_[s].packed = of_unit[step.unit];
-  }
 }
 
 void Executor::find_borrowers() {

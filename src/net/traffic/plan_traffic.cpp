@@ -4,6 +4,7 @@
 
 #include <cassert>
 
+#include "layers/kit/prepares_params.h"
 #include "ops/packed_params.h"
 
 namespace robusta {
@@ -45,7 +46,9 @@ class PassCounter {
 
   PlanTraffic count() {
     PlanTraffic traffic;
-    traffic.packing = counter_.count_in(DType::kF32, [&] { pack(); });
+    PlanTraffic::Counted& packing = net_.options().backward ? traffic.packing : traffic.preparing;
+    packing = counter_.count_in(DType::kF32, [&] { pack(); });
+    traffic.preparing += counter_.count_in(DType::kF32, [&] { prepare(); });
     traffic.units.resize(plan_.units.size());
     for (const Step& step : plan_.steps) {
       PlanTraffic::OfUnit& of_unit = traffic.units[step.unit];
@@ -71,6 +74,19 @@ class PassCounter {
       jobs.push_back({static_cast<const float*>(copy.param->data), to, form.type, form.outputs, form.rows, form.cols});
     }
     find_param_packer(net_.options().device->kernel_kind())(&counter_.stream(), jobs);
+  }
+
+  void prepare() {
+    for (const Step& step : plan_.steps) {
+      const Unit& unit = plan_.units[step.unit];
+      PreparesParams* const kernel = step.kind == StepKind::kForward ? preparing(unit.kernel.get()) : nullptr;
+      if (!kernel) continue;
+      KernelRun run;
+      run.params = unit.params;
+      run.saved = address(step.saved);
+      run.stream = &counter_.stream();
+      kernel->prepare(run);
+    }
   }
 
   void run(const Step& step, const Unit& unit) {

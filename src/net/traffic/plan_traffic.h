@@ -16,7 +16,8 @@ struct PlanTraffic {
     bool by_host = false;  ///< the layer's work is the host's: not counted
   };
   IdVector<UnitId, OfUnit> units;
-  Counted packing;  ///< of parameters, before forward (Plan::packed)
+  Counted packing;    ///< of parameters, before forward (Plan::packed)
+  Counted preparing;  ///< no part of an iteration: what is made of parameters only when these have changed
   Counted update;
 };
 
