@@ -60,7 +60,7 @@ struct DepthwiseStrip {
     const int32_t row = by_row.take_off(image);
     const DepthwiseFilters<T, N> weights(filters, lane);
     Pack<float, N> sums[kStrip] = {};
-    for (int v = 0; v < kDepthwiseSide; ++v) {
+    ROBUSTA_UNROLL_4 for (int v = 0; v < kDepthwiseSide; ++v) {  // so that filters are no array
       const int32_t line = row * kStride + v - shape.pad_h;
       if (line < 0 || line >= shape.in_h) continue;
       Pack<T, N> pixels[kColumns];
@@ -131,7 +131,7 @@ struct DepthwiseGather {
     const int32_t lane = by_pack.take_off(image), column = by_column.take_off(image), row = by_row.take_off(image);
     const DepthwiseFilters<T, N> weights(filters, lane);
     Pack<float, N> sum = {};
-    for (int v = 0; v < kDepthwiseSide; ++v) {
+    ROBUSTA_UNROLL_4 for (int v = 0; v < kDepthwiseSide; ++v) {
       const int32_t y = row + shape.pad_h - v;
       if (y < 0 || y % kStride != 0 || y / kStride >= shape.out_h) continue;
       for (int h = 0; h < kDepthwiseSide; ++h) {
@@ -155,7 +155,8 @@ struct DepthwiseGather {
 /// The gradient of the filters: nine sums for each channel, over all results.
 template <typename T>
 struct DepthwiseFilterSums {
-  static constexpr int kSums = kDepthwiseTaps, kWidth = kPackWidth<T>, kRowsUnderWay = 2;
+  // Sums of more channels would not fit into a thread's registers.
+  static constexpr int kSums = kDepthwiseTaps, kWidth = 2, kRowsUnderWay = 1;
   DepthwiseShape shape;  ///< whose packs are not asked
   int32_t stride;
   int64_t channels;
