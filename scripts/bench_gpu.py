@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Training speed on a GPU: ours and PyTorch's, one after the other on the same GPU, in one run.
+"""Training and inference on a GPU: ours and PyTorch's, one after the other on the same GPU, in one run.
 
-  scripts/bench_gpu.py [--caffe PATH] [--python PATH] [--quick] [--nets lenet,...] [--lms] [--json FILE [--resume]]
+  scripts/bench_gpu.py [--caffe PATH] [--python PATH] [--quick] [--nets lenet,...] [--inference] [--lms]
+                       [--json FILE [--resume]]
 
 A step is forward + backward + update (SGD with momentum) on synthetic input that is on the GPU already. Ours is the
 "Average Iteration" of `caffe time -gpu`. PyTorch runs the same networks (scripts/bench_torch.py) channels last, in
@@ -9,6 +10,10 @@ f32 with TF32 and with autocast to bf16, eagerly, compiled, and compiled with re
 max-autotune, each in a process of its own (scripts/bench_torch_gpu.py); the best counts. With --lms, also what large
 model support costs: the speed of a batch that does not fit under a cap of the memory against that of the largest one
 that does, and against the time that the link to the host takes for the bytes that move.
+
+With --inference passes forward take the place of steps: of deploy.prototxt by `caffe time -phase TEST -forward_only`,
+and of PyTorch's network in eval() and inference_mode(), whose weights are of 16 bits for bf16 and which its compiler may
+freeze; mode "graphs" is eager, captured as a CUDA graph. Either waits for each pass before the next.
 
 A row, that is a net with a batch size and a precision, is measured whole before the next is begun: ours, a mode of
 PyTorch's, ours, the next mode, ours. So rows that are there have their ratios when the time is up, and what a GPU does
@@ -38,9 +43,12 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = {"lenet": "lenet", "alexnet": "bvlc_alexnet", "googlenet": "bvlc_googlenet", "vgg16": "vgg16",
-           "resnet50": "resnet50", "mobilenet": "mobilenet_v1"}
+           "resnet50": "resnet50", "mobilenet": "mobilenet_v1", "squeezenet": "squeezenet"}
+TRAINED = "lenet,alexnet,googlenet,vgg16,resnet50,mobilenet"
+INFERRED = "resnet50,googlenet,mobilenet,vgg16,squeezenet"
 PRECISIONS = ("f32", "bf16")
 MODES = ("reduce-overhead", "eager", "compile", "max-autotune")  # of PyTorch, the likeliest best first
+FORWARD_MODES = ("reduce-overhead", "graphs", "eager", "max-autotune")  # the same for passes forward
 LONGEST = 600  # seconds of a measurement
 GRACE = 60  # seconds that one may go on when the time is up
 # Net, precision, how many times the batch that fits, what of the speed may be lost.
@@ -99,7 +107,7 @@ def ask_torch(options, work, *arguments):
 
 def run_caffe(options, command, net, batch, *flags):
     """What the program prints."""
-    model = ROOT / "models" / FOLDERS[net] / "train_val.prototxt"
+    model = ROOT / "models" / FOLDERS[net] / ("deploy.prototxt" if options.inference else "train_val.prototxt")
     synthetic = options.folder / f"{net}.prototxt"
     # Without its data source the program feeds synthetic input, of a shape that it takes from the names.
     synthetic.write_text(re.sub(r'source: ".*"', f'source: "absent_{net}"', model.read_text()))
@@ -128,6 +136,13 @@ def our_step(options, net, batch, steps, precision, *flags):
     return milliseconds(output, "Iteration"), output
 
 
+def our_pass(options, net, batch, steps, precision):
+    """Milliseconds of a pass forward."""
+    output = run_caffe(options, "time", net, batch, "-phase", "TEST", "-forward_only", "-iterations", str(steps),
+                       *precision_flags(options, precision))
+    return milliseconds(output, "Forward pass")
+
+
 # --- the comparison -------------------------------------------------------------------------------------------------
 
 
@@ -135,6 +150,10 @@ def measure(options, row, name):
     """Images per second of ours, or of a mode of PyTorch."""
     net, batch, precision = row["net"], row["batch"], row["precision"]
     steps = options.steps * (10 if net == "lenet" and options.device != "cpu" else 1)
+    if options.inference and name == "ours":
+        return batch / our_pass(options, net, batch, steps, precision) * 1000
+    if options.inference:
+        return batch / ask_torch(options, "forward", net, batch, steps, precision, name, options.device) * 1000
     if name == "ours":
         return batch / our_step(options, net, batch, steps, precision)[0] * 1000
     return batch / ask_torch(options, "step", net, batch, steps, precision, name, options.device) * 1000
@@ -156,8 +175,12 @@ def compare(options, result, row):
             save(options, result)
 
 
+def shown_name(row):
+    return row["net"] + (" forward" if row.get("work") == "inference" else "")
+
+
 def take_turn(options, row, name):
-    label = f"{row['net']}, batch {row['batch']}, {row['precision']}, {name}"
+    label = f"{shown_name(row)}, batch {row['batch']}, {row['precision']}, {name}"
     try:
         row["turns"].append((name, measure(options, row, name)))
         print(f"{label}: {row['turns'][-1][1]:.1f} images/s", flush=True)
@@ -195,7 +218,7 @@ def print_rows(options, rows):
         speeds = [row["images_per_s"].get(name) for name in shown_names]
         shown = [f"{speed:,.1f}" if speed else "" for speed in speeds]
         ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
-        return [row["net"], str(row["batch"]), row["precision"], *shown, ratio]
+        return [shown_name(row), str(row["batch"]), row["precision"], *shown, ratio]
 
     print_table(["net", "batch", "type", *shown_names, "ratio"], map(cells, rows))
 
@@ -253,10 +276,12 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--caffe", default=str(ROOT / "build/tools/caffe"), help="our program")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
-    parser.add_argument("--nets", default=",".join(FOLDERS), help="comma list of " + ", ".join(FOLDERS))
-    parser.add_argument("--batches", default="", help="comma list (default: 64,256; LeNet: 64)")
+    parser.add_argument("--inference", action="store_true", help="passes forward instead of steps")
+    parser.add_argument("--nets", default="", help="comma list of " + ", ".join(FOLDERS))
+    parser.add_argument("--batches", default="", help="comma list (default: 64,256; LeNet: 64; --inference: 1,16,64)")
     parser.add_argument("--precisions", default=",".join(PRECISIONS), help="comma list of " + ", ".join(PRECISIONS))
-    parser.add_argument("--modes", default="", help="of PyTorch, comma list of " + ", ".join(MODES))
+    parser.add_argument("--modes", default="", help="of PyTorch, comma list of " + ", ".join(MODES) +
+                        "; --inference: " + ", ".join(FORWARD_MODES))
     parser.add_argument("--steps", type=int, default=0, help="timed steps (LeNet: ten times as many)")
     parser.add_argument("--quick", action="store_true", help="for a visit of ten minutes")
     parser.add_argument("--minutes", type=float, default=0, help="begin nothing after that time (--quick: 8)")
@@ -277,14 +302,15 @@ def parse():
     options.out_of_time = options.failed = False
     options.caffe = os.path.abspath(options.caffe)
     options.python = os.path.abspath(options.python) if os.sep in options.python else options.python
-    options.nets = options.nets.split(",")
+    options.nets = (options.nets or (INFERRED if options.inference else TRAINED)).split(",")
+    modes = FORWARD_MODES if options.inference else MODES
     options.precisions = ["f32"] if on_cpu else options.precisions.split(",")
-    default_modes = "eager" if on_cpu else "reduce-overhead,eager" if options.quick else ",".join(MODES[:3])
+    default_modes = "eager" if on_cpu else "reduce-overhead,eager" if options.quick else ",".join(modes[:3])
     options.modes = (options.modes or default_modes).split(",")
     options.steps = options.steps or (2 if on_cpu else 20 if options.quick else 50)
     minutes = options.seconds / 60 or options.minutes or (8 if options.quick else float("inf"))
     options.deadline = time.monotonic() + 60 * minutes
-    for given, known in ((options.nets, FOLDERS), (options.precisions, PRECISIONS), (options.modes, MODES)):
+    for given, known in ((options.nets, FOLDERS), (options.precisions, PRECISIONS), (options.modes, modes)):
         for name in given:
             if name not in known:
                 parser.error(f"{name} is none of {', '.join(known)}")
@@ -303,6 +329,8 @@ def batches_of(options, net):
         return [int(batch) for batch in options.batches.split(",")]
     if options.device == "cpu":
         return [2]
+    if options.inference:
+        return [1, 16] if options.quick else [1, 16, 64]
     return [64] if net == "lenet" or options.quick else [64, 256]
 
 
@@ -347,12 +375,14 @@ def known_result(options):
     return json.loads(path.read_text())
 
 
-def row_of(result, *which):
+def row_of(options, result, *which):
     """The row of a net, a batch size and a precision; a new one where there is none."""
+    work = "inference" if options.inference else "training"
     for row in result["rows"]:
-        if (row["net"], row["batch"], row["precision"]) == which:
+        if (row["net"], row["batch"], row["precision"], row.get("work", "training")) == (*which, work):
             return row
-    result["rows"].append(dict(zip(("net", "batch", "precision"), which), images_per_s={}, failed={}, turns=[]))
+    result["rows"].append(dict(zip(("net", "batch", "precision"), which), work=work, images_per_s={}, failed={},
+                               turns=[]))
     return result["rows"][-1]
 
 
@@ -364,7 +394,7 @@ def main():
     title = f"{today}: {here['gpu'] or options.device}; {software}"
     print(title, flush=True)
     result = known_result(options) | {"date": today, **here}
-    rows = [row_of(result, net, batch, precision) for net in options.nets for batch in batches_of(options, net)
+    rows = [row_of(options, result, net, batch, precision) for net in options.nets for batch in batches_of(options, net)
             for precision in options.precisions if not options.lms_only]
     with tempfile.TemporaryDirectory() as folder:
         options.folder = pathlib.Path(folder)

@@ -2,6 +2,7 @@
 """PyTorch's side of bench_gpu.py: one measurement, in a process of its own. Prints one line of JSON.
 
   scripts/bench_torch_gpu.py step '["resnet50", 64, 20, "bf16", "reduce-overhead", "cuda"]'   ms of a training step
+  scripts/bench_torch_gpu.py forward '["resnet50", 64, 20, "bf16", "graphs", "cuda"]'          ms of a pass forward
   scripts/bench_torch_gpu.py link '[]'                                                       bytes per second to the GPU
   scripts/bench_torch_gpu.py about '[]'                                                      versions, name of the GPU
 """
@@ -11,6 +12,7 @@ import sys
 import time
 
 import torch
+import torch._inductor.config
 from torch.nn import functional
 
 import bench_torch
@@ -62,6 +64,51 @@ def step(net, batch, steps, precision, mode, device):
     return (time.perf_counter() - start) / steps * 1000
 
 
+def captured(run, images):
+    """A function that replays what `run` does with these images as a CUDA graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            run(images)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run(images)
+    return lambda _: graph.replay()
+
+
+def forward(net, batch, steps, precision, mode, device):
+    """Milliseconds of a pass forward, from a batch that is there until its scores are."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.benchmark = True
+    model, images = task(net, batch)[:2]
+    form = {"device": device, "memory_format": torch.channels_last,
+            "dtype": torch.bfloat16 if precision == "bf16" else torch.float32}
+    model, images = model.to(**form).eval(), images.to(**form)
+
+    def synchronize():
+        if device != "cpu":
+            torch.cuda.synchronize()
+
+    with torch.inference_mode():
+        run = model
+        if mode == "graphs":
+            run = captured(model, images)
+        elif mode != "eager":
+            # Folds what is constant, BatchNorm among it.
+            torch._inductor.config.freezing = True
+            run = torch.compile(model, mode="default" if mode == "compile" else mode)
+        for _ in range(5 if device != "cpu" else 1):
+            run(images)
+        synchronize()
+        start = time.perf_counter()
+        for _ in range(steps):
+            run(images)
+            synchronize()
+        return (time.perf_counter() - start) / steps * 1000
+
+
 def link():
     """Bytes per second from page-locked memory to the GPU."""
     host = torch.empty(256 << 20, dtype=torch.uint8, pin_memory=True)
@@ -83,5 +130,5 @@ def about():
 
 
 if __name__ == "__main__":
-    work = {"step": step, "link": link, "about": about}[sys.argv[1]]
+    work = {"step": step, "forward": forward, "link": link, "about": about}[sys.argv[1]]
     print(json.dumps(work(*json.loads(sys.argv[2]))))

@@ -17,6 +17,9 @@ ROWS = [("googlenet", 256, "bf16"), ("alexnet", 256, "bf16"), ("mobilenet", 256,
         ("alexnet", 64, "bf16"), ("lenet", 64, "bf16"), ("resnet50", 64, "f32"), ("googlenet", 256, "f32"),
         ("alexnet", 256, "f32"), ("vgg16", 64, "f32"), ("googlenet", 64, "f32"), ("alexnet", 64, "f32")]
 
+# Passes forward, after the first six of these; bench_gpu.py --inference knows more nets.
+FORWARD = [("resnet50", "bf16"), ("mobilenet", "bf16")]
+
 
 @dataclasses.dataclass
 class Step:
@@ -65,6 +68,14 @@ def row(place, net, batch, precision, expected, most, modes="reduce-overhead,eag
     line = bench(place, name, "--nets", "lenet" if place.small else net, *small, "--precisions", precision,
                  "--modes", modes)
     return Step(name + what, line, expected, most, goes_on=True)
+
+
+def forward_rows(place, net, precision, expected, most):
+    """Passes forward of a net, with several batch sizes."""
+    small = ["--batches", "1", "--steps", "1"] if place.small else ["--batches", "1,16,64"]
+    line = bench(place, f"{net}_forward_{precision}", "--inference", "--nets", "lenet" if place.small else net, *small,
+                 "--precisions", precision, "--modes", "reduce-overhead,graphs,eager")
+    return Step(f"{net}_forward_{precision}", line, expected, most, goes_on=True)
 
 
 def compiled(place, *rows):
@@ -116,7 +127,9 @@ def fastest(place):
 
 
 def others(place):
-    return [compiled(place, *ROWS[:4]), *(row(place, *which, 45, 150) for which in ROWS)]
+    return [compiled(place, *ROWS[:4]), *(row(place, *which, 45, 150) for which in ROWS[:6]),
+            *(forward_rows(place, *which, 60, 180) for which in FORWARD),
+            *(row(place, *which, 45, 150) for which in ROWS[6:])]
 
 
 def memory(place):

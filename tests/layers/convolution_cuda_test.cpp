@@ -1,6 +1,7 @@
 // Convolution on cuDNN: its plans for a GPU that is only described, which needs none, and its results where there is
 // one.
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "base/str.h"
@@ -48,7 +49,12 @@ class CudnnPlans : public ::testing::Test {
     }());
     layer->infer_tops(what.bottoms);
     const auto& convolution = static_cast<const ConvolutionBase&>(*layer);
-    return {convolution.geometry(), channels_last, convolution.has_bias(), relu};
+    dnn::Problem problem;
+    problem.geometry = convolution.geometry();
+    problem.channels_last = channels_last;
+    problem.bias = convolution.has_bias();
+    problem.relu = relu;
+    return problem;
   }
 
   /// Expects plans for all directions.
@@ -110,6 +116,38 @@ TEST_F(CudnnPlans, FuseBiasAndRelu) {
     problem.type = type;
     std::string why_not;
     EXPECT_TRUE(choose_plan(Direction::kForward, problem, *site_, why_not).fused) << why_not;
+  }
+}
+
+/// As a net needs them that only runs forward: the term of a residual block's sum, then the bias, of a folded
+/// BatchNorm, too.
+TEST_F(CudnnPlans, FuseTheSumOfAResidualBlock) {
+  for (const char* fields : {"num_output: 64 kernel_size: 3 pad: 1", "num_output: 256 kernel_size: 1"}) {
+    dnn::Problem problem = problem_of(convolution(fields, {{8, 64, 28, 28}}), true, true);
+    problem.adds = true;
+    for (const DType type : {DType::kF32, DType::kBF16, DType::kF16}) {
+      problem.type = type;
+      std::string why_not;
+      EXPECT_TRUE(choose_plan(Direction::kForward, problem, *site_, why_not).fused) << why_not << name_of(type);
+    }
+  }
+}
+
+/// Engines that cuDNN compiles, for which it wants NVIDIA's driver, or the toolkit's stub of it (lib/stubs) under the
+/// name libcuda.so.1. Untimed they are not taken.
+TEST_F(CudnnPlans, GateTheGradientOfTheData) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  if (!driver) GTEST_SKIP() << "no driver: " << dlerror();
+  site_->rules.tf32 = true;
+  dnn::Problem problem = problem_of(convolution("num_output: 64 kernel_size: 3 pad: 1", {{8, 64, 28, 28}}), true);
+  problem.gates = true;
+  for (const DType type : {DType::kF32, DType::kBF16}) {
+    problem.type = type;
+    std::string why_not;
+    const auto graph = make_graph(Direction::kBackwardData, problem, site_->target, why_not);
+    ASSERT_TRUE(graph) << why_not;
+    EXPECT_FALSE(find_engines(site_->target, *graph, site_->rules, 16).empty()) << name_of(type);
+    EXPECT_FALSE(choose_plan(Direction::kBackwardData, problem, *site_, why_not).fused) << name_of(type);
   }
 }
 

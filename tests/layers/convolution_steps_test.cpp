@@ -66,21 +66,27 @@ std::string text_of(const ResultView& v) {
   return str(v.batch, " ", v.channels, " ", v.pixels, v.channels_last ? " last " : " plain ", name_of(v.type));
 }
 
-TEST(ConvolutionSteps, BiasAndRelu) {
+TEST(ConvolutionSteps, BiasSumAndRelu) {
   for (const ResultView& view : result_views()) {
     const std::vector<float> bias = small_numbers(view.channels, 5);
-    for (const bool relu : {false, true}) {
-      for (const bool with_bias : {false, true}) {
-        Typed y(view.type, small_numbers(view.count(), 3));
-        add_bias_and_relu(nullptr, view, with_bias ? bias.data() : nullptr, relu, 0.25f, y.data());
-        std::vector<float> want = y.values;
-        for (int64_t i = 0; i < view.count(); ++i) {
-          float& value = want[static_cast<size_t>(i)];
-          if (with_bias) value += bias[static_cast<size_t>(channel_of(view, i))];
-          if (relu && value < 0) value *= 0.25f;
-        }
-        EXPECT_EQ(y.now(), want) << text_of(view) << relu << with_bias;
+    Typed addend(view.type, small_numbers(view.count(), 11));
+    for (const unsigned with : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u}) {
+      const bool relu = with & 1, with_bias = with & 2, adds = with & 4;
+      Typed y(view.type, small_numbers(view.count(), 3));
+      finish_result(nullptr, view,
+                    {.bias = with_bias ? bias.data() : nullptr,
+                     .addend = adds ? addend.data() : nullptr,
+                     .relu = relu,
+                     .slope = 0.25f},
+                    y.data());
+      std::vector<float> want = y.values;
+      for (int64_t i = 0; i < view.count(); ++i) {
+        float& value = want[static_cast<size_t>(i)];
+        if (with_bias) value += bias[static_cast<size_t>(channel_of(view, i))];
+        if (adds) value += addend.values[static_cast<size_t>(i)];
+        if (relu && value < 0) value *= 0.25f;
       }
+      EXPECT_EQ(y.now(), want) << text_of(view) << with;
     }
   }
 }

@@ -64,7 +64,7 @@ TEST(SpaceToDepth, TheFoldedConvolutionIsThePlainOne) {
     std::vector<BFloat16> folded_image(static_cast<size_t>(image_count(f)), BFloat16(9.0f));
     std::vector<BFloat16> folded_filters(static_cast<size_t>(f.weight_shape().count()), BFloat16(9.0f));
     fold_image(nullptr, *how, image.data(), DType::kBF16, folded_image.data());
-    fold_filters(nullptr, *how, filters.data(), DType::kBF16, folded_filters.data());
+    fold_filters(nullptr, *how, filters.data(), nullptr, DType::kBF16, folded_filters.data());
 
     const auto results = static_cast<size_t>(g.batch * g.num_output * elements_out(g.axes));
     std::vector<float> want(results), got(results);
@@ -86,7 +86,7 @@ TEST(SpaceToDepth, GradientsOfFiltersComeBack) {
     const auto how = SpaceToDepth::of(g);
     const auto filters = numbers(g.weight_shape().count(), 2);
     std::vector<BFloat16> folded(static_cast<size_t>(how->folded.weight_shape().count()));
-    fold_filters(nullptr, *how, filters.data(), DType::kBF16, folded.data());
+    fold_filters(nullptr, *how, filters.data(), nullptr, DType::kBF16, folded.data());
     std::vector<float> back(filters.size(), 100.0f);
     unfold_filters(nullptr, *how, DType::kBF16, folded.data(), false, back.data());
     EXPECT_EQ(back, filters);

@@ -20,15 +20,16 @@ words = sys.argv[1:] if name == "caffe" else json.loads(sys.argv[3])
 net = pathlib.Path(words[2]).stem if name == "caffe" else words[0]
 who = "ours" if name == "caffe" else words[4]
 with open(os.environ["CALLS"], "a") as calls:
-    print(net, who, file=calls)
+    print(net, who, *(["forward"] if "-forward_only" in words or sys.argv[2] == "forward" else []), file=calls)
 numbers = json.loads(os.environ.get("NUMBERS", "{{}}"))
-made = pathlib.Path(os.environ["CALLS"]).read_text().split("\\n").count(f"{{net}} {{who}}")
+made = sum(line.split()[:2] == [net, who] for line in pathlib.Path(os.environ["CALLS"]).read_text().split("\\n"))
 number = numbers.get(who, [10])[min(made, len(numbers.get(who, [10]))) - 1]
 if number is None:
     sys.exit("RuntimeError: no such mode")
 if number < 0:
     time.sleep(60)
-print(f"Average Iteration: {{number}} ms." if name == "caffe" else number)
+what = "Forward pass" if "-forward_only" in words else "Iteration"
+print(f"Average {{what}}: {{number}} ms." if name == "caffe" else number)
 """
 
 
@@ -64,6 +65,15 @@ class BenchGpuTest(unittest.TestCase):
         # Batches of 100 in 8, 20 and 10 ms, of which 10 is the median, against 20 of the better mode.
         self.assertEqual(row["images_per_s"], {"ours": 10000, "reduce-overhead": 5000, "eager": 4000})
         self.assertEqual((row["best"], row["ratio"]), ("reduce-overhead", 2))
+
+    def test_passes_forward_have_rows_of_their_own(self):
+        arguments = ("--nets", "resnet50", "--modes", "graphs", "--resume")
+        self.bench("--nets", "resnet50", "--modes", "eager", "--resume", ours=[10], eager=[20])
+        result, calls = self.bench(*arguments, "--inference", ours=[2, 4], graphs=[6])
+        self.assertEqual(calls, ["resnet50 ours forward", "resnet50 graphs forward", "resnet50 ours forward"])
+        self.assertEqual([row["work"] for row in result["rows"]], ["training", "inference"])
+        self.assertEqual(result["rows"][1]["images_per_s"], {"ours": 37500, "graphs": 100 / 6 * 1000})
+        self.assertEqual(result["rows"][0]["images_per_s"], {"ours": 10000, "eager": 5000})
 
     def test_what_fails_is_left_out_of_later_turns(self):
         result, calls = self.bench("--nets", "vgg16", "--modes", "max-autotune,eager", max_autotune=[None])

@@ -20,7 +20,7 @@ PYTHON = """#!/bin/sh
 case "$1 $2" in
   *bench_torch_gpu.py\\ about) echo '{"torch": "2", "cuda": "13", "cudnn": 9, "gpu": "sim"}' ;;
   *bench_torch_gpu.py\\ link) echo 2e10 ;;
-  *bench_torch_gpu.py\\ step) echo 5.0 ;;
+  *bench_torch_gpu.py\\ step|*bench_torch_gpu.py\\ forward) echo 5.0 ;;
   *) exec PYTHON "$@" ;;
 esac
 """

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/str.h"
+#include "layers/kit/prepares_params.h"
 #include "layers/kit/sized_by_bottoms.h"
 
 namespace robusta::test {
@@ -309,6 +310,7 @@ void KernelHarness::forward(const Arrays& bottoms, const Arrays& params, const A
   KernelRun run = run_of(accumulate);
   run.bottom_diffs = run.top_diffs = {};
   run.scratch = forward_scratch_.data();
+  if (PreparesParams* const kernel = preparing(kernel_.get())) kernel->prepare(run);
   kernel_->forward(run);
   finish();
   kernel_->check(how_.pass);

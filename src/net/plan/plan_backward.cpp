@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "layers/kit/gates_gradients.h"
 #include "net/plan/plan_builder.h"
 
 namespace robusta {
@@ -56,24 +57,27 @@ PlanBuilder::UnitValues PlanBuilder::backward_values(UnitId id) {
   return values;
 }
 
+/// Whether somebody else than the kernels beside it may want to see the gradient of what a unit gives.
+bool PlanBuilder::gradient_is_seen(const BlobVersion& blob) const {
+  const auto& seeds = options_.seed_diffs;
+  return options_.keep_blobs || blob.loss_weight != 0 ||
+         (!blob.hidden_by_later && std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end());
+}
+
 /// Whether the gradient of what a Split repeats, the sum of its tops' gradients, may be left to the kernel that reads
 /// it: then that is told of the terms, and the Split has no step. Nobody else may want to see the sum.
 bool PlanBuilder::hands_terms_on(UnitId branch) {
   const Unit& unit = plan_.units[branch];
-  if (!repeats_bottom(unit.kernel->booking(), graph_.nodes[unit.nodes[0]].tops.size()) || options_.keep_blobs) {
-    return false;
-  }
+  if (!repeats_bottom(unit.kernel->booking(), graph_.nodes[unit.nodes[0]].tops.size())) return false;
   const VersionId sum = unit.bottoms[0].version;
   const BlobVersion& blob = graph_.versions[sum];
   const auto producer = std::find_if(plan_.units.begin(), plan_.units.end(),
                                      [&](const Unit& u) { return u.nodes.back() == blob.producer; });
-  if (producer == plan_.units.end() || !producer->kernel || blob.loss_weight != 0) return false;
+  if (producer == plan_.units.end() || !producer->kernel || gradient_is_seen(blob)) return false;
   const auto& tops = graph_.nodes[unit.nodes[0]].tops;
   if (static_cast<int>(tops.size()) > producer->kernel->booking().top_diff_terms || !wants_backward(*producer)) {
     return false;
   }
-  const auto& seeds = options_.seed_diffs;
-  if (!blob.hidden_by_later && std::find(seeds.begin(), seeds.end(), blob.name) != seeds.end()) return false;
   std::vector<ValueId> terms;
   for (size_t t = 0; t < tops.size(); ++t) {
     terms.push_back(plan_.diff[tops[t]]);
@@ -86,10 +90,29 @@ bool PlanBuilder::hands_terms_on(UnitId branch) {
   return true;
 }
 
+/// Leaves the mask of a ReLU to the unit that reads its result, where that will apply it (kit/gates_gradients.h).
+void PlanBuilder::offer_gate(UnitId id) {
+  const Unit& unit = plan_.units[id];
+  auto* const reader = dynamic_cast<GatesGradients*>(unit.kernel.get());
+  if (!reader || unit.bottoms.empty() || !unit.bottoms[0].gradient) return;
+  const BlobVersion& blob = graph_.versions[unit.bottoms[0].version];
+  const auto producer = std::find_if(plan_.units.begin(), plan_.units.end(),
+                                     [&](const Unit& u) { return u.nodes.back() == blob.producer; });
+  if (producer == plan_.units.end() || !producer->kernel || !wants_backward(*producer)) return;
+  auto* const writer = dynamic_cast<GatesGradients*>(producer->kernel.get());
+  if (!writer || !writer->takes_gated_top_diff() || gradient_is_seen(blob)) return;
+  const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[producer->nodes.back()];
+  if (first.overwritten_by || last.overwritten_by || blob.read_back || last.tops.size() != 1) return;
+  const Form given = top_form(*producer, 0), read = bottom_form(unit, 0);
+  if (given.type != read.type || !same_layout(given.layout, read.layout)) return;
+  if (reader->gate_bottom_diff()) writer->take_gated_top_diff();
+}
+
 void PlanBuilder::add_unit_backward(UnitId id) {
   const Unit& unit = plan_.units[id];
   const Booking& booking = unit.kernel->booking();
   if (hands_terms_on(id)) return;
+  offer_gate(id);
   const UnitValues values = backward_values(id);
   const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[unit.nodes.back()];
   std::vector<ValueId> top_diffs, bottom_diffs;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 
+#include "layers/kit/prepares_params.h"
 #include "net/plan/kernel_choice.h"
 #include "ops/packed_params.h"
 
@@ -152,6 +153,9 @@ ValueId PlanBuilder::add_forward_memory(UnitId id, UnitValues& values) {
   if (backward) values.saved = raw("saved of ", booking.saved_bytes);
   const ValueId scratch = raw("scratch of ", booking.forward_scratch);
   if (!backward) values.saved = raw("saved of ", booking.saved_bytes);
+  // What is made of parameters alone is kept from pass to pass, but where memory is short.
+  const bool keeps = preparing(unit.kernel.get()) && options_.lms.mode == LmsOptions::Mode::kOff;
+  if (keeps) plan_.values[values.saved].persistent = true;
   return scratch;
 }
 

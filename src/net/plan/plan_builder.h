@@ -46,6 +46,8 @@ class PlanBuilder {
   UnitValues backward_values(UnitId unit);
   void add_unit_backward(UnitId unit);
   bool hands_terms_on(UnitId branch);
+  bool gradient_is_seen(const BlobVersion& blob) const;
+  void offer_gate(UnitId id);
   ValueId add_gradient(VersionId version, ValueId data);
   void complete_after(StepId step, std::map<Param*, StepId>& last);
   ValueId new_value(std::string label, TensorDesc desc, bool persistent);

@@ -32,6 +32,7 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       graphs_(plan, *options.device),
       packing_(plan, options.device->kernel_kind()),
       bound_steps_(plan.steps.size()),
+      prepared_versions_(plan.units.size()),
       lent_(plan.values.size(), nullptr),
       step_ms_(plan.steps.size(), 0) {
   arena_.reserve(plan.arena_bytes);
@@ -79,20 +80,20 @@ void Executor::begin_pass(const Pass& pass, bool accumulate, bool batch_sent) {
 void Executor::begin_forward(const Pass& pass, bool batch_sent, ParamGate* gate, PassPrelude* prelude) {
   begin_pass(pass, false, batch_sent);
   if (gate) packing_.ask_for_params(*gate);
-  begins_ = true;
+  assert(!prelude || options_.backward);
+  begin_packing();
   prelude_ = prelude;
 }
 
 void Executor::resume_forward(const Pass& pass, StepId at) {
   begin_pass(pass, false, false);
+  begin_packing();
   if (uploads_) return;
   // The plan is a new one: its tensors are pointed to the batches that earlier steps were lent.
   for (StepId s(0); s < at; ++s) {
     if (plan_.steps[s].kind == StepKind::kSource && plan_.steps[s].lends) take_batch(s);
   }
 }
-
-void Executor::run_forward(StepId begin, StepId end, ParamGate* gate) { run_steps(begin, end, nullptr, gate); }
 
 void Executor::note_begun() {
   begins_ = false;
@@ -174,6 +175,7 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
     const PassGraphs::Form form{.accumulates = accumulate_, .begins = begins, .prelude = begins && prelude_};
     stepwise ? enqueue() : graphs_.run(stream_, {s, next}, form, pass_, enqueue);
     if (begins) note_begun();
+    if (!stepwise && graphs_.on()) note_changed_params(s, next);
     if (profiling_ || hook_) stream_.synchronize();
     if (profiling_) step_ms_[s] += now_ms() - start;
     if (hook_) hook_(s);
@@ -251,6 +253,7 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
     // A parameter of several layers gets its gradient in parts: the first one of a pass overwrites, the others add.
     for (size_t i = 0; i < bound.accumulate.size(); ++i) bound.accumulate[i] = accumulate || !step.first_part[i];
   }
+  if (bound.prepares && !bound.keeps_prepared) prepare(index);
   const uint64_t* const on_device = uploads_ ? uploads_->position() : nullptr;
   const uint64_t* const position = on_device ? on_device : &pass.first_sample;
   const KernelRun run{.bottoms = bound.bottoms,
@@ -270,16 +273,6 @@ void Executor::run_kernel(StepId index, Pass pass, bool accumulate) {
                       .stream = &stream_};
   naming_layer(unit,
                [&] { step.kind == StepKind::kBackward ? unit.kernel->backward(run) : unit.kernel->forward(run); });
-}
-
-template <typename Work>
-void Executor::naming_layer(const Unit& unit, const Work& work) const {
-  try {
-    work();
-  } catch (Error& error) {
-    const Node& node = graph_.nodes[unit.nodes[0]];
-    rethrow_at(std::move(error), node.layer->name(), node.where);
-  }
 }
 
 }  // namespace robusta

@@ -19,12 +19,14 @@
 #include "net/run/packing.h"
 #include "net/run/pass_graphs.h"
 #include "net/run/uploads.h"
+#include "robusta/error.h"
 
 namespace robusta {
 
 class GradientSink;
 class ParamGate;
 class PassPrelude;
+class PreparesParams;
 
 class Executor {
  public:
@@ -45,7 +47,7 @@ class Executor {
   void resume_forward(const Pass& pass, StepId at);
   /// Enqueues these steps of it.
   void run_forward(StepId begin, StepId end, ParamGate* gate);
-  void run_forward(std::span<const StepId> steps) { run_listed(steps); }
+  void run_forward(std::span<const StepId> steps);
   /// Behind the last.
   void end_forward();
   /// The same where these are all: the loss is that of their layers.
@@ -94,6 +96,8 @@ class Executor {
     std::vector<char> accumulate;
     std::vector<Tensor> carried;
     void *saved = nullptr, *scratch = nullptr;
+    PreparesParams* prepares = nullptr;  ///< the kernel of a forward step, if it does
+    bool keeps_prepared = false;         ///< `saved` outlives the pass
   };
 
   void bind();
@@ -110,6 +114,12 @@ class Executor {
   void enqueue_beginning();
   void note_begun();
   bool unpacks_behind(StepId begin, StepId end, StepId last, const GradientSink* sink, bool stepwise) const;
+  void begin_packing();
+  void bind_prepared();
+  void prepare_params(StepId begin, StepId end, ParamGate* gate);
+  void prepare_changed(StepId index);
+  void prepare(StepId index);
+  void note_changed_params(StepId begin, StepId end);
   void open(ParamGate& gate, StepId begin, StepId end);
   void announce(GradientSink& sink, StepId begin, StepId end);
   void deliver(GradientSink& sink, StepId begin, StepId end);
@@ -139,6 +149,9 @@ class Executor {
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   IdVector<StepId, Bound> bound_steps_;
+  /// Versions of the parameters that a unit's kernel has prepared, and those of all that were packed. Only work of the
+  /// stream looks at them.
+  IdVector<UnitId, std::vector<uint64_t>> prepared_versions_;
   IdVector<ValueId, void*> lent_;                      ///< where a source's batch has the value now (Value::lent)
   IdVector<ValueId, std::vector<Tensor*>> borrowers_;  ///< per lent value: tensors of bound_steps_ in its memory
   IdVector<StepId, std::vector<ValueId>>
@@ -152,5 +165,15 @@ class Executor {
   IdVector<StepId, double> step_ms_;  ///< summed up while profiling is on
   StepHook hook_, watch_;
 };
+
+template <typename Work>
+void Executor::naming_layer(const Unit& unit, const Work& work) const {
+  try {
+    work();
+  } catch (Error& error) {
+    const Node& node = graph_.nodes[unit.nodes[0]];
+    rethrow_at(std::move(error), node.layer->name(), node.where);
+  }
+}
 
 }  // namespace robusta

@@ -50,6 +50,7 @@ void Executor::bind() {
     }
   }
   packing_.bind([this](ValueId value) { return address(value); });
+  bind_prepared();
   find_borrowers();
   bound_arena_ = arena_.data();
   graphs_.forget();

@@ -27,10 +27,7 @@ void Packing::ask_for_params(ParamGate& gate) const {
   for (const PackedCopy& copy : plan_.packed) gate.need(*param_of(copy));
 }
 
-/// Once for forward and backward: nothing changes parameters in between but updates of those that backward is done
-/// with.
-void Packing::pack(Stream& stream) const {
-  if (plan_.packed.empty()) return;
+std::vector<PackJob> Packing::pack_jobs() const {
   std::vector<PackJob> jobs;
   IdVector<UnitId, size_t> of_unit(plan_.units.size(), 0);
   for (const PackedCopy& copy : plan_.packed) {
@@ -39,7 +36,31 @@ void Packing::pack(Stream& stream) const {
     void* const to = params_[copy.unit][of_unit[copy.unit]++];
     jobs.push_back({static_cast<const float*>(param->data), to, form.type, form.outputs, form.rows, form.cols});
   }
-  stream.run([pack = packer_->pack, &stream, jobs = std::move(jobs)] { pack(&stream, jobs); });
+  return jobs;
+}
+
+/// Once for forward and backward: nothing changes parameters in between but updates of those that backward is done
+/// with.
+void Packing::pack(Stream& stream) const {
+  if (plan_.packed.empty()) return;
+  stream.run([pack = packer_->pack, &stream, jobs = pack_jobs()] { pack(&stream, jobs); });
+}
+
+void Packing::pack_changed(Stream& stream) {
+  if (plan_.packed.empty()) return;
+  stream.run([this, &stream, jobs = pack_jobs()] {
+    if (versions_moved()) packer_->pack(&stream, jobs);
+  });
+}
+
+bool Packing::versions_moved() {
+  bool moved = versions_.empty();
+  versions_.resize(plan_.packed.size());
+  for (size_t i = 0; i < plan_.packed.size(); ++i) {
+    const uint64_t now = param_of(plan_.packed[i])->version;
+    moved |= std::exchange(versions_[i], now) != now;
+  }
+  return moved;
 }
 
 void Packing::note(StepId step, bool accumulate) {

@@ -32,12 +32,16 @@ class Packing {
   void ask_for_params(ParamGate& gate) const;
   /// Enqueues the making of all copies.
   void pack(Stream& stream) const;
+  /// The same, if a parameter has another version by then than at the last call.
+  void pack_changed(Stream& stream);
   /// A step of backward is enqueued; `accumulate`: its gradients are to be added to those that there are.
   void note(StepId step, bool accumulate);
   /// Enqueues bringing back what steps have left since the last call.
   void unpack(Stream& stream);
 
  private:
+  std::vector<PackJob> pack_jobs() const;
+  bool versions_moved();
   Param* param_of(const PackedCopy& copy) const {
     return plan_.units[copy.unit].params[static_cast<size_t>(copy.form.param)];
   }
@@ -46,7 +50,8 @@ class Packing {
   const ParamPacker* packer_;
   IdVector<UnitId, std::vector<void*>> params_;
   IdVector<StepId, std::vector<void*>> gradients_;
-  std::vector<UnpackJob> jobs_;  ///< noted
+  std::vector<UnpackJob> jobs_;     ///< noted
+  std::vector<uint64_t> versions_;  ///< of what was packed last; the stream's, as parameters' versions are
 };
 
 }  // namespace robusta

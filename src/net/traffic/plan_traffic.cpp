@@ -4,6 +4,7 @@
 
 #include <cassert>
 
+#include "layers/kit/prepares_params.h"
 #include "net/run/packing.h"
 
 namespace robusta {
@@ -47,7 +48,9 @@ class PassCounter {
 
   PlanTraffic count() {
     PlanTraffic traffic;
-    traffic.packing = counter_.count_in(DType::kF32, [&] { packing_.pack(counter_.stream()); });
+    PlanTraffic::Counted& packing = net_.options().backward ? traffic.packing : traffic.preparing;
+    packing = counter_.count_in(DType::kF32, [&] { packing_.pack(counter_.stream()); });
+    traffic.preparing += counter_.count_in(DType::kF32, [&] { prepare(); });
     traffic.units.resize(plan_.units.size());
     for (const StepId s : plan_.steps.ids()) {
       const Step& step = plan_.steps[s];
@@ -62,6 +65,19 @@ class PassCounter {
   }
 
  private:
+  void prepare() {
+    for (const Step& step : plan_.steps) {
+      const Unit& unit = plan_.units[step.unit];
+      PreparesParams* const kernel = step.kind == StepKind::kForward ? preparing(unit.kernel.get()) : nullptr;
+      if (!kernel) continue;
+      KernelRun run;
+      run.params = unit.params;
+      run.saved = address(step.saved);
+      run.stream = &counter_.stream();
+      kernel->prepare(run);
+    }
+  }
+
   void run(StepId index) {
     const Step& step = plan_.steps[index];
     if (step.kind == StepKind::kSource) return run_source(step);

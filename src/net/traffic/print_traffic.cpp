@@ -66,7 +66,8 @@ class Printer {
 }  // namespace
 
 void print_traffic(std::ostream& out, const Net& net, const GpuRates& gpu, const PlanTraffic& traffic) {
-  out << std::defaultfloat << std::setprecision(6) << "Traffic of an iteration, predicted for " << gpu.name << ": "
+  out << std::defaultfloat << std::setprecision(6) << "Traffic of "
+      << (net.options().backward ? "an iteration" : "a forward pass") << ", predicted for " << gpu.name << ": "
       << gpu.tensor_16 / 1e12 << " TFLOP/s in 16 bits, " << gpu.tensor_tf32 / 1e12 << " in TF32, " << gpu.f32 / 1e12
       << " in f32, of which " << 100 * kReachedArithmetic << " % are taken for reached; " << gpu.memory / 1e9
       << " GB/s, of which " << 100 * kReachedMemory << " %; at least " << 1e6 * gpu.kernel_seconds << " us a kernel\n";
@@ -89,10 +90,11 @@ void print_traffic(std::ostream& out, const Net& net, const GpuRates& gpu, const
   all += traffic.update;
   if (traffic.packing.all().launches > 0) print.sum("packing of parameters", traffic.packing.all());
   if (traffic.unpacking.all().launches > 0) print.sum("unpacking of gradients", traffic.unpacking.all());
-  print.sum("update", traffic.update.all());
+  if (net.options().backward) print.sum("update", traffic.update.all());
   print.sum("convolutions and matrix products", all.products);
   print.sum("all other kernels", all.others);
   print.sum("in all", all.all());
+  if (traffic.preparing.all().launches > 0) print.sum("only when weights have changed", traffic.preparing.all());
 }
 
 }  // namespace robusta

@@ -8,8 +8,9 @@ namespace robusta {
 void* TrafficCounter::address(size_t bytes) {
   if (bytes == 0) return nullptr;
   constexpr int kBits = 34;  // room of each piece of memory; larger ones take several
-  // No count, index or factor that kernels are given; nor a bool beside what an address has left in its padding.
-  constexpr uintptr_t kMark = 0x5eed0040;
+  // No count, index or factor that kernels are given; nor does it begin as flags do, behind which a body's padding may
+  // hold the rest of an address.
+  constexpr uintptr_t kMark = 0x5eedffc0;
   const uintptr_t address = (next_ << kBits) + kMark;
   next_ += 1 + ((kMark + bytes) >> kBits);
   memory_[address] = bytes;

@@ -62,9 +62,23 @@ void Graph::filter_gradient(int x, int dy, int dw, const WindowSpec& window) {
   add_convolution(kFilterGradient, x, dw, dy, window);
 }
 
-void Graph::add(int a, int b, int sum) { add_pointwise(CUDNN_POINTWISE_ADD, a, b, sum); }
+void Graph::add(int a, int b, int sum) {
+  add_pointwise(CUDNN_POINTWISE_ADD, {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a},
+                                      {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b},
+                                      {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum}});
+}
 
-void Graph::relu(int x, int y) { add_pointwise(CUDNN_POINTWISE_RELU_FWD, x, -1, y); }
+void Graph::relu(int x, int y) {
+  add_pointwise(CUDNN_POINTWISE_RELU_FWD,
+                {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x}, {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y}});
+}
+
+void Graph::relu_gradient(int dy, int y, int dx) {
+  // Where a ReLU's input is positive its output is, so that either may be given for the input.
+  add_pointwise(CUDNN_POINTWISE_RELU_BWD, {{CUDNN_ATTR_OPERATION_POINTWISE_DYDESC, dy},
+                                           {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, y},
+                                           {CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, dx}});
+}
 
 bool Graph::finish(const Target& target, std::string& why_not) {
   std::vector<const Descriptor*> operations;
@@ -97,7 +111,7 @@ void Graph::add_convolution(const ConvolutionNames& names, int x, int w, int y, 
   operations_.push_back(std::move(operation));
 }
 
-void Graph::add_pointwise(cudnnPointwiseMode_t mode, int x, int b, int y) {
+void Graph::add_pointwise(cudnnPointwiseMode_t mode, const std::vector<Operand>& operands) {
   Descriptor description(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   description.set(CUDNN_ATTR_POINTWISE_MODE, mode);
   description.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
@@ -105,9 +119,7 @@ void Graph::add_pointwise(cudnnPointwiseMode_t mode, int x, int b, int y) {
 
   Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, description);
-  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensors_[static_cast<size_t>(x)]);
-  if (b >= 0) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensors_[static_cast<size_t>(b)]);
-  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensors_[static_cast<size_t>(y)]);
+  for (const auto& [name, tensor] : operands) operation.set(name, tensors_[static_cast<size_t>(tensor)]);
   operation.finalize();
   descriptions_.push_back(std::move(description));
   operations_.push_back(std::move(operation));

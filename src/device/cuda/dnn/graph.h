@@ -38,6 +38,8 @@ class Graph {
   void add(int a, int b, int sum);
   /// y = max(x, 0).
   void relu(int x, int y);
+  /// dx = dy where y, what relu() gave, is positive, else 0.
+  void relu_gradient(int dy, int y, int dx);
 
   /// No more tensors and operations. False, with a reason, where cuDNN has no such graph.
   bool finish(const Target& target, std::string& why_not);
@@ -47,7 +49,12 @@ class Graph {
   struct ConvolutionNames;
   static const ConvolutionNames kForward, kDataGradient, kFilterGradient;
   void add_convolution(const ConvolutionNames& names, int x, int w, int y, const WindowSpec& window);
-  void add_pointwise(cudnnPointwiseMode_t mode, int x, int b, int y);
+  /// An operand of a pointwise operation: what it is to that, and which tensor.
+  struct Operand {
+    cudnnBackendAttributeName_t name;
+    int tensor;
+  };
+  void add_pointwise(cudnnPointwiseMode_t mode, const std::vector<Operand>& operands);
 
   std::vector<Descriptor> tensors_, descriptions_, operations_;
   Descriptor graph_{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};

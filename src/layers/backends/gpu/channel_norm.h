@@ -11,6 +11,7 @@
 #include "layers/backends/gpu/norm_backward.h"
 #include "layers/backends/gpu/norm_forward.h"
 #include "layers/kit/booking.h"
+#include "layers/kit/changes_params.h"
 #include "layers/kit/channel_norm.h"
 #include "memory/placement.h"
 
@@ -19,7 +20,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 /// `slope`: of the ReLU; 1: there is none. A second bottom is added before it.
 template <typename T>
-class ChannelNormGpu : public Kernel {
+class ChannelNormGpu : public Kernel, public ChangesParams {
  public:
   ChannelNormGpu(const KernelRequest& request, const ChannelNormPlan& plan, float slope)
       : plan_(plan), slope_(slope), joined_(request.bottoms.size() == 2) {
@@ -38,6 +39,7 @@ class ChannelNormGpu : public Kernel {
     }
   }
   std::string describe() const override { return "gpu"; }
+  bool changes_params() const override { return !plan_.stored; }
 
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();

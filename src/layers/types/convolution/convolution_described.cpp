@@ -18,6 +18,7 @@ class DescribedLibrary {
   std::string describe() const { return std::string("library") + (fold_ ? " folded" : "") + (fused_ ? " fused" : ""); }
   bool has(dnn::Direction direction) const { return has_[static_cast<size_t>(direction)]; }
   size_t workspace_bytes(dnn::Direction) const { return 0; }
+  bool gate() { return true; }
 
   void run(dnn::Direction, Stream* stream, const ConvolutionArrays& arrays) const {
     const auto list = [&](KernelArrays& to) {
@@ -26,6 +27,8 @@ class DescribedLibrary {
       to.add({arrays.filters, problem_.filter_size() * size});
       to.add({arrays.result, problem_.result_size() * size});
       if (arrays.bias) to.add({arrays.bias, problem_.geometry.num_output * size});
+      if (arrays.gate) to.add({arrays.gate, problem_.image_size() * size});
+      if (arrays.addend) to.add({arrays.addend, problem_.result_size() * size});
     };
     detail::runs_call(stream, flops(), list);
   }
@@ -47,13 +50,13 @@ std::unique_ptr<Kernel> make_convolution_described(const KernelRequest& request,
   why_not = objection_to_library(request);
   if (!why_not.empty()) return nullptr;
   LibraryPasses passes = ways_to_convolve(request).front();
-  passes.fused = passes.problem.bias || passes.problem.relu;
+  passes.fused = passes.problem.follows();
   const DescribedLibrary library(request, passes);
   return std::make_unique<LibraryConvolution<DescribedLibrary>>(request, std::move(passes), library);
 }
 
 }  // namespace
 
-ROBUSTA_REGISTER_GPU_KERNEL(library_chain(), "library", 20, make_convolution_described);
+ROBUSTA_REGISTER_GPU_KERNEL(FusedConvolution::pattern(), "library", 20, make_convolution_described);
 
 }  // namespace robusta

@@ -111,37 +111,17 @@ class OnednnConvolution : public Kernel {
   bool gates_ = false;  ///< the backward passes apply the ReLU's mask themselves
 };
 
-/// Why the sum of a residual block cannot be taken; "" if it can.
-std::string objection_to_sum(const KernelRequest& request, const Joint& joint) {
-  if (request.backward) return "adds only where nothing runs backward";
-  if (!joint.is_sum() || joint.coeff(0) != 1 || joint.coeff(1) != 1) return "only a sum without coefficients is fused";
-  if (request.bottoms.size() != 2) return "only a sum of two is fused";
-  return request.bottoms[1].shape == request.tops[0].shape ? "" : "the terms differ in shape";
-}
-
 /// Why the chain cannot be taken; "" if it can.
 std::string objection(const KernelRequest& request, const FusedConvolution& chain) {
   const ConvolutionGeometry& geometry = chain.convolution->geometry();
   std::string why_not;
   if (!is_f32_or_bf16(request, why_not)) return why_not;
   if (request.dtype() == DType::kBF16 && !computes_in_bf16()) return "this processor does not compute in bf16";
-  if (chain.joint) {
-    if (why_not = objection_to_sum(request, *chain.joint); !why_not.empty()) return why_not;
-  } else if (request.bottoms.size() != 1) {
-    return "takes one bottom";
-  }
+  if (!chain.joint && request.bottoms.size() != 1) return "takes one bottom";
   if (geometry.axes.empty() || geometry.axes.size() > 3) return "takes 1 to 3 spatial axes";
   if (is_too_long(geometry.axes)) return "an axis is too long";
   if (request.bottoms[0].shape.axes() != static_cast<int>(geometry.axes.size()) + 2) return "wants channels on axis 1";
-  if (chain.relu && !chain.relu->sign_survives()) return "a negative slope hides the sign";
-  if (!chain.norm) return "";
-  if (request.backward || !chain.norm->uses_global_stats()) return "folds a BatchNorm only where it is constant";
-  if (chain.norm->channels() != geometry.num_output) return "the BatchNorm has other channels";
-  if (chain.scale && chain.norm->has_scale()) return "the BatchNorm has a scale of its own";
-  if (chain.scale && !chain.scale->is_by_channel(geometry.batch, geometry.num_output)) {
-    return "the Scale is not by channel";
-  }
-  return "";
+  return chain.objection(request);
 }
 
 /// The same of a convolution whose outputs ranks share out: the results of the others come before what follows.
@@ -159,7 +139,7 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
   ConvolutionProblem problem;
   problem.geometry = chain.convolution->geometry();
   problem.type = request.dtype();
-  problem.bias = chain.convolution->has_bias() || bool{chain.norm};
+  problem.bias = chain.has_bias();
   problem.adds = bool{chain.joint};
   problem.relu = bool{chain.relu};
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;

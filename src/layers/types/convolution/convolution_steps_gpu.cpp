@@ -1,5 +1,5 @@
-// Bias, ReLU and their gradients for results in memory, in packs where addresses allow; filters between Caffe's order
-// and channels last are transposed matrices.
+// Bias, sum, ReLU and their gradients for results in memory, in packs where addresses allow; filters between Caffe's
+// order and channels last are transposed matrices.
 
 #include "layers/types/convolution/convolution_steps_gpu.h"
 
@@ -16,13 +16,14 @@ ChannelView channel_view(const ResultView& view) {
 }
 
 template <typename T>
-struct AddBiasAndRelu {
+struct FinishResult {
   static constexpr int kWidth = kPackWidth<T>;
   const float* bias;
+  const T* addend;
   bool relu;
   float slope;
   T* y;
-  bool in_packs() const { return on_packs(y) && on_packs(bias); }
+  bool in_packs() const { return on_packs(y, addend) && on_packs(bias); }
   template <int N, bool kAcross>
   ROBUSTA_GPU Pack<float, N> known(Channels<N, kAcross> channels) const {
     Pack<float, N> biases = {};
@@ -30,19 +31,23 @@ struct AddBiasAndRelu {
     return biases;
   }
   template <int N>
-  ROBUSTA_GPU Pack<T, N> load(int64_t i) const {
-    return stored_pack<N>(y + i);
+  ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
+    return {stored_pack<N>(y + i), addend ? stored_pack<N>(addend + i) : Pack<T, N>{}};
   }
   template <int N>
-  ROBUSTA_GPU void run(int64_t i, const Pack<T, N>& stored, const Pack<float, N>& biases) const {
-    Pack<float, N> sums = as_floats(stored);
+  ROBUSTA_GPU void run(int64_t i, const PackPair<T, N>& stored, const Pack<float, N>& biases) const {
+    Pack<float, N> sums = as_floats(stored.first);
+    const Pack<float, N> others = as_floats(stored.second);
     for (int k = 0; k < N; ++k) {
-      sums.at[k] += biases.at[k];
+      sums.at[k] += biases.at[k] + others.at[k];
       sums.at[k] = relu && !(sums.at[k] > 0) ? slope * sums.at[k] : sums.at[k];
     }
     store_pack(sums, y + i);
   }
-  void touches(int64_t count, KernelArrays& to) const { to.add(y, count, 2); }
+  void touches(int64_t count, KernelArrays& to) const {
+    to.add(y, count, 2);
+    to.add(addend, count);
+  }
 };
 
 /// What comes down through a ReLU whose result was y.
@@ -141,11 +146,13 @@ struct ConvertFilters {
 
 inline namespace ROBUSTA_GPU_TARGET {
 
-void add_bias_and_relu(Stream* stream, const ResultView& view, const float* bias, bool relu, float slope, void* y) {
-  if (!bias && !relu) return;
+void finish_result(Stream* stream, const ResultView& view, const ResultSteps& steps, void* y) {
+  if (!steps.bias && !steps.addend && !steps.relu) return;
   with_storage(view.type, [&](auto t) {
     using T = decltype(t);
-    for_each_by_channel(stream, channel_view(view), AddBiasAndRelu<T>{bias, relu, slope, static_cast<T*>(y)});
+    for_each_by_channel(
+        stream, channel_view(view),
+        FinishResult<T>{steps.bias, static_cast<const T*>(steps.addend), steps.relu, steps.slope, static_cast<T*>(y)});
   });
 }
 

@@ -18,8 +18,16 @@ struct ResultView {
 
 inline namespace ROBUSTA_GPU_TARGET {
 
-/// y = y + bias[channel], then, with `relu`, slope * y where that is negative. `bias` may be null.
-void add_bias_and_relu(Stream* stream, const ResultView& view, const float* bias, bool relu, float slope, void* y);
+/// What comes behind a convolution: y = y + bias[channel] + addend, then, with `relu`, slope * y where that is
+/// negative.
+struct ResultSteps {
+  const float* bias = nullptr;   ///< null: none
+  const void* addend = nullptr;  ///< as the result; null: none
+  bool relu = false;
+  float slope = 0;
+};
+/// In one launch; in none, where there is nothing to do.
+void finish_result(Stream* stream, const ResultView& view, const ResultSteps& steps, void* y);
 
 /// Where the sums over the channels of a gradient go: sums[c] = (add ? sums[c] : 0) + sum.
 struct BiasGradient {

@@ -1,9 +1,10 @@
-// Which engine of cuDNN computes a convolution: those that its heuristics rank first, with bias and ReLU fused and
-// without, are made into plans when they are asked for, and timed by the tuner.
+// Which engine of cuDNN computes a convolution: those that its heuristics rank first, with bias, sum and ReLU fused
+// and without, are made into plans when they are asked for, and timed by the tuner.
 
 #include "layers/types/convolution/dnn_choice_cuda.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "base/log.h"
@@ -11,6 +12,7 @@
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/dnn/context.h"
+#include "layers/types/convolution/depthwise_gpu.h"
 #include "robusta/error.h"
 
 namespace robusta::dnn {
@@ -23,15 +25,17 @@ size_t workspace_limit(const Problem& problem) {
   return std::max(kLeast, static_cast<size_t>(elements) * size_of(problem.type) / 2);
 }
 
-/// An engine for a graph, and the plan once somebody has asked for it.
+/// An engine for a graph, and the plan once somebody has asked for it; or a kernel of our own.
 class PlanOption {
  public:
+  static PlanOption own_kernel() { return {}; }
   PlanOption(std::shared_ptr<const Graph> graph, Engine engine, bool fused)
       : fused_(fused),
         name_((fused ? "fused_" : "") + engine.name),
         graph_(std::move(graph)),
         engine_(std::move(engine)) {}
 
+  bool own() const { return own_; }
   bool fused() const { return fused_; }
   const std::string& name() const { return name_; }
   /// Where plan() gave none: the reason.
@@ -52,7 +56,9 @@ class PlanOption {
   }
 
  private:
-  bool fused_;
+  PlanOption() : own_(true), fused_(true), name_("own_depthwise") {}
+
+  bool own_ = false, fused_;
   std::string name_, why_not_;
   std::shared_ptr<const Graph> graph_;
   std::optional<Engine> engine_;
@@ -75,17 +81,28 @@ void add_options(Direction direction, const Problem& problem, const Site& site, 
   }
 }
 
+bool is_fused(Direction direction, const Problem& problem) {
+  return direction == Direction::kForward && problem.follows();
+}
+
 std::vector<PlanOption> find_options(Direction direction, const Problem& problem, const Site& site,
                                      std::string& why_not) {
   // An engine with other settings is another option. With every further one planning takes longer.
-  constexpr size_t kMost = 16;
+  constexpr size_t kMost = 16, kMostGated = 4;
   std::vector<PlanOption> options;
   Problem bare = problem;
-  bare.bias = bare.relu = false;
-  if (direction == Direction::kForward && (problem.bias || problem.relu)) {
-    add_options(direction, problem, site, kMost, true, options, why_not);
+  bare.bias = bare.adds = bare.relu = bare.gates = false;
+  // cuDNN compiles a gate into the gradient when that is planned, which takes a second for each option: few are tried,
+  // and none where nothing is timed.
+  if (problem.gates) {
+    add_options(direction, bare, site, kMostGated, false, options, why_not);
+    if (site.tuner) add_options(direction, problem, site, kMostGated, true, options, why_not);
+    return options;
   }
+  if (is_fused(direction, problem)) add_options(direction, problem, site, kMost, true, options, why_not);
   add_options(direction, bare, site, kMost, false, options, why_not);
+  // Untimed it comes last.
+  if (takes_depthwise(problem)) options.push_back(PlanOption::own_kernel());
   return options;
 }
 
@@ -99,25 +116,48 @@ class Trial {
         image_(zeros(problem.image_size())),
         filters_(zeros(problem.filter_size())),
         result_(zeros(problem.result_size())),
-        bias_(zeros(problem.geometry.num_output)) {}
+        bias_(zeros(problem.geometry.num_output)),
+        addend_(zeros(problem.adds ? problem.result_size() : 0)),
+        gate_(zeros(problem.gates ? problem.image_size() : 0)) {}
 
-  void run(const std::shared_ptr<const Plan>& plan, bool forward, bool fused) {
-    if (workspace_.bytes() < plan->workspace_bytes()) {
-      workspace_.reset();
-      workspace_ = DeviceBuffer(device_, plan->workspace_bytes());
-    }
+  void run(Direction direction, const Plan& plan, Runner& runner, bool fused) {
+    take_workspace(plan.workspace_bytes());
     std::vector<Binding> bindings = {{kImage, image_.data()}, {kFilters, filters_.data()}, {kResult, result_.data()}};
-    if (fused && problem_.bias) bindings.push_back({kBias, bias_.data()});
-    Runner runner(plan);
-    constexpr int kRuns = 4;  // so that the time of a launch counts less
-    for (int i = 0; i < kRuns; ++i) {
+    const bool forward = direction == Direction::kForward, data = direction == Direction::kBackwardData;
+    if (forward && fused && problem_.bias) bindings.push_back({kBias, bias_.data()});
+    if (forward && fused && problem_.adds) bindings.push_back({kAddend, addend_.data()});
+    if (data && fused && problem_.gates) bindings.push_back({kGate, gate_.data()});
+    repeat([&] {
       runner.run(stream_.dnn(), bindings, workspace_.data());
       if (forward && !fused) finish_forward();
-    }
-    stream_.synchronize();
+      if (data && !fused && problem_.gates) finish_data();
+    });
+  }
+
+  void run_own(Direction direction) {
+    take_workspace(depthwise_workspace(direction, problem_));
+    const bool forward = direction == Direction::kForward;
+    const ConvolutionArrays arrays{.image = image_.data(),
+                                   .filters = filters_.data(),
+                                   .result = result_.data(),
+                                   .bias = forward && problem_.bias ? bias_.data() : nullptr,
+                                   .addend = forward && problem_.adds ? addend_.data() : nullptr,
+                                   .workspace = workspace_.data()};
+    repeat([&] { run_depthwise(direction, &stream_, problem_, arrays); });
   }
 
  private:
+  void take_workspace(size_t bytes) {
+    if (workspace_.bytes() >= bytes) return;
+    workspace_.reset();
+    workspace_ = DeviceBuffer(device_, bytes);
+  }
+  /// So that the time of a launch counts less.
+  void repeat(const std::function<void()>& enqueue) {
+    constexpr int kRuns = 4;
+    for (int i = 0; i < kRuns; ++i) enqueue();
+    stream_.synchronize();
+  }
   /// Memory for this many elements of the widest type.
   DeviceBuffer zeros(int64_t elements) {
     DeviceBuffer buffer(device_, static_cast<size_t>(elements) * sizeof(float));
@@ -126,19 +166,29 @@ class Trial {
   }
   void finish_forward() {
     const float* bias = problem_.bias ? static_cast<const float*>(bias_.data()) : nullptr;
-    add_bias_and_relu(&stream_, problem_.result_view(), bias, problem_.relu, 0.0f, result_.data());
+    const void* addend = problem_.adds ? addend_.data() : nullptr;
+    finish_result(&stream_, problem_.result_view(), {bias, addend, problem_.relu, 0.0f}, result_.data());
+  }
+
+  void finish_data() {
+    const ConvolutionGeometry& g = problem_.geometry;
+    const ResultView image{g.batch, g.channels, elements_in(g.axes), problem_.channels_last, problem_.type};
+    mask_gradient(&stream_, image, gate_.data(), image_.data(), 0.0f, image_.data(), {}, nullptr);
   }
 
   CudaDevice& device_;
   CudaStream stream_;
   const Problem& problem_;
-  DeviceBuffer image_, filters_, result_, bias_, workspace_;
+  DeviceBuffer image_, filters_, result_, bias_, addend_, gate_, workspace_;
 };
 
-/// Runs a plan once. Whatever goes wrong but a lack of memory rules the option out: an error of the device that stays
-/// is found by the next call.
-void try_option(Trial& trial, const std::shared_ptr<const Plan>& plan, bool forward, bool fused) try {
-  trial.run(plan, forward, fused);
+/// Runs an option once. Whatever goes wrong but a lack of memory rules it out: an error of the device that stays is
+/// found by the next call.
+void try_option(Trial& trial, Direction direction, const PlanOption& option,
+                const std::shared_ptr<const Plan>& plan) try {
+  if (option.own()) return trial.run_own(direction);
+  Runner runner(plan);
+  trial.run(direction, *plan, runner, option.fused());
 } catch (const Error& error) {
   if (error.kind() == ErrorKind::kMemory) throw;
   throw Error(ErrorKind::kUnsupported, error.cause(), error.fix());
@@ -153,10 +203,10 @@ int tuned(Direction direction, const Problem& problem, const Site& site, const s
   try {
     return site.tuner->choose(key, names, [&](int index) {
       PlanOption& option = options[static_cast<size_t>(index)];
-      const auto plan = option.plan(site, key, limit);
-      if (!plan) throw Error(ErrorKind::kUnsupported, option.name() + ": " + option.why_not());
+      const auto plan = option.own() ? nullptr : option.plan(site, key, limit);
+      if (!plan && !option.own()) throw Error(ErrorKind::kUnsupported, option.name() + ": " + option.why_not());
       if (!trial) trial.emplace(problem, *site.device);
-      try_option(*trial, plan, direction == Direction::kForward, option.fused());
+      try_option(*trial, direction, option, plan);
     });
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kMemory) throw;
@@ -190,7 +240,8 @@ Choice choose_plan(Direction direction, const Problem& problem, const Site& site
     if (best > 0) std::rotate(options.begin(), options.begin() + best, options.begin() + best + 1);
   }
   for (PlanOption& option : options) {
-    if (auto plan = option.plan(site, key, limit)) return {std::move(plan), option.fused()};
+    if (option.own()) return {.plan = nullptr, .fused = true, .own = true};
+    if (auto plan = option.plan(site, key, limit)) return {.plan = std::move(plan), .fused = option.fused()};
     why_not = option.name() + ": " + option.why_not();
   }
   if (options.empty() && why_not.empty()) why_not = "no engine of cuDNN takes this shape";

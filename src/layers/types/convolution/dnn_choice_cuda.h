@@ -29,12 +29,14 @@ struct Site {
 };
 
 struct Choice {
-  std::shared_ptr<const Plan> plan;  ///< null: cuDNN has none
-  bool fused = false;                ///< forward: with the bias and the ReLU of the problem
+  std::shared_ptr<const Plan> plan;  ///< null: cuDNN has none, or our own kernel is taken
+  bool fused = false;                ///< with what the problem says of steps behind the convolution or its gradient
+  bool own = false;                  ///< by a kernel of our own (depthwise_gpu.h)
+  explicit operator bool() const { return plan || own; }
 };
 
-/// For the forward pass a plan without bias and ReLU is as good as one with them: the caller adds what is missing.
-/// `why_not` is set where there is none.
+/// A plan without the steps that the problem wants fused (bias, sum, ReLU; the gate of a gradient) is as good as one
+/// with them: the caller does what is missing. `why_not` is set where there is none.
 Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not);
 
 }  // namespace robusta::dnn

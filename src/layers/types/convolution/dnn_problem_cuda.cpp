@@ -48,9 +48,12 @@ class Tensors {
       bias_.push_back(1);
     }
   }
-  int image() { return add(kImage, image_, problem_.type); }
+  int image(TensorId id = kImage) {
+    return add(id, image_, id == kUngated ? DType::kF32 : problem_.type, id == kUngated);
+  }
   int filters() { return add(kFilters, filters_, problem_.type); }
   int bias() { return add(kBias, bias_, problem_.type); }
+  int addend() { return add(kAddend, result_, problem_.type); }
   /// Results between the convolution and the last operation are f32, and never in memory.
   int result(TensorId id = kResult) {
     return id == kResult ? add(id, result_, problem_.type) : add(id, result_, DType::kF32, true);
@@ -68,15 +71,27 @@ class Tensors {
 
 void add_forward(Graph& graph, Tensors& tensors, const Problem& problem, const WindowSpec& window) {
   const int image = tensors.image(), filters = tensors.filters();
-  const bool follows = problem.bias || problem.relu;
-  int last = tensors.result(follows ? kConvolved : kResult);
+  int last = tensors.result(problem.follows() ? kConvolved : kResult);
   graph.convolve(image, filters, last, window);
+  // In this order: behind the bias a sum is known to engines alone that are compiled when they are planned.
+  if (problem.adds) {
+    const int sum = tensors.result(problem.bias || problem.relu ? kAdded : kResult);
+    graph.add(last, tensors.addend(), sum);
+    last = sum;
+  }
   if (problem.bias) {
     const int sum = tensors.result(problem.relu ? kBiased : kResult);
     graph.add(last, tensors.bias(), sum);
     last = sum;
   }
   if (problem.relu) graph.relu(last, tensors.result());
+}
+
+/// The gradient of the image, and of the ReLU that gave it.
+void add_gated(Graph& graph, Tensors& tensors, const WindowSpec& window) {
+  const int result = tensors.result(), ungated = tensors.image(kUngated);
+  graph.data_gradient(result, tensors.filters(), ungated, window);
+  graph.relu_gradient(ungated, tensors.image(kGate), tensors.image());
 }
 
 void add_direction(Graph& graph, Direction direction, const Problem& problem) {
@@ -89,6 +104,7 @@ void add_direction(Graph& graph, Direction direction, const Problem& problem) {
     window.dilations.push_back(axis.dilation);
   }
   if (direction == Direction::kForward) return add_forward(graph, tensors, problem, window);
+  if (direction == Direction::kBackwardData && problem.gates) return add_gated(graph, tensors, window);
   const int image = tensors.image(), result = tensors.result();
   if (direction == Direction::kBackwardData) return graph.data_gradient(result, tensors.filters(), image, window);
   graph.filter_gradient(image, result, tensors.filters(), window);
@@ -104,7 +120,8 @@ std::string Problem::key(Direction direction) const {
     key += str("_i", a.in, "k", a.kernel, "s", a.stride, "p", a.pad, "d", a.dilation);
     if (a.more_pad_behind != 0) key += str("b", a.pad_behind());
   }
-  key += str(channels_last ? "/channels_last" : "/plain", bias ? "/bias" : "", relu ? "/relu" : "");
+  key += str(channels_last ? "/channels_last" : "/plain", bias ? "/bias" : "", adds ? "/adds" : "", relu ? "/relu" : "",
+             gates ? "/gates" : "");
   if (type == DType::kF32) return key;
   return key + "/" + name_of(type);
 }

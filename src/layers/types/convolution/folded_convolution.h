@@ -1,35 +1,14 @@
-/// A convolution with a constant BatchNorm, and perhaps a Scale, in its weights: y = (w x + b) * factor + shift.
+/// The weights of a convolution on the host with a constant BatchNorm, and perhaps a Scale, in them:
+/// y = (w x + b) * factor + shift.
 #pragma once
 
 #include <span>
 
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/channel_affine.h"
-#include "layers/kit/chain.h"
-#include "layers/kit/roles.h"
-#include "layers/types/convolution/convolution.h"
+#include "layers/types/convolution/fused_convolution.h"
 
 namespace robusta {
-
-/// A convolution and what may be computed with it: a constant BatchNorm, the sum at the end of a residual block, a
-/// ReLU.
-struct FusedConvolution {
-  Link<ConvolutionLayer> convolution;
-  Link<ChannelNorm> norm;
-  Link<ChannelScale> scale;
-  Link<Joint> joint;
-  Link<Rectifier> relu;
-
-  static const auto& pattern() {
-    static const auto pattern = chain(of<ConvolutionLayer>("Convolution"), maybe<ChannelNorm>(),
-                                      maybe_then<ChannelScale>(), joining(maybe<Joint>()), maybe<Rectifier>());
-    return pattern;
-  }
-
-  explicit FusedConvolution(const KernelRequest& request) {
-    std::tie(convolution, norm, scale, joint, relu) = pattern().links(request);
-  }
-};
 
 /// Weights and bias with the BatchNorm inside, renewed when a parameter has changed.
 class FoldedWeights {

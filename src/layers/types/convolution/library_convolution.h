@@ -1,11 +1,13 @@
-/// A convolution, alone or with the ReLU that follows it, by a library that has kernels for convolutions, with what is
-/// left to do around them. Written for cuDNN (convolution_cuda.cpp); a GPU that is only described has it, too
-/// (convolution_described.cpp).
+/// A convolution, alone or with what follows it (fused_convolution.h), by a library that has kernels for convolutions,
+/// with what is left to do around them. Written for cuDNN (convolution_cuda.cpp); a GPU that is only described has it,
+/// too (convolution_described.cpp).
 ///
 /// Channels last where channels are axis 1, else plain. Filters and their gradient stay in Caffe's order outside: those
 /// of all layers, and biases, are brought into the library's order and type when a pass begins (Booking::packed), and
 /// filters' gradients back when it has run (Booking::packed_gradients), or, where the net has no memory for that, in
-/// scratch memory each time a pass runs. With activations of 16 bits the filters are rounded on that way.
+/// scratch memory each time a pass runs. With activations of 16 bits the filters are rounded on that way. Where nothing
+/// runs backward they are made once (library_params_gpu.h), and a pass is one launch if the library computes what
+/// follows, too.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "layers/kit/chain.h"
-#include "layers/kit/roles.h"
-#include "layers/types/convolution/convolution.h"
+#include "layers/kit/gates_gradients.h"
+#include "layers/kit/prepares_params.h"
+#include "layers/types/convolution/fused_convolution.h"
+#include "layers/types/convolution/library_params_gpu.h"
 #include "layers/types/convolution/library_problem.h"
-#include "layers/types/convolution/space_to_depth_gpu.h"
 #include "memory/placement.h"
 #include "tensor/channels_last.h"
 
@@ -39,46 +41,35 @@ inline void* scratch_part(void* scratch, size_t offset) {
   return scratch ? static_cast<char*>(scratch) + offset : nullptr;
 }
 
-/// What is computed, in the format that all directions have kernels for.
-struct LibraryPasses {
-  dnn::Problem problem;
-  std::optional<SpaceToDepth> fold;  ///< `problem` is the folded one, and the image comes plain and in f32
-  float slope = 0;                   ///< of a ReLU
-  bool relu = false;                 ///< one follows
-  bool fused = false;                ///< forward: bias and ReLU are the library's work
-};
-
-/// Of one run: the image or its gradient, and so on.
-struct ConvolutionArrays {
-  const void *image, *filters, *result, *bias = nullptr;
-  void* workspace;
-};
-
 /// `Library` says what computes the convolutions themselves:
 ///   std::string describe() const             which of its kernels do
 ///   bool has(dnn::Direction) const           of those that the request asks for
 ///   size_t workspace_bytes(dnn::Direction) const
 ///   void run(dnn::Direction, Stream*, const ConvolutionArrays&)
+///   bool gate()                              whether it will gate gradients of images, which it then does
 template <typename Library>
-class LibraryConvolution : public Kernel {
+class LibraryConvolution : public Kernel, public PreparesParams, public GatesGradients {
  public:
   LibraryConvolution(const KernelRequest& request, LibraryPasses passes, Library library)
       : passes_(std::move(passes)),
         library_(std::move(library)),
         problem_(passes_.problem),
-        channels_(problem_.geometry.channels / problem_.geometry.group),
-        taps_(taps(problem_.geometry.axes)),
-        turns_(problem_.channels_last && channels_ > 1 && taps_ > 1),
-        packs_(turns_ || is_16_bit(problem_.type)),
-        learns_bias_(request.backward && request.params.size() > 1 && request.param_grads[1]) {
-    if (passes_.fold) {
-      booking_.bottom_layouts.assign(request.bottoms.size(), nullptr);
-      booking_.bottom_types.assign(request.bottoms.size(), DType::kF32);
-    } else {
-      for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
-    }
+        turns_(passes_.turns_filters()),
+        packs_(passes_.packs_filters()),
+        masks_(passes_.relu),
+        has_bias_(FusedConvolution(request).convolution->has_bias()),
+        learns_bias_(request.backward && has_bias_ && request.param_grads[1]) {
+    for (const TensorDesc& bottom : request.bottoms) booking_.bottom_layouts.push_back(layout_of(bottom));
     for (const TensorDesc& top : request.tops) booking_.top_layouts.push_back(layout_of(top));
     const bool learns = library_.has(Direction::kBackwardFilters);
+    if (passes_.fold) {
+      const size_t images = request.bottoms.size() - (passes_.adds ? 1 : 0);
+      booking_.bottom_types.assign(request.bottoms.size(), problem_.type);
+      for (size_t i = 0; i < images; ++i) {
+        booking_.bottom_layouts[i] = nullptr;
+        booking_.bottom_types[i] = DType::kF32;
+      }
+    }
     // What backward would fold once more is kept: it is smaller than the image, which may go.
     if (passes_.fold && learns) {
       kept_image_ = align_up(bytes_of(problem_.image_size()));
@@ -86,33 +77,51 @@ class LibraryConvolution : public Kernel {
     }
     booking_.reads_bottoms.assign(request.bottoms.size(), learns && !passes_.fold);
     booking_.reads_tops.assign(request.tops.size(), request.backward && passes_.relu);
-    if (packs_ && !passes_.fold) {
-      booking_.packed = {{0, problem_.type, problem_.geometry.num_output, filter_rows(), filter_cols()}};
-    }
-    // Gradients of several images are added up in f32.
-    if (library_.has(Direction::kBackwardFilters) && request.tops.size() == 1) {
-      booking_.packed_gradients = booking_.packed;
-    }
-    if (passes_.fused && request.params.size() > 1 && is_16_bit(problem_.type)) {
-      booking_.packed.push_back({1, problem_.type, 1, problem_.geometry.num_output, 1});
+    if (!request.backward) {
+      made_.emplace(FusedConvolution(request), passes_, passes_.fused ? problem_.type : DType::kF32);
+      booking_.saved_bytes = made_->bytes();
+    } else {
+      book_packing(request.tops.size());
     }
     book_scratch();
   }
 
   std::string describe() const override { return library_.describe(); }
 
+  bool prepares() const override { return made_ && made_->bytes() > 0; }
+  void prepare(const KernelRun& run) override { made_->make(run.stream, run.params, run.saved); }
+
+  /// Of bottoms that backward reads in any case; where there are several, a ReLU would have given each.
+  bool gate_bottom_diff() override {
+    if (booking_.reads_bottoms != std::vector<bool>{true} || passes_.fold || !library_.gate()) return false;
+    gates_ = true;
+    book_scratch();
+    return true;
+  }
+  bool takes_gated_top_diff() const override {
+    return passes_.relu && passes_.slope == 0 && booking_.top_layouts.size() == 1;
+  }
+  void take_gated_top_diff() override {
+    masks_ = false;
+    booking_.reads_tops = {false};
+    book_scratch();
+  }
+
   void forward(const KernelRun& run) override {
-    const void* filters = packed_filters(run, scratch_part(run.scratch, 0));
-    const float* bias = run.params.size() > 1 ? run.params[1]->tensor().as<float>() : nullptr;
+    const ForwardParams params = forward_params(run);
     for (size_t i = 0; i < run.tops.size(); ++i) {
       void* top = run.tops[i].data;
+      const void* addend = passes_.adds ? run.bottoms[1].data : nullptr;
       library_.run(Direction::kForward, run.stream,
                    {.image = forward_image(run, i),
-                    .filters = filters,
+                    .filters = params.filters,
                     .result = top,
-                    .bias = passes_.fused && bias ? stored_bias(run) : nullptr,
+                    .bias = passes_.fused ? params.bias : nullptr,
+                    .addend = passes_.fused ? addend : nullptr,
                     .workspace = scratch_part(run.scratch, forward_workspace_)});
-      if (!passes_.fused) add_bias_and_relu(run.stream, problem_.result_view(), bias, passes_.relu, passes_.slope, top);
+      if (passes_.fused) continue;
+      finish_result(run.stream, problem_.result_view(),
+                    {static_cast<const float*>(params.bias), addend, passes_.relu, passes_.slope}, top);
     }
   }
 
@@ -126,34 +135,54 @@ class LibraryConvolution : public Kernel {
                    {.image = run.bottom_diffs[i].data,
                     .filters = filters,
                     .result = dy,
+                    .gate = gates_ ? run.bottoms[i].data : nullptr,
                     .workspace = scratch_part(run.scratch, backward_workspace_)});
     }
   }
 
  private:
   using Direction = dnn::Direction;
-  /// Of a filter in Caffe's order, as far as it is to be turned.
-  int64_t filter_rows() const { return turns_ ? channels_ : channels_ * taps_; }
-  int64_t filter_cols() const { return turns_ ? taps_ : 1; }
+  /// The bias is the library's, in its type, where it fuses; else ours, in f32.
+  struct ForwardParams {
+    const void *filters, *bias;
+  };
+
   Layout layout_of(const TensorDesc& desc) const { return problem_.channels_last ? channels_last(desc) : nullptr; }
   size_t bytes_of(int64_t elements) const { return static_cast<size_t>(elements) * size_of(problem_.type); }
+
+  void book_packing(size_t images) {
+    if (packs_ && !passes_.fold) {
+      booking_.packed = {
+          {0, problem_.type, problem_.geometry.num_output, passes_.filter_rows(), passes_.filter_cols()}};
+    }
+    // Gradients of several images are added up in f32.
+    if (library_.has(Direction::kBackwardFilters) && images == 1) booking_.packed_gradients = booking_.packed;
+    if (rounds_bias()) booking_.packed.push_back({1, problem_.type, 1, problem_.geometry.num_output, 1});
+  }
 
   void book_scratch() {
     ScratchParts forward, backward;
     const bool learns = library_.has(Direction::kBackwardFilters), hands_on = library_.has(Direction::kBackwardData);
-    if (packs_) forward.add(bytes_of(problem_.filter_size()));
+    forward.add(packs_ && !made_ ? bytes_of(problem_.filter_size()) : 0);
     forward_image_ = forward.add(passes_.fold && !learns ? bytes_of(problem_.image_size()) : 0);
-    forward_bias_ = forward.add(is_16_bit(problem_.type) ? bytes_of(problem_.geometry.num_output) : 0);
+    forward_bias_ = forward.add(rounds_bias() ? bytes_of(problem_.geometry.num_output) : 0);
     forward_workspace_ = forward.add(library_.workspace_bytes(Direction::kForward));
     booking_.forward_scratch = forward.bytes();
 
-    if (passes_.relu) backward.add(bytes_of(problem_.result_size()));
+    if (masks_) backward.add(bytes_of(problem_.result_size()));
     backward_filters_ = backward.add(learns || packs_ ? bytes_of(problem_.filter_size()) : 0);
     size_t workspace = learns_bias_ ? bias_gradient_scratch(problem_.result_view()) : 0;
     if (hands_on) workspace = std::max(workspace, library_.workspace_bytes(Direction::kBackwardData));
     if (learns) workspace = std::max(workspace, library_.workspace_bytes(Direction::kBackwardFilters));
     backward_workspace_ = backward.add(workspace);
     if (hands_on || learns || learns_bias_) booking_.backward_scratch = backward.bytes();
+  }
+
+  bool rounds_bias() const { return has_bias_ && !made_ && passes_.fused && is_16_bit(problem_.type); }
+
+  ForwardParams forward_params(const KernelRun& run) const {
+    if (!made_) return {packed_filters(run, scratch_part(run.scratch, 0)), stored_bias(run)};
+    return {made_->filters(run.params, run.saved), made_->bias(run.params, run.saved)};
   }
 
   /// A bottom as the library is given it.
@@ -172,17 +201,17 @@ class LibraryConvolution : public Kernel {
     if (!packs_) return plain;
     if (!run.packed.empty() && !passes_.fold) return run.packed[0];
     if (passes_.fold) {
-      fold_filters(run.stream, *passes_.fold, static_cast<const float*>(plain), problem_.type, memory);
+      fold_filters(run.stream, *passes_.fold, static_cast<const float*>(plain), nullptr, problem_.type, memory);
       return memory;
     }
-    transpose_filters(run.stream, problem_.geometry.num_output, filter_rows(), filter_cols(), {DType::kF32, plain},
-                      false, {problem_.type, memory});
+    transpose_filters(run.stream, problem_.geometry.num_output, passes_.filter_rows(), passes_.filter_cols(),
+                      {DType::kF32, plain}, false, {problem_.type, memory});
     return memory;
   }
 
   void* stored_bias(const KernelRun& run) const {
-    void* bias = run.params[1]->data;
-    if (!is_16_bit(problem_.type)) return bias;
+    void* bias = has_bias_ ? run.params[1]->data : nullptr;
+    if (!rounds_bias()) return bias;
     if (!run.packed.empty()) return run.packed.back();
     void* memory = scratch_part(run.scratch, forward_bias_);
     transpose_filters(run.stream, 1, problem_.geometry.num_output, 1, {DType::kF32, bias}, false,
@@ -198,7 +227,7 @@ class LibraryConvolution : public Kernel {
     BiasGradient bias;
     if (learns_bias_) bias = {run.params[1]->gradient().as<float>(), run.accumulate[1] || i > 0};
     void* scratch = scratch_part(run.scratch, backward_workspace_);
-    if (!passes_.relu) {
+    if (!masks_) {
       if (learns_bias_) bias_gradient(run.stream, p.result_view(), dy, bias, scratch);
       return dy;
     }
@@ -223,36 +252,30 @@ class LibraryConvolution : public Kernel {
     if (passes_.fold) {
       return unfold_filters(run.stream, *passes_.fold, problem_.type, target, add, static_cast<float*>(gradient));
     }
-    const int64_t rows = turns_ ? taps_ : channels_ * taps_, cols = turns_ ? channels_ : 1;
-    transpose_filters(run.stream, problem_.geometry.num_output, rows, cols, {problem_.type, target}, add,
-                      {DType::kF32, gradient});
+    const int64_t rows = passes_.filter_rows(), cols = passes_.filter_cols();
+    transpose_filters(run.stream, problem_.geometry.num_output, turns_ ? cols : rows, turns_ ? rows : cols,
+                      {problem_.type, target}, add, {DType::kF32, gradient});
   }
 
   LibraryPasses passes_;
   Library library_;
   const dnn::Problem problem_;
-  int64_t channels_, taps_;  ///< of one filter
-  bool turns_;               ///< the library's order of the filters is not Caffe's
-  bool packs_;               ///< it takes a copy of them, for that or as they are of 16 bits
-  bool learns_bias_;
-  size_t kept_image_ = 0;  ///< bytes of a folded image that is saved for backward
+  bool turns_, packs_;  ///< LibraryPasses: turns_filters(), packs_filters()
+  bool masks_;          ///< backward: the ReLU's mask is ours, and not applied by who gives the gradient
+  bool gates_ = false;
+  bool has_bias_, learns_bias_;
+  std::optional<LibraryParams> made_;  ///< none: backward runs
+  size_t kept_image_ = 0;              ///< bytes of a folded image that is saved for backward
   size_t forward_image_ = 0, forward_bias_ = 0, forward_workspace_ = 0;
   size_t backward_filters_ = 0, backward_workspace_ = 0;
 };
 
-inline const auto& library_chain() {
-  static const auto pattern = chain(of<ConvolutionLayer>("Convolution"), maybe<Rectifier>());
-  return pattern;
-}
-
 /// Why the chain cannot be taken; "" if it can.
 inline std::string objection_to_library(const KernelRequest& request) {
   if (request.dtype() == DType::kF64) return "computes in f32";
-  if (!request.device) return "wants to know its GPU";
-  if (request.layer<ConvolutionLayer>().geometry().axes.size() > 3) return "takes at most 3 spatial axes";
-  const auto [convolution, relu] = library_chain().links(request);
-  if (relu && !relu->sign_survives()) return "a negative slope hides the sign";
-  return "";
+  const FusedConvolution chain(request);
+  if (chain.convolution->geometry().axes.size() > 3) return "takes at most 3 spatial axes";
+  return chain.objection(request);
 }
 
 /// Whether backward is to run in this direction.
@@ -271,15 +294,18 @@ inline std::optional<SpaceToDepth> fold_of(const KernelRequest& request) {
 }
 
 inline LibraryPasses asked_passes(const KernelRequest& request) {
-  const auto [layer, relu] = library_chain().links(request);
+  const FusedConvolution chain(request);
   LibraryPasses passes;
-  passes.relu = bool{relu};
-  if (relu) passes.slope = relu->slope();
-  passes.problem.geometry = layer->geometry();
+  passes.adds = bool{chain.joint};
+  passes.relu = bool{chain.relu};
+  if (chain.relu) passes.slope = chain.relu->slope();
+  passes.problem.geometry = chain.convolution->geometry();
   passes.problem.type = request.dtype();
   passes.problem.relu = passes.relu && passes.slope == 0;
-  // A ReLU that the library leaves to us comes after the bias: then both do.
-  passes.problem.bias = layer->has_bias() && passes.relu == passes.problem.relu;
+  // A ReLU that the library leaves to us comes after bias and sum: then all are ours.
+  const bool takes_all = passes.relu == passes.problem.relu;
+  passes.problem.bias = chain.has_bias() && takes_all;
+  passes.problem.adds = passes.adds && takes_all;
   return passes;
 }
 

@@ -26,7 +26,7 @@ struct FoldPlanes {
   static constexpr int kPack = 8;
   Planes planes;
   Divisor packs, columns, rows, channels, phases;
-  const float* plain;
+  const float *plain, *factors;  ///< factors: one for each plane; null: 1
   T* folded;
   ROBUSTA_GPU float at(int64_t plane, int64_t row, int64_t column, int64_t channel) const {
     int64_t phase = channel;
@@ -35,7 +35,8 @@ struct FoldPlanes {
     const int64_t y = row * planes.y.stride + phase - planes.y.pad;
     const int64_t x = column * planes.x.stride + x_phase - planes.x.pad;
     if (phase >= planes.y.stride || y < 0 || y >= planes.y.extent || x < 0 || x >= planes.x.extent) return 0;
-    return plain[((plane * planes.channels + c) * planes.y.extent + y) * planes.x.extent + x];
+    const float value = plain[((plane * planes.channels + c) * planes.y.extent + y) * planes.x.extent + x];
+    return factors ? value * factors[plane] : value;
   }
   ROBUSTA_GPU void operator()(int64_t i) const {
     int64_t plane = i;
@@ -53,12 +54,12 @@ struct FoldPlanes {
 };
 
 template <typename T>
-void fold(Stream* stream, const Planes& planes, int64_t count, const float* plain, T* folded) {
+void fold(Stream* stream, const Planes& planes, int64_t count, const float* plain, const float* factors, T* folded) {
   constexpr int kPack = FoldPlanes<T>::kPack;
   const int64_t packs = planes.width / kPack;
   for_each(stream, count * planes.y.folded * planes.x.folded * packs,
            FoldPlanes<T>{planes, Divisor(packs), Divisor(planes.x.folded), Divisor(planes.y.folded),
-                         Divisor(planes.channels), Divisor(planes.x.stride), plain, folded});
+                         Divisor(planes.channels), Divisor(planes.x.stride), plain, factors, folded});
 }
 
 template <typename T>
@@ -105,13 +106,14 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 void fold_image(Stream* stream, const SpaceToDepth& how, const float* image, DType type, void* folded) {
   with_storage(type, [&](auto t) {
-    fold(stream, image_planes(how), how.plain.batch, image, static_cast<decltype(t)*>(folded));
+    fold(stream, image_planes(how), how.plain.batch, image, nullptr, static_cast<decltype(t)*>(folded));
   });
 }
 
-void fold_filters(Stream* stream, const SpaceToDepth& how, const float* filters, DType type, void* folded) {
+void fold_filters(Stream* stream, const SpaceToDepth& how, const float* filters, const float* factors, DType type,
+                  void* folded) {
   with_storage(type, [&](auto t) {
-    fold(stream, filter_planes(how), how.plain.num_output, filters, static_cast<decltype(t)*>(folded));
+    fold(stream, filter_planes(how), how.plain.num_output, filters, factors, static_cast<decltype(t)*>(folded));
   });
 }
 

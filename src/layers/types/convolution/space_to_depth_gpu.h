@@ -28,8 +28,10 @@ inline namespace ROBUSTA_GPU_TARGET {
 /// 16 bits.
 void fold_image(Stream* stream, const SpaceToDepth& how, const float* image, DType type, void* folded);
 
-/// Filters [outputs, channels, height, width] as [outputs, height, width, channels].
-void fold_filters(Stream* stream, const SpaceToDepth& how, const float* filters, DType type, void* folded);
+/// Filters [outputs, channels, height, width] as [outputs, height, width, channels], each output times its factor;
+/// `factors` null: 1.
+void fold_filters(Stream* stream, const SpaceToDepth& how, const float* filters, const float* factors, DType type,
+                  void* folded);
 
 /// The way back for their gradient; with `add` it is added to what is there.
 void unfold_filters(Stream* stream, const SpaceToDepth& how, DType type, const void* folded, bool add, float* filters);

@@ -1,5 +1,5 @@
-// Eltwise on the GPU, for any layout: products and maxima, whose gradients are in eltwise_reference.cpp. Sums are in
-// eltwise_sum_gpu.cpp.
+// Eltwise on the GPU, for any layout, in packs: products and maxima, whose gradients are in eltwise_reference.cpp. Sums
+// are in eltwise_sum_gpu.cpp.
 
 #include "layers/types/eltwise/eltwise_gpu.h"
 
@@ -13,42 +13,66 @@ namespace {
 
 template <typename T>
 struct EltwiseMultiply {
+  static constexpr int kWidth = kPackWidth<T>;
   const T *a, *b;
   T* to;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    to[i] = static_cast<T>(static_cast<float>(a[i]) * static_cast<float>(b[i]));
+  bool in_packs() const { return on_packs(a, b, to); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    Pack<float, N> values = load_pack<N>(a + i);
+    const Pack<float, N> others = load_pack<N>(b + i);
+    for (int k = 0; k < N; ++k) values.at[k] *= others.at[k];
+    store_pack(values, to + i);
   }
 };
 
 /// dx = dy * (y / x)
 template <typename T>
 struct EltwiseProductSlope {
+  static constexpr int kWidth = kPackWidth<T>;
   const T *dy, *y, *x;
   T* dx;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    dx[i] = static_cast<T>(static_cast<float>(dy[i]) * (static_cast<float>(y[i]) / static_cast<float>(x[i])));
+  bool in_packs() const { return on_packs(dy, y, x, dx); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    Pack<float, N> gradients = load_pack<N>(dy + i);
+    const Pack<float, N> products = load_pack<N>(y + i), factors = load_pack<N>(x + i);
+    for (int k = 0; k < N; ++k) gradients.at[k] *= products.at[k] / factors.at[k];
+    store_pack(gradients, dx + i);
   }
 };
 
 /// The larger one, b where they are equal.
 template <typename T>
 struct EltwiseLarger {
+  static constexpr int kWidth = kPackWidth<T>;
   const T *a, *b;
   T* to;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    to[i] = static_cast<float>(a[i]) > static_cast<float>(b[i]) ? a[i] : b[i];
+  bool in_packs() const { return on_packs(a, b, to); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    const Pack<float, N> first = load_pack<N>(a + i), second = load_pack<N>(b + i);
+    Pack<float, N> larger;
+    for (int k = 0; k < N; ++k) larger.at[k] = first.at[k] > second.at[k] ? first.at[k] : second.at[k];
+    store_pack(larger, to + i);
   }
 };
 
 /// Keeps `from` where a > b (`greater`) or where not, and is zero elsewhere.
 template <typename T>
 struct EltwiseKeep {
+  static constexpr int kWidth = kPackWidth<T>;
   const T *a, *b;
   bool greater;
   const T* from;
   T* to;
-  ROBUSTA_GPU void operator()(int64_t i) const {
-    to[i] = (static_cast<float>(a[i]) > static_cast<float>(b[i])) == greater ? from[i] : static_cast<T>(0.0f);
+  bool in_packs() const { return on_packs(a, b, from, to); }
+  template <int N>
+  ROBUSTA_GPU void run(int64_t i) const {
+    const Pack<float, N> first = load_pack<N>(a + i), second = load_pack<N>(b + i);
+    Pack<float, N> kept = load_pack<N>(from + i);
+    for (int k = 0; k < N; ++k) kept.at[k] = (first.at[k] > second.at[k]) == greater ? kept.at[k] : 0.0f;
+    store_pack(kept, to + i);
   }
 };
 
@@ -94,13 +118,13 @@ class EltwiseProductGpu : public EltwisePairGpu<T> {
 
  private:
   void combine(Stream* stream, const T* a, const T* b, T* to) const override {
-    for_each(stream, this->count_, EltwiseMultiply<T>{a, b, to});
+    for_each_pack(stream, this->count_, EltwiseMultiply<T>{a, b, to});
   }
 
   void pass_down(const KernelRun& run, size_t bottom, const T* dy, T* dx) const override {
     if (divides_) {
       const T* y = run.tops[0].template as<T>();
-      return for_each(run.stream, this->count_, EltwiseProductSlope<T>{dy, y, this->value(run, bottom), dx});
+      return for_each_pack(run.stream, this->count_, EltwiseProductSlope<T>{dy, y, this->value(run, bottom), dx});
     }
     const T* so_far = dy;
     for (size_t b = 0; b < run.bottoms.size(); ++b) {
@@ -121,12 +145,13 @@ class EltwiseMaxGpu : public EltwisePairGpu<T> {
 
  private:
   void combine(Stream* stream, const T* a, const T* b, T* to) const override {
-    for_each(stream, this->count_, EltwiseLarger<T>{a, b, to});
+    for_each_pack(stream, this->count_, EltwiseLarger<T>{a, b, to});
   }
 
   void pass_down(const KernelRun& run, size_t bottom, const T* dy, T* dx) const override {
     const auto keep = [&](size_t a, size_t b, bool greater, const T* from) {
-      for_each(run.stream, this->count_, EltwiseKeep<T>{this->value(run, a), this->value(run, b), greater, from, dx});
+      for_each_pack(run.stream, this->count_,
+                    EltwiseKeep<T>{this->value(run, a), this->value(run, b), greater, from, dx});
     };
     // It won if it beat what came before ...
     if (bottom < 2) {

@@ -10,6 +10,7 @@
 #include "layers/backends/gpu/row_lengths.h"
 #include "layers/backends/gpu/unary.h"
 #include "layers/backends/gpu/weights.h"
+#include "layers/kit/changes_params.h"
 #include "layers/types/inner_product/inner_product.h"
 #include "ops/gemm_gpu.h"
 
@@ -114,7 +115,7 @@ struct BackToWeights {
 
 /// Of rows of length 1, which lie in scratch memory where the weights stay as they are. Everything is f32: 16 bits
 /// would turn the angles. Scratch, behind what the sums need: lengths, how far g goes along the rows, rows, g.
-class NormalizedInnerProductGpu : public InnerProductGpu<float> {
+class NormalizedInnerProductGpu : public InnerProductGpu<float>, public ChangesParams {
  public:
   explicit NormalizedInnerProductGpu(const KernelRequest& request)
       : InnerProductGpu<float>(request),
@@ -126,6 +127,7 @@ class NormalizedInnerProductGpu : public InnerProductGpu<float> {
     booking_.backward_scratch = booking_.forward_scratch;
   }
   std::string describe() const override { return "gpu gemm of normalized rows"; }
+  bool changes_params() const override { return writes_back_; }
 
   void forward(const KernelRun& run) override {
     float* w = run.params[0]->tensor().as<float>();

@@ -7,6 +7,7 @@
 #include "layers/backends/gpu/picked_rows.h"
 #include "layers/backends/gpu/row_lengths.h"
 #include "layers/backends/gpu/unary.h"
+#include "layers/kit/changes_params.h"
 #include "layers/types/margin_inner_product/margin_inner_product.h"
 #include "ops/gemm_gpu.h"
 
@@ -133,7 +134,7 @@ struct AddWeights {
   ROBUSTA_GPU void operator()(int64_t i) const { dw[i] += shares[by_inputs.quotient(i)] * w[i]; }
 };
 
-class MarginInnerProductGpu : public Kernel {
+class MarginInnerProductGpu : public Kernel, public ChangesParams {
  public:
   explicit MarginInnerProductGpu(const KernelRequest& request)
       : layer_(request.layer<MarginInnerProductLayer>()),
@@ -149,6 +150,7 @@ class MarginInnerProductGpu : public Kernel {
     booking_.reads_position = true;
   }
   std::string describe() const override { return "gpu gemm"; }
+  bool changes_params() const override { return layer_.on_sphere() && layer_.training(); }
 
   void forward(const KernelRun& run) override {
     const float* x = run.bottoms[0].as<float>();
