@@ -8,8 +8,8 @@
 #include "device/sim/sim_device.h"
 #include "net/net.h"
 #include "net/run/arrays.h"
-#include "support/looped_convolution.h"
 #include "support/nets.h"
+#include "support/plain_library.h"
 
 namespace robusta::test::packed_gradients_test {
 namespace {
@@ -31,12 +31,15 @@ std::string net_text(const std::string& shared = "") {
          "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'fc' bottom: 'label' top: 'loss' }\n";
 }
 
+/// Convolutions are a library's (support/plain_library.h).
+class PackedGradients : public ::testing::Test {
+  const WithPlainLibrary library_{true};
+};
+
 NetOptions options_for(SimDevice& gpu, DType precision, bool together) {
-  EXPECT_TRUE(offer_looped_convolutions());
   NetOptions options;
   options.device = &gpu;
   options.precision = precision;
-  options.kernels = kLoops;
   options.poison = true;
   // With large model support nothing is kept packed.
   if (!together) options.lms = {.mode = LmsOptions::Mode::kThreshold, .min_bytes = size_t{1} << 40};
@@ -83,7 +86,7 @@ std::vector<float> run(Net& net, int passes) {
   return all;
 }
 
-TEST(PackedGradients, AreThoseThatEachConvolutionBringsBackItself) {
+TEST_F(PackedGradients, AreThoseThatEachConvolutionBringsBackItself) {
   for (const DType precision : {DType::kF32, DType::kBF16, DType::kF16}) {
     for (const bool graphs : {true, false}) {
       std::vector<float> results[2];
@@ -113,7 +116,7 @@ TEST(PackedGradients, AreThoseThatEachConvolutionBringsBackItself) {
 }
 
 /// Whoever is told of a gradient finds it, wherever segments end, and in every pass: run, recorded and launched.
-TEST(PackedGradients, AreThereWhenTheyAreComplete) {
+TEST_F(PackedGradients, AreThereWhenTheyAreComplete) {
   std::vector<float> expected;
   for (const bool graphs : {false, true}) {
     for (const int every : {1, 2, 3, 0}) {
@@ -133,7 +136,7 @@ TEST(PackedGradients, AreThereWhenTheyAreComplete) {
 }
 
 /// Filters of two layers get their gradient in parts, which are added as they come.
-TEST(PackedGradients, OfSharedFiltersAreAdded) {
+TEST_F(PackedGradients, OfSharedFiltersAreAdded) {
   const std::string shared = "param { name: 'w' } param { name: 'b' }";
   std::vector<float> results[2];
   for (const bool together : {false, true}) {
@@ -146,7 +149,7 @@ TEST(PackedGradients, OfSharedFiltersAreAdded) {
 }
 
 /// A filter that does not learn has no gradient, and no memory for one.
-TEST(PackedGradients, AreOfFiltersThatLearn) {
+TEST_F(PackedGradients, AreOfFiltersThatLearn) {
   std::vector<float> results[2];
   for (const bool together : {false, true}) {
     SimDevice gpu(size_t{64} << 20, 0, "emulated");
@@ -159,7 +162,7 @@ TEST(PackedGradients, AreOfFiltersThatLearn) {
 
 /// A convolution of few channels and a stride is folded in 16 bits; backward finds the folded image that forward has
 /// made.
-TEST(PackedGradients, OfAFoldedConvolutionAreUnfolded) {
+TEST_F(PackedGradients, OfAFoldedConvolutionAreUnfolded) {
   const std::string text =
       "layer { name: 'in' type: 'Input' top: 'x' top: 'label' "
       "input_param { shape { dim: 3 dim: 3 dim: 11 dim: 9 } shape { dim: 3 } } }\n"
@@ -171,9 +174,8 @@ TEST(PackedGradients, OfAFoldedConvolutionAreUnfolded) {
   std::vector<float> results[2];
   for (const bool folded : {false, true}) {
     SimDevice gpu(size_t{64} << 20, 0, "emulated");
-    NetOptions options = options_for(gpu, DType::kBF16, true);
-    if (!folded) options.kernels = "auto";
-    Net net(net_def(text), options);
+    plain_library.on = folded;
+    Net net(net_def(text), options_for(gpu, DType::kBF16, true));
     bool keeps = false;
     for (const Value& value : net.plan().values) keeps = keeps || value.label == "saved of one";
     EXPECT_EQ(keeps, folded);
@@ -186,7 +188,7 @@ TEST(PackedGradients, OfAFoldedConvolutionAreUnfolded) {
 }
 
 /// Their memory is in the plan: alive from the step that leaves one to the last.
-TEST(PackedGradients, HaveMemoryUntilBackwardEnds) {
+TEST_F(PackedGradients, HaveMemoryUntilBackwardEnds) {
   SimDevice gpu(size_t{64} << 20, 0, "emulated");
   const Net net(net_def(net_text()), options_for(gpu, DType::kBF16, true));
   const Plan& plan = net.plan();

@@ -17,7 +17,7 @@ struct PlanTraffic {
   };
   IdVector<UnitId, OfUnit> units;
   Counted packing, unpacking;  ///< of parameters, before forward; of gradients, behind backward (run/packing.h)
-  Counted preparing;  ///< no part of an iteration: what is made of parameters only when these have changed
+  Counted preparing;           ///< no part of an iteration: what is made of parameters only when these have changed
   Counted update;
 };
 
