@@ -211,8 +211,8 @@ def mobilenet_v2(batch=32):
     imagenet_data(net, 224, batch, 50, **MOBILENET_DATA)
     x, channels = mobile_unit(net, "conv1", "relu1", "data", 32, 3, 2), 32
     # Expansion, outputs, and stride of each block by its name.
-    blocks = [("2_1", 1, 16, 1), ("2_2", 6, 24, 2), ("3_1", 6, 24, 1), ("3_2", 6, 32, 2), ("4_1", 6, 32, 1), ("4_2", 6, 32, 1)]
-    blocks += [(f"4_{i}", 6, 64, 1) for i in range(3, 7)] + [("4_7", 6, 96, 2), ("5_1", 6, 96, 1), ("5_2", 6, 96, 1)]
+    blocks = [("2_1", 1, 16, 1), ("2_2", 6, 24, 2), ("3_1", 6, 24, 1), ("3_2", 6, 32, 2), ("4_1", 6, 32, 1)]
+    blocks += [("4_2", 6, 32, 1)] + [(f"4_{i}", 6, 64, 1) for i in range(3, 7)] + [("4_7", 6, 96, 2), ("5_1", 6, 96, 1), ("5_2", 6, 96, 1)]
     blocks += [("5_3", 6, 160, 2), ("6_1", 6, 160, 1), ("6_2", 6, 160, 1), ("6_3", 6, 320, 1)]
     for name, expansion, outputs, stride in blocks:
         wide = expansion * channels

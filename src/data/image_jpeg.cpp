@@ -132,7 +132,9 @@ class JpegDecoder {
   /// Has the library leave out columns, as far as whole blocks go, and returns the first that it decodes. Chroma
   /// between two of its samples is mixed from both, but at an edge: what lies beside one that is none of the image's is
   /// wrong.
+  /// Blocks of progressive files that lack coefficients are smoothed by their neighbours: there no column is left out.
   int64_t crop_columns(const PixelRect& part) {
+    if (info_.progressive_mode) return 0;
     constexpr int64_t kWrong = 2;
     JDIMENSION left = static_cast<JDIMENSION>(std::max<int64_t>(part.left - kWrong, 0));
     JDIMENSION width = std::min(static_cast<JDIMENSION>(part.left + part.width + kWrong), info_.output_width) - left;

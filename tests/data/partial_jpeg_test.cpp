@@ -72,7 +72,9 @@ TEST(PartialJpegTest, HasThePixelsOfTheWhole) {
                         {.components = 3, .across = 1, .down = 2},
                         {.components = 3, .across = 4, .down = 1},
                         {.components = 3, .across = 2, .down = 1, .restart_rows = 1},
-                        {.components = 3, .progressive = true, .across = 2, .down = 2}};
+                        {.components = 3, .progressive = true, .across = 2, .down = 2},
+                        {.components = 3, .coarse = true},
+                        {.components = 1, .coarse = true}};
   for (const Kind& kind : kinds) {
     SCOPED_TRACE(testing::Message() << kind.components << (kind.progressive ? " progressive " : " ") << kind.across
                                     << "x" << kind.down);

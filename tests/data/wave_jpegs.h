@@ -19,6 +19,7 @@ struct Kind {
   int stretch = 1;  // of the waves
   int across = 0;   // pixels for which there is one sample of chroma; 0: the library's two
   int down = 0;
+  bool coarse = false;   // progressive, without any but the mean of each block
   int restart_rows = 0;  // rows of blocks between markers to go on from; 0: no markers
 };
 
@@ -47,6 +48,12 @@ inline std::string jpeg_of(int64_t height, int64_t width, const Kind& kind = {})
   if (kind.across > 0) info.comp_info[0].h_samp_factor = kind.across;
   if (kind.down > 0) info.comp_info[0].v_samp_factor = kind.down;
   info.restart_in_rows = kind.restart_rows;
+  jpeg_scan_info means{
+      .comps_in_scan = kind.components, .component_index = {0, 1, 2, 3}, .Ss = 0, .Se = 0, .Ah = 0, .Al = 0};
+  if (kind.coarse) {
+    info.scan_info = &means;
+    info.num_scans = 1;
+  }
   if (kind.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
   std::vector<uint8_t> row(static_cast<size_t>(width * kind.components));

@@ -6,9 +6,12 @@
 #include "solver/toy_solver.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "support/plain_library.h"
 
 namespace robusta::test::postponed_update_test {
 namespace {
+
+ROBUSTA_REGISTER_GPU_KERNEL(FusedConvolution::pattern(), "plain library", 20, make_convolution_plain);
 
 constexpr size_t kMemory = size_t{16} << 20;
 
@@ -138,6 +141,33 @@ TEST(PostponedUpdate, IsMadeAtOnceWhereThereIsNoRoom) {
     values[full] = everything(*solver);
   }
   EXPECT_EQ(values[0], values[1]);
+}
+
+/// A branch that nothing runs backward through has copies of the filters that it shares, made when these have changed:
+/// by the update that the pass begins with, too.
+TEST(PostponedUpdate, IsSeenByCopiesOfWeights) {
+  const char* const net = R"(net_param { name: "n"
+    layer { name: "data" type: "DummyData" top: "data" top: "label" dummy_data_param {
+            shape { dim: 2 dim: 4 dim: 6 dim: 6 } shape { dim: 2 dim: 3 dim: 6 dim: 6 }
+            data_filler { type: "constant" value: 1 } data_filler { type: "constant" value: 0.5 } } }
+    layer { name: "a" type: "Convolution" bottom: "data" top: "a" param { name: "w" } param { name: "b" }
+            convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
+    layer { name: "side" type: "Convolution" bottom: "data" top: "side" param { name: "w" } param { name: "b" }
+            convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "a" bottom: "label" top: "loss" } })";
+  const auto side = [&](int at_once, bool graphs) {
+    const WithPlainLibrary library(true);
+    SimDevice device(size_t{64} << 20, 0, "emulated");
+    device.set_graphs(graphs);
+    SolverOptions options;
+    options.device = &device;
+    Solver solver(parse_solver(std::string("base_lr: 1e-4 lr_policy: 'fixed' random_seed: 3\n") + net, "solver"),
+                  std::move(options));
+    for (int i = 0; i < 6; i += at_once) solver.step(at_once);
+    EXPECT_GT(plain_library.prepared, 5);
+    return solver.train_net().blobs().read("side");
+  };
+  for (const bool graphs : {false, true}) EXPECT_EQ(side(6, graphs), side(1, graphs)) << graphs;
 }
 
 /// One launch however many parameters there are.

@@ -19,8 +19,15 @@ namespace {
 // a cache line and a vector of AVX-512; a huge page of x86
 constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
 
-/// The whole huge pages of a block: the last one among them, if most of it is used.
-size_t in_huge_pages(size_t bytes) { return (bytes + kHugePage / 4) / kHugePage * kHugePage; }
+/// The whole huge pages of a block: the last one among them, if most of it is used. Sanitizers are to see the block's
+/// end.
+size_t in_huge_pages(size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  return bytes / kHugePage * kHugePage;
+#else
+  return (bytes + kHugePage / 4) / kHugePage * kHugePage;
+#endif
+}
 
 /// The kernel clears a page when it is first written: all threads share that work here, before one of them would do it
 /// while the others wait for it at the end of a loop.

@@ -71,9 +71,8 @@ bool PlanBuilder::hands_terms_on(UnitId branch) {
   if (!repeats_bottom(unit.kernel->booking(), graph_.nodes[unit.nodes[0]].tops.size())) return false;
   const VersionId sum = unit.bottoms[0].version;
   const BlobVersion& blob = graph_.versions[sum];
-  const auto producer = std::find_if(plan_.units.begin(), plan_.units.end(),
-                                     [&](const Unit& u) { return u.nodes.back() == blob.producer; });
-  if (producer == plan_.units.end() || !producer->kernel || gradient_is_seen(blob)) return false;
+  const Unit* const producer = producer_of(blob);
+  if (!producer || gradient_is_seen(blob)) return false;
   const auto& tops = graph_.nodes[unit.nodes[0]].tops;
   if (static_cast<int>(tops.size()) > producer->kernel->booking().top_diff_terms || !wants_backward(*producer)) {
     return false;
@@ -96,9 +95,8 @@ void PlanBuilder::offer_gate(UnitId id) {
   auto* const reader = dynamic_cast<GatesGradients*>(unit.kernel.get());
   if (!reader || unit.bottoms.empty() || !unit.bottoms[0].gradient) return;
   const BlobVersion& blob = graph_.versions[unit.bottoms[0].version];
-  const auto producer = std::find_if(plan_.units.begin(), plan_.units.end(),
-                                     [&](const Unit& u) { return u.nodes.back() == blob.producer; });
-  if (producer == plan_.units.end() || !producer->kernel || !wants_backward(*producer)) return;
+  const Unit* const producer = producer_of(blob);
+  if (!producer || !wants_backward(*producer)) return;
   auto* const writer = dynamic_cast<GatesGradients*>(producer->kernel.get());
   if (!writer || !writer->takes_gated_top_diff() || gradient_is_seen(blob)) return;
   const Node &first = graph_.nodes[unit.nodes.front()], &last = graph_.nodes[producer->nodes.back()];

@@ -103,16 +103,22 @@ void PlanBuilder::add_unit(NodeId node) {
   touch_last_step();
 }
 
+Unit* PlanBuilder::producer_of(const BlobVersion& blob) {
+  const auto made =
+      std::ranges::find_if(plan_.units, [&](const Unit& unit) { return unit.nodes.back() == blob.producer; });
+  return made != plan_.units.end() && made->kernel ? &*made : nullptr;
+}
+
 /// What a kernel has left undone its reader does (Booking::finishes_bottom): the value between the two is never made.
 void PlanBuilder::finish_bottom(UnitId id) {
   const int bottom = plan_.units[id].kernel->booking().finishes_bottom;
   if (bottom < 0 || !is_steady()) return;
   const VersionId version = plan_.units[id].bottoms[static_cast<size_t>(bottom)].version;
   const BlobVersion& blob = graph_.versions[version];
-  const auto made = std::ranges::find_if(plan_.units, [&](const Unit& u) { return u.nodes.back() == blob.producer; });
-  if (!made->kernel || !made->kernel->booking().may_leave_top) return;
+  const Unit* const made = producer_of(blob);
+  if (!made || !made->kernel->booking().may_leave_top) return;
   if (blob.read_back || graph_.nodes[made->nodes[0]].overwritten_by) return;
-  const UnitId maker(made - plan_.units.begin());
+  const UnitId maker(static_cast<size_t>(made - &*plan_.units.begin()));
   const ValueId top = plan_.data[version], from = unit_values_[maker].bottoms[0];
   const TensorDesc &given = plan_.values[from].desc, &wanted = plan_.values[top].desc;
   Step& reader = plan_.steps.back();

@@ -38,6 +38,8 @@ class PlanBuilder {
   void add_position();
   bool is_steady() const;
   bool packs_together() const;
+  /// The unit that makes it, if that has a kernel; else null.
+  Unit* producer_of(const BlobVersion& blob);
   void finish_bottom(UnitId unit);
   void add_unit(NodeId node);
   UnitValues add_operands(UnitId unit);

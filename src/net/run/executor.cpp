@@ -95,14 +95,23 @@ void Executor::resume_forward(const Pass& pass, StepId at) {
   }
 }
 
-void Executor::note_begun() {
-  begins_ = false;
+/// The trainer is told at once: what fails from here on comes after the prelude.
+void Executor::note_prelude() {
   if (PassPrelude* const prelude = std::exchange(prelude_, nullptr)) prelude->begun();
+}
+
+void Executor::run_prelude() {
+  if (!prelude_) return;
+  prelude_->enqueue(stream_);
+  note_prelude();
 }
 
 /// Behind the sources, with which nothing can be recorded.
 void Executor::enqueue_beginning() {
-  if (prelude_) prelude_->enqueue(stream_);
+  if (prelude_ && graphs_.recording())
+    prelude_->enqueue(stream_);
+  else
+    run_prelude();
   packing_.pack(stream_);
 }
 
@@ -174,7 +183,10 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
     };
     const PassGraphs::Form form{.accumulates = accumulate_, .begins = begins, .prelude = begins && prelude_};
     stepwise ? enqueue() : graphs_.run(stream_, {s, next}, form, pass_, enqueue);
-    if (begins) note_begun();
+    if (begins) {
+      begins_ = false;
+      note_prelude();
+    }
     if (!stepwise && graphs_.on()) note_changed_params(s, next);
     if (profiling_ || hook_) stream_.synchronize();
     if (profiling_) step_ms_[s] += now_ms() - start;
@@ -188,7 +200,7 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
 }
 
 /// What a segment leaves packed is brought back behind it, within its recording. Where nothing is recorded segments are
-/// single steps: then as few as those wait for who are told, or look.
+/// single steps, and it is brought back at the end, or before somebody is told of a gradient.
 bool Executor::unpacks_behind(StepId begin, StepId end, StepId last, const GradientSink* sink, bool stepwise) const {
   if (stepwise || graphs_.on() || end == last) return true;
   for (StepId s = begin; sink && s < end; ++s) {

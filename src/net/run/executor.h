@@ -112,7 +112,8 @@ class Executor {
   /// Those in a row together.
   void run_listed(std::span<const StepId> steps);
   void enqueue_beginning();
-  void note_begun();
+  void note_prelude();
+  void run_prelude();
   bool unpacks_behind(StepId begin, StepId end, StepId last, const GradientSink* sink, bool stepwise) const;
   void begin_packing();
   void bind_prepared();
@@ -149,8 +150,7 @@ class Executor {
   bool bound_ = false;
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   IdVector<StepId, Bound> bound_steps_;
-  /// Versions of the parameters that a unit's kernel has prepared, and those of all that were packed. Only work of the
-  /// stream looks at them.
+  /// Versions of the parameters that a unit's kernel has prepared. Only work of the stream looks at them.
   IdVector<UnitId, std::vector<uint64_t>> prepared_versions_;
   IdVector<ValueId, void*> lent_;                      ///< where a source's batch has the value now (Value::lent)
   IdVector<ValueId, std::vector<Tensor*>> borrowers_;  ///< per lent value: tensors of bound_steps_ in its memory

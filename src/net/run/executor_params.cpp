@@ -60,6 +60,7 @@ void Executor::prepare_params(StepId begin, StepId end, ParamGate* gate) {
     for (Param* param : bound_steps_[s].params) gate->need(*param);
   }
   if (!any) return;
+  run_prelude();  // which may change what they are made of
   stream_.run([this, begin, end] {
     for (StepId s = begin; s < end; ++s) {
       if (bound_steps_[s].prepares && bound_steps_[s].keeps_prepared) prepare_changed(s);

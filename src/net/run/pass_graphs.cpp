@@ -81,12 +81,15 @@ std::unique_ptr<Recording> PassGraphs::record(Stream& stream, const Steps& steps
   });
   try {
     stream.begin_recording();
+    recording_ = true;
     enqueue();
     std::unique_ptr<Recording> recording = stream.end_recording();
+    recording_ = false;
     ++use_.recordings;
     use_.steps += steps.end - steps.begin;
     return recording;
   } catch (const Error& error) {
+    recording_ = false;
     stream.abandon_recording();
     use_.why_not = error.cause();
     return nullptr;

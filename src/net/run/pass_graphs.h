@@ -34,6 +34,8 @@ class PassGraphs {
   PassGraphs(const Plan& plan, const Device& device);
 
   bool on() const { return use_.why_not.empty(); }
+  /// Whether what is enqueued now will only run when its recording is launched.
+  bool recording() const { return recording_; }
   const GraphUse& use() const { return use_; }
 
   /// Where the segment ends that begins at a step: behind that step alone where it cannot be recorded. A step that
@@ -73,6 +75,7 @@ class PassGraphs {
   uint64_t seed_ = 0;  ///< that recordings hold by value: with another one they are made anew
   int64_t batch_ = 0;
   GraphUse use_;
+  bool recording_ = false;
 };
 
 }  // namespace robusta

@@ -89,13 +89,21 @@ class AloneAhead : public Alone {
   }
 
  private:
+  /// Whatever has gone wrong in this one; what goes wrong here for the same cause is not to hide that.
+  void complete_last_iteration() {
+    try {
+      training_.updater.finish_postponed();
+    } catch (const std::exception& error) {
+      LOG_ERROR << "the update of the last iteration failed, too: " << error.what();
+    }
+  }
+
   double run_ahead(int sub) {
     Updater& updater = training_.updater;
     try {
       return passes_.forward_and_backward_ahead(sub, sub == 0 ? updater.prelude() : nullptr);
     } catch (...) {
-      // Whatever it was, the last iteration is complete.
-      updater.finish_postponed();
+      complete_last_iteration();
       throw;
     }
   }

@@ -1,6 +1,6 @@
 // Convolution by kernels of our own: depthwise ones in packs of channels, timed beside cuDNN's where that is
 // (dnn_choice_cuda.cpp); all others by im2col and matrix products, for what cuDNN does not take, and where the GPU is
-// emulated. And what forward-only convolutions make of their parameters for a library.
+// emulated. What forward-only convolutions make of their parameters for a library is here, too.
 
 #include <algorithm>
 
