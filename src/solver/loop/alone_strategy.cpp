@@ -2,6 +2,7 @@
 //
 // With iter_size several batches make one iteration: their gradients add up, and only the backward pass of the last one
 // hands parameters over, as before it no gradient is whole.
+#include "base/log.h"
 #include "solver/loop/iteration_strategy.h"
 
 namespace robusta {
