@@ -158,8 +158,7 @@ class Executor {
       dies_after_;  ///< per step: values whose memory nobody needs then (options.poison)
   Pass pass_;
   bool accumulate_ = false, batch_sent_ = false;
-  bool begins_ =
-      false;  ///< nothing but sources has run in this forward pass: what it begins with is still to be enqueued
+  bool begins_ = false;             ///< what this forward pass begins with, behind its sources, is still to be enqueued
   PassPrelude* prelude_ = nullptr;  ///< of that
   bool profiling_ = false, watches_every_step_ = false;
   IdVector<StepId, double> step_ms_;  ///< summed up while profiling is on

@@ -93,6 +93,10 @@ std::unique_ptr<Recording> PassGraphs::record(Stream& stream, const Steps& steps
     stream.abandon_recording();
     use_.why_not = error.cause();
     return nullptr;
+  } catch (...) {
+    recording_ = false;
+    stream.abandon_recording();
+    throw;
   }
 }
 
