@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <vector>
 
-#include <jpeglib.h>
 #include <png.h>
 
 #include "data/datum.h"
@@ -18,6 +17,7 @@
 #include "robusta/error.h"
 #include "sample_db.h"
 #include "support/files.h"
+#include "wave_jpegs.h"
 
 namespace robusta::image_test {
 namespace {
@@ -168,35 +168,12 @@ TEST(ImageTest, EnormousClaimsAreRefusedAtOnce) {
 
 /// A progressive JPEG of 8 x 8 grey pixels with two scans for each of its 63 coefficients but the first.
 std::string many_scans() {
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* memory = nullptr;
-  unsigned long bytes = 0;
-  jpeg_mem_dest(&info, &memory, &bytes);
-  info.image_width = info.image_height = 8;
-  info.input_components = 1;
-  info.in_color_space = JCS_GRAYSCALE;
-  jpeg_set_defaults(&info);
-  std::vector<jpeg_scan_info> scans{{1, {0}, 0, 0, 0, 0}};
+  test::JpegKind kind{.components = 1, .scans = {{1, {0}, 0, 0, 0, 0}}};
   for (int k = 1; k < 64; ++k) {
-    scans.push_back({1, {0}, k, k, 0, 1});
-    scans.push_back({1, {0}, k, k, 1, 0});
+    kind.scans.push_back({1, {0}, k, k, 0, 1});
+    kind.scans.push_back({1, {0}, k, k, 1, 0});
   }
-  info.scan_info = scans.data();
-  info.num_scans = static_cast<int>(scans.size());
-  jpeg_start_compress(&info, TRUE);
-  for (JSAMPLE y = 0; y < 8; ++y) {
-    JSAMPLE pixels[8] = {y, 90, 3, 200, 17, 64, y, 255};
-    JSAMPROW row = pixels;
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  const std::string file(reinterpret_cast<const char*>(memory), bytes);
-  jpeg_destroy_compress(&info);
-  std::free(memory);
-  return file;
+  return test::jpeg_of(8, 8, kind);
 }
 
 TEST(ImageTest, SmallFilesAskForNoHoursOfWork) {

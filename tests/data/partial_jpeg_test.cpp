@@ -62,20 +62,20 @@ std::vector<PixelRect> rects_of(int64_t height, int64_t width) {
 }
 
 TEST(PartialJpegTest, HasThePixelsOfTheWhole) {
-  const Kind kinds[] = {{3},
-                        {3, true},
-                        {1},
-                        {1, true},
-                        {4},
-                        {.components = 3, .across = 1, .down = 1},
-                        {.components = 3, .across = 2, .down = 1},
-                        {.components = 3, .across = 1, .down = 2},
-                        {.components = 3, .across = 4, .down = 1},
-                        {.components = 3, .across = 2, .down = 1, .restart_rows = 1},
-                        {.components = 3, .progressive = true, .across = 2, .down = 2},
-                        {.components = 3, .coarse = true},
-                        {.components = 1, .coarse = true}};
-  for (const Kind& kind : kinds) {
+  const JpegKind kinds[] = {{3},
+                            {3, true},
+                            {1},
+                            {1, true},
+                            {4},
+                            {.components = 3, .across = 1, .down = 1},
+                            {.components = 3, .across = 2, .down = 1},
+                            {.components = 3, .across = 1, .down = 2},
+                            {.components = 3, .across = 4, .down = 1},
+                            {.components = 3, .across = 2, .down = 1, .restart_rows = 1},
+                            {.components = 3, .progressive = true, .across = 2, .down = 2},
+                            {.components = 3, .scans = {{3, {0, 1, 2}, 0, 0, 0, 0}}},  // the mean of each block alone
+                            {.components = 1, .scans = {{1, {0}, 0, 0, 0, 0}}}};
+  for (const JpegKind& kind : kinds) {
     SCOPED_TRACE(testing::Message() << kind.components << (kind.progressive ? " progressive " : " ") << kind.across
                                     << "x" << kind.down);
     for (const auto& [height, width] : {std::pair{96, 112}, {75, 101}}) {
@@ -93,7 +93,8 @@ TEST(PartialJpegTest, HasThePixelsOfTheWhole) {
 
 /// Where the decoder leaves fine frequencies out, too.
 TEST(PartialJpegTest, HasThePixelsOfTheScaledWhole) {
-  for (const Kind& kind : {Kind{3}, Kind{3, true}, Kind{1}, Kind{4}, Kind{.components = 3, .across = 2, .down = 1}}) {
+  for (const JpegKind& kind :
+       {JpegKind{3}, JpegKind{3, true}, JpegKind{1}, JpegKind{4}, JpegKind{.components = 3, .across = 2, .down = 1}}) {
     const std::string file = jpeg_of(192, 224, kind);
     for (const int64_t divisor : {2, 4}) {
       const auto wanted = [=](const Extent& image) {
@@ -124,7 +125,7 @@ TEST(PartialJpegTest, ThoseOfCamerasAreDecodedWhole) {
 }
 
 TEST(PartialJpegTest, DamageBehindThePartIsFound) {
-  for (const Kind& kind : {Kind{3, false}, Kind{3, true}, Kind{1, false}}) {
+  for (const JpegKind& kind : {JpegKind{3, false}, JpegKind{3, true}, JpegKind{1, false}}) {
     const std::string file = jpeg_of(64, 64, kind);
     for (size_t length = file.size() / 2; length + 2 < file.size(); length += 7) {
       const Error error = error_of([&] { decoded(file.substr(0, length), ColorMode::kColor, just({0, 0, 4, 4})); });

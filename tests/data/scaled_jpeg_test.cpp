@@ -81,7 +81,7 @@ TEST(ScaledJpegTest, WhatIsNotScaledHasTheBytesOfAWholeImage) {
   EXPECT_EQ(same.scaled_from.count(), 0);
 }
 
-constexpr Kind kKinds[] = {{3, false}, {3, true}, {1, false}, {1, true}, {4, false}, {4, true}};
+constexpr JpegKind kKinds[] = {{3, false}, {3, true}, {1, false}, {1, true}, {4, false}, {4, true}};
 
 /// The mean of each square of pixels of which one is made: what a DCT of fewer coefficients stands for.
 Image averaged(const Image& whole, int64_t side) {
@@ -103,7 +103,7 @@ Image averaged(const Image& whole, int64_t side) {
 }
 
 TEST(ScaledJpegTest, IsTheMeanOfEachSquare) {
-  for (const Kind& kind : kKinds) {
+  for (const JpegKind& kind : kKinds) {
     const std::string file = jpeg_of(192, 320, kind);
     for (const int64_t side : {2, 4, 8}) {
       for (const ColorMode mode : {ColorMode::kAsStored, ColorMode::kColor, ColorMode::kGray}) {
@@ -120,7 +120,7 @@ TEST(ScaledJpegTest, IsTheMeanOfEachSquare) {
 
 /// Where waves are so long that a mean over eight pixels keeps 99 % of them.
 TEST(ScaledJpegTest, ComesNearToResizingTheWhole) {
-  for (Kind kind : kKinds) {
+  for (JpegKind kind : kKinds) {
     kind.stretch = 4;
     const std::string file = jpeg_of(200, 320, kind);
     for (const ColorMode mode : {ColorMode::kAsStored, ColorMode::kColor, ColorMode::kGray}) {
@@ -150,7 +150,7 @@ TEST(ScaledJpegTest, ThoseOfCamerasAreTurned) {
 }
 
 TEST(ScaledJpegTest, DamagedFilesAreErrors) {
-  for (const Kind& kind : {Kind{3, false}, Kind{3, true}, Kind{1, true}, Kind{4, false}}) {
+  for (const JpegKind& kind : {JpegKind{3, false}, JpegKind{3, true}, JpegKind{1, true}, JpegKind{4, false}}) {
     const std::string file = jpeg_of(64, 64, kind);
     for (size_t length = 0; length + 2 < file.size(); length += 7) {
       Image image;

@@ -13,14 +13,14 @@
 
 namespace robusta::test {
 
-struct Kind {
+struct JpegKind {
   int components = 3;  // 4: CMYK
   bool progressive = false;
   int stretch = 1;  // of the waves
   int across = 0;   // pixels for which there is one sample of chroma; 0: the library's two
   int down = 0;
-  bool coarse = false;   // progressive, without any but the mean of each block
-  int restart_rows = 0;  // rows of blocks between markers to go on from; 0: no markers
+  int restart_rows = 0;                    // rows of blocks between markers to go on from; 0: no markers
+  std::vector<jpeg_scan_info> scans = {};  // progressive, with these
 };
 
 /// Waves of 22 pixels and more, other ones in each component; `stretch` makes them longer.
@@ -31,7 +31,7 @@ inline uint8_t wave(int64_t x, int64_t y, int component, int stretch) {
   return static_cast<uint8_t>(std::lround(value));
 }
 
-inline std::string jpeg_of(int64_t height, int64_t width, const Kind& kind = {}) {
+inline std::string jpeg_of(int64_t height, int64_t width, const JpegKind& kind = {}) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -48,11 +48,9 @@ inline std::string jpeg_of(int64_t height, int64_t width, const Kind& kind = {})
   if (kind.across > 0) info.comp_info[0].h_samp_factor = kind.across;
   if (kind.down > 0) info.comp_info[0].v_samp_factor = kind.down;
   info.restart_in_rows = kind.restart_rows;
-  jpeg_scan_info means{
-      .comps_in_scan = kind.components, .component_index = {0, 1, 2, 3}, .Ss = 0, .Se = 0, .Ah = 0, .Al = 0};
-  if (kind.coarse) {
-    info.scan_info = &means;
-    info.num_scans = 1;
+  if (!kind.scans.empty()) {
+    info.scan_info = kind.scans.data();
+    info.num_scans = static_cast<int>(kind.scans.size());
   }
   if (kind.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
