@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Training speed on the CPU: ours and PyTorch's, against this machine's arithmetic peak, in one run.
 
-  scripts/bench_cpu.py [--nets lenet,alexnet,...] [--precisions f32,bf16] [--quick] [--inference] [--json FILE]
+  scripts/bench_cpu.py [--nets lenet,alexnet,...] [--precisions f32,bf16] [--phases training,inference]
+    [--modes eager,compiled] [--quick] [--json FILE]
 
 A step is forward + backward + update (SGD with momentum) on synthetic input. Ours is what `caffe time` prints, with
--precision. PyTorch runs eagerly, the same networks (scripts/bench_torch.py) in both memory formats and in these
-precisions (bf16 by autocast), and the best one counts for all of ours. The first lines have the machine's peaks in f32
+-precision. PyTorch runs the same networks (scripts/bench_torch.py) eagerly or compiled, in both memory formats and in
+these precisions (bf16 by autocast), and the best one counts for all of ours. Compiling takes minutes for each, the first
+time; what does not compile is left out, and a line says so. The first lines have the machine's peaks in f32
 and, where it has them, of its instructions for bf16, and its memory's rate; a share is of the peak in f32. Contestants
 alternate for several rounds, each in a process of its own, and the median of the rounds counts. The peak
 is measured before and after every network, because clocks change with load and neighbours. One GFLOP is 1e9
-multiplications or additions; a step counts as 3 times the forward convolutions and inner products. With --inference a
+multiplications or additions; a step counts as 3 times the forward convolutions and inner products. For inference a
 step is a forward pass in phase TEST, and counts once.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -108,12 +111,12 @@ class Peak:
         return self.all(seconds)["f32"]
 
 
-def our_step(options, net, steps, precision, folder, environment):
+def our_step(options, net, steps, phase, precision, folder, environment):
     """Milliseconds of a step by `caffe time`."""
     text, batch = net.definition()
     synthetic = folder / f"{net.folder}.prototxt"
     synthetic.write_text(text)
-    mode = ["-forward_only", "-phase", "TEST"] if options.inference else []
+    mode = ["-forward_only", "-phase", "TEST"] if phase == "inference" else []
     command = [options.caffe, "time", "-model", str(synthetic), *batch, "-iterations", str(steps),
                "-precision", precision, *mode]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -127,20 +130,26 @@ def our_step(options, net, steps, precision, folder, environment):
             fail(f"`caffe time` printed no \"Average {what}\"")
         return float(found.group(1))
 
-    if options.inference:
+    if phase == "inference":
         return milliseconds("Forward pass")
     return milliseconds("Forward-Backward") + milliseconds("Update")
 
 
-def torch_step(options, name, net, steps, how, environment):
-    """Milliseconds of a step by PyTorch, whose memory format and precision `how` has."""
+def torch_step(options, name, net, steps, phase, how, environment):
+    """Milliseconds of a step by PyTorch, whose mode, memory format and precision `how` has. None: it does not compile."""
+    mode, memory_format, precision = how
     worker = ROOT / "scripts" / "bench_torch.py"
-    command = [options.python, str(worker), net.torch_net or name, str(net.batch), str(steps), how[0],
-               str(options.threads), "--precision", how[1], *(["--inference"] if options.inference else [])]
+    command = [options.python, str(worker), net.torch_net or name, str(net.batch), str(steps), memory_format,
+               str(options.threads), "--precision", precision, "--mode", mode,
+               *(["--inference"] if phase == "inference" else [])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        fail(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    return float(done.stdout.split()[-1])
+    if done.returncode == 0:
+        return float(done.stdout.split()[-1])
+    if mode == "compiled":
+        why = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        print(f"-- {name}, PyTorch {' '.join(how)}: left out ({why[:200]})", flush=True)
+        return None
+    return fail(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
 
 
 def torch_version(python):
@@ -151,25 +160,37 @@ def torch_version(python):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def measure(name, options, folder, environment, version, peak, before):
-    """The rows of the table of a net: one for each of our precisions."""
+def take_turns(options, name, steps, phase, theirs, folder, environment):
+    """Milliseconds of a step by contestant, a list of the rounds: of our precisions, and of PyTorch's ways `theirs`."""
     net = NETS[name]
-    steps = max(2, net.steps // 3) if options.quick else net.steps
-    theirs = [(form, precision) for precision in options.precisions for form in net.formats] if version else []
     times = {key: [] for key in [*options.precisions, *theirs]}
     for _ in range(1 if options.quick else options.rounds):
         for precision in options.precisions:
-            times[precision].append(our_step(options, net, steps, precision, folder, environment))
-        for how in theirs:
-            times[how].append(torch_step(options, name, net, steps, how, environment))
+            times[precision].append(our_step(options, net, steps, phase, precision, folder, environment))
+        for how in [how for how in theirs if how in times]:
+            ms = torch_step(options, name, net, steps, phase, how, environment)
+            if ms is None:
+                del times[how]
+            else:
+                times[how].append(ms)
+    return times
+
+
+def measure(name, phase, options, folder, environment, version, peak, before):
+    """The rows of the table of a net in a phase: one for each of our precisions."""
+    net = NETS[name]
+    steps = max(2, net.steps // 3) if options.quick else net.steps
+    ways = itertools.product(options.modes, net.formats, options.precisions)
+    times = take_turns(options, name, steps, phase, list(ways) if version else [], folder, environment)
     after = peak.measure(options.peak_seconds)
-    median = {key: statistics.median(values) for key, values in times.items()}
-    rate = {key: net.batch / ms * 1000 for key, ms in median.items()}
-    gflop = net.gflop / 3 if options.inference else net.gflop
+    rate = {key: net.batch / statistics.median(values) * 1000 for key, values in times.items()}
+    theirs = [key for key in times if isinstance(key, tuple)]
+    gflop = net.gflop / 3 if phase == "inference" else net.gflop
     rows = []
     for precision in options.precisions:
         ours = rate[precision]
-        row = {"net": name, "batch": net.batch, "precision": precision, "peak_before": before, "peak_after": after,
+        row = {"net": name, "batch": net.batch, "phase": phase, "precision": precision, "peak_before": before,
+               "peak_after": after,
                "ms": {" ".join(key) if isinstance(key, tuple) else key: value for key, value in times.items()},
                "ours_images_per_s": ours, "ours_gflops": ours * gflop,
                "share_of_peak": ours * gflop / ((before + after) / 2)}
@@ -181,33 +202,40 @@ def measure(name, options, folder, environment, version, peak, before):
 
 
 def print_row(row):
-    line = (f"{row['net']:<14}{row['batch']:>6}  {row['precision']:<6}{row['ours_images_per_s']:>9.1f}"
+    line = (f"{row['net']:<14}{row['batch']:>6}  {row['phase']:<11}{row['precision']:<6}{row['ours_images_per_s']:>9.1f}"
             f"{row['ours_gflops']:>10.1f}{row['share_of_peak']:>8.2f}")
     if "ratio" in row:
-        line += f"{row['torch_images_per_s']:>11.1f}  {row['torch_how']:<20}{row['ratio']:>7.2f}"
+        line += f"{row['torch_images_per_s']:>11.1f}  {row['torch_how']:<28}{row['ratio']:>6.2f}"
     print(f"{line}   {row['peak_before']:.0f} / {row['peak_after']:.0f}", flush=True)
+
+
+def comma_list(known):
+    """The type of an option that takes some of these, separated by commas."""
+    def parse_list(text):
+        for name in (names := text.split(",")):
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"unknown: {name} (known: {', '.join(known)})")
+        return names
+    return parse_list
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--nets", default=",".join(NETS), help=f"comma list of {', '.join(NETS)}")
-    parser.add_argument("--precisions", default="f32", help="comma list of f32 and bf16 (default: f32)")
+    for name, known, default, what in [
+            ("nets", list(NETS), list(NETS), "networks"),
+            ("precisions", ["f32", "bf16"], ["f32"], "precisions, of ours and of PyTorch's"),
+            ("phases", ["training", "inference"], ["training"], "what is timed: steps, or forward passes in phase TEST"),
+            ("modes", ["eager", "compiled"], ["eager"], "how PyTorch runs")]:
+        parser.add_argument(f"--{name}", type=comma_list(known), default=default, metavar="LIST",
+                            help=f"{what}: some of {','.join(known)} (default: {','.join(default)})")
     parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--inference", action="store_true", help="forward passes in phase TEST instead of training")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", metavar="FILE", help="write all measurements to FILE")
     parser.add_argument("--caffe", default=str(ROOT / "build/tools/caffe"), help="our program")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
-    options.nets, options.precisions = options.nets.split(","), options.precisions.split(",")
-    for precision in options.precisions:
-        if precision not in ("f32", "bf16"):
-            parser.error(f"unknown precision {precision} (known: f32, bf16)")
     options.peak_seconds = 0.5 if options.quick else 2
-    for name in options.nets:
-        if name not in NETS:
-            parser.error(f"unknown net {name} (known: {', '.join(NETS)})")
     if not os.access(options.caffe, os.X_OK):
         fail(f"{options.caffe} is not built; run scripts/quickstart.sh, or name it with --caffe")
     return options
@@ -218,23 +246,22 @@ def main():
     environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads))
     version = torch_version(options.python)
     if version:
-        print(f"PyTorch {version}, eager")
+        print(f"PyTorch {version}, {' and '.join(options.modes)}")
     else:
         print(f"PyTorch is not installed for {options.python}, so only ours is measured. To compare: python3 -m venv "
               "/tmp/torch && /tmp/torch/bin/pip install torch, then add --python /tmp/torch/bin/python")
-    work = "forward, phase TEST" if options.inference else "forward + backward + update"
-    print(f"{options.threads} threads, {work}")
+    print(f"{options.threads} threads")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         peak = Peak(options.caffe, environment)
         peaks = peak.all(options.peak_seconds)
         print("peaks: " + ", ".join(f"{name} {value:.0f} {'GB/s' if name == 'memory' else 'GFLOP/s'}"
                                     for name, value in peaks.items()) + "\n")
-        print("net            batch  type      img/s   GFLOP/s  x peak" +
-              ("  PyTorch img/s  its best            ratio" if version else "") + "   peak before / after")
+        print("net            batch  phase      type      img/s   GFLOP/s  x peak" +
+              ("  PyTorch img/s  its best                    ratio" if version else "") + "   peak before / after")
         before, rows = peaks["f32"], []
-        for net in options.nets:
-            rows += measure(net, options, folder, environment, version, peak, before)
+        for net, phase in itertools.product(options.nets, options.phases):
+            rows += measure(net, phase, options, folder, environment, version, peak, before)
             before = rows[-1]["peak_after"]
             for row in rows[-len(options.precisions):]:
                 print_row(row)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The networks of models/ in PyTorch, and the time of a training step, or of a forward pass. Called by bench_cpu.py.
 
-  scripts/bench_torch.py NET BATCH STEPS contiguous|channels_last THREADS [--precision f32|bf16] [--inference]
+  scripts/bench_torch.py NET BATCH STEPS contiguous|channels_last THREADS [--precision f32|bf16] [--mode eager|compiled]
+    [--inference]
 
-Prints the milliseconds of a step; bf16 is by autocast. Those of robusta_bench/torch_timed.py aside, every network returns a
+Prints the milliseconds of a step; bf16 is by autocast. Compiled is torch.compile, for inference with the weights frozen,
+and both warm-up steps come before the clock starts, compilation with them. Those of robusta_bench/torch_timed.py aside, every network returns a
 list of (scores, weight of its loss), so that GoogLeNet's auxiliary classifiers count as they do in
 models/bvlc_googlenet/train_val.prototxt.
 """
@@ -12,6 +14,7 @@ import argparse
 import time
 
 import torch
+import torch._inductor.config
 from torch import nn
 from torch.nn import functional
 
@@ -242,10 +245,14 @@ def main():
     parser.add_argument("memory_format", choices=formats)
     parser.add_argument("threads", type=int)
     parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--mode", choices=["eager", "compiled"], default="eager")
     parser.add_argument("--inference", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     net, x, loss_of = prepared(options.net, options.batch, formats[options.memory_format])
+    if options.mode == "compiled":
+        torch._inductor.config.freezing = options.inference
+        net = torch.compile(net)
     step = (forward_pass(net, x, options.precision) if options.inference
             else training_step(net, x, loss_of, options.precision))
     print(time_of(step, options.steps))

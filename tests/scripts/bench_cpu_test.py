@@ -1,4 +1,4 @@
-"""scripts/bench_cpu.py with a program that stands for ours, and without PyTorch."""
+"""scripts/bench_cpu.py with programs that stand for ours and for PyTorch."""
 
 import json
 import os
@@ -16,6 +16,16 @@ echo "$*" >> "$CALLS"
 case "$*" in *"-precision bf16"*) step=20 ;; *) step=40 ;; esac
 echo "Average Forward-Backward: $step ms."
 echo "Average Update: 0 ms."
+echo "Average Forward pass: 10 ms."
+"""
+# Compiled it is faster, in one of the memory formats; the other one does not compile.
+PYTORCH = r"""#!/bin/sh
+if [ "$1" = -c ]; then echo 9.9; exit; fi
+case "$*" in
+  *channels_last*"--mode compiled"*) echo "no C++ compiler" >&2; exit 1 ;;
+  *"--mode compiled"*) echo 50 ;;
+  *) echo 80 ;;
+esac
 """
 
 
@@ -44,7 +54,7 @@ class BenchCpuTest(unittest.TestCase):
                                 ("squeezenet", "f32", 400), ("squeezenet", "bf16", 800)])
         self.assertEqual(result["peaks"], {"f32": 200.5, "AMX": 1000, "memory": 24.3})
         self.assertRegex(done.stdout, r"peaks: f32 20\d GFLOP/s, AMX 1000 GFLOP/s, memory 24 GB/s")
-        self.assertRegex(done.stdout, r"squeezenet +16 +bf16 +800\.0")
+        self.assertRegex(done.stdout, r"squeezenet +16 +training +bf16 +800\.0")
 
     def test_f32_alone_unless_told_otherwise(self):
         self.assertEqual(self.bench("--nets", "lenet").returncode, 0)
@@ -52,10 +62,27 @@ class BenchCpuTest(unittest.TestCase):
         self.assertEqual(len(calls), 1)
         self.assertIn("-precision f32", calls[0])
 
+    def test_the_best_of_pytorchs_ways_counts(self):
+        (self.folder / "python").write_text(PYTORCH)
+        done = self.bench("--nets", "lenet", "--phases", "training,inference", "--modes", "eager,compiled")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads((self.folder / "rows").read_text())["rows"]
+        self.assertEqual([(row["phase"], row["torch_how"], row["ratio"]) for row in rows],
+                         [("training", "compiled contiguous f32", 50 / 40), ("inference", "compiled contiguous f32", 5)])
+        self.assertEqual([list(row["ms"]) for row in rows], 2 * [["f32", "eager contiguous f32", "eager channels_last f32",
+                                                                  "compiled contiguous f32"]])
+        self.assertIn("lenet, PyTorch compiled channels_last f32: left out (no C++ compiler)", done.stdout)
+
+    def test_without_compiling_unless_told_otherwise(self):
+        (self.folder / "python").write_text(PYTORCH)
+        self.assertEqual(self.bench("--nets", "lenet").returncode, 0)
+        rows = json.loads((self.folder / "rows").read_text())["rows"]
+        self.assertEqual([row["torch_how"] for row in rows], ["eager contiguous f32"])
+
     def test_unknown_precision(self):
         done = self.bench("--precisions", "f16")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("unknown precision f16 (known: f32, bf16)", done.stderr)
+        self.assertIn("argument --precisions: unknown: f16 (known: f32, bf16)", done.stderr)
 
 
 if __name__ == "__main__":
