@@ -4,8 +4,8 @@ target_sources(robusta_python PRIVATE ${here}/glibc_2_28.c)
 target_link_libraries(robusta_python PRIVATE robusta_engine)
 # The program `caffe`, as a function that a script calls.
 target_sources(robusta_python PRIVATE ${here}/program.cpp ${here}/no_unwind.c $<TARGET_OBJECTS:robusta_app>)
-target_include_directories(robusta_python PRIVATE ${here})
-target_compile_definitions(robusta_python PRIVATE ROBUSTA_PROGRAM)
+target_include_directories(robusta_python_bindings PRIVATE ${here})
+target_compile_definitions(robusta_python_bindings PRIVATE ROBUSTA_PROGRAM)
 if(ROBUSTA_HAS_CUDA)
   if(NOT CUDAToolkit_VERSION_MAJOR EQUAL 13)
     message(FATAL_ERROR "pyproject.toml names the packages of CUDA 13 (cuda), and the toolkit is ${CUDAToolkit_VERSION}: "
