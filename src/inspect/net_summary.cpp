@@ -139,7 +139,7 @@ NetSummary summarise(const Net& net) {
   }
   const MemoryUse use = memory_use(net, {});
   summary.weights_bytes = static_cast<size_t>(summary.params) * sizeof(float);
-  summary.pass_bytes = use.activations;
+  summary.pass_bytes = use.activations + use.kernels;
   summary.unshared_bytes = net.plan().unshared_bytes;
   return summary;
 }

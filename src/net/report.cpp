@@ -106,6 +106,8 @@ void print_unit(std::ostream& out, const Net& net, UnitId u) {
   size_t params = 0;
   for (const Param* param : unit.params) params += param->desc.bytes();
   if (params > 0) out << ", parameters " << bytes_text(params);
+  const size_t kept = unit.kernel ? unit.kernel->booking().kept_bytes : 0;
+  if (kept > 0) out << ", kept in another form: " << bytes_text(kept);
   out << "\n";
   for (const Declined& declined : unit.declined) {
     out << "    declined: " << declined.backend << " for " << declined.pattern << ": " << declined.reason << "\n";
@@ -140,11 +142,12 @@ MemoryUse memory_use(const Net& net, const UpdateArrays& update) {
   for (const Value& value : net.plan().values) use.activations += value.lent ? align_up(value.bytes) : 0;
   const ParamBytes params = param_bytes(net.graph(), net.options());
   use.params = params.values;
+  use.kernels = kernel_bytes(net.plan());
   if (net.options().backward) {
     use.gradients = gradient_bytes(net, update, params.updated);
     use.history = update.bytes(params.updated);
   }
-  use.unshared = net.plan().unshared_bytes + carried + use.params + use.gradients + use.history;
+  use.unshared = net.plan().unshared_bytes + carried + use.params + use.kernels + use.gradients + use.history;
   return use;
 }
 
@@ -175,7 +178,8 @@ void print_plan(std::ostream& out, const Net& net, const UpdateArrays& update) {
   out << "FLOPs of one forward pass: " << std::setprecision(4) << flops / 1e9 << " GFLOP ("
       << flops / 1e9 / static_cast<double>(net.batch()) << " per sample)\n"
       << "Memory: activations and scratch " << bytes_text(use.activations) << ", parameters " << bytes_text(use.params)
-      << ", gradients " << bytes_text(use.gradients) << ", history " << bytes_text(use.history)
+      << (use.kernels > 0 ? ", kept for kernels " + bytes_text(use.kernels) : "") << ", gradients "
+      << bytes_text(use.gradients) << ", history " << bytes_text(use.history)
       << (update.ranks > 1 ? str(", a share of ", update.ranks) : "") << "\n"
       << "Peak: " << bytes_text(use.total()) << " (" << std::fixed << std::setprecision(1)
       << 100.0 * static_cast<double>(use.total()) / static_cast<double>(use.unshared) << " % of "

@@ -11,10 +11,11 @@ namespace robusta {
 struct MemoryUse {
   size_t activations = 0;  ///< the shared arena and what outlives a pass
   size_t params = 0;       ///< values
+  size_t kernels = 0;      ///< weights in another form, which kernels keep (Booking::kept_bytes)
   size_t gradients = 0;    ///< of parameters
   size_t history = 0;      ///< of the solver: what an update keeps of each parameter
-  size_t unshared = 0;     ///< blobs' data and gradients with nothing shared, plus the other three
-  size_t total() const { return activations + params + gradients + history; }
+  size_t unshared = 0;     ///< blobs' data and gradients with nothing shared, plus the other four
+  size_t total() const { return activations + params + kernels + gradients + history; }
 };
 
 MemoryUse memory_use(const Net& net, const UpdateArrays& update);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "net/net.h"
+#include "net/report.h"
 #include "support/close.h"
 #include "support/nets.h"
 
@@ -41,6 +42,34 @@ TEST(Plan, TakesLessMemoryShared) {
   apart.share_memory = false;
   Net a(net_def(kBranchyNet), shared), b(net_def(kBranchyNet), apart);
   EXPECT_LT(a.plan().arena_bytes, b.plan().arena_bytes * 3 / 4);
+}
+
+/// What kernels keep of a net of a convolution of 3x3 and a BatchNorm.
+size_t kept_for_kernels(caffe::Phase phase, const std::string& kernels) {
+  NetOptions options;
+  options.phase = phase;
+  options.kernels = kernels;
+  const Net net(net_def(R"(
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 32 dim: 28 dim: 28 } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 64 kernel_size: 3 pad: 1 bias_term: false } }
+layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" }
+layer { name: "sum" type: "Reduction" bottom: "conv" top: "sum" loss_weight: 1 include { phase: TRAIN } })",
+                        phase),
+                options);
+  const MemoryUse use = memory_use(net, {});
+  EXPECT_EQ(use.total(), use.activations + use.params + use.kernels + use.gradients);
+  return use.kernels;
+}
+
+TEST(Plan, CountsWeightsThatKernelsKeepInAnotherForm) {
+  constexpr size_t kWeights = 64 * 32 * 9 * sizeof(float);
+  // As the convolution wants them, in blocks or as Winograd transforms them to four times as many, and a bias.
+  const size_t kept = kept_for_kernels(caffe::TEST, "auto");
+  EXPECT_GE(kept, kWeights);
+  EXPECT_LE(kept, 5 * kWeights);
+  EXPECT_EQ(kept_for_kernels(caffe::TEST, "reference"), 0u);
+  EXPECT_EQ(kept_for_kernels(caffe::TRAIN, "auto"), 0u);
 }
 
 TEST(Plan, FastKernelsAgreeWithTheReference) {

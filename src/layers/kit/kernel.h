@@ -95,6 +95,7 @@ struct Booking {
   std::vector<bool> reads_bottoms, reads_tops;       ///< values that backward reads; empty: all bottoms, no tops
   size_t saved_bytes = 0;                            ///< kept from forward to backward
   size_t forward_scratch = 0, backward_scratch = 0;  ///< bytes, which keep nothing from run to run
+  size_t kept_bytes = 0;                ///< of weights that the kernel keeps in another form, in memory of its own
   std::vector<Alias> forward_aliases;   ///< bottom -> top; the kernel must work with equal and with different memory
   std::vector<Alias> backward_aliases;  ///< top gradient -> bottom gradient
   bool equal_bottom_diffs = false;      ///< all wanted bottom gradients are equal: they may lie in one memory

@@ -56,8 +56,14 @@ size_t fixed_bytes(const Graph& graph, const NetOptions& options) {
          align_up(options.gradient_tail);
 }
 
+size_t kernel_bytes(const Plan& plan) {
+  size_t bytes = 0;
+  for (const Unit& unit : plan.units) bytes += unit.kernel ? unit.kernel->booking().kept_bytes : 0;
+  return bytes;
+}
+
 size_t kept_bytes(const Graph& graph, const Plan& plan, const NetOptions& options) {
-  const size_t fixed = fixed_bytes(graph, options) + plan.persistent_bytes;
+  const size_t fixed = fixed_bytes(graph, options) + kernel_bytes(plan) + plan.persistent_bytes;
   return options.device->is_host() ? fixed + batches_bytes(graph, plan) : fixed;
 }
 

@@ -22,8 +22,11 @@ ParamBytes param_bytes(const Graph& graph, const NetOptions& options);
 /// Parameters that it shares from another net are that one's.
 size_t fixed_bytes(const Graph& graph, const NetOptions& options);
 
-/// What the net keeps from pass to pass: these, the plan's persistent values, and on the host the batches that its
-/// sources have ready or make ahead (data/prefetcher.h), which the net reads where they lie. All but the arena.
+/// Bytes of the weights that kernels keep in another form, outside of arena and persistent values.
+size_t kernel_bytes(const Plan& plan);
+
+/// What the net keeps from pass to pass: all of these, the plan's persistent values, and on the host the batches that
+/// its sources have ready or make ahead (data/prefetcher.h), which the net reads where they lie. All but the arena.
 size_t kept_bytes(const Graph& graph, const Plan& plan, const NetOptions& options);
 
 /// What `share` of the budget leaves for an arena beside `fixed` bytes; MemoryBudget::kNoLimit without a budget.

@@ -11,10 +11,11 @@ namespace robusta::onednn {
 class AlignedMemory {
  public:
   AlignedMemory() = default;
-  explicit AlignedMemory(size_t bytes) : data_(std::aligned_alloc(kAlignment, round_up(bytes))) {
+  explicit AlignedMemory(size_t bytes) : bytes_(bytes), data_(std::aligned_alloc(kAlignment, round_up(bytes))) {
     if (!data_) throw std::bad_alloc();
   }
   explicit operator bool() const { return data_ != nullptr; }
+  size_t bytes() const { return bytes_; }  ///< that were asked for
   void* data() const { return data_.get(); }
   float* floats() const { return static_cast<float*>(data_.get()); }
 
@@ -24,6 +25,7 @@ class AlignedMemory {
   struct Free {
     void operator()(void* data) const { std::free(data); }
   };
+  size_t bytes_ = 0;
   std::unique_ptr<void, Free> data_;
 };
 

@@ -65,6 +65,8 @@ class PackedWeights {
     scratch_at_ = plan.add(pack_.scratch_bytes());
   }
 
+  size_t kept_bytes() const { return kept_.bytes(); }
+
   void keep(const ConvolutionData& data, void* scratch) {
     if (kept_) get(data, scratch);
   }
@@ -99,6 +101,7 @@ class ForwardPass : public ConvolutionPass {
   }
   std::string name() const override { return name_; }
   size_t scratch_bytes() const override { return plan_.bytes(); }
+  size_t kept_bytes() const override { return weights_.kept_bytes(); }
   void keep_weights(const ConvolutionData& data, void* scratch) override { weights_.keep(data, scratch); }
 
   void run(const ConvolutionData& data, void* scratch) override {

@@ -67,6 +67,7 @@ class ConvolutionPass {
   /// The implementation, without blanks.
   virtual std::string name() const = 0;
   virtual size_t scratch_bytes() const = 0;
+  virtual size_t kept_bytes() const { return 0; }  ///< Booking::kept_bytes
   /// True if backward takes ConvolutionData::gate.
   virtual bool gates() const { return false; }
   /// Packs the weights, where they are kept from run to run. The first run does that otherwise, which says nothing

@@ -59,6 +59,7 @@ class ForwardPass : public onednn::ConvolutionPass {
 
   std::string name() const override { return std::string("pointwise:native") + (kept_ ? ",kept" : ""); }
   size_t scratch_bytes() const override { return plan_.bytes(); }
+  size_t kept_bytes() const override { return kept_.bytes(); }
 
   void keep_weights(const ConvolutionData& data, void*) override {
     if (kept_ && stamp_.moved(data)) pack(static_cast<const float*>(data.weights), kept_.floats());

@@ -54,6 +54,7 @@ class ImagePass : public onednn::ConvolutionPass {
   }
   std::string name() const override { return name_of(tiled_) + (kept_ ? ",kept" : ""); }
   size_t scratch_bytes() const override { return plan_.bytes(); }
+  size_t kept_bytes() const override { return kept_.bytes(); }
   bool gates() const override { return true; }
 
   void keep_weights(const ConvolutionData& data, void*) override {

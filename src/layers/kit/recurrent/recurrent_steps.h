@@ -52,7 +52,9 @@ class RecurrentSteps {
       const RightUse use = use_of(Factor(f));
       // Weights that are trained change from run to run.
       if (!request.backward) kept_[f] = Machine::keep(use);
-      right_at_[f] = memory.forward.add(Machine::right_bytes(use, kept_[f]));
+      const size_t scratch = Machine::right_bytes(use, kept_[f]);
+      right_at_[f] = memory.forward.add(scratch);
+      booking.kept_bytes += Machine::right_bytes(use, {}) - scratch;
       weights_at_[f] = memory.backward.add(Machine::weights_bytes(use.count()));
     }
     back_at_ = memory.backward.add(Machine::right_bytes(back_through_steps(), {}));

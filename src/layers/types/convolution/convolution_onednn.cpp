@@ -27,7 +27,7 @@ class OnednnConvolution : public Kernel {
   OnednnConvolution(const KernelRequest& request, const FusedConvolution& chain, FormattedConvolution convolution)
       : problem_(convolution.problem), passes_(std::move(convolution)) {
     const ConvolutionProblem& problem = problem_;
-    if (chain.norm) folded_ = std::make_unique<FoldedWeights>(chain);
+    if (chain.norm) folded_ = std::make_unique<FoldedWeights>(chain, passes_.forward->kept_bytes() > 0);
     booking_.bottom_layouts = {layout_of(problem.src)};
     booking_.top_layouts = {layout_of(problem.dst)};
     booking_.reads_bottoms = {passes_.weights != nullptr};
@@ -37,7 +37,11 @@ class OnednnConvolution : public Kernel {
       booking_.forward_aliases = {{1, 0, false}};
     }
     booking_.reads_tops = {request.backward && problem.relu};
-    booking_.forward_scratch = passes_.forward->scratch_bytes();
+    ScratchPlan forward;
+    forward.add(passes_.forward->scratch_bytes());
+    if (folded_) folded_at_ = forward.add(folded_->scratch_bytes());
+    booking_.forward_scratch = forward.bytes();
+    booking_.kept_bytes = passes_.forward->kept_bytes() + (folded_ ? folded_->kept_bytes() : 0);
     size_t backward = 0;
     if (passes_.data) backward = passes_.data->scratch_bytes();
     if (passes_.weights) backward = std::max(backward, passes_.weights->scratch_bytes());
@@ -63,7 +67,7 @@ class OnednnConvolution : public Kernel {
     data.dst = run.tops[0].data;
     if (problem_.adds) data.addend = run.bottoms[1].data;
     if (folded_) {
-      folded_->refresh(run.params);
+      folded_->refresh(run.params, at_offset(run.scratch, folded_at_));
       data.weights = folded_->weights();
       data.bias = folded_->bias();
       data.version = folded_->version();
@@ -106,7 +110,7 @@ class OnednnConvolution : public Kernel {
   ConvolutionProblem problem_;
   FormattedConvolution passes_;
   std::unique_ptr<FoldedWeights> folded_;
-  size_t pass_at_ = 0, masked_at_ = 0;
+  size_t folded_at_ = 0, pass_at_ = 0, masked_at_ = 0;
   bool wants_weights_ = false, wants_bias_ = false;
   bool gates_ = false;  ///< the backward passes apply the ReLU's mask themselves
 };
