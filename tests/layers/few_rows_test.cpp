@@ -1,13 +1,15 @@
-// The product of a few rows with large weights against sums in double.
+// Products of a few rows with large weights against sums in double.
 
 #include "layers/types/inner_product/few_rows.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <vector>
 
 #include "base/philox.h"
+#include "layers/types/inner_product/rows_as_columns.h"
 
 namespace robusta::test::few_rows_test {
 namespace {
@@ -19,27 +21,63 @@ std::vector<float> normal(int64_t count, const char* purpose) {
   return values;
 }
 
-TEST(FewRows, MatchesSumsInDouble) {
-  struct Size {
-    int64_t rows, outputs, inputs;
-  };
-  // Rows and outputs beside the tiles of four, inputs beside vectors of 16 and pieces of 1024.
-  for (const Size& size : {Size{1, 1, 1}, Size{4, 4, 16}, Size{5, 7, 1030}, Size{64, 9, 2049}, Size{33, 4, 3071}}) {
-    const std::vector<float> x = normal(size.rows * size.inputs, "x"), w = normal(size.outputs * size.inputs, "w");
-    std::vector<float> y(static_cast<size_t>(size.rows * size.outputs), NAN);
-    multiply_few_rows(x.data(), w.data(), size.rows, size.outputs, size.inputs, y.data());
-    for (int64_t r = 0; r < size.rows; ++r) {
-      for (int64_t o = 0; o < size.outputs; ++o) {
-        double want = 0;
-        for (int64_t i = 0; i < size.inputs; ++i) {
-          want += double{x[static_cast<size_t>(r * size.inputs + i)]} * w[static_cast<size_t>(o * size.inputs + i)];
-        }
-        const double bound = 2e-6 * std::sqrt(static_cast<double>(size.inputs));
-        ASSERT_NEAR(y[static_cast<size_t>(r * size.outputs + o)], want, bound)
-            << size.rows << " " << size.outputs << " " << size.inputs << " at " << r << " " << o;
+/// y = x W^T against sums in double.
+void expect_product(const ProductWay& way, const ProductShape& shape) {
+  const std::vector<float> x = normal(shape.m * shape.k, "x"), w = normal(shape.n * shape.k, "w");
+  std::vector<float> y(static_cast<size_t>(shape.m * shape.n), NAN);
+  // With what would be seen if it were read before it is written, and places behind it that have to stay.
+  std::vector<float> scratch(way.scratch_bytes(shape) / sizeof(float) + 1, NAN);
+  scratch.back() = 7;
+  way.run(shape, x.data(), w.data(), false, y.data(), scratch.data());
+  EXPECT_EQ(scratch.back(), 7);
+  for (int64_t r = 0; r < shape.m; ++r) {
+    for (int64_t o = 0; o < shape.n; ++o) {
+      double want = 0;
+      for (int64_t i = 0; i < shape.k; ++i) {
+        want += double{x[static_cast<size_t>(r * shape.k + i)]} * w[static_cast<size_t>(o * shape.k + i)];
       }
+      const double bound = 2e-6 * std::sqrt(static_cast<double>(shape.k));
+      ASSERT_NEAR(y[static_cast<size_t>(r * shape.n + o)], want, bound)
+          << shape.m << " " << shape.n << " " << shape.k << " at " << r << " " << o;
     }
   }
+}
+
+ProductShape of_rows(int64_t rows, int64_t outputs, int64_t inputs) {
+  return {Op::kPlain, Op::kTransposed, rows, outputs, inputs};
+}
+
+TEST(FewRows, MatchesSumsInDouble) {
+  // Rows and outputs beside the tiles of four, inputs beside vectors of 16 and pieces of 1024.
+  for (const ProductShape& shape :
+       {of_rows(1, 1, 1), of_rows(4, 4, 16), of_rows(5, 7, 1030), of_rows(64, 9, 2049), of_rows(33, 4, 3071)}) {
+    expect_product(FewRows(), shape);
+  }
+}
+
+TEST(RowsAsColumns, MatchesSumsInDouble) {
+  // Rows beside the widths of 8, 16 and 32, outputs beside tiles of 6 and 12, inputs beside lines and pieces.
+  for (const ProductShape& shape :
+       {of_rows(1, 1, 1), of_rows(7, 13, 15), of_rows(8, 12, 1040), of_rows(9, 25, 33), of_rows(16, 24, 16),
+        of_rows(17, 37, 1025), of_rows(32, 6, 2048), of_rows(33, 40, 3071), of_rows(128, 11, 100)}) {
+    expect_product(RowsAsColumns(), shape);
+  }
+}
+
+TEST(RowsAsColumns, SumsInOneOrderWhateverTheThreads) {
+  const ProductShape shape = of_rows(20, 1000, 1500);
+  const std::vector<float> x = normal(shape.m * shape.k, "x"), w = normal(shape.n * shape.k, "w");
+  const RowsAsColumns way;
+  std::vector<float> scratch(way.scratch_bytes(shape) / sizeof(float));
+  const auto multiplied = [&](int threads) {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    std::vector<float> y(static_cast<size_t>(shape.m * shape.n));
+    way.run(shape, x.data(), w.data(), false, y.data(), scratch.data());
+    omp_set_num_threads(before);
+    return y;
+  };
+  EXPECT_EQ(multiplied(1), multiplied(3));
 }
 
 }  // namespace

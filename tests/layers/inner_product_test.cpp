@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <utility>
+
 #include "support/kernel_checks.h"
+#include "support/prefer.h"
 
 namespace robusta::test::inner_product_test {
 namespace {
@@ -31,6 +35,21 @@ TEST(InnerProductTest, SinglePrecision) {
 
 TEST(InnerProductTest, Native) {
   for (const KernelCase& c : kCases) compare_with_reference("native", c);
+}
+
+TEST(InnerProductTest, EveryWayToMultiply) {
+  // Large enough to be timed.
+  const KernelCase plain = inner_product("num_output: 301", {{16, 500}});
+  const KernelCase transposed = inner_product("num_output: 301 transpose: true", {{16, 500}});
+  for (const auto& [way, steps, steps_transposed] :
+       {std::tuple("onednn", 3, 3), std::tuple("blas", 3, 3), std::tuple("columns", 1, 0)}) {
+    for (const auto& [what, wanted] : {std::pair(plain, steps), std::pair(transposed, steps_transposed)}) {
+      Prefer tuner(way);
+      KernelHarness harness(what, {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
+      EXPECT_EQ(tuner.taken, wanted) << way;
+      compare_with_reference("native", what, 2e-5, {.tuner = &tuner});
+    }
+  }
 }
 
 TEST(InnerProductTest, Gpu) {

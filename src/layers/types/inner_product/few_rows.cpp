@@ -99,4 +99,9 @@ void multiply_few_rows(const float* x, const float* w, int64_t rows, int64_t out
   });
 }
 
+void FewRows::run(const ProductShape& shape, const float* a, const float* b, bool add, float* c, void*) const {
+  assert(shape.op_a == Op::kPlain && shape.op_b == Op::kTransposed && !add);
+  multiply_few_rows(a, b, shape.m, shape.n, shape.k, c);
+}
+
 }  // namespace robusta

@@ -3,9 +3,18 @@
 
 #include <cstdint>
 
+#include "layers/kit/matrix_product.h"
+
 namespace robusta {
 
 inline constexpr int64_t kFewRows = 64;
+
+/// y = x W^T as a way to multiply. REQUIRES: A plain, B transposed, m <= kFewRows; it does not add.
+class FewRows : public ProductWay {
+ public:
+  std::string name() const override { return "rows"; }
+  void run(const ProductShape& shape, const float* a, const float* b, bool add, float* c, void* scratch) const override;
+};
 
 /// True where multiply_few_rows beats the general matrix product: wide vectors, 1 to kFewRows rows, long sums.
 bool pays_for_few_rows(int64_t rows, int64_t inputs);

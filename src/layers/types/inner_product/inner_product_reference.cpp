@@ -25,7 +25,7 @@ class InnerProductReference : public InnerProductProducts<T> {
     const T* bias = run.params.size() > 1 ? run.params[1]->tensor().template as<T>() : nullptr;
     const int64_t outputs = this->size_.outputs;
     for (int64_t r = 0; bias && r < this->size_.rows; ++r) std::copy(bias, bias + outputs, y + r * outputs);
-    this->multiply(run.bottoms[0].as<T>(), w, bias ? 1 : 0, y);
+    this->multiply(InnerProductStep::kForward, run.bottoms[0].as<T>(), w, bias != nullptr, y, run.scratch);
   }
 
  private:

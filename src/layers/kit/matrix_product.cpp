@@ -1,0 +1,75 @@
+// The two libraries, and contests on matrices of ones.
+
+#include "layers/kit/matrix_product.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "device/device.h"
+
+namespace robusta {
+namespace {
+
+class Library : public ProductWay {
+ public:
+  Library(const char* name, GemmLibrary library) : name_(name), library_(library) {}
+  std::string name() const override { return name_; }
+  void run(const ProductShape& shape, const float* a, const float* b, bool add, float* c, void*) const override {
+    gemm(shape.op_a, shape.op_b, shape.m, shape.n, shape.k, 1.0f, a, b, add ? 1.0f : 0.0f, c, library_);
+  }
+
+ private:
+  const char* name_;
+  GemmLibrary library_;
+};
+
+/// Below this a product takes some ten microseconds, whoever computes it.
+constexpr int64_t kWorthTiming = int64_t{1} << 21;  // multiplications
+
+/// Made by the first run of a contest: a choice that is known needs none. They lie as parameters and activations do,
+/// for time depends on that: oneDNN takes half as long again where rows of 36 KiB begin at a page than 16 bytes later.
+struct Matrices {
+  Matrices() = default;
+  Matrices(const ProductShape& shape, size_t scratch_bytes)
+      : a(ones(shape.m * shape.k)),
+        b(ones(shape.k * shape.n)),
+        c(ones(shape.m * shape.n)),
+        scratch(cpu_device(), scratch_bytes) {}
+
+  static float* floats(const DeviceBuffer& buffer) { return static_cast<float*>(buffer.data()); }
+  static DeviceBuffer ones(int64_t elements) {
+    DeviceBuffer buffer(cpu_device(), static_cast<size_t>(elements) * sizeof(float));
+    std::fill_n(floats(buffer), elements, 1.0f);
+    return buffer;
+  }
+
+  DeviceBuffer a, b, c, scratch;
+};
+
+}  // namespace
+
+std::span<const ProductWay* const> product_libraries() {
+  static const Library onednn("onednn", GemmLibrary::kOneDnn), blas("blas", GemmLibrary::kBlas);
+  static const ProductWay* const all[] = {&onednn, &blas};
+  return std::span(all).first(is_address_space_limited() ? 1 : 2);
+}
+
+const ProductWay& fastest_product(const std::string& key, const ProductShape& timed,
+                                  std::span<const ProductWay* const> ways, Tuner* tuner) {
+  if (!tuner || ways.size() < 2 || timed.m * timed.n * timed.k < kWorthTiming) return *ways[0];
+  std::vector<std::string> names;
+  size_t scratch_bytes = 0;
+  for (const ProductWay* way : ways) {
+    names.push_back(way->name());
+    scratch_bytes = std::max(scratch_bytes, way->scratch_bytes(timed));
+  }
+  Matrices matrices;
+  const int chosen = tuner->choose(key, names, [&](int option) {
+    if (!matrices.c.data()) matrices = Matrices(timed, scratch_bytes);
+    ways[static_cast<size_t>(option)]->run(timed, matrices.floats(matrices.a), matrices.floats(matrices.b), false,
+                                           matrices.floats(matrices.c), matrices.scratch.data());
+  });
+  return *ways[static_cast<size_t>(chosen)];
+}
+
+}  // namespace robusta

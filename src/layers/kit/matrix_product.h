@@ -1,0 +1,45 @@
+/// Ways to multiply matrices in f32, and the choice between them.
+///
+/// Which library is faster depends on extents and orders: for dx = dy W with 32 rows of dy and W of 4096 x 9216
+/// OpenBLAS takes 0.57 of oneDNN's time, for dW = dy^T x 1.65 (AMD EPYC, Zen 3, 2 threads). So they are timed when a
+/// net is planned, as the ways to convolve are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "layers/kit/kernel.h"
+#include "ops/gemm.h"
+
+namespace robusta {
+
+/// C = op_a(A) op_b(B), or C += that: op_a(A) is m x k, op_b(B) is k x n, all dense and row-major.
+struct ProductShape {
+  Op op_a, op_b;
+  int64_t m, n, k;
+};
+
+/// One way. Sums do not depend on the number of threads that share them out only where the way says so.
+class ProductWay {
+ public:
+  virtual ~ProductWay() = default;
+  virtual std::string name() const = 0;
+  virtual size_t scratch_bytes(const ProductShape&) const { return 0; }
+  /// Throws what gemm() throws.
+  virtual void run(const ProductShape& shape, const float* a, const float* b, bool add, float* c,
+                   void* scratch) const = 0;
+};
+
+/// oneDNN's sgemm, and the BLAS's where it can be had: it does not do without the memory that it asks for, so not where
+/// `ulimit -v` may refuse that.
+std::span<const ProductWay* const> product_libraries();
+
+/// The way that takes the least time for a product of this shape, which is timed on memory of its own; `ways[0]`
+/// without a tuner, or where it is a matter of microseconds. `key` tells the shape from all others that are asked for:
+/// `timed` may be a part of what will be computed, where time goes with that.
+const ProductWay& fastest_product(const std::string& key, const ProductShape& timed,
+                                  std::span<const ProductWay* const> ways, Tuner* tuner);
+
+}  // namespace robusta
