@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kMostSums = 12;        // vectors of sums: AVX2 has 16 registers, two or three of which hold other things
 constexpr int64_t kPiece = 1024;     // inputs at a time
+constexpr int64_t kChain = 256;      // of these as many are summed before they join the others: less is rounded away
 constexpr int64_t kLine = 16;        // floats in a line of the cache
 constexpr int64_t kGrain = 1 << 16;  // products for which a thread is woken
 
@@ -38,34 +39,36 @@ struct Tile {
 
 template <int L, int V, int R, bool kFetches>
 ROBUSTA_SIMD void multiply_tile(const Tile& tile) {
-  const int64_t next = tile.next_output, inputs = tile.inputs;
-  const float *weights = tile.weights, *panel = tile.panel;
-  Floats<L> sum[R][V] = {};
-  if (tile.add) {
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) sum[r][v] = floats_at<L>(tile.sums + r * tile.columns + v * L);
-    }
-  }
-  for (int64_t line = 0; line < inputs; line += kLine) {
-    if constexpr (kFetches) {
+  const int64_t next = tile.next_output;
+  for (int64_t chain = 0; chain < tile.inputs; chain += kChain) {
+    const int64_t chain_end = std::min(chain + kChain, tile.inputs);
+    Floats<L> sum[R][V] = {};
+    for (int64_t line = chain; line < chain_end; line += kLine) {
+      if constexpr (kFetches) {
 #pragma GCC unroll 12
-      for (int r = 0; r < R; ++r) __builtin_prefetch(tile.ahead + r * next + line, 0, 2);
-    }
-    const int64_t end = std::min(line + kLine, inputs);
-    for (int64_t i = line; i < end; ++i) {
-      Floats<L> x[V];
+        for (int r = 0; r < R; ++r) __builtin_prefetch(tile.ahead + r * next + line, 0, 2);
+      }
+      const int64_t end = std::min(line + kLine, chain_end);
+      for (int64_t i = line; i < end; ++i) {
+        Floats<L> x[V];
 #pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) x[v] = floats_at<L>(panel + (i * V + v) * L);
+        for (int v = 0; v < V; ++v) x[v] = floats_at<L>(tile.panel + (i * V + v) * L);
 #pragma GCC unroll 12
-      for (int r = 0; r < R; ++r) {
-        const float weight = weights[r * next + i];
+        for (int r = 0; r < R; ++r) {
+          const float weight = tile.weights[r * next + i];
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) sum[r][v] += weight * x[v];
+          for (int v = 0; v < V; ++v) sum[r][v] += weight * x[v];
+        }
       }
     }
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) floats_at<L>(tile.sums + r * tile.columns + v * L) = sum[r][v];
+    const bool add = tile.add || chain > 0;
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) {
+        float* to = tile.sums + r * tile.columns + v * L;
+        if (add) sum[r][v] += floats_at<L>(to);
+        floats_at<L>(to) = sum[r][v];
+      }
+    }
   }
 }
 
