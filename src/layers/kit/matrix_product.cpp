@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "layers/kit/trial_memory.h"
 
 namespace robusta {
 namespace {
@@ -34,7 +35,11 @@ struct Matrices {
       : a(ones(shape.m * shape.k)),
         b(ones(shape.k * shape.n)),
         c(ones(shape.m * shape.n)),
-        scratch(cpu_device(), scratch_bytes) {}
+        scratch(ones(static_cast<int64_t>(scratch_bytes / sizeof(float)) + 1)) {}
+
+  static size_t bytes(const ProductShape& shape) {
+    return static_cast<size_t>(shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * sizeof(float);
+  }
 
   static float* floats(const DeviceBuffer& buffer) { return static_cast<float*>(buffer.data()); }
   static DeviceBuffer ones(int64_t elements) {
@@ -57,6 +62,7 @@ std::span<const ProductWay* const> product_libraries() {
 const ProductWay& fastest_product(const std::string& key, const ProductShape& timed,
                                   std::span<const ProductWay* const> ways, Tuner* tuner) {
   if (!tuner || ways.size() < 2 || timed.m * timed.n * timed.k < kWorthTiming) return *ways[0];
+  if (!has_room_for_trial(Matrices::bytes(timed))) return *ways[0];
   std::vector<std::string> names;
   size_t scratch_bytes = 0;
   for (const ProductWay* way : ways) {

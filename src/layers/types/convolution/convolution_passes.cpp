@@ -9,6 +9,7 @@
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/pointwise/forward_pass.h"
 #include "layers/backends/winograd/winograd_pass.h"
+#include "layers/kit/trial_memory.h"
 #include "layers/types/convolution/convolution_trial.h"
 
 namespace robusta {
@@ -107,7 +108,7 @@ std::unique_ptr<onednn::ConvolutionPass> choose_pass(Direction direction, const 
                                                      Tuner* tuner) {
   ConvolutionPasses passes = convolution_passes(direction, problem);
   if (passes.empty()) return nullptr;
-  const bool timed = tuner && passes.size() > 1 && ConvolutionTrial::has_room(ConvolutionTrial::bytes(problem));
+  const bool timed = tuner && passes.size() > 1 && has_room_for_trial(ConvolutionTrial::bytes(problem));
   if (!timed) return std::move(passes[0]);
   std::unique_ptr<PassContest> contest;
   const int chosen = tuner->choose(problem.key(direction), names_of(passes), [&](int option) {

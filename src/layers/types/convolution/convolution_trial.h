@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "device/cpu/host_memory.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/convolution_problem.h"
 #include "layers/backends/onednn/generation.h"
@@ -51,13 +50,7 @@ class ConvolutionTrial {
         weights_(filled(static_cast<size_t>(problem.geometry.weight_shape().count()) * sizeof(float))),
         bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
 
-  /// Bytes of the tensors of all trials that run at once may take half of what is available: a net whose values take
-  /// more, with gradients as large, is refused before it runs, and so must not take memory for timing. For a few
-  /// megabytes nobody asks the system: it answers in tenths of a millisecond, and small nets are to begin at once.
-  static bool has_room(size_t bytes) {
-    constexpr size_t kWorthAsking = size_t{16} << 20;
-    return bytes < kWorthAsking || 2 * bytes <= available_host_memory();
-  }
+  /// Of its tensors, for has_room_for_trial().
   static size_t bytes(const onednn::ConvolutionProblem& problem) {
     return problem.src.get_size() + problem.dst.get_size();
   }

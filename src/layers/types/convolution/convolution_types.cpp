@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "layers/backends/onednn/layout.h"
+#include "layers/kit/trial_memory.h"
 #include "layers/types/convolution/convolution_trial.h"
 
 namespace robusta {
@@ -64,8 +65,8 @@ bool is_faster_in_f32(const KernelRequest& request, FormattedConvolution& narrow
   ConvolutionProblem problem = narrow.problem;
   problem.type = DType::kF32;
   std::optional<FormattedConvolution> wide = in_best_formats(untimed, problem);
-  const bool timed = wide && ConvolutionTrial::has_room(ConvolutionTrial::bytes(narrow.problem) +
-                                                        ConvolutionTrial::bytes(wide->problem));
+  const bool timed =
+      wide && has_room_for_trial(ConvolutionTrial::bytes(narrow.problem) + ConvolutionTrial::bytes(wide->problem));
   if (!timed) return false;
   std::unique_ptr<StepTrial> trials[2];
   const TensorDesc& bottom = request.bottoms[0];
