@@ -74,6 +74,10 @@ void print_tops(std::ostream& out, const Plan& plan, const Step& step) {
       continue;
     }
     const Value& value = plan.values[top];
+    if (value.raw) {
+      out << "    " << value.label << ": " << bytes_text(value.bytes) << "\n";
+      continue;
+    }
     const std::string type = is_16_bit(value.desc.dtype) ? std::string(", ") + name_of(value.desc.dtype) : "";
     out << "    top " << value.label << ": " << value.desc.shape.str() << ", " << layout_name(value.desc.layout) << type
         << ", " << bytes_text(value.bytes)

@@ -205,5 +205,55 @@ TEST(GpuKernels, ElementsKnowTheirChannel) {
   }
 }
 
+/// Adds what is found of a channel: its shift, and a number of how often somebody was the first to look.
+struct AddFound {
+  static constexpr int kWidth = 4, kFound = 2;
+  float* x;
+  const float* shifts;
+  int* firsts;
+  bool in_packs() const { return on_packs(x); }
+  void find(int64_t channel, bool first, float* to, int step) const {
+    to[0] = shifts[channel];
+    to[step] = 1000;
+    if (first) ++firsts[channel];
+  }
+  template <int N>
+  Pack<float, N> known(Channels<N, true> channels, const FoundChannels& found) const {
+    Pack<float, N> sums = found.of(0, channels);
+    const Pack<float, N> more = found.of(1, channels);
+    for (int k = 0; k < N; ++k) sums.at[k] += more.at[k];
+    return sums;
+  }
+  template <int N>
+  Pack<float, N> load(int64_t i) const {
+    return stored_pack<N>(x + i);
+  }
+  template <int N>
+  void run(int64_t i, Pack<float, N> values, const Pack<float, N>& shift) const {
+    for (int k = 0; k < N; ++k) values.at[k] += shift.at[k];
+    store_pack(values, x + i);
+  }
+};
+
+/// By each block for itself, in memory that its threads share; written down by one.
+TEST(GpuKernels, BlocksFindOutOfTheirChannels) {
+  alignas(16) float shifts[300];
+  std::iota(shifts, shifts + 300, 100.0f);
+  for (const ChannelView& view :
+       {ChannelView{5, 8, 1}, ChannelView{100, 12, 1}, ChannelView{33, 68, 1}, ChannelView{2100, 260, 1},
+        ChannelView{9000, 4, 1}, ChannelView{1, 300, 1}, ChannelView{0, 4, 1}}) {
+    const Sample sample(view, true);
+    const std::vector<float> before(sample.x, sample.x + view.elements());
+    std::vector<int> firsts(static_cast<size_t>(view.count));
+    for_each_by_found_channel(nullptr, view, AddFound{sample.x, shifts, firsts.data()});
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < view.elements(); ++i) {
+      wrong += sample.x[i] != before[static_cast<size_t>(i)] + shifts[sample.channel(i)] + 1000;
+    }
+    EXPECT_EQ(wrong, 0) << view.outer << " " << view.count;
+    EXPECT_EQ(firsts, std::vector<int>(firsts.size(), view.outer > 0 ? 1 : 0)) << view.outer << " " << view.count;
+  }
+}
+
 }  // namespace
 }  // namespace robusta::test::gpu_kernels_test

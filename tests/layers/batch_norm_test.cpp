@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "layers/backends/gpu/norm_forward.h"
 #include "support/kernel_checks.h"
 #include "support/log_lines.h"
 
@@ -101,6 +102,26 @@ TEST(BatchNormTest, GpuFarFromZero) {
     return values;
   };
   compare_gpu_with_reference(what, 5e-5);  // as the native kernel: the mean is a float
+}
+
+/// Moments from f32 sums of x and x^2 (kit/result_sums.h): the variance is wrong by (1 + mean^2 / variance) times what
+/// the sums are, and never less than their error.
+TEST(BatchNormTest, GpuMomentsFromSums) {
+  constexpr float kElements = 1 << 20;
+  constexpr double kRounding = 1.0 / (1 << 24);
+  for (const double mean : {0.0, 0.5, 3.0, 10.0, 30.0, 100.0}) {
+    const float sums[] = {static_cast<float>(mean * kElements), static_cast<float>((mean * mean + 1) * kElements)};
+    const NormFromSums from{{}, {}, sums, 1, 1 / kElements, nullptr};
+    EXPECT_NEAR(from.mean(0), mean, mean * kRounding) << mean;
+    EXPECT_NEAR(from.variance(0), 1, 3 * (1 + mean * mean) * kRounding) << mean;
+  }
+  for (const double wrong : {-20.0, 0.0, 0.5}) {  // of a channel that is 1000 throughout
+    const float sums[] = {1000 * kElements, static_cast<float>((1e6 + wrong) * kElements)};
+    const NormFromSums from{{}, {}, sums, 1, 1 / kElements, nullptr};
+    EXPECT_DOUBLE_EQ(from.variance(0), 1e6 / (1 << 20)) << wrong;
+  }
+  const float nothing[] = {0, 0};
+  EXPECT_EQ((NormFromSums{{}, {}, nothing, 1, 1 / kElements, nullptr}.variance(0)), 0);
 }
 
 TEST(BatchNormTest, KeepsStatisticsAsCaffe) {

@@ -1,6 +1,8 @@
 // What is counted for a GPU that is described, against counts by hand and against what a net launches that runs.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/str.h"
 #include "device/sim/sim_device.h"
 #include "net/traffic/plan_traffic.h"
@@ -135,6 +137,21 @@ TEST(Traffic, AConvolutionIsALaunchPerPass) {
   EXPECT_EQ(counts.traffic.unpacking.all().bytes, (2 + 4) * kWeights);
   EXPECT_EQ(counts.traffic.packing.all().launches, 1);
   EXPECT_EQ(counts.traffic.packing.all().bytes, (4 + 2) * (kWeights + 24 + 5 * kResults / 8));
+}
+
+/// Sums its results for the BatchNorm that reads them, which then reads them once: where they are rounded to 16 bits.
+TEST(Traffic, AConvolutionSumsForABatchNorm) {
+  const std::string conv =
+      "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'first' "
+      "convolution_param { num_output: 16 kernel_size: 1 bias_term: false weight_filler { type: 'msra' } } }\n";
+  const Counts f32(first_layer(conv) + kNorm + kLoss), half(first_layer(conv) + kNorm + kLoss, DType::kBF16);
+  constexpr double kOfChannels = 3000;
+  for (const auto& [counts, size, sums] : {std::tuple{&f32, 4, 0}, std::tuple{&half, 2, 1}}) {
+    const auto& norm = counts->of("norm");
+    EXPECT_EQ(norm.forward.all().launches, 2 - sums);
+    EXPECT_NEAR(norm.forward.all().bytes, (3 - sums) * kElements * size + kOfChannels, kOfChannels);
+    EXPECT_EQ(counts->of("conv").forward.products.bytes, (2 * kElements + 16 * 16) * size + sums * 2 * 16 * 4);
+  }
 }
 
 const char* const kBranches =

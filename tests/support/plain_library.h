@@ -15,7 +15,9 @@ struct PlainLibraryUse {
   bool on = false;
   bool fuses = true;     ///< bias, sum and ReLU are its work; else ours
   bool gates = false;    ///< gradients of images
+  bool sums = false;     ///< results by channel
   int gated = 0;         ///< convolutions that gate
+  int summed = 0;        ///< convolutions that sum
   int prepared = 0;      ///< in how many runs of any convolution its parameters were made anew
   int convolutions = 0;  ///< how many were planned
 };
@@ -43,6 +45,12 @@ class PlainLibrary {
     return plain_library.gates;
   }
 
+  bool sum() {
+    fused_ |= plain_library.sums;
+    plain_library.summed += plain_library.sums ? 1 : 0;
+    return plain_library.sums;
+  }
+
   void run(dnn::Direction direction, Stream*, const ConvolutionArrays& arrays) const {
     const auto size = [](int64_t count) { return static_cast<size_t>(count); };
     Floats image(size(problem_.image_size())), filters(size(problem_.filter_size()));
@@ -64,6 +72,7 @@ class PlainLibrary {
     if (direction == dnn::Direction::kBackwardFilters) return write(filters, arrays.filters);
     finish(arrays, result);
     write(result, arrays.result);
+    if (arrays.sums) sum(result, arrays.sums);
   }
 
  private:
@@ -116,6 +125,17 @@ class PlainLibrary {
       if (problem_.adds) result[i] += addend[i];
       if (problem_.relu) result[i] = std::max(result[i], 0.0f);
     }
+  }
+
+  /// As they are before they are rounded, in some order.
+  void sum(const Floats& result, float* sums) const {
+    const auto channels = static_cast<size_t>(problem_.geometry.num_output);
+    std::vector<double> exact(2 * channels);
+    for (size_t i = 0; i < result.size(); ++i) {
+      exact[i % channels] += result[i];
+      exact[channels + i % channels] += static_cast<double>(result[i]) * result[i];
+    }
+    std::ranges::copy(exact, sums);
   }
 
   dnn::Problem problem_;

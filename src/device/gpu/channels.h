@@ -71,5 +71,12 @@ void for_each_by_channel(Stream* stream, const ChannelView& view, const Body& bo
   }
 }
 
+/// The same for a body that finds out something of its channels first (columns.h). REQUIRES: packs across channels.
+template <typename Body>
+void for_each_by_found_channel(Stream* stream, const ChannelView& view, const Body& body) {
+  constexpr int kAcross = kAcrossWidth<Body>;
+  if (view.elements() > 0) detail::for_columns<kAcross>(stream, view.outer, view.count / kAcross, body);
+}
+
 }  // namespace ROBUSTA_GPU_TARGET
 }  // namespace robusta

@@ -5,7 +5,13 @@
 ///   known(Channels<N, kAcross>) const       what there is to know of these columns; a template
 ///   template <int N> load(int64_t i) const  what it reads from elements i ... i + N - 1, as it is stored
 ///   static constexpr int kRowsUnderWay      optional: fewer, where a row of it takes many registers
-/// and what it does with both (channels.h, channel_sums.h). Between a store and a load that may meet it the order is
+/// and what it does with both (channels.h, channel_sums.h). A body may have to find out something of a channel first,
+/// from more than it would read for each thread; then each block does that once for each of its channels:
+///   static constexpr int kFound                                    so many numbers
+///   void find(int64_t channel, bool first, float* to, int step) const     into to[0], to[step] ...; `first`: in one
+///                                                                  block alone, which may write it down
+///   known(Channels<N, true>, const FoundChannels&) const           in the place of known above
+/// Between a store and a load that may meet it the order is
 /// fixed. So all loads of a group of rows come before its first store: without that a thread waits for memory once a
 /// row.
 #pragma once
@@ -36,6 +42,20 @@ struct Channels {
   }
 };
 
+/// What a block has found of its channels, which lie side by side from `first` on.
+struct FoundChannels {
+  const float* numbers;  ///< [kFound, channels]
+  int channels;
+  int64_t first;
+  template <int N>
+  ROBUSTA_GPU Pack<float, N> of(int which, Channels<N, true> at) const {
+    Pack<float, N> values;
+    const float* const from = numbers + which * channels + (at.first - first);
+    for (int k = 0; k < N; ++k) values.at[k] = from[k];
+    return values;
+  }
+};
+
 /// The widest pack across channels. Twice as many would need twice the registers for what is known of them, and leave
 /// room for half the threads.
 inline constexpr int kMostAcross = 4;
@@ -44,7 +64,13 @@ namespace detail {
 
 inline constexpr int kColumnThreads = 256;     ///< of a block
 inline constexpr int kColumnBlocks = 4;        ///< that a multiprocessor has registers for
+inline constexpr int kMostLanes = 32;          ///< packs side by side, of a block
 inline constexpr int kEnoughBlocks = 4 * 132;  ///< all that an H100 runs at a time
+
+template <typename Body>
+inline constexpr bool kFindsChannels = requires {
+  Body::kFound;
+};
 
 template <typename Body>
 constexpr int rows_under_way() {
@@ -56,7 +82,7 @@ constexpr int rows_under_way() {
 /// the rows of one part. A thread has `least` to `most` rows: few where there would not be enough blocks.
 struct ColumnCut {
   int64_t rows, packs, parts, rows_per_part;  ///< parts: how many blocks share the rows of a column
-  int lanes = 32, rows_at_once;
+  int lanes = kMostLanes, rows_at_once;
 
   ColumnCut(int64_t rows, int64_t packs, int64_t least, int64_t most) : rows(rows), packs(packs) {
     // Fewer lanes where that leaves fewer idle.
@@ -120,13 +146,27 @@ struct ColumnPlace {
   }
 };
 
+template <int N, typename Body, typename Known>
+__device__ void run_down(const ColumnCut& cut, const ColumnPlace<N>& at, const Body& body, const Known& known) {
+  for_packs<N>(body, at.first_row * at.cols + at.col, cut.rows_at_once * at.cols, at.rows,
+               [&](int64_t i, const auto& loaded) { body.template run<N>(i, loaded, known); });
+}
+
 template <int N, typename Body>
 __global__ void __launch_bounds__(kColumnThreads, kColumnBlocks) columns_kernel(const ColumnCut cut, const Body body) {
   const ColumnPlace<N> at(cut);
-  if (at.rows == 0) return;
-  const auto known = body.known(Channels<N, true>{at.col});
-  for_packs<N>(body, at.first_row * at.cols + at.col, cut.rows_at_once * at.cols, at.rows,
-               [&](int64_t i, const auto& loaded) { body.template run<N>(i, loaded, known); });
+  const Channels<N, true> channels{at.col};
+  if constexpr (kFindsChannels<Body>) {
+    __shared__ float found[Body::kFound * kMostLanes * N];
+    const int thread = static_cast<int>(threadIdx.x), columns = cut.lanes * N;
+    if (thread < columns && at.first_col + thread < at.cols) {
+      body.find(at.first_col + thread, at.part == 0, found + thread, columns);
+    }
+    __syncthreads();
+    if (at.rows > 0) run_down<N>(cut, at, body, body.known(channels, FoundChannels{found, columns, at.first_col}));
+  } else {
+    if (at.rows > 0) run_down<N>(cut, at, body, body.known(channels));
+  }
 }
 
 }  // namespace detail
@@ -134,6 +174,22 @@ __global__ void __launch_bounds__(kColumnThreads, kColumnBlocks) columns_kernel(
 #endif
 
 namespace detail {
+
+#ifndef ROBUSTA_GPU_KERNELS
+
+/// body.known() of a pack, as the one block knows it that there is.
+template <int N, typename Body>
+auto known_to_all(const Body& body, Channels<N, true> channels) {
+  if constexpr (kFindsChannels<Body>) {
+    float found[Body::kFound * N];
+    for (int k = 0; k < N; ++k) body.find(channels.first + k, true, found + k, N);
+    return body.known(channels, FoundChannels{found, N, channels.first});
+  } else {
+    return body.known(channels);
+  }
+}
+
+#endif
 
 /// Runs body.run<N>(i, loaded, known) over all packs.
 template <int N, typename Body>
@@ -145,7 +201,7 @@ void for_columns(Stream* stream, int64_t rows, int64_t packs, const Body& body) 
 #else
   if (!detail::runs(stream, body, rows * packs * N)) return;
   for (int64_t pack = 0; pack < packs; ++pack) {
-    const auto known = body.known(Channels<N, true>{pack * N});
+    const auto known = known_to_all(body, Channels<N, true>{pack * N});
     for_packs<N>(body, pack * N, packs * N, rows,
                  [&](int64_t i, const auto& loaded) { body.template run<N>(i, loaded, known); });
   }

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "layers/kit/prepares_params.h"
+#include "layers/kit/result_sums.h"
 #include "net/plan/kernel_choice.h"
 #include "ops/packed_params.h"
 
@@ -87,6 +88,7 @@ void PlanBuilder::add_unit(NodeId node) {
   const Booking& booking = plan_.units[id].kernel->booking();
   if (booking.reads_position && !options_.device->is_host()) add_position();
   UnitValues values = add_operands(id);
+  const ValueId sums = ask_for_sums(id, values);
   const ValueId scratch = add_forward_memory(id, values);
   for (const Alias& alias : booking.forward_aliases) {
     if (!alias.same_content) continue;
@@ -100,6 +102,7 @@ void PlanBuilder::add_unit(NodeId node) {
   step.scratch = scratch;
   unit_values_.push_back(std::move(values));
   finish_bottom(id);
+  if (sums) plan_.steps.back().bottoms.push_back(sums);
   touch_last_step();
 }
 
@@ -124,12 +127,48 @@ void PlanBuilder::finish_bottom(UnitId id) {
   Step& reader = plan_.steps.back();
   if (reader.bottoms[static_cast<size_t>(bottom)] != top || plan_.values[top].persistent) return;
   if (given.dtype != wanted.dtype || !same_layout(given.layout, wanted.layout)) return;
-  const auto step =
-      std::ranges::find_if(plan_.steps, [&](const Step& s) { return s.unit == maker && s.kind == StepKind::kForward; });
-  step->tops[0] = plan_.data[version] = ValueId::none();
+  plan_.steps[forward_step(maker)].tops[0] = plan_.data[version] = ValueId::none();
   plan_.values[top].first = plan_.values[top].last = StepId::none();
   reader.bottoms[static_cast<size_t>(bottom)] = from;
   reader.bottoms.push_back(unit_values_[maker].saved);
+}
+
+/// REQUIRES: the unit has one.
+StepId PlanBuilder::forward_step(UnitId unit) const {
+  StepId step(0);
+  while (plan_.steps[step].unit != unit || plan_.steps[step].kind != StepKind::kForward) ++step;
+  return step;
+}
+
+/// Sums over bottom 0 of the unit, one more value that the kernel writes which makes it (kit/result_sums.h); none where
+/// one of both kernels does not take part. Not where programs may change blobs, or stop, between the two.
+ValueId PlanBuilder::ask_for_sums(UnitId id, const UnitValues& values) {
+  auto* const reader = dynamic_cast<TakesResultSums*>(plan_.units[id].kernel.get());
+  if (!reader || !reader->wants_result_sums() || options_.keep_blobs || !graph_.sizers.empty()) return {};
+  const VersionId version = plan_.units[id].bottoms[0].version;
+  const BlobVersion& blob = graph_.versions[version];
+  Unit* const made = producer_of(blob);
+  auto* const writer = made ? dynamic_cast<SumsResults*>(made->kernel.get()) : nullptr;
+  if (!writer || plan_.data[version] != values.bottoms[0] || !writer->sum_results()) return {};
+  reader->take_result_sums();
+  const StepId step = forward_step(UnitId(static_cast<size_t>(made - &*plan_.units.begin())));
+  const ValueId sums = new_raw("sums of " + blob.name, 2 * static_cast<size_t>(blob.shape[1]) * sizeof(float));
+  plan_.steps[step].tops.push_back(sums);
+  touch(sums, step);
+  book_scratch_again(step);
+  return sums;
+}
+
+/// What the kernel of a forward step has come to want of it.
+void PlanBuilder::book_scratch_again(StepId s) {
+  Step& step = plan_.steps[s];
+  const Unit& unit = plan_.units[step.unit];
+  const size_t bytes = unit.kernel->booking().forward_scratch;
+  if (step.scratch) plan_.values[step.scratch].first = plan_.values[step.scratch].last = StepId::none();
+  step.scratch = ValueId::none();
+  if (bytes == 0) return;
+  step.scratch = new_raw("scratch of " + graph_.nodes[unit.nodes[0]].layer->name(), bytes);
+  touch(step.scratch, s);
 }
 
 /// The bottoms as the unit's kernel wants them, and its tops.

@@ -41,6 +41,9 @@ class PlanBuilder {
   /// The unit that makes it, if that has a kernel; else null.
   Unit* producer_of(const BlobVersion& blob);
   void finish_bottom(UnitId unit);
+  ValueId ask_for_sums(UnitId unit, const UnitValues& values);
+  void book_scratch_again(StepId step);
+  StepId forward_step(UnitId unit) const;
   void add_unit(NodeId node);
   UnitValues add_operands(UnitId unit);
   ValueId add_forward_memory(UnitId unit, UnitValues& values);

@@ -45,6 +45,10 @@ constexpr cudnnBackendAttributeType_t attribute_type<cudnnPointwiseMode_t>() {
   return CUDNN_TYPE_POINTWISE_MODE;
 }
 template <>
+constexpr cudnnBackendAttributeType_t attribute_type<cudnnGenStatsMode_t>() {
+  return CUDNN_TYPE_GENSTATS_MODE;
+}
+template <>
 constexpr cudnnBackendAttributeType_t attribute_type<cudnnBackendHeurMode_t>() {
   return CUDNN_TYPE_HEUR_MODE;
 }

@@ -80,6 +80,22 @@ void Graph::relu_gradient(int dy, int y, int dx) {
                                            {CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, dx}});
 }
 
+void Graph::pass_on(int x, int y) {
+  add_pointwise(CUDNN_POINTWISE_IDENTITY,
+                {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x}, {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y}});
+}
+
+void Graph::sum_channels(int x, int sum, int squares) {
+  Descriptor operation(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_GENSTATS_SUM_SQSUM);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_DATA_FLOAT);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, tensors_[static_cast<size_t>(x)]);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, tensors_[static_cast<size_t>(sum)]);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, tensors_[static_cast<size_t>(squares)]);
+  operation.finalize();
+  operations_.push_back(std::move(operation));
+}
+
 bool Graph::finish(const Target& target, std::string& why_not) {
   std::vector<const Descriptor*> operations;
   for (const Descriptor& operation : operations_) operations.push_back(&operation);

@@ -38,6 +38,10 @@ class Graph {
   void add(int a, int b, int sum);
   /// y = max(x, 0).
   void relu(int x, int y);
+  /// y = x, which may be of another type.
+  void pass_on(int x, int y);
+  /// The sum of x over each channel, and that of its squares.
+  void sum_channels(int x, int sum, int squares);
   /// dx = dy where y, what relu() gave, is positive, else 0.
   void relu_gradient(int dy, int y, int dx);
 

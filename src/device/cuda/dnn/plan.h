@@ -44,6 +44,7 @@ class Runner {
  public:
   explicit Runner(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
   const Plan& plan() const { return *plan_; }
+  const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
   /// Enqueues on the handle's stream. Throws what check_dnn throws.
   void run(cudnnHandle_t handle, std::span<const Binding> bindings, void* workspace);
 

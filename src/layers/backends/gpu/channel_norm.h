@@ -13,6 +13,7 @@
 #include "layers/kit/booking.h"
 #include "layers/kit/changes_params.h"
 #include "layers/kit/channel_norm.h"
+#include "layers/kit/result_sums.h"
 #include "memory/placement.h"
 
 namespace robusta {
@@ -20,7 +21,7 @@ inline namespace ROBUSTA_GPU_TARGET {
 
 /// `slope`: of the ReLU; 1: there is none. A second bottom is added before it.
 template <typename T>
-class ChannelNormGpu : public Kernel, public ChangesParams {
+class ChannelNormGpu : public Kernel, public ChangesParams, public TakesResultSums {
  public:
   ChannelNormGpu(const KernelRequest& request, const ChannelNormPlan& plan, float slope)
       : plan_(plan), slope_(slope), joined_(request.bottoms.size() == 2) {
@@ -41,12 +42,21 @@ class ChannelNormGpu : public Kernel, public ChangesParams {
   std::string describe() const override { return "gpu"; }
   bool changes_params() const override { return !plan_.stored; }
 
+  /// Moments of a batch, of channels that lie side by side and are rounded (kit/result_sums.h).
+  bool wants_result_sums() const override {
+    return kSumsServe && !plan_.stored && view_.inner == 1 && view_.elements() > 0;
+  }
+  void take_result_sums() override {
+    takes_sums_ = true;
+    booking_.forward_scratch = plan_.sync ? sums_bytes() : 0;
+  }
+
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();
-    if (!run.again) find_moments(run, x);
-    if (!run.tops[0].data) return;  // left to its reader
+    if (!run.tops[0].data) return find_moments(run, x);  // the rest is left to its reader
     // What is added may come as such a kernel has left it.
-    run.bottoms.size() > 2 ? normalise<true>(run, x) : normalise<false>(run, x);
+    const bool norms_other = run.bottoms.size() > (takes_sums_ ? 3 : 2);
+    norms_other ? normalise<true>(run, x) : normalise<false>(run, x);
   }
 
   void backward(const KernelRun& run) override {
@@ -63,6 +73,7 @@ class ChannelNormGpu : public Kernel, public ChangesParams {
   }
 
  private:
+  static constexpr bool kSumsServe = sizeof(T) == 2;
   static constexpr size_t kSavedArrays = 6;  ///< of NormArrays, then the two that backward fills
 
   /// The sum, and the gradient of what is added, may lie where that and the top's lay.
@@ -86,9 +97,21 @@ class ChannelNormGpu : public Kernel, public ChangesParams {
     const NormEach<T, true, kNormsOther> with_signs{arrays(run), x, other, y, static_cast<uint8_t*>(run.saved),
                                                     other_norm};
     has_signs_ = signs_bytes_ > 0 && pack_shape(view_, with_signs) != PackShape::kNone;
-    if (has_signs_) return for_each_by_channel(run.stream, view_, with_signs);
-    for_each_by_channel(run.stream, view_,
-                        NormEach<T, false, kNormsOther>{arrays(run), x, other, y, nullptr, other_norm});
+    if (has_signs_) return find_and_normalise(run, x, with_signs);
+    find_and_normalise(run, x, NormEach<T, false, kNormsOther>{arrays(run), x, other, y, nullptr, other_norm});
+  }
+
+  template <typename Each>
+  void find_and_normalise(const KernelRun& run, const T* x, const Each& each) {
+    if constexpr (kSumsServe) {
+      const bool at_once = takes_sums_ && !ranks_of(run) && pack_shape(view_, each) == PackShape::kAcrossChannels;
+      if (at_once && !run.again) {
+        for_each_by_found_channel(run.stream, view_, NormEachFromSums<Each>{each, from_sums(run, nullptr)});
+        return renew_statistics(plan_, run);
+      }
+    }
+    if (!run.again) find_moments(run, x);
+    for_each_by_channel(run.stream, view_, each);
   }
 
   size_t channels() const { return static_cast<size_t>(view_.count); }
@@ -130,19 +153,38 @@ class ChannelNormGpu : public Kernel, public ChangesParams {
   }
   static bool adds(const KernelRun& run, int param) { return param >= 0 && run.accumulate[static_cast<size_t>(param)]; }
 
+  NormSettings settings_of(const KernelRun& run) const {
+    return {arrays(run), values(run, plan_.scale), values(run, plan_.shift), plan_.eps};
+  }
+  NormStatistics statistics_of(const KernelRun& run) const {
+    return {.means = values(run, plan_.mean),
+            .variances = values(run, plan_.variance),
+            .batches = values(run, plan_.batches),
+            .fraction = plan_.fraction,
+            .share = plan_.share,
+            .unbiased = plan_.correction(elements_of_batch(run))};
+  }
+  NormFromSums from_sums(const KernelRun& run, double* moments) const {
+    return {settings_of(run),
+            statistics_of(run),
+            static_cast<const float*>(run.bottoms.back().data),
+            view_.count,
+            1 / static_cast<double>(view_.outer * view_.inner),
+            moments};
+  }
+
   void find_moments(const KernelRun& run, const T* x) const {
-    const NormSettings settings{arrays(run), values(run, plan_.scale), values(run, plan_.shift), plan_.eps};
-    const NormStatistics stored{.means = values(run, plan_.mean),
-                                .variances = values(run, plan_.variance),
-                                .batches = values(run, plan_.batches),
-                                .fraction = plan_.fraction,
-                                .share = plan_.share,
-                                .unbiased = plan_.correction(elements_of_batch(run))};
+    const NormSettings settings = settings_of(run);
+    const NormStatistics stored = statistics_of(run);
     if (plan_.stored) return for_each(run.stream, view_.count, NormFromStored{settings, stored});
     double* sums = static_cast<double*>(run.scratch);
     StepReduce* ranks = ranks_of(run);
-    channel_sums(run.stream, view_, sums + 2 * view_.count,
-                 NormMoments<T>{x, view_, settings, stored, ranks ? sums : nullptr});
+    if (takes_sums_) {
+      for_each(run.stream, view_.count, from_sums(run, ranks ? sums : nullptr));
+    } else {
+      channel_sums(run.stream, view_, sums + 2 * view_.count,
+                   NormMoments<T>{x, view_, settings, stored, ranks ? sums : nullptr});
+    }
     if (ranks) {
       change_on_host(run.stream, sums, staging(), [=](std::span<double> own) { share_moments(ranks, own); });
       for_each(run.stream, view_.count, NormFromBatch{settings, stored, sums, view_.count});
@@ -182,9 +224,10 @@ class ChannelNormGpu : public Kernel, public ChangesParams {
 
   ChannelNormPlan plan_;
   float slope_;
-  bool joined_;             ///< a second bottom is added
-  size_t signs_bytes_ = 0;  ///< of saved memory, before the arrays
-  bool has_signs_ = false;  ///< the forward pass has written them: it took packs, as it does where addresses allow
+  bool joined_;              ///< a second bottom is added
+  size_t signs_bytes_ = 0;   ///< of saved memory, before the arrays
+  bool takes_sums_ = false;  ///< of x, from who wrote it (kit/result_sums.h)
+  bool has_signs_ = false;   ///< the forward pass has written them: it took packs, as it does where addresses allow
   ChannelView view_;
   std::shared_ptr<double> staging_;  // of sums over ranks
 };

@@ -11,18 +11,28 @@
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
 
+/// What NormArrays hold of one channel.
+struct NormChannel {
+  float mean, inverse, factor, shift;
+};
+
 /// Fills the arrays of a channel from its statistics. `scale` and `shift` may be null.
 struct NormSettings {
   NormArrays to;
   const float *scale, *shift;
   NormEps eps;
-  ROBUSTA_GPU void set(int64_t c, double mean, double variance) const {
+  ROBUSTA_GPU NormChannel of(int64_t c, double mean, double variance) const {
     const double inverse = eps.inverse(variance);
-    to.mean[c] = static_cast<float>(mean);
-    to.inverse[c] = static_cast<float>(inverse);
-    to.factor[c] = static_cast<float>(inverse * (scale ? scale[c] : 1.0f));
-    to.shift[c] = shift ? shift[c] : 0.0f;
+    return {static_cast<float>(mean), static_cast<float>(inverse),
+            static_cast<float>(inverse * (scale ? scale[c] : 1.0f)), shift ? shift[c] : 0.0f};
   }
+  ROBUSTA_GPU void set(int64_t c, const NormChannel& channel) const {
+    to.mean[c] = channel.mean;
+    to.inverse[c] = channel.inverse;
+    to.factor[c] = channel.factor;
+    to.shift[c] = channel.shift;
+  }
+  ROBUSTA_GPU void set(int64_t c, double mean, double variance) const { set(c, of(c, mean, variance)); }
 };
 
 /// The stored statistics, which the batch's are added to (kit/channel_norm.h).
@@ -57,6 +67,44 @@ struct NormFromBatch {
   ROBUSTA_GPU void operator()(int64_t c) const {
     stored.add(c, moments[c], moments[channels + c]);
     settings.set(c, moments[c], moments[channels + c]);
+  }
+};
+
+/// From what the kernel that wrote x has summed of it (kit/result_sums.h). The difference of two means of squares that
+/// are rounded may come out as anything about 0, also below it; what is less than their error is not believed, so that
+/// a channel which hardly varies is never blown up.
+struct NormFromSums {
+  NormSettings settings;
+  NormStatistics stored;
+  const float* sums;
+  int64_t channels;
+  double share;     ///< 1 / elements of a channel
+  double* moments;  ///< as NormMoments has it
+
+  ROBUSTA_GPU double mean(int64_t c) const { return sums[c] * share; }
+  ROBUSTA_GPU double variance(int64_t c) const {
+    constexpr double kLeast = 1.0 / (1 << 20);
+    const double mean = this->mean(c), squared = mean * mean, difference = sums[channels + c] * share - squared;
+    return difference > kLeast * squared ? difference : kLeast * squared;
+  }
+  ROBUSTA_GPU void operator()(int64_t c) const {
+    if (!moments) return finish(c, settings.of(c, mean(c), variance(c)));
+    moments[c] = mean(c);
+    moments[channels + c] = variance(c);
+  }
+  /// Mean, factor and shift (device/gpu/columns.h).
+  ROBUSTA_GPU void find(int64_t c, bool first, float* to, int step) const {
+    const NormChannel channel = settings.of(c, mean(c), variance(c));
+    to[0] = channel.mean;
+    to[step] = channel.factor;
+    to[2 * step] = channel.shift;
+    if (first) finish(c, channel);
+  }
+
+ private:
+  ROBUSTA_GPU void finish(int64_t c, const NormChannel& channel) const {
+    stored.add(c, mean(c), variance(c));
+    settings.set(c, channel);
   }
 };
 
@@ -123,10 +171,15 @@ struct NormEach {
   bool in_packs() const { return norm.in_packs() && other_norm.in_packs() && on_packs(x, other, y); }
   template <int N, bool kAcross>
   ROBUSTA_GPU Known<N> known(Channels<N, kAcross> channels) const {
+    return beside(norm.of(channels), channels);
+  }
+  /// The same, with `own` for what the arrays of x would say.
+  template <int N, bool kAcross>
+  ROBUSTA_GPU Known<N> beside(const NormPack<N>& own, Channels<N, kAcross> channels) const {
     if constexpr (kNormsOther) {
-      return {norm.of(channels), other_norm.of(channels)};
+      return {own, other_norm.of(channels)};
     } else {
-      return norm.of(channels);
+      return own;
     }
   }
   template <int N>
@@ -176,6 +229,29 @@ struct NormEach {
       }
       signs[(i + first) / kSignsPerByte] = static_cast<uint8_t>(bits);
     }
+  }
+};
+
+/// NormEach whose channels are finished on the way: by each block for itself, and written down by one.
+template <typename Each>
+struct NormEachFromSums {
+  static constexpr int kWidth = Each::kWidth, kRowsUnderWay = Each::kRowsUnderWay, kFound = 3;
+  Each each;
+  NormFromSums from;
+  bool in_packs() const { return each.in_packs(); }
+  ROBUSTA_GPU void find(int64_t c, bool first, float* to, int step) const { from.find(c, first, to, step); }
+  template <int N>
+  ROBUSTA_GPU auto known(Channels<N, true> channels, const FoundChannels& found) const {
+    const NormPack<N> own{found.of(0, channels), found.of(1, channels), found.of(2, channels), each.norm.slope};
+    return each.beside(own, channels);
+  }
+  template <int N>
+  ROBUSTA_GPU auto load(int64_t i) const {
+    return each.template load<N>(i);
+  }
+  template <int N, typename Loaded, typename Known>
+  ROBUSTA_GPU void run(int64_t i, const Loaded& loaded, const Known& known) const {
+    each.template run<N>(i, loaded, known);
   }
 };
 

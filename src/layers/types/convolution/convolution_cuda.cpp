@@ -39,16 +39,37 @@ class Cudnn {
     dnn::Problem gated = problem_;
     gated.gates = true;
     std::string why_not;
-    dnn::Choice choice = choose_plan(dnn::Direction::kBackwardData, gated, dnn::Site::of(device_, tuner_), why_not);
+    const dnn::Choice chosen{.plan = way(dnn::Direction::kBackwardData).runner->shared_plan()};
+    dnn::Choice choice =
+        choose_plan(dnn::Direction::kBackwardData, gated, dnn::Site::of(device_, tuner_), why_not, &chosen);
     if (!choice.plan || !choice.fused) return false;
     take(dnn::Direction::kBackwardData, std::move(choice));
     gates_ = true;
     return true;
   }
 
+  /// From now on forward sums its results; false: it does not, as that would not be faster.
+  bool sum() {
+    const Way& forward = way(dnn::Direction::kForward);
+    const bool aligned = problem_.geometry.num_output * int64_t{sizeof(float)} % dnn::kAlignment == 0;  // the squares
+    if (forward.own || problem_.geometry.group != 1 || !aligned) return false;
+    dnn::Problem summed = problem_;
+    summed.sums = true;
+    std::string why_not;
+    const dnn::Choice chosen{.plan = forward.runner->shared_plan(), .fused = fused_};
+    dnn::Choice choice =
+        choose_plan(dnn::Direction::kForward, summed, dnn::Site::of(device_, tuner_), why_not, &chosen);
+    if (!choice.sums) return false;
+    take(dnn::Direction::kForward, std::move(choice));
+    fused_ = problem_.follows();
+    sums_ = true;
+    return true;
+  }
+
   std::string describe() const {
     std::string text = folded_ ? "cudnn folded " : "cudnn ";
     if (fused_) text += "fused ";
+    if (sums_) text += "summing ";
     if (gates_) text += "gating ";
     const char* between = "";
     for (const Way& way : ways_) {
@@ -76,6 +97,8 @@ class Cudnn {
     bind(dnn::kBias, arrays.bias);
     bind(dnn::kAddend, arrays.addend);
     bind(dnn::kGate, arrays.gate);
+    bind(dnn::kSums, arrays.sums);
+    if (arrays.sums) bind(dnn::kSquares, arrays.sums + problem_.geometry.num_output);
     way(direction).runner->run(static_cast<CudaStream*>(stream)->dnn(), bindings_, arrays.workspace);
   }
 
@@ -96,7 +119,7 @@ class Cudnn {
   Way ways_[3];
   dnn::Problem problem_;
   std::vector<dnn::Binding> bindings_;
-  bool folded_, fused_ = false, gates_ = false;
+  bool folded_, fused_ = false, gates_ = false, sums_ = false;
 };
 
 std::unique_ptr<Kernel> make_convolution_cudnn(const KernelRequest& request, std::string& why_not) {

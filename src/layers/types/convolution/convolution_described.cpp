@@ -19,6 +19,7 @@ class DescribedLibrary {
   bool has(dnn::Direction direction) const { return has_[static_cast<size_t>(direction)]; }
   size_t workspace_bytes(dnn::Direction) const { return 0; }
   bool gate() { return true; }
+  bool sum() { return problem_.geometry.group == 1 && problem_.geometry.num_output % 16 == 0; }
 
   void run(dnn::Direction, Stream* stream, const ConvolutionArrays& arrays) const {
     const auto list = [&](KernelArrays& to) {
@@ -27,6 +28,7 @@ class DescribedLibrary {
       to.add({arrays.filters, problem_.filter_size() * size});
       to.add({arrays.result, problem_.result_size() * size});
       if (arrays.bias) to.add({arrays.bias, problem_.geometry.num_output * size});
+      if (arrays.sums) to.add({arrays.sums, 2 * problem_.geometry.num_output * int64_t{sizeof(float)}});
       if (arrays.gate) to.add({arrays.gate, problem_.image_size() * size});
       if (arrays.addend) to.add({arrays.addend, problem_.result_size() * size});
     };

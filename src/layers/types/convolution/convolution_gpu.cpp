@@ -87,6 +87,7 @@ class OwnDepthwise {
   }
   std::string describe() const { return "gpu depthwise"; }
   bool gate() { return false; }
+  bool sum() { return false; }
   bool has(dnn::Direction direction) const { return has_[static_cast<size_t>(direction)]; }
   size_t workspace_bytes(dnn::Direction direction) const { return depthwise_workspace(direction, problem_); }
   void run(dnn::Direction direction, Stream* stream, const ConvolutionArrays& arrays) const {

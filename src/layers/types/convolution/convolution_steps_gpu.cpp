@@ -100,6 +100,35 @@ struct MaskGradientAndSum {
   ROBUSTA_GPU void store(int64_t c, const double (&sum)[1]) const { hand_over(sum[0], adds, db[c]); }
 };
 
+template <typename T>
+struct ResultSums {
+  static constexpr int kSums = 2, kWidth = kPackWidth<T>;
+  const T* y;
+  float* sums;
+  int64_t channels;
+  bool in_packs() const { return on_packs(y); }
+  template <int N, bool kAcross>
+  ROBUSTA_GPU bool known(Channels<N, kAcross>) const {
+    return true;
+  }
+  template <int N>
+  ROBUSTA_GPU Pack<T, N> load(int64_t i) const {
+    return stored_pack<N>(y + i);
+  }
+  template <int N>
+  ROBUSTA_GPU void add(int64_t, const Pack<T, N>& stored, bool, ChannelTerms<2, N>& to) const {
+    const Pack<float, N> values = as_floats(stored);
+    for (int k = 0; k < N; ++k) {
+      to.at[0][k] += values.at[k];
+      to.at[1][k] += values.at[k] * values.at[k];
+    }
+  }
+  ROBUSTA_GPU void store(int64_t c, const double (&sum)[2]) const {
+    sums[c] = static_cast<float>(sum[0]);
+    sums[channels + c] = static_cast<float>(sum[1]);
+  }
+};
+
 template <typename From, typename To>
 struct TransposeFilters {
   Divisor rows, cols;
@@ -176,6 +205,18 @@ void mask_gradient(Stream* stream, const ResultView& view, const void* y, const 
     const MaskGradient<T> mask{static_cast<const T*>(y), static_cast<const T*>(dy), slope, static_cast<T*>(masked)};
     if (!bias.sums) return for_each_pack(stream, view.count(), mask);
     channel_sums(stream, channel_view(view), scratch, MaskGradientAndSum<T>{mask, bias.sums, bias.add});
+  });
+}
+
+size_t result_sums_scratch(const ResultView& view) {
+  return with_storage(view.type,
+                      [&](auto t) { return channel_sums_scratch<ResultSums<decltype(t)>>(channel_view(view)); });
+}
+
+void sum_results(Stream* stream, const ResultView& view, const void* y, float* sums, void* scratch) {
+  with_storage(view.type, [&](auto t) {
+    using T = decltype(t);
+    channel_sums(stream, channel_view(view), scratch, ResultSums<T>{static_cast<const T*>(y), sums, view.channels});
   });
 }
 

@@ -44,6 +44,11 @@ void bias_gradient(Stream* stream, const ResultView& view, const void* dy, const
 void mask_gradient(Stream* stream, const ResultView& view, const void* y, const void* dy, float slope, void* masked,
                    const BiasGradient& bias, void* scratch);
 
+/// Bytes of scratch for what follows.
+size_t result_sums_scratch(const ResultView& view);
+/// The sums of y by channel, then those of its squares: what a library that sums its results gives besides.
+void sum_results(Stream* stream, const ResultView& view, const void* y, float* sums, void* scratch);
+
 struct FilterArray {
   DType type;
   void* data;

@@ -4,6 +4,7 @@
 #include "layers/types/convolution/dnn_choice_cuda.h"
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 #include <optional>
 
@@ -29,14 +30,14 @@ size_t workspace_limit(const Problem& problem) {
 class PlanOption {
  public:
   static PlanOption own_kernel() { return {}; }
-  PlanOption(std::shared_ptr<const Graph> graph, Engine engine, bool fused)
-      : fused_(fused),
-        name_((fused ? "fused_" : "") + engine.name),
-        graph_(std::move(graph)),
-        engine_(std::move(engine)) {}
+  PlanOption(std::shared_ptr<const Graph> graph, Engine engine, const std::string& prefix, bool fused, bool sums)
+      : fused_(fused), sums_(sums), name_(prefix + engine.name), graph_(std::move(graph)), engine_(std::move(engine)) {}
+  explicit PlanOption(const Choice& choice)
+      : fused_(choice.fused), name_((choice.fused ? "fused_" : "") + choice.plan->name()), plan_(choice.plan) {}
 
   bool own() const { return own_; }
   bool fused() const { return fused_; }
+  bool sums() const { return sums_; }
   const std::string& name() const { return name_; }
   /// Where plan() gave none: the reason.
   const std::string& why_not() const { return why_not_; }
@@ -58,7 +59,7 @@ class PlanOption {
  private:
   PlanOption() : own_(true), fused_(true), name_("own_depthwise") {}
 
-  bool own_ = false, fused_;
+  bool own_ = false, fused_, sums_ = false;
   std::string name_, why_not_;
   std::shared_ptr<const Graph> graph_;
   std::optional<Engine> engine_;
@@ -72,12 +73,14 @@ MathOptions rules_of(const Problem& problem, const Site& site) {
   return rules;
 }
 
+/// `fused`: with what the problem says of steps behind it.
 void add_options(Direction direction, const Problem& problem, const Site& site, size_t most, bool fused,
                  std::vector<PlanOption>& options, std::string& why_not) {
+  const std::string prefix = problem.rounds_apart ? "fused_apart_" : fused ? "fused_" : "";
   const std::shared_ptr<const Graph> graph = make_graph(direction, problem, site.target, why_not);
   if (!graph) return;
   for (Engine& engine : find_engines(site.target, *graph, rules_of(problem, site), most)) {
-    options.emplace_back(graph, std::move(engine), fused);
+    options.emplace_back(graph, std::move(engine), prefix, fused, problem.sums);
   }
 }
 
@@ -85,17 +88,33 @@ bool is_fused(Direction direction, const Problem& problem) {
   return direction == Direction::kForward && problem.follows();
 }
 
+/// Of forward with sums of its results. Two graphs mean the same, and have different engines; a bias is rounded behind
+/// it in any case. Most of them are compiled, as gates are.
+void add_summing(const Problem& problem, const Site& site, std::vector<PlanOption>& options, std::string& why_not) {
+  constexpr size_t kMost = 4;
+  add_options(Direction::kForward, problem, site, kMost, true, options, why_not);
+  Problem apart = problem;
+  apart.rounds_apart = true;
+  if (!problem.follows()) add_options(Direction::kForward, apart, site, kMost, true, options, why_not);
+}
+
 std::vector<PlanOption> find_options(Direction direction, const Problem& problem, const Site& site,
-                                     std::string& why_not) {
+                                     const Choice* chosen, std::string& why_not) {
   // An engine with other settings is another option. With every further one planning takes longer.
   constexpr size_t kMost = 16, kMostGated = 4;
   std::vector<PlanOption> options;
   Problem bare = problem;
   bare.bias = bare.adds = bare.relu = bare.gates = false;
+  if (chosen) options.emplace_back(*chosen);
+  if (problem.sums) {
+    assert(chosen);
+    if (site.tuner) add_summing(problem, site, options, why_not);
+    return options;
+  }
   // cuDNN compiles a gate into the gradient when that is planned, which takes a second for each option: few are tried,
   // and none where nothing is timed.
   if (problem.gates) {
-    add_options(direction, bare, site, kMostGated, false, options, why_not);
+    if (!chosen) add_options(direction, bare, site, kMostGated, false, options, why_not);
     if (site.tuner) add_options(direction, problem, site, kMostGated, true, options, why_not);
     return options;
   }
@@ -118,19 +137,26 @@ class Trial {
         result_(zeros(problem.result_size())),
         bias_(zeros(problem.geometry.num_output)),
         addend_(zeros(problem.adds ? problem.result_size() : 0)),
-        gate_(zeros(problem.gates ? problem.image_size() : 0)) {}
+        gate_(zeros(problem.gates ? problem.image_size() : 0)),
+        sums_(zeros(problem.sums ? 2 * problem.geometry.num_output : 0)) {}
 
-  void run(Direction direction, const Plan& plan, Runner& runner, bool fused) {
-    take_workspace(plan.workspace_bytes());
+  void run(Direction direction, const Plan& plan, Runner& runner, const PlanOption& option) {
+    const bool fused = option.fused();
+    take_workspace(std::max(plan.workspace_bytes(), problem_.sums ? result_sums_scratch(problem_.result_view()) : 0));
     std::vector<Binding> bindings = {{kImage, image_.data()}, {kFilters, filters_.data()}, {kResult, result_.data()}};
     const bool forward = direction == Direction::kForward, data = direction == Direction::kBackwardData;
     if (forward && fused && problem_.bias) bindings.push_back({kBias, bias_.data()});
     if (forward && fused && problem_.adds) bindings.push_back({kAddend, addend_.data()});
     if (data && fused && problem_.gates) bindings.push_back({kGate, gate_.data()});
+    if (option.sums()) {
+      bindings.push_back({kSums, sums_.data()});
+      bindings.push_back({kSquares, sums() + problem_.geometry.num_output});
+    }
     repeat([&] {
       runner.run(stream_.dnn(), bindings, workspace_.data());
       if (forward && !fused) finish_forward();
       if (data && !fused && problem_.gates) finish_data();
+      if (problem_.sums && !option.sums()) sum_result();
     });
   }
 
@@ -170,6 +196,9 @@ class Trial {
     finish_result(&stream_, problem_.result_view(), {bias, addend, problem_.relu, 0.0f}, result_.data());
   }
 
+  float* sums() { return static_cast<float*>(sums_.data()); }
+  void sum_result() { sum_results(&stream_, problem_.result_view(), result_.data(), sums(), workspace_.data()); }
+
   void finish_data() {
     const ConvolutionGeometry& g = problem_.geometry;
     const ResultView image{g.batch, g.channels, elements_in(g.axes), problem_.channels_last, problem_.type};
@@ -179,7 +208,7 @@ class Trial {
   CudaDevice& device_;
   CudaStream stream_;
   const Problem& problem_;
-  DeviceBuffer image_, filters_, result_, bias_, addend_, gate_, workspace_;
+  DeviceBuffer image_, filters_, result_, bias_, addend_, gate_, sums_, workspace_;
 };
 
 /// Runs an option once. Whatever goes wrong but a lack of memory rules it out: an error of the device that stays is
@@ -188,7 +217,7 @@ void try_option(Trial& trial, Direction direction, const PlanOption& option,
                 const std::shared_ptr<const Plan>& plan) try {
   if (option.own()) return trial.run_own(direction);
   Runner runner(plan);
-  trial.run(direction, *plan, runner, option.fused());
+  trial.run(direction, *plan, runner, option);
 } catch (const Error& error) {
   if (error.kind() == ErrorKind::kMemory) throw;
   throw Error(ErrorKind::kUnsupported, error.cause(), error.fix());
@@ -231,17 +260,20 @@ Site Site::of(CudaDevice& device, Tuner* tuner) {
   return {context.target(), device.math(), &context.plans(), device.model(), &device, tuner};
 }
 
-Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not) {
+Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not,
+                   const Choice* chosen) {
   const std::string key = record_key(direction, problem, site);
   const size_t limit = workspace_limit(problem);
-  std::vector<PlanOption> options = find_options(direction, problem, site, why_not);
+  std::vector<PlanOption> options = find_options(direction, problem, site, chosen, why_not);
   if (site.tuner && site.device && options.size() > 1) {
     const int best = tuned(direction, problem, site, key, limit, options);
     if (best > 0) std::rotate(options.begin(), options.begin() + best, options.begin() + best + 1);
   }
   for (PlanOption& option : options) {
     if (option.own()) return {.plan = nullptr, .fused = true, .own = true};
-    if (auto plan = option.plan(site, key, limit)) return {.plan = std::move(plan), .fused = option.fused()};
+    if (auto plan = option.plan(site, key, limit)) {
+      return {.plan = std::move(plan), .fused = option.fused(), .sums = option.sums()};
+    }
     why_not = option.name() + ": " + option.why_not();
   }
   if (options.empty() && why_not.empty()) why_not = "no engine of cuDNN takes this shape";

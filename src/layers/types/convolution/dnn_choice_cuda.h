@@ -32,11 +32,14 @@ struct Choice {
   std::shared_ptr<const Plan> plan;  ///< null: cuDNN has none, or our own kernel is taken
   bool fused = false;                ///< with what the problem says of steps behind the convolution or its gradient
   bool own = false;                  ///< by a kernel of our own (depthwise_gpu.h)
+  bool sums = false;                 ///< of the result, where the problem says so
   explicit operator bool() const { return plan || own; }
 };
 
-/// A plan without the steps that the problem wants fused (bias, sum, ReLU; the gate of a gradient) is as good as one
-/// with them: the caller does what is missing. `why_not` is set where there is none.
-Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not);
+/// A plan without the steps that the problem wants fused (bias, sum, ReLU; the gate of a gradient, sums of results) is
+/// as good as one with them: the caller does what is missing. `why_not` is set where there is none. `chosen`: what was
+/// for the same problem without gate and sums, REQUIRED for sums; no other such plan is tried then.
+Choice choose_plan(Direction direction, const Problem& problem, const Site& site, std::string& why_not,
+                   const Choice* chosen = nullptr);
 
 }  // namespace robusta::dnn

@@ -53,6 +53,7 @@ class Tensors {
   }
   int filters() { return add(kFilters, filters_, problem_.type); }
   int bias() { return add(kBias, bias_, problem_.type); }
+  int sums(TensorId id) { return add(id, bias_, DType::kF32); }
   int addend() { return add(kAddend, result_, problem_.type); }
   /// Results between the convolution and the last operation are f32, and never in memory.
   int result(TensorId id = kResult) {
@@ -71,7 +72,7 @@ class Tensors {
 
 void add_forward(Graph& graph, Tensors& tensors, const Problem& problem, const WindowSpec& window) {
   const int image = tensors.image(), filters = tensors.filters();
-  int last = tensors.result(problem.follows() ? kConvolved : kResult);
+  int last = tensors.result(problem.follows() || problem.rounds_apart ? kConvolved : kResult);
   graph.convolve(image, filters, last, window);
   // In this order: behind the bias a sum is known to engines alone that are compiled when they are planned.
   if (problem.adds) {
@@ -85,6 +86,13 @@ void add_forward(Graph& graph, Tensors& tensors, const Problem& problem, const W
     last = sum;
   }
   if (problem.relu) graph.relu(last, tensors.result());
+  if (!problem.sums) return;
+  if (problem.rounds_apart) {
+    const int rounded = tensors.result();
+    graph.pass_on(last, rounded);
+    last = rounded;
+  }
+  graph.sum_channels(last, tensors.sums(kSums), tensors.sums(kSquares));
 }
 
 /// The gradient of the image, and of the ReLU that gave it.
@@ -121,7 +129,7 @@ std::string Problem::key(Direction direction) const {
     if (a.more_pad_behind != 0) key += str("b", a.pad_behind());
   }
   key += str(channels_last ? "/channels_last" : "/plain", bias ? "/bias" : "", adds ? "/adds" : "", relu ? "/relu" : "",
-             gates ? "/gates" : "");
+             gates ? "/gates" : "", sums ? "/sums" : "", rounds_apart ? "/rounds_apart" : "");
   if (type == DType::kF32) return key;
   return key + "/" + name_of(type);
 }

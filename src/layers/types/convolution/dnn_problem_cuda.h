@@ -10,7 +10,20 @@
 namespace robusta::dnn {
 
 /// By which memory is bound to the tensors of these graphs.
-enum TensorId : int64_t { kImage = 1, kFilters, kResult, kBias, kAddend, kConvolved, kBiased, kAdded, kGate, kUngated };
+enum TensorId : int64_t {
+  kImage = 1,
+  kFilters,
+  kResult,
+  kBias,
+  kAddend,
+  kConvolved,
+  kBiased,
+  kAdded,
+  kGate,
+  kUngated,
+  kSums,
+  kSquares
+};
 
 /// Null, with a reason, where cuDNN has no such graph.
 std::shared_ptr<const Graph> make_graph(Direction direction, const Problem& problem, const Target& target,

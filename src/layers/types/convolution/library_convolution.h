@@ -18,6 +18,7 @@
 
 #include "layers/kit/gates_gradients.h"
 #include "layers/kit/prepares_params.h"
+#include "layers/kit/result_sums.h"
 #include "layers/types/convolution/fused_convolution.h"
 #include "layers/types/convolution/library_params_gpu.h"
 #include "layers/types/convolution/library_problem.h"
@@ -47,8 +48,9 @@ inline void* scratch_part(void* scratch, size_t offset) {
 ///   size_t workspace_bytes(dnn::Direction) const
 ///   void run(dnn::Direction, Stream*, const ConvolutionArrays&)
 ///   bool gate()                              whether it will gate gradients of images, which it then does
+///   bool sum()                               whether forward will sum results, which it then does, with what follows
 template <typename Library>
-class LibraryConvolution : public Kernel, public PreparesParams, public GatesGradients {
+class LibraryConvolution : public Kernel, public PreparesParams, public GatesGradients, public SumsResults {
  public:
   LibraryConvolution(const KernelRequest& request, LibraryPasses passes, Library library)
       : passes_(std::move(passes)),
@@ -107,9 +109,21 @@ class LibraryConvolution : public Kernel, public PreparesParams, public GatesGra
     book_scratch();
   }
 
+  /// Of a result that nothing but a bias follows, and that is rounded to 16 bits (kit/result_sums.h says why).
+  bool sum_results() override {
+    if (made_ || booking_.top_layouts.size() != 1 || passes_.relu || passes_.adds) return false;
+    if (!problem_.channels_last || !is_16_bit(problem_.type) || !library_.sum()) return false;
+    sums_ = true;
+    passes_.fused = problem_.follows();
+    book_packing(1);
+    book_scratch();
+    return true;
+  }
+
   void forward(const KernelRun& run) override {
     const ForwardParams params = forward_params(run);
-    for (size_t i = 0; i < run.tops.size(); ++i) {
+    const size_t images = booking_.top_layouts.size();
+    for (size_t i = 0; i < images; ++i) {
       void* top = run.tops[i].data;
       const void* addend = passes_.adds ? run.bottoms[1].data : nullptr;
       library_.run(Direction::kForward, run.stream,
@@ -118,6 +132,7 @@ class LibraryConvolution : public Kernel, public PreparesParams, public GatesGra
                     .result = top,
                     .bias = passes_.fused ? params.bias : nullptr,
                     .addend = passes_.fused ? addend : nullptr,
+                    .sums = sums_ ? static_cast<float*>(run.tops[images].data) : nullptr,
                     .workspace = scratch_part(run.scratch, forward_workspace_)});
       if (passes_.fused) continue;
       finish_result(run.stream, problem_.result_view(),
@@ -151,6 +166,7 @@ class LibraryConvolution : public Kernel, public PreparesParams, public GatesGra
   size_t bytes_of(int64_t elements) const { return static_cast<size_t>(elements) * size_of(problem_.type); }
 
   void book_packing(size_t images) {
+    booking_.packed.clear();
     if (packs_ && !passes_.fold) {
       booking_.packed = {
           {0, problem_.type, problem_.geometry.num_output, passes_.filter_rows(), passes_.filter_cols()}};
@@ -263,6 +279,7 @@ class LibraryConvolution : public Kernel, public PreparesParams, public GatesGra
   bool turns_, packs_;  ///< LibraryPasses: turns_filters(), packs_filters()
   bool masks_;          ///< backward: the ReLU's mask is ours, and not applied by who gives the gradient
   bool gates_ = false;
+  bool sums_ = false;  ///< forward sums its result, for its reader
   bool has_bias_, learns_bias_;
   std::optional<LibraryParams> made_;  ///< none: backward runs
   size_t kept_image_ = 0;              ///< bytes of a folded image that is saved for backward

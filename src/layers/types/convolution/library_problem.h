@@ -18,8 +18,10 @@ struct Problem {
   /// Image, filters and result; else all plain. One axis of these has extent 1 where a plain array serves as well.
   bool channels_last = false;
   bool bias = false, adds = false, relu = false;  ///< fused into the forward pass; adds: an array
-  bool gates = false;        ///< the image's gradient is 0 where the image, which a ReLU gave, is not positive
-  DType type = DType::kF32;  ///< or 16 bits; of all tensors, sums are f32
+  bool sums = false;                              ///< forward also sums the result and its squares by channel, in f32
+  bool rounds_apart = false;  ///< with sums: rounding is an operation of its own, for which there are other engines
+  bool gates = false;         ///< the image's gradient is 0 where the image, which a ReLU gave, is not positive
+  DType type = DType::kF32;   ///< or 16 bits; of all tensors, sums are f32
 
   /// For records: names all that a graph of this direction depends on. No blanks.
   std::string key(Direction direction) const;
@@ -63,6 +65,7 @@ struct LibraryPasses {
 struct ConvolutionArrays {
   const void *image, *filters, *result, *bias = nullptr, *addend = nullptr;
   const void* gate = nullptr;  ///< the image, where its gradient is to be gated
+  float* sums = nullptr;       ///< of the result by channel, then of its squares; null: nobody asks
   void* workspace;
 };
 
