@@ -12,6 +12,7 @@
 #include "solver/ranks/sums/ranked_update.h"
 #include "solver/toy_solver.h"
 #include "support/errors.h"
+#include "support/files.h"
 #include "support/nccl/sim_nccl.h"
 
 namespace robusta::test::ranks_ahead_test {
@@ -109,6 +110,37 @@ TEST_F(RanksAhead, HaveTheBitsOfTheHost) {
   for (const char* const settings : kSettings) {
     const Job job{.settings = settings};
     EXPECT_EQ(trained(job), trained_on_the_host(job)) << settings;
+  }
+}
+
+/// Whoever looks between sees what has been updated by then.
+TEST_F(RanksAhead, ShowTestsAndSnapshotsTheirUpdates) {
+  const TempDir folder;
+  const SimNccl gpus("2:16M:emulated");
+  std::vector<double> losses[2];
+  for (const int at_once : {1, kIterations}) {
+    const std::string prefix = folder / std::to_string(at_once);
+    run_thread_ranks(2, [&](Communicator& world) {
+      const std::shared_ptr<Device> device = open_gpu(world.rank());
+      Ranks ranks(world, parse_ddl_options("-mode n:2 -bucket_mb 0.0001"));
+      SolverOptions options;
+      options.device = device.get();
+      options.ranks = &ranks;
+      options.batch = 4;
+      const auto solver =
+          toy("momentum: 0.9 test_iter: 2 test_interval: 3 snapshot: 3 snapshot_prefix: '" + prefix + "'", options);
+      solver->on_test = [&](int, const std::vector<OutputBlob>& scores) {
+        for (const OutputBlob& score : scores) losses[at_once > 1].push_back(score.values[0]);
+      };
+      for (int i = 0; i < kIterations; i += at_once) solver->step(at_once);
+    });
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  EXPECT_GT(losses[0].size(), 2u);
+  for (const char* file : {"_iter_3.caffemodel", "_iter_6.caffemodel"}) {
+    const std::string one = read_file(folder / (std::string("1") + file));
+    EXPECT_FALSE(one.empty());
+    EXPECT_EQ(one, read_file(folder / (std::to_string(kIterations) + file))) << file;
   }
 }
 

@@ -1,4 +1,4 @@
-// A queue of work and a thread that runs it, per stream; recordings are lists of work.
+// A queue of work and a thread that runs it, per stream.
 
 #include "device/sim/sim_stream.h"
 
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "device/sim/sim_recording.h"
 #include "robusta/error.h"
 
 namespace robusta {
@@ -14,10 +15,6 @@ namespace {
 
 /// Of the thread, not the stream: as while CUDA captures, a thread that records may wait for no stream at all.
 thread_local bool this_thread_records = false, this_recording_is_spoiled = false;
-
-struct SimRecording : Recording {
-  std::vector<std::function<void()>> work;
-};
 
 void pause(int us) {
   if (us > 0) std::this_thread::sleep_for(std::chrono::microseconds(us));
@@ -27,19 +24,30 @@ void pause(int us) {
 
 void SimEvent::wait() {
   SimStream::refuse_while_recording("the host waits for an event");
+  refuse_outside_of_capture();
   ++state_.host_waits;
-  await();
-  if (failure_) std::rethrow_exception(failure_);
+  await(true);
+}
+
+void SimEvent::refuse_outside_of_capture() const {
+  if (capture_) throw Error(ErrorKind::kInternal, "an event of a recording is asked for outside of it");
 }
 
 bool SimEvent::reached() {
+  refuse_outside_of_capture();
   std::lock_guard lock(mutex_);
   return done_;
 }
 
-void SimEvent::await() {
+void SimEvent::await(bool failure) {
   std::unique_lock lock(mutex_);
   reached_.wait(lock, [this] { return done_; });
+  if (failure && failure_) std::rethrow_exception(failure_);
+}
+
+void SimEvent::rearm() {
+  std::lock_guard lock(mutex_);
+  done_ = false;
 }
 
 void SimEvent::signal(std::exception_ptr failure) {
@@ -106,16 +114,46 @@ void SimStream::fill_zero(void* to, size_t bytes) {
 }
 
 std::shared_ptr<Event> SimStream::record() {
-  if (recording_) refuse_while_recording("an event is recorded");
+  if (capture_) return capture_->mark(branch_, capture_, state_);
   auto event = std::make_shared<SimEvent>(state_);
-  // Signalled after a failure, too: otherwise whoever waits for it would wait for ever.
-  enqueue({[this, event] { event->signal(failure()); }, true});
+  enqueue_signal(event);
+  return event;
+}
+
+std::shared_ptr<Event> SimStream::record_timed() {
+  if (!capture_) return record();
+  auto event = std::make_shared<SimEvent>(state_);
+  capture_->time(branch_, event);
   return event;
 }
 
 void SimStream::wait(const std::shared_ptr<Event>& event) {
-  if (recording_) refuse_while_recording("the stream is to wait for an event");
-  enqueue({[event] { static_cast<SimEvent&>(*event).await(); }, true});
+  const auto awaited = std::static_pointer_cast<SimEvent>(event);
+  const std::shared_ptr<SimCapture>& capture = awaited->capture();
+  if (capture && !capture->open()) throw Error(ErrorKind::kInternal, "a stream is to wait for an event of a recording");
+  if (capture && !capture_) {
+    capture_ = capture;
+    branch_ = capture->join(*this);
+  }
+  if (capture != capture_) refuse_while_recording("a stream is to wait for what is not recorded");
+  if (capture_) return capture_->wait(branch_, *awaited);
+  enqueue({[awaited] { awaited->await(); }, true});
+}
+
+void SimStream::enqueue_signal(std::shared_ptr<SimEvent> event) {
+  enqueue({[this, event = std::move(event)] { event->signal(failure()); }, true});
+}
+
+void SimStream::enqueue_wait(std::shared_ptr<SimEvent> event) {
+  enqueue({[event = std::move(event)] { event->await(true); }, true});
+}
+
+void SimStream::forget_failure() {
+  const auto forget = [this] {
+    std::lock_guard lock(mutex_);
+    failure_ = nullptr;
+  };
+  enqueue({forget, true});
 }
 
 void SimStream::synchronize() {
@@ -129,26 +167,30 @@ void SimStream::synchronize() {
 
 void SimStream::begin_recording() {
   refuse_while_recording("another recording begins");
-  recorded_.clear();
-  recording_ = this_thread_records = true;
+  capture_ = std::make_shared<SimCapture>(*this);
+  branch_ = 0;
+  this_thread_records = true;
   this_recording_is_spoiled = false;
 }
 
 std::unique_ptr<Recording> SimStream::end_recording() {
-  assert(recording_ && this_thread_records);
+  assert(capture_ && branch_ == 0 && this_thread_records);
+  const std::shared_ptr<SimCapture> captured = capture_;
   abandon_recording();
   if (this_recording_is_spoiled) throw Error(ErrorKind::kInternal, "the recording of a graph was spoiled");
-  auto recording = std::make_unique<SimRecording>();
-  recording->work.swap(recorded_);
-  return recording;
+  if (!captured->is_joined()) throw Error(ErrorKind::kInternal, "a stream has not come back when a recording ends");
+  return std::make_unique<SimRecording>(captured, state_);
 }
 
-void SimStream::abandon_recording() noexcept { recording_ = this_thread_records = false; }
+void SimStream::abandon_recording() noexcept {
+  this_thread_records = false;
+  if (const std::shared_ptr<SimCapture> captured = capture_) captured->close();
+}
 
 void SimStream::launch(Recording& recording) {
   refuse_while_recording("a graph is launched");
   ++state_.launches;
-  for (const Work& work : static_cast<SimRecording&>(recording).work) enqueue({work, false});
+  static_cast<SimRecording&>(recording).launch(*this);
 }
 
 void SimStream::refuse_while_recording(const char* what) {
@@ -158,10 +200,7 @@ void SimStream::refuse_while_recording(const char* what) {
 }
 
 void SimStream::push(Work work) {
-  if (recording_) {
-    recorded_.push_back(std::move(work));
-    return;
-  }
+  if (capture_) return capture_->append(branch_, std::move(work));
   ++state_.launches;
   enqueue({std::move(work), false});
 }
