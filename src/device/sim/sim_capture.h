@@ -1,4 +1,4 @@
-/// What streams of the fake accelerator append while one of them records, and how that is launched.
+/// What streams of the fake accelerator append while one of them records.
 ///
 /// As while CUDA captures: a stream that waits for an event of the recording belongs to it from then on, as a branch;
 /// events are the edges between branches and mean nothing outside; and when the recording ends, the stream that began
@@ -7,20 +7,19 @@
 /// drives the streams.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
-#include "device/sim/sim_stream.h"
+#include "device/sim/sim_event.h"
 
 namespace robusta {
 
 /// A recording while it is made.
 class SimCapture {
  public:
-  explicit SimCapture(SimStream& origin) { join(origin); }
-
-  /// The branch that becomes the stream's.
-  size_t join(SimStream& stream);
+  /// Another stream belongs to it: the branch that becomes that stream's. The first one's begins the recording.
+  size_t join();
   void append(size_t branch, std::function<void()> work);
   /// An event of the recording, for wait().
   std::shared_ptr<SimEvent> mark(size_t branch, const std::shared_ptr<SimCapture>& self, SimState& state);
@@ -28,8 +27,8 @@ class SimCapture {
   /// An event that each launch reaches anew, for whoever measures times.
   void time(size_t branch, std::shared_ptr<SimEvent> event);
 
-  /// Leaves all streams.
-  void close();
+  /// From here on no stream belongs to it.
+  void close() { open_ = false; }
   bool open() const { return open_; }
   /// Whether the first branch has waited for all of the others.
   bool is_joined() const;
@@ -41,7 +40,6 @@ class SimCapture {
     std::shared_ptr<SimEvent> timed = nullptr;
   };
   struct Branch {
-    SimStream* stream;
     std::vector<Op> ops = {};
     std::vector<size_t> known = {};  ///< so many operations of each branch come before what is appended next
   };
@@ -55,17 +53,6 @@ class SimCapture {
   std::vector<Branch> branches_;
   std::vector<std::vector<size_t>> known_at_;  ///< of each event: Branch::known
   bool open_ = true;
-};
-
-class SimRecording : public Recording {
- public:
-  SimRecording(std::shared_ptr<const SimCapture> captured, SimState& state);
-  /// Appends it to the stream.
-  void launch(SimStream& stream);
-
- private:
-  std::shared_ptr<const SimCapture> captured_;
-  std::vector<std::unique_ptr<SimStream>> threads_;  ///< of all branches but the first
 };
 
 }  // namespace robusta
