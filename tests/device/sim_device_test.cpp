@@ -177,6 +177,15 @@ TEST(SimDevice, ARecordingHasTheStreamsThatJoinIt) {
     EXPECT_GE(after->ms_since(*before), 2.0);
   }
   EXPECT_EQ(seen, (std::vector<int>{1, 2, 3}));
+  std::mutex closed;
+  std::unique_lock lock(closed);
+  compute->run([&closed] { const std::lock_guard opened(closed); });
+  compute->launch(*graph);
+  EXPECT_FALSE(after->reached());
+  lock.unlock();
+  after->wait();
+  EXPECT_EQ(received, 4);
+  compute->synchronize();
   // Outside of it both are what they were.
   copies->run([&] { sent = 7; });
   copies->synchronize();
