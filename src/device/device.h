@@ -77,9 +77,11 @@ class Stream {
   virtual void* native() { return this; }
 
   /// From here to end_recording what is appended is recorded and not run. What the recorded work reads later - memory,
-  /// but no value of the host - it finds as it is at each launch. Nothing may wait for this stream meanwhile, or have
-  /// it wait, and the thread takes no device memory: that throws, and spoils the recording.
-  /// REQUIRES: Device::records_graphs().
+  /// but no value of the host - it finds as it is at each launch. Meanwhile record() gives an event of the recording: a
+  /// stream that waits for one belongs to the recording, too, until that ends; by then this stream has waited for all
+  /// that the others were given. Such an event means nothing elsewhere; one of record_timed() is reached by each
+  /// launch, and nobody waits for it. That the host waits for a stream, a stream for what is not recorded, or that the
+  /// thread takes device memory, throws, and spoils the recording. REQUIRES: Device::records_graphs().
   virtual void begin_recording();
   /// Throws what spoiled the recording; null is never returned.
   virtual std::unique_ptr<Recording> end_recording();

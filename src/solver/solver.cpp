@@ -163,9 +163,9 @@ void Solver::finish_training() {
 void Solver::show_last_loss() {
   passes_->begin_iteration();
   const double loss = ranks_.serves() ? 0 : passes_->forward(passes_->pass(0), ranked_.get());
-  double sums[] = {loss, passes_->not_finite() ? 1.0 : 0.0};
+  double sums[] = {loss, passes_->failed() ? 1.0 : 0.0};
   ranks_.sum(sums);
-  passes_->throw_not_finite(sums[1]);
+  passes_->throw_failed(sums[1]);
   state_.losses.add(sums[0] / ranks_.learners());
   log_.final_loss(state_.iter, state_.losses.mean());
 }

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "robusta/error.h"
@@ -132,8 +135,8 @@ TEST(SimDevice, ARecordingRefusesWhatCudaRefuses) {
   auto stream = device.make_stream(), other = device.make_stream();
   const auto event = other->record();
   const std::function<void()> refused[] = {
-      [&] { stream->synchronize(); }, [&] { other->synchronize(); }, [&] { event->wait(); },
-      [&] { stream->wait(event); },   [&] { stream->record(); },     [&] { DeviceBuffer(device, 4); },
+      [&] { stream->synchronize(); }, [&] { other->synchronize(); },    [&] { event->wait(); },
+      [&] { stream->wait(event); },   [&] { DeviceBuffer(device, 4); },
   };
   for (const auto& act : refused) {
     stream->begin_recording();
@@ -145,6 +148,119 @@ TEST(SimDevice, ARecordingRefusesWhatCudaRefuses) {
   stream->run([] { FAIL() << "abandoned work ran"; });
   stream->abandon_recording();
   stream->synchronize();
+}
+
+// Streams that wait for an event of the recording belong to it; each launch runs their work in the order of the events.
+TEST(SimDevice, ARecordingHasTheStreamsThatJoinIt) {
+  SimDevice device(1 << 20);
+  auto compute = device.make_stream(), copies = device.make_stream();
+  DeviceBuffer buffer(device, 4);
+  int sent = 0, received = 0;
+  std::vector<int> seen;
+  compute->begin_recording();
+  compute->run([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    ++sent;
+  });
+  copies->wait(compute->record());
+  copies->copy_to_device(buffer.data(), &sent, 4);
+  copies->run([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
+  copies->copy_to_host(&received, buffer.data(), 4);
+  const auto before = compute->record_timed();
+  compute->wait(copies->record());
+  const auto after = compute->record_timed();
+  compute->run([&] { seen.push_back(received); });
+  const auto graph = compute->end_recording();
+  for (int launch = 1; launch <= 3; ++launch) {
+    compute->launch(*graph);
+    compute->synchronize();
+    EXPECT_GE(after->ms_since(*before), 2.0);
+  }
+  EXPECT_EQ(seen, (std::vector<int>{1, 2, 3}));
+  std::mutex closed;
+  std::unique_lock lock(closed);
+  compute->run([&closed] { const std::lock_guard opened(closed); });
+  compute->launch(*graph);
+  EXPECT_FALSE(after->reached());
+  lock.unlock();
+  after->wait();
+  EXPECT_EQ(received, 4);
+  compute->synchronize();
+  // Outside of it both are what they were.
+  copies->run([&] { sent = 7; });
+  copies->synchronize();
+  EXPECT_EQ(sent, 7);
+}
+
+/// What is recorded in a stream runs where the launch is, not where that stream is.
+TEST(SimDevice, BranchesAreOrderedByTheirEventsAlone) {
+  SimDevice device(1 << 20);
+  auto compute = device.make_stream(), copies = device.make_stream();
+  std::atomic<bool> ran = false;
+  compute->begin_recording();
+  copies->wait(compute->record());
+  copies->run([&] { ran = true; });
+  compute->wait(copies->record());
+  const auto graph = compute->end_recording();
+  std::mutex closed;
+  std::unique_lock lock(closed);
+  copies->run([&closed] { const std::lock_guard opened(closed); });
+  compute->launch(*graph);
+  compute->synchronize();
+  EXPECT_TRUE(ran);
+  lock.unlock();
+  copies->synchronize();
+}
+
+TEST(SimDevice, ARecordingEndsWithAllOfItsStreams) {
+  SimDevice device(1 << 20);
+  auto compute = device.make_stream(), copies = device.make_stream();
+  const auto leave_out = [&](bool work_behind) {
+    compute->begin_recording();
+    copies->wait(compute->record());
+    copies->run([] {});
+    if (work_behind) compute->wait(copies->record());
+    if (work_behind) copies->run([] {});
+    compute->end_recording();
+  };
+  EXPECT_THROW(leave_out(false), Error);
+  EXPECT_THROW(leave_out(true), Error);
+  // Nobody outside waits for an event of a recording, neither a stream nor the host.
+  compute->begin_recording();
+  const auto event = compute->record();
+  const auto graph = compute->end_recording();
+  EXPECT_THROW(copies->wait(event), Error);
+  EXPECT_THROW(event->wait(), Error);
+  EXPECT_THROW(event->reached(), Error);
+  compute->begin_recording();
+  copies->wait(compute->record());
+  compute->abandon_recording();
+  bool ran = false;
+  copies->run([&] { ran = true; });
+  copies->synchronize();
+  EXPECT_TRUE(ran);
+}
+
+TEST(SimDevice, AFailureOfABranchIsOneOfItsLaunch) {
+  SimDevice device(1 << 20);
+  auto compute = device.make_stream(), copies = device.make_stream();
+  bool fails = true;
+  int behind = 0;
+  compute->begin_recording();
+  copies->wait(compute->record());
+  copies->run([&] {
+    if (fails) throw Error(ErrorKind::kData, "bad label");
+  });
+  compute->wait(copies->record());
+  compute->run([&] { ++behind; });
+  const auto graph = compute->end_recording();
+  compute->launch(*graph);
+  EXPECT_THROW(compute->synchronize(), Error);
+  EXPECT_EQ(behind, 0);
+  fails = false;
+  compute->launch(*graph);
+  compute->synchronize();
+  EXPECT_EQ(behind, 1);
 }
 
 }  // namespace

@@ -151,7 +151,11 @@ std::shared_ptr<Event> CudaStream::record_timed() { return record_from(*timed_ev
 std::shared_ptr<Event> CudaStream::record_from(EventPool& pool) {
   device_.make_current();
   auto event = pool.take();
-  check_cuda(cudaEventRecord(event->handle(), stream_), "cudaEventRecord");
+  // While it captures an event is an edge of the graph; one that times is to be a node that each launch comes by.
+  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  if (pool.timed) check_cuda(cudaStreamIsCapturing(stream_, &capturing), "cudaStreamIsCapturing");
+  const unsigned kind = capturing == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
+  check_cuda(cudaEventRecordWithFlags(event->handle(), stream_, kind), "cudaEventRecord");
   return event;
 }
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "device/sim/sim_event.h"
 #include "device/sim/sim_stream.h"
 
 namespace robusta {
@@ -12,7 +13,7 @@ SimDevice::SimDevice(size_t budget, int delay_us, std::string kernels, std::stri
     : state_(budget, delay_us), kernels_(std::move(kernels)), place_(std::move(place)) {}
 
 void* SimDevice::allocate(size_t bytes) {
-  SimStream::refuse_while_recording("device memory is taken");
+  sim_recording::refuse("device memory is taken");
   return state_.heap.allocate(bytes);
 }
 

@@ -1,4 +1,4 @@
-// A queue of work and a thread that runs it, per stream; recordings are lists of work.
+// A queue of work and a thread that runs it, per stream.
 
 #include "device/sim/sim_stream.h"
 
@@ -12,46 +12,54 @@
 namespace robusta {
 namespace {
 
-/// Of the thread, not the stream: as while CUDA captures, a thread that records may wait for no stream at all.
-thread_local bool this_thread_records = false, this_recording_is_spoiled = false;
-
-struct SimRecording : Recording {
-  std::vector<std::function<void()>> work;
-};
-
 void pause(int us) {
   if (us > 0) std::this_thread::sleep_for(std::chrono::microseconds(us));
 }
 
 }  // namespace
 
-void SimEvent::wait() {
-  SimStream::refuse_while_recording("the host waits for an event");
-  ++state_.host_waits;
-  await();
-  if (failure_) std::rethrow_exception(failure_);
+/// A recording, launched: a branch runs on a thread of its own, in the order of the recording's events alone.
+class SimRecording : public Recording {
+ public:
+  SimRecording(std::shared_ptr<const SimCapture> captured, SimState& state);
+  /// Appends it to the stream.
+  void launch(SimStream& stream);
+
+ private:
+  std::shared_ptr<const SimCapture> captured_;
+  std::vector<std::unique_ptr<SimStream>> threads_;  ///< of all branches but the first
+};
+
+SimRecording::SimRecording(std::shared_ptr<const SimCapture> captured, SimState& state)
+    : captured_(std::move(captured)) {
+  for (size_t b = 1; b < captured_->branches().size(); ++b) threads_.push_back(std::make_unique<SimStream>(state));
 }
 
-bool SimEvent::reached() {
-  std::lock_guard lock(mutex_);
-  return done_;
-}
-
-void SimEvent::await() {
-  std::unique_lock lock(mutex_);
-  reached_.wait(lock, [this] { return done_; });
-}
-
-void SimEvent::signal(std::exception_ptr failure) {
-  std::lock_guard lock(mutex_);
-  done_ = true;
-  failure_ = std::move(failure);
-  time_ = std::chrono::steady_clock::now();
-  reached_.notify_all();
-}
-
-double SimEvent::ms_since(const Event& earlier) const {
-  return std::chrono::duration<double, std::milli>(time_ - static_cast<const SimEvent&>(earlier).time_).count();
+void SimRecording::launch(SimStream& stream) {
+  std::vector<std::shared_ptr<SimEvent>> events;
+  for (size_t e = 0; e < captured_->events(); ++e) events.push_back(std::make_shared<SimEvent>(stream.state_));
+  const auto& branches = captured_->branches();
+  for (size_t b = 0; b < branches.size(); ++b) {
+    SimStream& thread = b == 0 ? stream : *threads_[b - 1];
+    if (b > 0) thread.forget_failure();
+    for (const SimCapture::Op& op : branches[b].ops) {
+      switch (op.kind) {
+        case SimCapture::Op::Kind::kWork:
+          thread.enqueue({op.work, false});
+          break;
+        case SimCapture::Op::Kind::kSignal:
+          thread.enqueue_signal(events[op.event]);
+          break;
+        case SimCapture::Op::Kind::kWait:
+          thread.enqueue_wait(events[op.event]);
+          break;
+        case SimCapture::Op::Kind::kTime:
+          op.timed->rearm();
+          thread.enqueue_signal(op.timed);
+          break;
+      }
+    }
+  }
 }
 
 SimStream::SimStream(SimState& state) : state_(state), thread_([this] { work(); }) {}
@@ -106,20 +114,57 @@ void SimStream::fill_zero(void* to, size_t bytes) {
 }
 
 std::shared_ptr<Event> SimStream::record() {
-  if (recording_) refuse_while_recording("an event is recorded");
+  if (SimCapture* const recording = capture()) return recording->mark(branch_, capture_, state_);
   auto event = std::make_shared<SimEvent>(state_);
-  // Signalled after a failure, too: otherwise whoever waits for it would wait for ever.
-  enqueue({[this, event] { event->signal(failure()); }, true});
+  enqueue_signal(event);
+  return event;
+}
+
+std::shared_ptr<Event> SimStream::record_timed() {
+  SimCapture* const recording = capture();
+  if (!recording) return record();
+  auto event = std::make_shared<SimEvent>(state_);
+  recording->time(branch_, event);
   return event;
 }
 
 void SimStream::wait(const std::shared_ptr<Event>& event) {
-  if (recording_) refuse_while_recording("the stream is to wait for an event");
-  enqueue({[event] { static_cast<SimEvent&>(*event).await(); }, true});
+  const auto awaited = std::static_pointer_cast<SimEvent>(event);
+  const std::shared_ptr<SimCapture>& of = awaited->capture();
+  if (of && !of->open()) throw Error(ErrorKind::kInternal, "a stream is to wait for an event of a recording");
+  if (of && !capture()) {
+    capture_ = of;
+    branch_ = of->join();
+  }
+  SimCapture* const recording = capture();
+  if (recording != of.get()) sim_recording::refuse("a stream is to wait for what is not recorded");
+  if (recording) return recording->wait(branch_, *awaited);
+  enqueue({[awaited] { awaited->await(); }, true});
+}
+
+SimCapture* SimStream::capture() {
+  if (capture_ && !capture_->open()) capture_ = nullptr;
+  return capture_.get();
+}
+
+void SimStream::enqueue_signal(std::shared_ptr<SimEvent> event) {
+  enqueue({[this, event = std::move(event)] { event->signal(failure()); }, true});
+}
+
+void SimStream::enqueue_wait(std::shared_ptr<SimEvent> event) {
+  enqueue({[event = std::move(event)] { event->await(true); }, true});
+}
+
+void SimStream::forget_failure() {
+  const auto forget = [this] {
+    std::lock_guard lock(mutex_);
+    failure_ = nullptr;
+  };
+  enqueue({forget, true});
 }
 
 void SimStream::synchronize() {
-  refuse_while_recording("the host waits for a stream");
+  sim_recording::refuse("the host waits for a stream");
   ++state_.synchronizations;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
@@ -128,40 +173,34 @@ void SimStream::synchronize() {
 }
 
 void SimStream::begin_recording() {
-  refuse_while_recording("another recording begins");
-  recorded_.clear();
-  recording_ = this_thread_records = true;
-  this_recording_is_spoiled = false;
+  sim_recording::refuse("another recording begins");
+  capture_ = std::make_shared<SimCapture>();
+  branch_ = capture_->join();
+  sim_recording::begin();
 }
 
 std::unique_ptr<Recording> SimStream::end_recording() {
-  assert(recording_ && this_thread_records);
-  abandon_recording();
-  if (this_recording_is_spoiled) throw Error(ErrorKind::kInternal, "the recording of a graph was spoiled");
-  auto recording = std::make_unique<SimRecording>();
-  recording->work.swap(recorded_);
-  return recording;
+  assert(capture() && branch_ == 0);
+  const std::shared_ptr<SimCapture> captured = capture_;
+  captured->close();
+  if (!sim_recording::end()) throw Error(ErrorKind::kInternal, "the recording of a graph was spoiled");
+  if (!captured->is_joined()) throw Error(ErrorKind::kInternal, "a stream has not come back when a recording ends");
+  return std::make_unique<SimRecording>(captured, state_);
 }
 
-void SimStream::abandon_recording() noexcept { recording_ = this_thread_records = false; }
+void SimStream::abandon_recording() noexcept {
+  sim_recording::end();
+  if (capture_) capture_->close();
+}
 
 void SimStream::launch(Recording& recording) {
-  refuse_while_recording("a graph is launched");
+  sim_recording::refuse("a graph is launched");
   ++state_.launches;
-  for (const Work& work : static_cast<SimRecording&>(recording).work) enqueue({work, false});
-}
-
-void SimStream::refuse_while_recording(const char* what) {
-  if (!this_thread_records) return;
-  this_recording_is_spoiled = true;
-  throw Error(ErrorKind::kInternal, str("while a graph is recorded, ", what));
+  static_cast<SimRecording&>(recording).launch(*this);
 }
 
 void SimStream::push(Work work) {
-  if (recording_) {
-    recorded_.push_back(std::move(work));
-    return;
-  }
+  if (SimCapture* const recording = capture()) return recording->append(branch_, std::move(work));
   ++state_.launches;
   enqueue({std::move(work), false});
 }

@@ -1,41 +1,22 @@
 /// The streams of the fake accelerator, each a thread of its own.
 ///
 /// Work that throws stops its stream as a GPU's error does: what follows is left out until synchronize, which rethrows;
-/// Event::wait rethrows it too. A recording refuses what CUDA refuses while it captures.
+/// Event::wait rethrows it too. A recording (sim_capture.h) refuses what CUDA refuses while it captures.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "device/device.h"
+#include "device/sim/sim_capture.h"
+#include "device/sim/sim_event.h"
 #include "device/sim/sim_state.h"
 
 namespace robusta {
-
-class SimEvent : public Event {
- public:
-  explicit SimEvent(SimState& state) : state_(state) {}
-  void wait() override;
-  bool reached() override;
-  double ms_since(const Event& earlier) const override;
-  /// For another stream's thread.
-  void await();
-  /// `failure`: of the work before it.
-  void signal(std::exception_ptr failure);
-
- private:
-  SimState& state_;
-  std::mutex mutex_;
-  std::condition_variable reached_;
-  bool done_ = false;
-  std::exception_ptr failure_;
-  std::chrono::steady_clock::time_point time_;
-};
 
 class SimStream : public Stream {
  public:
@@ -49,6 +30,7 @@ class SimStream : public Stream {
   void copy(void* to, const void* from, size_t bytes) override;
   void fill_zero(void* to, size_t bytes) override;
   std::shared_ptr<Event> record() override;
+  std::shared_ptr<Event> record_timed() override;
   void wait(const std::shared_ptr<Event>& event) override;
   void synchronize() override;
 
@@ -57,24 +39,29 @@ class SimStream : public Stream {
   void abandon_recording() noexcept override;
   void launch(Recording& recording) override;
 
-  /// Throws, and spoils the recording, if the calling thread records.
-  static void refuse_while_recording(const char* what);
-
  private:
+  friend class SimRecording;
   using Work = std::function<void()>;
   struct Item {
     Work work;
     bool always;  ///< after a failure too
   };
 
+  /// Null: it does not record.
+  SimCapture* capture();
   void push(Work work);
+  /// Signalled after a failure, too: otherwise whoever waits for it would wait for ever.
+  void enqueue_signal(std::shared_ptr<SimEvent> event);
+  /// What failed before the event has failed here, too.
+  void enqueue_wait(std::shared_ptr<SimEvent> event);
+  void forget_failure();
   void enqueue(Item item);
   void work();
   std::exception_ptr failure();
 
   SimState& state_;
-  std::vector<Work> recorded_;
-  bool recording_ = false;  ///< touched by the driving thread alone, as recorded_ is
+  std::shared_ptr<SimCapture> capture_;  ///< that it belongs to, or did; the driving thread's, as branch_ is
+  size_t branch_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,7 +1,7 @@
 // Running: segments of steps are enqueued in the order of the plan, each after the copies that it waits for.
 //
 // What always holds: nothing here looks at the host's clock or waits for the device but where a hook, profiling or
-// large model support ask for it; the bits do not depend on any of these.
+// large model support step by step ask for it; the bits do not depend on any of these.
 
 #include "net/run/executor.h"
 
@@ -166,23 +166,32 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
   for (StepId s = begin, next; s < end; s = next) {
     next = stepwise ? s + 1 : graphs_.end_of_segment(s, end, pass_, sink);
     const Step& first = plan_.steps[s];
-    if (copies_) copies_->wait_for_needs(s);
-    if (is_copy(first.kind)) {
+    const bool together = !stepwise && graphs_.records(s, pass_, sink);
+    if (is_copy(first.kind) && !together) {
+      copies_->wait_for_needs(s);
       run_step(s);
       continue;
     }
     if (gate) open(*gate, s, next);
     if (sink) announce(*sink, s, next);
-    if (watch_) watch_(s);
+    if (watch_) watch_first(s, next);
     const double start = profiling_ ? now_ms() : 0;
     const bool begins = begins_ && first.kind != StepKind::kSource;
     const auto enqueue = [&] {
+      if (copies_ && together) copies_->begin_group(graphs_.recording());
+      if (copies_) copies_->wait_for_needs(s);
       if (begins) enqueue_beginning();
-      for (StepId step = s; step < next; ++step) run_step(step);
+      run_step(s);
+      for (StepId step = s + 1; step < next; ++step) {
+        if (copies_) copies_->wait_for_needs(step);
+        run_step(step);
+      }
       if (unpacks_behind(s, next, end, sink, stepwise)) packing_.unpack(stream_);
+      if (copies_ && together) copies_->end_group();
     };
     const PassGraphs::Form form{.accumulates = accumulate_, .begins = begins, .prelude = begins && prelude_};
-    stepwise ? enqueue() : graphs_.run(stream_, {s, next}, form, pass_, enqueue);
+    Recording* const recording = together ? graphs_.recording_of(stream_, {s, next}, form, pass_, enqueue) : nullptr;
+    recording ? launch(*recording) : enqueue();
     if (begins) {
       begins_ = false;
       note_prelude();
@@ -193,16 +202,24 @@ void Executor::run_steps(StepId begin, StepId end, GradientSink* sink, ParamGate
     if (hook_) hook_(s);
     if (sink) deliver(*sink, s, next);
   }
-  if (stepwise || copies_) stream_.synchronize();
+  if (stepwise || (copies_ && copies_->has_run_steps())) stream_.synchronize();
   if (copies_) copies_->end_steps(arena_);
   // Another net of the same arena waits for this before it writes there (begin_pass).
   if (!options_.device->is_host()) arena_.leave_under_way(stream_.record());
 }
 
+/// Copies are nobody's.
+void Executor::watch_first(StepId begin, StepId end) {
+  while (begin < end && is_copy(plan_.steps[begin].kind)) ++begin;
+  if (begin < end) watch_(begin);
+}
+
+void Executor::launch(Recording& recording) { copies_ ? copies_->launch(recording) : stream_.launch(recording); }
+
 /// What a segment leaves packed is brought back behind it, within its recording. Where nothing is recorded segments are
 /// single steps, and it is brought back at the end, or before somebody is told of a gradient.
 bool Executor::unpacks_behind(StepId begin, StepId end, StepId last, const GradientSink* sink, bool stepwise) const {
-  if (stepwise || graphs_.on() || end == last) return true;
+  if (stepwise || (graphs_.on() && !(copies_ && sink)) || end == last) return true;
   for (StepId s = begin; sink && s < end; ++s) {
     if (!plan_.steps[s].ready.empty()) return true;
   }

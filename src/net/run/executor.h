@@ -125,6 +125,8 @@ class Executor {
   void announce(GradientSink& sink, StepId begin, StepId end);
   void deliver(GradientSink& sink, StepId begin, StepId end);
   void run_step(StepId index);
+  void launch(Recording& recording);
+  void watch_first(StepId begin, StepId end);
   SourceLayer* source_of(StepId index) const;
   void send_source(StepId index, const Pass& pass);
   void run_source(StepId index);

@@ -17,7 +17,6 @@ std::string why_nothing(const Plan& plan, const Device& device) {
   if (!device.records_graphs()) return "this device has none";
   if (!device.graphs()) return "switched off";
   if (device.kernel_kind() == "cpu") return "the kernels are the processor's";
-  if (plan.offloading.moved > 0) return "large model support orders copies step by step";
   return "";
 }
 
@@ -32,9 +31,13 @@ PassGraphs::PassGraphs(const Plan& plan, const Device& device) : plan_(plan) {
   use_.why_not = why_nothing(plan, device);
 }
 
+bool PassGraphs::records(StepId step, const Pass& pass, const GradientSink* sink) const {
+  return on() && recordable(plan_.steps[step], pass) && !(sink && plan_.offloading.moved > 0);
+}
+
 bool PassGraphs::recordable(const Step& step, const Pass& pass) const {
-  if (step.kind == StepKind::kSource || is_copy(step.kind)) return false;
-  if (step.reorder) return true;
+  if (step.kind == StepKind::kSource) return false;
+  if (step.reorder || is_copy(step.kind)) return true;
   const Booking& booking = plan_.units[step.unit].kernel->booking();
   return !booking.host_work && !(pass.ranks && booking.asks_ranks);
 }
@@ -44,7 +47,7 @@ StepId PassGraphs::end_of_segment(StepId begin, StepId end, const Pass& pass, co
     return sink && std::ranges::any_of(step.ready, [&](const Param* param) { return sink->urgent(*param); });
   };
   StepId s = begin;
-  for (; on() && s < end && recordable(plan_.steps[s], pass); ++s) {
+  for (; s < end && records(s, pass, sink); ++s) {
     if (waits(plan_.steps[s])) return s + 1;
   }
   return std::max(s, begin + 1);
@@ -57,16 +60,15 @@ PassGraphs::Segment& PassGraphs::segment_of(const Steps& steps, const Form& form
   return segments_.emplace_back(Segment{.steps = steps, .form = form});
 }
 
-void PassGraphs::run(Stream& stream, const Steps& steps, const Form& form, const Pass& pass,
-                     const std::function<void()>& enqueue) {
-  if (!on() || !recordable(plan_.steps[steps.begin], pass)) return enqueue();
+Recording* PassGraphs::recording_of(Stream& stream, const Steps& steps, const Form& form, const Pass& pass,
+                                    const std::function<void()>& enqueue) {
   if (pass.seed != seed_ || pass.batch != batch_) forget();
   seed_ = pass.seed;
   batch_ = pass.batch;
   Segment& segment = segment_of(steps, form);
   if (segment.ran && !segment.recording) segment.recording = record(stream, steps, enqueue);
   segment.ran = true;
-  segment.recording ? stream.launch(*segment.recording) : enqueue();
+  return segment.recording.get();
 }
 
 /// Null where it is refused: nothing has run then, and all goes on without.
@@ -75,6 +77,7 @@ std::unique_ptr<Recording> PassGraphs::record(Stream& stream, const Steps& steps
   // Kernels may keep copies of parameters that have not changed: here they renew them, and so does each launch.
   stream.run([this, steps] {
     for (StepId s = steps.begin; s < steps.end; ++s) {
+      if (is_copy(plan_.steps[s].kind)) continue;
       const Unit& unit = plan_.units[plan_.steps[s].unit];
       for (Param* param : unit.params) ++param->version;
     }

@@ -4,7 +4,9 @@
 /// libraries then load code and take memory; the second time they are recorded (Stream::begin_recording), and from then
 /// on a segment costs the host one call. What a recording holds by value - addresses, the seed, the batch, whether
 /// gradients accumulate, what comes before the steps - is compared or forgotten when it changes; what differs in each
-/// pass, the position, kernels read in the device's memory. One thread drives it, the executor's.
+/// pass, the position, kernels read in the device's memory. Copies of large model support belong to segments
+/// (copy_streams.h), unless somebody hears of gradients: segments would end in the midst of copies, and all of these be
+/// waited for there. One thread drives it, the executor's.
 #pragma once
 
 #include <functional>
@@ -34,6 +36,8 @@ class PassGraphs {
   PassGraphs(const Plan& plan, const Device& device);
 
   bool on() const { return use_.why_not.empty(); }
+  /// Whether the step belongs to a segment, which is recorded.
+  bool records(StepId step, const Pass& pass, const GradientSink* sink) const;
   /// Whether what is enqueued now will only run when its recording is launched.
   bool recording() const { return recording_; }
   const GraphUse& use() const { return use_; }
@@ -52,9 +56,10 @@ class PassGraphs {
     StepId begin, end;
     friend bool operator==(const Steps&, const Steps&) = default;
   };
-  /// Runs a segment: `enqueue` appends the work of its steps to the stream.
-  void run(Stream& stream, const Steps& steps, const Form& form, const Pass& pass,
-           const std::function<void()>& enqueue);
+  /// What is to be launched in the place of a segment's steps; null: they are to be enqueued. `enqueue` does that, for
+  /// a recording. REQUIRES: records() its steps.
+  Recording* recording_of(Stream& stream, const Steps& steps, const Form& form, const Pass& pass,
+                          const std::function<void()>& enqueue);
   /// Addresses have changed.
   void forget();
 

@@ -2,8 +2,8 @@
 //
 // With iter_size several batches make one iteration: their gradients add up, and only the backward pass of the last one
 // hands parameters over, as before it no gradient is whole.
-#include "base/log.h"
 #include "solver/loop/iteration_strategy.h"
+#include "solver/update/last_update.h"
 
 namespace robusta {
 namespace {
@@ -90,23 +90,10 @@ class AloneAhead : public Alone {
   }
 
  private:
-  /// Whatever has gone wrong in this one; what goes wrong here for the same cause is not to hide that.
-  void complete_last_iteration() {
-    try {
-      training_.updater.finish_postponed();
-    } catch (const std::exception& error) {
-      LOG_ERROR << "the update of the last iteration failed, too: " << error.what();
-    }
-  }
-
   double run_ahead(int sub) {
     Updater& updater = training_.updater;
-    try {
-      return passes_.forward_and_backward_ahead(sub, sub == 0 ? updater.prelude() : nullptr);
-    } catch (...) {
-      complete_last_iteration();
-      throw;
-    }
+    return completing_last_update(
+        updater, [&] { return passes_.forward_and_backward_ahead(sub, sub == 0 ? updater.prelude() : nullptr); });
   }
 };
 

@@ -4,6 +4,8 @@
 ///   alone, ahead  on a GPU: backward and the next batch are enqueued before the host waits for the loss; the next
 ///                 forward pass begins with the update
 ///   over ranks    gradients are summed over the ranks while backward goes on (ranks/sums/ranked_update.h)
+///   over ranks, ahead  on GPUs: the same, as alone; the loss is waited for when backward and all sums but the last are
+///                 enqueued
 ///   apart         the same within a group, as often as parameter servers say (apart_strategy.cpp)
 ///   pipelined     micro-batches go through the stages of several devices (pipeline/devices/device_pipeline.h)
 ///   staged        the same where ranks have a stage each (pipeline/ranks/rank_pipeline.h)

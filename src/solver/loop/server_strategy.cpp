@@ -79,7 +79,7 @@ class Serving : public IterationStrategy {
     server_.await_all();
     Votes all = server_.votes(0);
     for (int g = 1; g < options_.groups; ++g) all = all + server_.votes(g);
-    if (all.not_finite == 0) {
+    if (all.failed == 0) {
       training_.state.losses.add(all.loss / all.ranks);
       begin_updates(training_, false);
       sum_.put_gradients(server_.add_gradients());
@@ -87,7 +87,7 @@ class Serving : public IterationStrategy {
       sum_.take_weights(weights_.data());
     }
     for (int g = 0; g < options_.groups; ++g) server_.answer(g, weights_.data(), {.votes = all});
-    if (all.not_finite > 0) server_.await_all();  // the end, of which the watch tells: no group pushes any more
+    if (all.failed > 0) server_.await_all();  // the end, of which the watch tells: no group pushes any more
     return all;
   }
 
@@ -116,7 +116,7 @@ class Serving : public IterationStrategy {
     Group& group = groups_[static_cast<size_t>(g)];
     const Votes votes = server_.votes(g);
     staleness_.add(step.late);
-    if (votes.not_finite == 0) {
+    if (votes.failed == 0) {
       training_.state.losses.add(votes.loss / votes.ranks);
       if (!group.sent.empty() && step.late > 0) compensate(server_.gradients(g), group.sent.data());
       begin_updates(training_, {.rate_factor = rate_factor(step.late), .number = number_++});

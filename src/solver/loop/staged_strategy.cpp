@@ -73,8 +73,8 @@ class Staged : public IterationStrategy {
     Votes mine = votes_();
     double sum = 0;
     for (const double loss : losses) sum += loss;
-    mine.not_finite = std::isfinite(sum) ? 0 : 1;
-    mine.loss = mine.not_finite > 0 ? 0 : sum / static_cast<double>(losses.size());
+    mine.failed = std::isfinite(sum) ? 0 : 1;
+    mine.loss = mine.failed > 0 ? 0 : sum / static_cast<double>(losses.size());
     return mine;
   }
 
@@ -97,7 +97,7 @@ class Staged : public IterationStrategy {
     for (size_t m = 0; m < losses.size(); ++m) {
       loss += passes_.check_loss(losses[m], passes_.pass(static_cast<int>(m)));
     }
-    passes_.throw_not_finite(all.not_finite);
+    passes_.throw_failed(all.failed);
     const int pipelines = training_.ranks.learners();
     // A sum over pipelines has gone through the type of gradients.
     training_.state.losses.add(pipelines == 1 ? loss / static_cast<double>(losses.size()) : all.loss / pipelines);

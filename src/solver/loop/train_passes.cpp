@@ -23,8 +23,7 @@ double TrainPasses::forward(const Pass& pass, ParamGate* gate) {
   TraceRecorder* const recorder = training_.recorder;
   const int64_t begin = recorder ? steady_ns() : 0;
   const double waited = training_.net.diagnostics().seconds_waited();
-  // The first wait is for files that no cache holds yet.
-  training_.ranks.doing("waiting for data", has_run_ ? Activity::kComputing : Activity::kPausing);
+  wait_for_data();
   const double loss = training_.pipeline ? training_.pipeline->forward(pass) : training_.net.forward(pass, gate);
   if (recorder) {
     recorder->end_step();
@@ -34,12 +33,28 @@ double TrainPasses::forward(const Pass& pass, ParamGate* gate) {
   return check_loss(loss, pass);
 }
 
+/// The first wait is for files that no cache holds yet.
+void TrainPasses::wait_for_data() {
+  training_.ranks.doing("waiting for data", has_run_ ? Activity::kComputing : Activity::kPausing);
+}
+
+void TrainPasses::start_forward(const Pass& pass, PassPrelude* prelude) {
+  wait_for_data();
+  training_.net.start_forward(pass, nullptr, prelude);
+}
+
+double TrainPasses::finish_forward(const Pass& pass) {
+  const double loss = training_.net.finish_forward();
+  has_run_ = true;
+  return check_loss(loss, pass);
+}
+
 double TrainPasses::forward_and_backward_ahead(int sub_iteration, PassPrelude* prelude) {
   const Pass now = pass(sub_iteration);
   training_.net.start_forward(now, nullptr, prelude);
   training_.net.backward(now, sub_iteration > 0);
   prefetch_after(sub_iteration);
-  return check_loss(training_.net.finish_forward(), now);
+  return finish_forward(now);
 }
 
 void TrainPasses::prefetch_after(int sub_iteration) {
@@ -52,21 +67,21 @@ void TrainPasses::prefetch_after(int sub_iteration) {
 double TrainPasses::check_loss(double loss, const Pass& pass) {
   if (on_forward_) on_forward_(loss);
   if (std::isfinite(loss)) return loss;
-  if (!not_finite_) not_finite_ = not_finite_error(training_, loss, pass);
-  if (training_.ranks.alone()) throw *not_finite_;
+  if (!failure_) failure_ = not_finite_error(training_, loss, pass);
+  if (training_.ranks.alone()) throw *failure_;
   return 0;
 }
 
-void TrainPasses::throw_not_finite(double ranks) {
+void TrainPasses::throw_failed(double ranks) {
   if (ranks == 0) return;
   training_.ranks.together([&] {
-    if (not_finite_) throw *not_finite_;
+    if (failure_) throw *failure_;
   });
 }
 
-void TrainPasses::throw_not_finite_here(double ranks) {
+void TrainPasses::throw_failed_here(double ranks) {
   if (ranks == 0) return;
-  if (not_finite_) throw *not_finite_;
+  if (failure_) throw *failure_;
   throw Error(ErrorKind::kNumeric,
               "the loss of another rank, whose gradients are summed with this one's, is not finite",
               "that rank's message says more");

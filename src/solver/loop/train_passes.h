@@ -18,7 +18,7 @@ class TrainPasses {
       : training_(training), on_forward_(on_forward), place_(training.ranks.learner()) {}
 
   /// What the last iteration has found is forgotten: whoever drives the solver may go on after an error.
-  void begin_iteration() { not_finite_.reset(); }
+  void begin_iteration() { failure_.reset(); }
 
   /// The pass of a sub-iteration of the running iteration. Every sub-iteration takes the next global batch, and each
   /// rank its part of it; those of an iteration and of all iterations follow each other without a gap.
@@ -28,10 +28,13 @@ class TrainPasses {
   void set_place(int place) { place_ = place; }
 
   /// Returns the loss; alone, throws Error{kNumeric} when it is not finite. One rank of several returns 0 then, and
-  /// says so in not_finite(), since it has to tell the others first.
+  /// says so in failed(), since it has to tell the others first.
   double forward(const Pass& pass, ParamGate* gate = nullptr);
   /// The same of a pass that has run: forward() looks at its loss so.
   double check_loss(double loss, const Pass& pass);
+  /// The same in two, as those of the net: what is enqueued in between runs on while the host waits.
+  void start_forward(const Pass& pass, PassPrelude* prelude);
+  double finish_forward(const Pass& pass);
   /// Forward and backward, with the next batch on its way, before the host waits for the loss: a GPU finds work when
   /// forward is done. No gradient is delivered. `prelude`: what the pass begins with, if anything.
   double forward_and_backward_ahead(int sub_iteration, PassPrelude* prelude);
@@ -39,16 +42,32 @@ class TrainPasses {
   /// takes is not asked.
   void prefetch_after(int sub_iteration);
 
-  bool not_finite() const { return not_finite_.has_value(); }
-  /// `ranks`: how many have a loss that is not finite; throws on all when there are any. Collective.
-  void throw_not_finite(double ranks);
+  /// An error that this rank keeps until the others know of it, as it has promised them gradients.
+  void note_failure(const Error& error) {
+    if (!failure_) failure_ = error;
+  }
+  bool failed() const { return failure_.has_value(); }
+  /// Runs the work, in which this rank tells the others: what goes wrong there does not hide why.
+  template <typename Work>
+  auto unless_failed(const Work& work) {
+    try {
+      return work();
+    } catch (const Error&) {
+      if (failure_) throw *failure_;
+      throw;
+    }
+  }
+  /// `ranks`: how many have failed; throws on all when there are any. Collective.
+  void throw_failed(double ranks);
   /// The same where only the ranks know that have summed it. Not collective.
-  void throw_not_finite_here(double ranks);
+  void throw_failed_here(double ranks);
 
  private:
+  void wait_for_data();
+
   Training& training_;
   const OnForward& on_forward_;
-  std::optional<Error> not_finite_;  ///< this rank's loss is
+  std::optional<Error> failure_;  ///< this rank's loss is not finite, or not there
   int place_;
   bool has_run_ = false;  ///< a whole iteration
 };

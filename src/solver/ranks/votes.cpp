@@ -8,7 +8,7 @@ namespace robusta {
 Votes operator+(const Votes& a, const Votes& b) {
   return {.loss = a.loss + b.loss,
           .ranks = a.ranks + b.ranks,
-          .not_finite = a.not_finite + b.not_finite,
+          .failed = a.failed + b.failed,
           .stop = a.stop + b.stop,
           .snapshot = a.snapshot + b.snapshot,
           .out_of_time = a.out_of_time + b.out_of_time,
@@ -16,7 +16,7 @@ Votes operator+(const Votes& a, const Votes& b) {
 }
 
 void write_votes(const Votes& votes, DType type, void* elements) {
-  const double values[kVotes] = {votes.loss,     votes.ranks,       votes.not_finite, votes.stop,
+  const double values[kVotes] = {votes.loss,     votes.ranks,       votes.failed, votes.stop,
                                  votes.snapshot, votes.out_of_time, votes.regroup};
   dispatch(type, [&](auto element) { std::copy_n(values, kVotes, static_cast<decltype(element)*>(elements)); });
 }
@@ -26,7 +26,7 @@ Votes read_votes(DType type, const void* elements) {
   dispatch(type, [&](auto element) { std::copy_n(static_cast<const decltype(element)*>(elements), kVotes, values); });
   return {.loss = values[0],
           .ranks = values[1],
-          .not_finite = values[2],
+          .failed = values[2],
           .stop = values[3],
           .snapshot = values[4],
           .out_of_time = values[5],

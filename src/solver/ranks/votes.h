@@ -12,7 +12,7 @@ namespace robusta {
 struct Votes {
   double loss = 0;                                 ///< 0 where it is not finite
   double ranks = 1;                                ///< that have a say
-  double not_finite = 0;                           ///< 1: this rank's loss is
+  double failed = 0;                               ///< 1: this rank's loss is not finite, or not there for an error
   double stop = 0, snapshot = 0, out_of_time = 0;  ///< 1: asked for
   double regroup = 0;                              ///< 1: somebody waits to come in (-elastic)
 };

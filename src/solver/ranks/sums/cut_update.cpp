@@ -14,6 +14,7 @@ class CutUpdate : public ReplicatedUpdate {
     ReplicatedUpdate::finish();
     if (round_.shows_gradients) gather();
   }
+  bool has_late_rounds() const override { return false; }
   void settle() override {
     finish();
     gather();

@@ -28,6 +28,7 @@ class LocalUpdate : public ReplicatedUpdate {
     finished_ = true;
   }
 
+  bool has_late_rounds() const override { return false; }
   void settle() override {
     finish();
     const Ranks::Waiting waiting(ranks_);

@@ -47,26 +47,36 @@ std::optional<BucketId> RankedUpdate::bucket_of(const Param& param) const {
   return found->second;
 }
 
-void RankedUpdate::begin(const Votes& mine, const Round& round) {
+void RankedUpdate::begin(const Round& round) {
   assert(finished_);
-  assert(round.hold || (!updater_.clips() && !round.shows_gradients));
+  assert(!round.late || has_late_rounds());
+  assert(round.hold || round.late || (!updater_.clips() && !round.shows_gradients));
   reducer_.begin();
   sums().begin_round(round.shows_gradients ? BucketSum::Gradients::kWhole : BucketSum::Gradients::kOwn);
   round_ = round;
-  finished_ = false;
+  finished_ = voted_ = false;
   next_ = BucketId(0);
   for (const BucketId b : missing_.ids()) missing_[b] = bucket(b).params.size();
   sent_ = false;
   arrived_.assign(arrived_.size(), 0);
   begin_round();
+}
+
+void RankedUpdate::vote(const Votes& mine) {
   write_votes(mine, type_, tail_);
+  voted_ = true;
+  if (!apart_) post_complete();
 }
 
 void RankedUpdate::ready(Param& param) {
   --missing_[bucket_of_.at(&param)];
   if (apart_) return;
-  while (missing_.contains(next_) && missing_[next_] == 0) post();
+  post_complete();
   between_steps();
+}
+
+void RankedUpdate::post_complete() {
+  while (missing_.contains(next_) && missing_[next_] == 0 && (voted_ || next_ < last_sum_)) post();
 }
 
 bool RankedUpdate::urgent(const Param& param) const { return bucket(bucket_of_.at(&param)).params.back() == &param; }
@@ -79,15 +89,26 @@ void RankedUpdate::post() {
 }
 
 Votes RankedUpdate::agree() {
+  assert(voted_);
   if (apart_) stream_.synchronize();
   apart_ = false;
   // A net in which nothing learns has one bucket, of the votes alone.
   while (next_ <= last_sum_) post();
+  if (round_.late) deliver_all();
   wait_for(last_sum_);
-  // Where the loss is not finite this is the last iteration, on all ranks.
+  // Where one has failed this is the last iteration, on all ranks.
   const Votes all = read_votes(type_, tail_);
-  if (!round_.hold && all.not_finite == 0) after_sums();
+  if (!round_.hold && !round_.late && all.failed == 0) after_sums();
+  if (round_.late && all.failed > 0) finished_ = true;
   return all;
+}
+
+/// Backward is enqueued by then: what brings the first sums into place runs beside the last sums.
+void RankedUpdate::deliver_all() {
+  for (const BucketId b : summed()) {
+    wait_for(b);
+    sums().deliver(b);
+  }
 }
 
 void RankedUpdate::wait_for(BucketId bucket) {

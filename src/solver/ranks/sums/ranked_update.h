@@ -43,9 +43,18 @@ class RankedUpdate : public GradientSink, public ParamGate {
   struct Round {
     bool hold = false;             ///< nothing is updated before finish()
     bool shows_gradients = false;  ///< between agree() and finish() every rank looks at all sums. REQUIRES: hold
+    /// updater.begin is called behind agree(), and nothing is updated before finish() or postpone(): a round whose
+    /// votes are bad changes nothing. REQUIRES: has_late_rounds()
+    bool late = false;
   };
   /// REQUIRES: the iteration before is finished.
-  void begin(const Votes& mine, const Round& round);
+  void begin(const Round& round);
+  /// What this rank has to say, which the last sum waits for: at any time between begin() and agree().
+  void vote(const Votes& mine);
+  void begin(const Votes& mine, const Round& round) {
+    begin(round);
+    vote(mine);
+  }
   void ready(Param& param) override;
   /// The last one of a bucket.
   bool urgent(const Param& param) const override;
@@ -53,7 +62,11 @@ class RankedUpdate : public GradientSink, public ParamGate {
   Votes agree();
   /// Waits for all buckets and updates what was not yet. Does nothing when all is done.
   virtual void finish() = 0;
-  /// The same, after which all ranks have the same weights. Collective.
+  /// In the place of finish(): leaves all updates to the next forward pass, which has Updater::prelude() before it, or
+  /// to the next finish(). False: that cannot be, and nothing is done. REQUIRES: the round is late, and agreed upon.
+  virtual bool postpone() { return false; }
+  virtual bool has_late_rounds() const { return false; }
+  /// As finish(), after which all ranks have the same weights. Collective.
   virtual void settle() { finish(); }
   /// Before a round in which weights are looked at: all ranks have whole ones. Collective. REQUIRES: the round holds.
   virtual void show_weights() {}
@@ -87,6 +100,8 @@ class RankedUpdate : public GradientSink, public ParamGate {
   std::optional<BucketId> bucket_of(const Param& param) const;
   /// The next one in order.
   void post();
+  /// All that may be.
+  void post_complete();
   void wait_for(BucketId bucket);
 
   // Of a round that ends with buckets of weights (carrying_sum.h):
@@ -103,6 +118,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
   BucketReducer reducer_;
   const BucketId last_sum_;
   Round round_;
+  bool voted_ = false;    ///< in this round
   BucketId next_{0};      ///< to be posted
   bool finished_ = true;  ///< no update is left to be made
   TraceRecorder* recorder_ = nullptr;
@@ -110,6 +126,7 @@ class RankedUpdate : public GradientSink, public ParamGate {
  private:
   /// Buckets of weights that find their place free, or those that lay there arrived.
   void post_weights();
+  void deliver_all();
   /// Waits for a bucket that is posted, and puts its weights into the parameters.
   void put_weights(BucketId weights);
   int64_t gradients();

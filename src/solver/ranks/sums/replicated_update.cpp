@@ -1,5 +1,5 @@
 // A bucket is updated once, by whoever comes to it first: backward between two steps, forward before it reads one of
-// its parameters, or the end of the round.
+// its parameters, or the end of the round. Late rounds have no such buckets: all is left to the end.
 #include "solver/ranks/sums/replicated_update.h"
 
 #include <cassert>
@@ -15,6 +15,7 @@ ReplicatedUpdate::ReplicatedUpdate(Ranks& ranks, Net& net, Updater& updater, Gra
 
 void ReplicatedUpdate::need(Param& param) {
   if (finished_) return;
+  assert(!round_.late);
   const std::optional<BucketId> found = bucket_of(param);
   if (!found || updated_[*found]) return;
   wait_for(*found);
@@ -22,22 +23,28 @@ void ReplicatedUpdate::need(Param& param) {
 }
 
 void ReplicatedUpdate::finish() {
+  updater_.finish_postponed();
   if (finished_) return;
   update_the_rest();
   finished_ = true;
+}
+
+bool ReplicatedUpdate::postpone() {
+  assert(round_.late && !finished_);
+  return finished_ = updater_.postpone();
 }
 
 void ReplicatedUpdate::update_the_rest() {
   wait_for(last_sum_);
   const DriverSpan span(recorder_, TraceKind::kUpdate, 0, "the rest");
   for (const BucketId b : updated_.ids()) {
-    if (!updated_[b]) sums().deliver(b);
+    if (!updated_[b] && !round_.late) sums().deliver(b);
   }
   updater_.finish();
 }
 
 void ReplicatedUpdate::between_steps() {
-  if (round_.hold) return;
+  if (round_.hold || round_.late) return;
   for (const BucketId b : IdRange(BucketId(0), reducer_.first_open())) {
     if (!updated_[b]) update(b);
   }

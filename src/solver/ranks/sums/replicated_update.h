@@ -2,7 +2,7 @@
 ///
 /// Summed buckets are updated between the steps of backward; what is still under way when it ends is waited for by the
 /// next forward, parameter by parameter (Peng et al. 2019, "A Generic Communication Scheduler for Distributed DNN
-/// Training Acceleration", section 2).
+/// Training Acceleration", section 2). In a late round all are updated at once when all ranks have agreed.
 #pragma once
 
 #include <vector>
@@ -18,6 +18,8 @@ class ReplicatedUpdate : public RankedUpdate {
 
   void need(Param& param) override;
   void finish() override;
+  bool postpone() override;
+  bool has_late_rounds() const override { return true; }
 
  protected:
   void begin_round() override { updated_.assign(updated_.size(), 0); }
