@@ -56,7 +56,7 @@ std::string block() {
 }
 
 struct Options {
-  bool sums = true;
+  bool sums = true, fuses = true;  ///< the library
   DType precision = DType::kBF16;
   bool keep_blobs = false, lms = false;
   std::function<void(Net&)> before = nullptr;  ///< the passes
@@ -70,7 +70,7 @@ struct Passes {
 };
 
 Passes run(const std::string& text, const Options& options) {
-  const WithPlainLibrary library(true);
+  const WithPlainLibrary library(options.fuses);
   plain_library.sums = options.sums;
   SimDevice gpu(size_t{64} << 20, 0, "emulated");
   NetOptions net_options;
@@ -129,7 +129,14 @@ TEST(ResultSums, TrainAsMomentsOfTheirOwn) {
   compare(kInput + conv("a", "x") + norm("a") + loss_of("a"), 1);
   compare(kInput + conv("a", "x") + norm("a") + relu("a") + conv("b", "a") + norm("b") + relu("b") + loss_of("b"), 2);
   compare(block(), 4);
+  // As it is added in most blocks of a residual net.
+  compare(kInput + conv("a", "x") + norm("a") + conv("b", "a") + norm("b") + add("a", "b", "sum") + relu("sum") +
+              loss_of("sum"),
+          2);
 }
+
+/// The library, which has left the bias to us so far, is given it then, in its type.
+TEST(ResultSums, BringTheBiasAlong) { compare(block(), 4, {.fuses = false}); }
 
 /// Where channels are no whole packs they are finished apart; the numbers are the same.
 TEST(ResultSums, ForAnyNumberOfChannels) {

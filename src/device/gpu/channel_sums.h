@@ -31,6 +31,10 @@ namespace detail {
 inline constexpr int kPlaneThreads = 256;  // of a block
 inline constexpr int kTermsInFloat = 64;
 
+/// Parts that are under way together while they are joined: with many sums each takes many registers.
+template <typename Body>
+inline constexpr int kJoinedAtOnce = Body::kSums > 4 ? 1 : 4;
+
 /// How the columns of a sum are cut.
 template <int N>
 ColumnCut sum_cut(const ChannelView& view) {
@@ -86,7 +90,8 @@ struct PartialSums {
   ROBUSTA_GPU void join(int64_t channel, int64_t begin, int64_t end, double (&sums)[Body::kSums]) const {
     const double* from = place(channel, begin);
     for (int s = 0; s < Body::kSums; ++s) sums[s] = 0;
-    ROBUSTA_UNROLL_4 for (int64_t slot = begin; slot < end; ++slot, from += Body::kSums * columns) {
+    ROBUSTA_UNROLL_BY(kJoinedAtOnce<Body>)
+    for (int64_t slot = begin; slot < end; ++slot, from += Body::kSums * columns) {
       for (int s = 0; s < Body::kSums; ++s) sums[s] += from[s * columns];
     }
   }
@@ -198,7 +203,7 @@ __global__ void __launch_bounds__(kColumnThreads, kColumnBlocks)
   __syncthreads();
   if (thread < columns && at.first_col + thread < at.cols) {
     double joined[Body::kSums] = {};
-    for (int row = 0; row < cut.rows_at_once; ++row) {
+    ROBUSTA_UNROLL_BY(kJoinedAtOnce<Body>) for (int row = 0; row < cut.rows_at_once; ++row) {
       for (int s = 0; s < Body::kSums; ++s) joined[s] += shared[(row * Body::kSums + s) * columns + thread];
     }
     to.store(at.part, at.first_col + thread, joined);

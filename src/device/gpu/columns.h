@@ -108,7 +108,7 @@ ROBUSTA_GPU void for_packs(const Body& body, int64_t begin, int64_t hop, Count c
   using Loaded = decltype(body.template load<N>(begin));
   constexpr int kRows = rows_under_way<Body>();
   int64_t i = begin;
-  for (; count >= kRows; count -= kRows, i += kRows * hop) {
+  for (; kRows > 1 && count >= kRows; count -= kRows, i += kRows * hop) {
     Loaded loaded[kRows];
     ROBUSTA_UNROLL_4 for (int row = 0; row < kRows; ++row) loaded[row] = body.template load<N>(i + row * hop);
     ROBUSTA_UNROLL_4 for (int row = 0; row < kRows; ++row) each(i + row * hop, loaded[row]);

@@ -26,12 +26,18 @@
 #define ROBUSTA_GPU_TARGET emulated_target
 #endif
 
-/// Before a loop whose iterations should be under way together, and before one whose body is long enough.
+/// Before a loop whose iterations should be under way together (the first: all of them, so that arrays which these
+/// index are registers), and before one whose body is long enough.
 #ifdef __CUDA_ARCH__
+#define ROBUSTA_UNROLL _Pragma("unroll")
 #define ROBUSTA_UNROLL_4 _Pragma("unroll 4")
+#define ROBUSTA_UNROLL_BY(times) _Pragma(ROBUSTA_AS_TEXT(unroll times))
+#define ROBUSTA_AS_TEXT(words) #words
 #define ROBUSTA_NO_UNROLL _Pragma("unroll 1")
 #else
+#define ROBUSTA_UNROLL
 #define ROBUSTA_UNROLL_4
+#define ROBUSTA_UNROLL_BY(times)
 #define ROBUSTA_NO_UNROLL
 #endif
 

@@ -72,11 +72,11 @@ template <typename T>
 void run_filters(Stream* stream, const dnn::Problem& problem, const ConvolutionArrays& arrays) {
   const ConvolutionGeometry& g = problem.geometry;
   const DepthwiseShape shape = DepthwiseShape::of<T>(g);
-  channel_sums(
-      stream, results_of(problem), arrays.workspace,
-      DepthwiseFilterSums<T>{shape, static_cast<int32_t>(g.axes[0].stride), g.channels, Divisor(g.channels),
-                             Divisor(shape.out_w), Divisor(shape.out_h), static_cast<const T*>(arrays.image),
-                             static_cast<const T*>(arrays.result), static_cast<T*>(const_cast<void*>(arrays.filters))});
+  channel_sums(stream, results_of(problem), arrays.workspace,
+               DepthwiseFilterSums<T>{shape, static_cast<int32_t>(g.axes[0].stride), static_cast<int32_t>(g.channels),
+                                      Divisor(shape.packs), Divisor(shape.out_w), Divisor(shape.out_h),
+                                      static_cast<const T*>(arrays.image), static_cast<const T*>(arrays.result),
+                                      static_cast<T*>(const_cast<void*>(arrays.filters))});
 }
 
 /// All directions by these kernels: where cuDNN is not, or takes nothing.
@@ -125,7 +125,8 @@ bool takes_depthwise(const dnn::Problem& problem) {
   const auto fits = [&](const WindowAxis& axis) {
     return axis.kernel == kDepthwiseSide && axis.dilation == 1 && axis.stride == stride && axis.padded_in() < kEdge / 4;
   };
-  return (stride == 1 || stride == 2) && g.channels % width == 0 && fits(g.axes[0]) && fits(g.axes[1]) &&
+  const bool rows_fit = kDepthwiseSide * g.axes[1].in * g.channels < kEdge;  // within a window offsets have 32 bits
+  return (stride == 1 || stride == 2) && rows_fit && g.channels % width == 0 && fits(g.axes[0]) && fits(g.axes[1]) &&
          std::max(problem.image_size(), problem.result_size()) / width < kEdge / 2;
 }
 

@@ -157,10 +157,10 @@ template <typename T>
 struct DepthwiseFilterSums {
   // Sums of more channels would not fit into a thread's registers.
   static constexpr int kSums = kDepthwiseTaps, kWidth = 2, kRowsUnderWay = 1;
-  DepthwiseShape shape;  ///< whose packs are not asked
-  int32_t stride;
-  int64_t channels;
-  Divisor by_channel, by_column, by_row;
+  static constexpr int kPack = kPackWidth<T>;  ///< channels are whole packs: pixels are counted in 32 bits
+  DepthwiseShape shape;                        ///< whose packs are not asked
+  int32_t stride, channels;
+  Divisor by_pack, by_column, by_row;
   const T *x, *dy;
   T* filters;
 
@@ -176,27 +176,27 @@ struct DepthwiseFilterSums {
   }
   template <int N>
   ROBUSTA_GPU Loaded<N> load(int64_t i) const {
-    int64_t image = i;
-    const int64_t channel = by_channel.take_off(image), column = by_column.take_off(image);
-    const int64_t row = by_row.take_off(image);
+    int32_t image = by_pack.quotient(static_cast<int32_t>(i / kPack));
+    const auto channel = static_cast<int32_t>(i - int64_t{image} * channels);
+    const int32_t column = by_column.take_off(image), row = by_row.take_off(image);
+    const int32_t line = row * stride - shape.pad_h, at = column * stride - shape.pad_w;
+    // Of the first tap, which may lie outside.
+    const int64_t first = ((int64_t{image} * shape.in_h + line) * shape.in_w + at) * channels + channel;
     Loaded<N> loaded;
     loaded.dy = stored_pack<N>(dy + i);
-    for (int v = 0; v < kDepthwiseSide; ++v) {
-      const int64_t line = row * stride + v - shape.pad_h;
-      for (int h = 0; h < kDepthwiseSide; ++h) {
-        const int64_t at = column * stride + h - shape.pad_w;
-        Pack<T, N>& pixel = loaded.pixels[v * kDepthwiseSide + h];
-        pixel = Pack<T, N>{};
-        if (line < 0 || line >= shape.in_h || at < 0 || at >= shape.in_w) continue;
-        pixel = stored_pack<N>(x + ((image * shape.in_h + line) * shape.in_w + at) * channels + channel);
+    ROBUSTA_UNROLL for (int v = 0; v < kDepthwiseSide; ++v) {
+      ROBUSTA_UNROLL for (int h = 0; h < kDepthwiseSide; ++h) {
+        const bool inside = line + v >= 0 && line + v < shape.in_h && at + h >= 0 && at + h < shape.in_w;
+        const int32_t pixel = (v * shape.in_w + h) * channels;
+        loaded.pixels[v * kDepthwiseSide + h] = inside ? stored_pack<N>(x + (first + pixel)) : Pack<T, N>{};
       }
     }
     return loaded;
   }
   template <int N>
   ROBUSTA_GPU void add(int64_t, const Loaded<N>& loaded, bool, ChannelTerms<kSums, N>& to) const {
-    for (int tap = 0; tap < kDepthwiseTaps; ++tap) {
-      for (int k = 0; k < N; ++k) {
+    ROBUSTA_UNROLL for (int tap = 0; tap < kDepthwiseTaps; ++tap) {
+      ROBUSTA_UNROLL for (int k = 0; k < N; ++k) {
         to.at[tap][k] += static_cast<float>(loaded.dy.at[k]) * static_cast<float>(loaded.pixels[tap].at[k]);
       }
     }
