@@ -17,6 +17,7 @@
 #include "net/run/copy_streams.h"
 #include "net/run/loss_reader.h"
 #include "net/run/packing.h"
+#include "net/run/param_versions.h"
 #include "net/run/pass_graphs.h"
 #include "net/run/uploads.h"
 #include "robusta/error.h"
@@ -153,7 +154,7 @@ class Executor {
   std::unique_ptr<CopyStreams> copies_;  ///< null: the plan has none
   IdVector<StepId, Bound> bound_steps_;
   /// Versions of the parameters that a unit's kernel has prepared. Only work of the stream looks at them.
-  IdVector<UnitId, std::vector<uint64_t>> prepared_versions_;
+  IdVector<UnitId, ParamVersions> prepared_versions_;
   IdVector<ValueId, void*> lent_;                      ///< where a source's batch has the value now (Value::lent)
   IdVector<ValueId, std::vector<Tensor*>> borrowers_;  ///< per lent value: tensors of bound_steps_ in its memory
   IdVector<StepId, std::vector<ValueId>>

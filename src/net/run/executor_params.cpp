@@ -10,21 +10,6 @@
 #include "net/run/gradient_sink.h"
 
 namespace robusta {
-namespace {
-
-/// Whether `known` are no longer the parameters' versions, which it then becomes.
-bool moved(std::span<Param* const> params, std::vector<uint64_t>& known) {
-  bool moved = known.size() != params.size();
-  known.resize(params.size());
-  for (size_t i = 0; i < params.size(); ++i) {
-    moved |= known[i] != params[i]->version;
-    known[i] = params[i]->version;
-  }
-  return moved;
-}
-
-}  // namespace
-
 /// In a training copies are made in each pass, within what is recorded.
 void Executor::begin_packing() {
   begins_ = options_.backward;
@@ -69,7 +54,7 @@ void Executor::prepare_params(StepId begin, StepId end, ParamGate* gate) {
 }
 
 void Executor::prepare_changed(StepId index) {
-  if (moved(bound_steps_[index].params, prepared_versions_[plan_.steps[index].unit])) prepare(index);
+  if (prepared_versions_[plan_.steps[index].unit].moved(bound_steps_[index].params)) prepare(index);
 }
 
 void Executor::prepare(StepId index) {

@@ -10,7 +10,9 @@
 namespace robusta {
 
 Packing::Packing(const Plan& plan, const std::string& kernel_kind)
-    : plan_(plan), packer_(find_param_packer(kernel_kind)), params_(plan.units.size()), gradients_(plan.steps.size()) {}
+    : plan_(plan), packer_(find_param_packer(kernel_kind)), params_(plan.units.size()), gradients_(plan.steps.size()) {
+  for (const PackedCopy& copy : plan_.packed) packed_.push_back(param_of(copy));
+}
 
 void Packing::bind(const std::function<void*(ValueId)>& address_of) {
   params_.assign(plan_.units.size(), {});
@@ -49,18 +51,8 @@ void Packing::pack(Stream& stream) const {
 void Packing::pack_changed(Stream& stream) {
   if (plan_.packed.empty()) return;
   stream.run([this, &stream, jobs = pack_jobs()] {
-    if (versions_moved()) packer_->pack(&stream, jobs);
+    if (versions_.moved(packed_)) packer_->pack(&stream, jobs);
   });
-}
-
-bool Packing::versions_moved() {
-  bool moved = versions_.empty();
-  versions_.resize(plan_.packed.size());
-  for (size_t i = 0; i < plan_.packed.size(); ++i) {
-    const uint64_t now = param_of(plan_.packed[i])->version;
-    moved |= std::exchange(versions_[i], now) != now;
-  }
-  return moved;
 }
 
 void Packing::note(StepId step, bool accumulate) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "net/plan/plan.h"
+#include "net/run/param_versions.h"
 #include "ops/packed_params.h"
 
 namespace robusta {
@@ -41,7 +42,6 @@ class Packing {
 
  private:
   std::vector<PackJob> pack_jobs() const;
-  bool versions_moved();
   Param* param_of(const PackedCopy& copy) const {
     return plan_.units[copy.unit].params[static_cast<size_t>(copy.form.param)];
   }
@@ -50,8 +50,9 @@ class Packing {
   const ParamPacker* packer_;
   IdVector<UnitId, std::vector<void*>> params_;
   IdVector<StepId, std::vector<void*>> gradients_;
-  std::vector<UnpackJob> jobs_;     ///< noted
-  std::vector<uint64_t> versions_;  ///< of what was packed last; the stream's, as parameters' versions are
+  std::vector<UnpackJob> jobs_;  ///< noted
+  std::vector<Param*> packed_;   ///< of which there are copies
+  ParamVersions versions_;       ///< of what was packed last; the stream's, as parameters' versions are
 };
 
 }  // namespace robusta

@@ -8,16 +8,6 @@
 
 namespace robusta {
 
-PinnedRing::PinnedRing(Device& device, size_t bytes)
-    : bytes_(align_up(bytes)), memory_(device.host_memory(bytes_ * kPieces)) {}
-
-char* PinnedRing::next() {
-  at_ = (at_ + 1) % kPieces;
-  if (busy_[at_] && !busy_[at_]->reached()) busy_[at_]->wait();
-  busy_[at_] = nullptr;
-  return static_cast<char*>(memory_.get()) + at_ * bytes_;
-}
-
 Uploads::Uploads(const Plan& plan, void* persistent, Device& device, Stream& compute)
     : compute_(compute), stream_(device.make_stream()), positions_(device, sizeof *position_) {
   const auto address = [&](ValueId value) {

@@ -6,31 +6,15 @@
 /// for nothing but a piece whose copy is still under way. One thread drives it, the executor's.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "layers/kit/source_layer.h"
 #include "net/plan/plan.h"
+#include "net/run/pinned_ring.h"
 
 namespace robusta {
-
-/// Page-locked memory that is filled and copied again and again.
-class PinnedRing {
- public:
-  PinnedRing(Device& device, size_t bytes);
-  /// A piece that no copy reads any more; blocks until there is one.
-  char* next();
-  /// The piece given last is read until then.
-  void busy_until(std::shared_ptr<Event> copied) { busy_[at_] = std::move(copied); }
-
- private:
-  static constexpr size_t kPieces = 2;
-  size_t bytes_, at_ = 0;
-  std::shared_ptr<void> memory_;
-  std::array<std::shared_ptr<Event>, kPieces> busy_;  ///< reached when a piece may be written again
-};
 
 class Uploads {
  public:

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "net/run/uploads.h"
+#include "net/run/pinned_ring.h"
 #include "schema/source.h"
 #include "solver/update/update_rule.h"
 
@@ -32,6 +32,8 @@ class UpdateTable {
   void launch(Stream& stream) const;
   /// Whether set() has been called.
   bool ready() const { return memory_.data() != nullptr; }
+  /// That it takes of the device.
+  size_t bytes() const { return memory_.bytes(); }
 
  private:
   UpdateTable(const SolverDef& solver, Device& device, const TabledRule& rule)

@@ -105,8 +105,10 @@ class Updater : public GradientSink, public PassPrelude {
   /// In which updates are enqueued.
   Stream& stream() { return net_.stream(); }
   bool has_average() const { return average_.has_value(); }
-  /// That this rank takes of its device, for histories and the average.
-  size_t state_bytes() const { return memory_.bytes() + (average_ ? average_->bytes() : 0); }
+  /// That this rank takes of its device, for histories, the average and the table of updates.
+  size_t state_bytes() const {
+    return memory_.bytes() + (average_ ? average_->bytes() : 0) + (table_ ? table_->bytes() : 0);
+  }
 
  private:
   friend class TellingHistories;
