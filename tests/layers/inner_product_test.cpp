@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "support/kernel_checks.h"
 #include "support/prefer.h"
@@ -50,6 +54,28 @@ TEST(InnerProductTest, EveryWayToMultiply) {
       compare_with_reference("native", what, 2e-5, {.tuner = &tuner});
     }
   }
+}
+
+/// Notes what it is asked, and takes the last option without a trial.
+class Asked : public Tuner {
+ public:
+  int choose(const std::string& key, const std::vector<std::string>& options,
+             const std::function<void(int)>&) override {
+    keys.push_back(key);
+    return static_cast<int>(options.size()) - 1;
+  }
+  std::vector<std::string> keys;
+};
+
+TEST(InnerProductTest, StepsOfOneShapeAreAskedForApart) {
+  // The gradient of the second one's bottom is a product of the shape that the first one's top is.
+  Asked tuner;
+  const KernelHarness forth(inner_product("num_output: 301", {{16, 500}}),
+                            {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
+  const KernelHarness back(inner_product("num_output: 500 transpose: true", {{16, 301}}),
+                           {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
+  EXPECT_EQ(tuner.keys.size(), 6u);
+  EXPECT_EQ(std::set<std::string>(tuner.keys.begin(), tuner.keys.end()).size(), 6u);
 }
 
 TEST(InnerProductTest, Gpu) {

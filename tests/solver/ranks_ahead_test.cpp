@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "comm/thread_ranks.h"
@@ -214,12 +215,12 @@ const std::string kSamples = R"(base_lr: 0.02 lr_policy: 'fixed' random_seed: 3 
 /// Of a rank that trains, and may meet samples that make it fail.
 class Trainee {
  public:
-  Trainee(Communicator& world, const std::string& mode)
+  Trainee(Communicator& world, const std::string& mode, const std::string& settings = "")
       : device_(open_gpu(world.rank())), ranks_(world, parse_ddl_options("-bucket_mb 0.0001 -mode " + mode)) {
     SolverOptions options;
     options.device = device_.get();
     options.ranks = &ranks_;
-    solver_ = std::make_unique<Solver>(parse_solver(kSamples, "samples.prototxt"), std::move(options));
+    solver_ = std::make_unique<Solver>(parse_solver(settings + kSamples, "samples.prototxt"), std::move(options));
     give(1);
   }
 
@@ -240,43 +241,70 @@ class Trainee {
   std::vector<float> data_ = std::vector<float>(kCount * 6), labels_ = std::vector<float>(kCount);
 };
 
+/// Rank 1 fails in the iteration that comes after `before` others.
+void expect_to_end_together(const std::string& mode, const std::string& settings, int before) {
+  run_thread_ranks(2, [&](Communicator& world) {
+    Trainee one(world, mode, settings);
+    one.solver().step(before);
+    const std::vector<float> weights = everything(one.solver());
+    if (world.rank() == 1) one.give(9);
+    std::optional<Error> own;
+    std::optional<EndedByPeer> peer;
+    try {
+      one.solver().step(3);
+    } catch (const Error& error) {
+      own = error;
+    } catch (const EndedByPeer& error) {
+      peer = error;
+    }
+    ASSERT_EQ(own.has_value(), world.rank() == 1) << mode << before;
+    ASSERT_EQ(peer.has_value(), world.rank() == 0) << mode << before;
+    if (own) {
+      EXPECT_EQ(own->kind(), ErrorKind::kData);
+      EXPECT_EQ(own->layer(), "loss");
+      EXPECT_TRUE(contains(own->what(), "samples.prototxt:")) << own->what();
+    } else {
+      EXPECT_EQ(peer->exit_code(), static_cast<int>(ErrorKind::kData));
+      EXPECT_EQ(peer->rank(), 1);
+      EXPECT_TRUE(contains(peer->what(), "layer \"loss\"")) << peer->what();
+    }
+    EXPECT_TRUE(one.ranks().failed_together());
+    one.solver().finish_updates();
+    EXPECT_EQ(everything(one.solver()), weights) << mode << before;
+  });
+}
+
 /// In an iteration that begins with the update of the last one, and in the very first one.
 TEST_F(RanksAhead, EndTogetherWhenOneFails) {
   for (const char* const kernels : {"", ":emulated"}) {
     for (const char* const mode : {"n:2", "r:2"}) {
       for (const int before : {0, 1, 5}) {
         const SimNccl gpus(std::string("2:16M") + kernels);
-        run_thread_ranks(2, [&](Communicator& world) {
-          Trainee one(world, mode);
-          one.solver().step(before);
-          const std::vector<float> weights = everything(one.solver());
-          if (world.rank() == 1) one.give(9);
-          std::optional<Error> own;
-          std::optional<EndedByPeer> peer;
-          try {
-            one.solver().step(3);
-          } catch (const Error& error) {
-            own = error;
-          } catch (const EndedByPeer& error) {
-            peer = error;
-          }
-          ASSERT_EQ(own.has_value(), world.rank() == 1) << kernels << mode << before;
-          ASSERT_EQ(peer.has_value(), world.rank() == 0) << kernels << mode << before;
-          if (own) {
-            EXPECT_EQ(own->kind(), ErrorKind::kData);
-            EXPECT_EQ(own->layer(), "loss");
-            EXPECT_TRUE(contains(own->what(), "samples.prototxt:")) << own->what();
-          } else {
-            EXPECT_EQ(peer->exit_code(), static_cast<int>(ErrorKind::kData));
-            EXPECT_EQ(peer->rank(), 1);
-            EXPECT_TRUE(contains(peer->what(), "layer \"loss\"")) << peer->what();
-          }
-          EXPECT_TRUE(one.ranks().failed_together());
-          one.solver().finish_updates();
-          EXPECT_EQ(everything(one.solver()), weights) << kernels << mode << before;
-        });
+        expect_to_end_together(mode, "", before);
       }
     }
+  }
+}
+
+/// All batches of the iteration fail there, the first one before any gradient is promised.
+TEST_F(RanksAhead, EndTogetherWhenOneFailsInTheFirstOfTwoBatches) {
+  const SimNccl gpus("2:16M:emulated");
+  for (const int before : {0, 3}) expect_to_end_together("n:2", "iter_size: 2 ", before);
+}
+
+/// What a program throws while the last sum waits for the votes comes out, and nobody waits for that sum any more.
+TEST_F(RanksAhead, AnErrorBeforeTheVotesEndsTheRound) {
+  for (const char* const buckets : {"n:2", "n:2 -bucket_mb 1"}) {
+    const SimNccl gpus("2:16M:emulated");
+    run_thread_ranks(2, [&](Communicator& world) {
+      Trainee one(world, buckets);
+      one.solver().step(3);
+      const std::vector<float> weights = everything(one.solver());
+      one.solver().on_forward = [](double) { throw std::runtime_error("enough"); };
+      EXPECT_THROW(one.solver().step(1), std::runtime_error);
+      one.solver().finish_updates();
+      EXPECT_EQ(everything(one.solver()), weights);
+    });
   }
 }
 

@@ -62,7 +62,6 @@ std::span<const ProductWay* const> product_libraries() {
 const ProductWay& fastest_product(const std::string& key, const ProductShape& timed,
                                   std::span<const ProductWay* const> ways, Tuner* tuner) {
   if (!tuner || ways.size() < 2 || timed.m * timed.n * timed.k < kWorthTiming) return *ways[0];
-  if (!has_room_for_trial(Matrices::bytes(timed))) return *ways[0];
   std::vector<std::string> names;
   size_t scratch_bytes = 0;
   for (const ProductWay* way : ways) {
@@ -70,11 +69,15 @@ const ProductWay& fastest_product(const std::string& key, const ProductShape& ti
     scratch_bytes = std::max(scratch_bytes, way->scratch_bytes(timed));
   }
   Matrices matrices;
-  const int chosen = tuner->choose(key, names, [&](int option) {
-    if (!matrices.c.data()) matrices = Matrices(timed, scratch_bytes);
+  const auto run = [&](int option) {
+    if (!matrices.c.data()) {
+      require_room_for_trial(Matrices::bytes(timed));
+      matrices = Matrices(timed, scratch_bytes);
+    }
     ways[static_cast<size_t>(option)]->run(timed, matrices.floats(matrices.a), matrices.floats(matrices.b), false,
                                            matrices.floats(matrices.c), matrices.scratch.data());
-  });
+  };
+  const int chosen = chosen_or_first([&] { return tuner->choose(key, names, run); });
   return *ways[static_cast<size_t>(chosen)];
 }
 

@@ -21,7 +21,7 @@ struct ProductShape {
   int64_t m, n, k;
 };
 
-/// One way. Sums do not depend on the number of threads that share them out only where the way says so.
+/// One way. The libraries may sum in another order with another number of threads; our own ways do not.
 class ProductWay {
  public:
   virtual ~ProductWay() = default;

@@ -1,7 +1,8 @@
 // Running: segments of steps are enqueued in the order of the plan, each after the copies that it waits for.
 //
 // What always holds: nothing here looks at the host's clock or waits for the device but where a hook, profiling or
-// large model support step by step ask for it; the bits do not depend on any of these.
+// large model support ask for it (which waits for a graph's last launch before the next, to read its times); the bits
+// do not depend on any of these.
 
 #include "net/run/executor.h"
 

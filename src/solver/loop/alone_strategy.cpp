@@ -16,6 +16,8 @@ class TimedSink : public GradientSink {
     const DriverSpan span(&recorder_, TraceKind::kUpdate, 0, param.layer.c_str());
     sink_.ready(param);
   }
+  void begins(Param& param) override { sink_.begins(param); }
+  bool urgent(const Param& param) const override { return sink_.urgent(param); }
 
  private:
   TraceRecorder& recorder_;

@@ -2,8 +2,9 @@
 // update from their sum (Goyal et al. 2017, "Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour", section 3).
 // Loss and wishes of the ranks ride behind the gradients as votes.
 //
-// What always holds: no rank leaves others waiting for a sum that it has begun. A rank whose forward pass turns out to
-// have failed when gradients are promised already gives them all the same, says so in its votes, and nobody uses them.
+// What always holds: a rank whose forward pass turns out to have failed when gradients are promised already gives them
+// all the same, says so in its votes, and nobody uses them. An error that keeps it from giving them ends it at once,
+// and the watch tells the others.
 #include <algorithm>
 
 #include "solver/loop/iteration_strategy.h"
@@ -29,16 +30,24 @@ class OverRanks : public IterationStrategy {
     if (iteration.shows_gradients) ranked_.show_weights();
     const bool prefetches = on_gpu_ && !iteration.debug && !training_.recorder;
     double loss = 0;
-    for (int sub = 0; sub < batches; ++sub) {
-      const Pass pass = passes_.pass(sub);
-      loss += passes_.forward(pass, &ranked_);
-      const bool last = sub + 1 == batches;
-      if (last) begin_sums(loss / batches, iteration);
-      training_.net.backward(pass, sub > 0, last ? &ranked_ : nullptr);
+    const auto propagate = [&](const Pass& pass, int sub, GradientSink* sink) {
+      training_.net.backward(pass, sub > 0, sink);
       if (training_.recorder) training_.recorder->end_step();
       if (prefetches) passes_.prefetch_after(sub);
+    };
+    for (int sub = 0;; ++sub) {
+      const Pass pass = passes_.pass(sub);
+      loss += passes_.forward(pass, &ranked_);
+      if (sub + 1 < batches) {
+        propagate(pass, sub, nullptr);
+        continue;
+      }
+      const Votes votes = hold_round([&] {
+        begin_sums(loss / batches, iteration);
+        propagate(pass, sub, &ranked_);
+      });
+      return conclude(votes, iteration.hold, must_hold());
     }
-    return agree(iteration.hold, must_hold());
   }
   /// What is not updated yet is when the next forward asks for it.
   void end(const Iteration& iteration) override {
@@ -48,9 +57,21 @@ class OverRanks : public IterationStrategy {
   BucketReducer::Times take_times() override { return ranked_.reducer().take_times(); }
 
  protected:
-  /// After backward: what all ranks have to say. From here on the state holds the loss of all.
-  Votes agree(bool hold, bool begins_updates) {
-    const Votes votes = passes_.unless_failed([&] { return ranked_.agree(); });
+  /// `work` begins a round, and gives all its gradients. Then all ranks have to say something. What ends the round
+  /// before is an error of this rank alone: it must not wait for sums that are not posted any more.
+  template <typename Work>
+  Votes hold_round(const Work& work) {
+    try {
+      work();
+      return passes_.unless_failed([&] { return ranked_.agree(); });
+    } catch (...) {
+      ranked_.abandon();
+      throw;
+    }
+  }
+
+  /// From here on the state holds the loss of all.
+  Votes conclude(const Votes& votes, bool hold, bool begins_updates) {
     throw_failed(votes);
     training_.state.losses.add(votes.loss / votes.ranks);
     if (begins_updates) begin_updates(training_, hold);
@@ -95,26 +116,26 @@ class OverRanksAhead : public OverRanks {
   Votes run(const Iteration& iteration) override {
     late_ = !iteration.debug && !training_.recorder;
     // Both look at what is done step by step.
-    if (!late_) {
-      ranked_.finish();
-      return OverRanks::run(iteration);
-    }
+    if (!late_ || ranked_.is_under_way()) ranked_.finish();
+    if (!late_) return OverRanks::run(iteration);
     const int batches = training_.param().iter_size();
     double loss = 0;
     for (int sub = 0; sub + 1 < batches; ++sub) {
       const Pass pass = start(sub);
       training_.net.backward(pass, sub > 0);
       passes_.prefetch_after(sub);
-      loss += passes_.finish_forward(pass);
+      loss += finish_promised(pass);
     }
     const int last = batches - 1;
     const Pass pass = start(last);
-    ranked_.begin({.hold = iteration.hold, .shows_gradients = iteration.shows_gradients, .late = true});
-    training_.net.backward(pass, last > 0, &ranked_);
-    loss += finish_promised(pass);
-    ranked_.vote(own_votes(loss / batches));
-    if (!passes_.failed()) passes_.prefetch_after(last);
-    return agree(iteration.hold, true);
+    const Votes votes = hold_round([&] {
+      ranked_.begin({.hold = iteration.hold, .shows_gradients = iteration.shows_gradients, .late = true});
+      training_.net.backward(pass, last > 0, &ranked_);
+      loss += finish_promised(pass);
+      ranked_.vote(own_votes(loss / batches));
+      if (!passes_.failed()) passes_.prefetch_after(last);
+    });
+    return conclude(votes, iteration.hold, true);
   }
   void end(const Iteration& iteration) override {
     if (!late_) return OverRanks::end(iteration);

@@ -82,9 +82,10 @@ void TrainPasses::throw_failed(double ranks) {
 void TrainPasses::throw_failed_here(double ranks) {
   if (ranks == 0) return;
   if (failure_) throw *failure_;
-  throw Error(ErrorKind::kNumeric,
-              "the loss of another rank, whose gradients are summed with this one's, is not finite",
-              "that rank's message says more");
+  throw Error(
+      ErrorKind::kNumeric,
+      "the pass of another rank, whose gradients are summed with this one's, has failed, or its loss is not finite",
+      "that rank's message says more");
 }
 
 }  // namespace robusta

@@ -5,6 +5,7 @@
 /// Statistics stay on the GPU; only sums over ranks pass through the host.
 #pragma once
 
+#include <cassert>
 #include <memory>
 
 #include "device/gpu/host_values.h"
@@ -53,7 +54,10 @@ class ChannelNormGpu : public Kernel, public ChangesParams, public TakesResultSu
 
   void forward(const KernelRun& run) override {
     const T* x = run.bottoms[0].as<T>();
-    if (!run.tops[0].data) return find_moments(run, x);  // the rest is left to its reader
+    if (!run.tops[0].data) {  // the rest is left to its reader
+      assert(!run.again);
+      return find_moments(run, x);
+    }
     // What is added may come as such a kernel has left it.
     const bool norms_other = run.bottoms.size() > (takes_sums_ ? 3 : 2);
     norms_other ? normalise<true>(run, x) : normalise<false>(run, x);

@@ -76,6 +76,11 @@ class GroupPass : public ConvolutionPass {
   }
   std::string name() const override { return "by_group:" + passes_[0]->name(); }
   size_t scratch_bytes() const override { return plan_.bytes(); }
+  size_t kept_bytes() const override {
+    size_t bytes = 0;
+    for (const auto& pass : passes_) bytes += pass->kept_bytes();
+    return bytes;
+  }
 
   void run(const ConvolutionData& data, void* scratch) override {
     for (int64_t g = 0; g < group_; ++g) run_group(data, g, scratch);

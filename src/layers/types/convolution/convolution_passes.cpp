@@ -108,13 +108,16 @@ std::unique_ptr<onednn::ConvolutionPass> choose_pass(Direction direction, const 
                                                      Tuner* tuner) {
   ConvolutionPasses passes = convolution_passes(direction, problem);
   if (passes.empty()) return nullptr;
-  const bool timed = tuner && passes.size() > 1 && has_room_for_trial(ConvolutionTrial::bytes(problem));
-  if (!timed) return std::move(passes[0]);
+  if (!tuner || passes.size() == 1) return std::move(passes[0]);
   std::unique_ptr<PassContest> contest;
-  const int chosen = tuner->choose(problem.key(direction), names_of(passes), [&](int option) {
-    if (!contest) contest = std::make_unique<PassContest>(direction, problem, passes);
+  const auto run = [&](int option) {
+    if (!contest) {
+      require_room_for_trial(ConvolutionTrial::bytes(problem));
+      contest = std::make_unique<PassContest>(direction, problem, passes);
+    }
     contest->run(option);
-  });
+  };
+  const int chosen = chosen_or_first([&] { return tuner->choose(problem.key(direction), names_of(passes), run); });
   return std::move(passes[static_cast<size_t>(chosen)]);
 }
 

@@ -50,7 +50,7 @@ class ConvolutionTrial {
         weights_(filled(static_cast<size_t>(problem.geometry.weight_shape().count()) * sizeof(float))),
         bias_(filled(static_cast<size_t>(problem.geometry.num_output) * sizeof(float))) {}
 
-  /// Of its tensors, for has_room_for_trial().
+  /// Of its tensors, for require_room_for_trial().
   static size_t bytes(const onednn::ConvolutionProblem& problem) {
     return problem.src.get_size() + problem.dst.get_size();
   }

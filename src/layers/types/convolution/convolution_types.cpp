@@ -65,16 +65,18 @@ bool is_faster_in_f32(const KernelRequest& request, FormattedConvolution& narrow
   ConvolutionProblem problem = narrow.problem;
   problem.type = DType::kF32;
   std::optional<FormattedConvolution> wide = in_best_formats(untimed, problem);
-  const bool timed =
-      wide && has_room_for_trial(ConvolutionTrial::bytes(narrow.problem) + ConvolutionTrial::bytes(wide->problem));
-  if (!timed) return false;
+  if (!wide) return false;
   std::unique_ptr<StepTrial> trials[2];
   const TensorDesc& bottom = request.bottoms[0];
   const std::vector<std::string> types{name_of(narrow.problem.type), name_of(DType::kF32)};
-  return request.tuner->choose(key_of(bottom, narrow), types, [&](int type) {
+  const auto run = [&](int type) {
+    if (!trials[0] && !trials[1]) {
+      require_room_for_trial(ConvolutionTrial::bytes(narrow.problem) + ConvolutionTrial::bytes(wide->problem));
+    }
     if (!trials[type]) trials[type] = std::make_unique<StepTrial>(type == 0 ? narrow : *wide, bottom);
     trials[type]->run();
-  }) == 1;
+  };
+  return chosen_or_first([&] { return request.tuner->choose(key_of(bottom, narrow), types, run); }) == 1;
 }
 
 }  // namespace robusta

@@ -76,7 +76,10 @@ MathOptions rules_of(const Problem& problem, const Site& site) {
 /// `fused`: with what the problem says of steps behind it.
 void add_options(Direction direction, const Problem& problem, const Site& site, size_t most, bool fused,
                  std::vector<PlanOption>& options, std::string& why_not) {
-  const std::string prefix = problem.rounds_apart ? "fused_apart_" : fused ? "fused_" : "";
+  // No two options of a contest may have one name, and one that was chosen before may be among them.
+  const std::string prefix = problem.sums ? (problem.rounds_apart ? "summing_apart_" : "summing_")
+                             : fused      ? "fused_"
+                                          : "";
   const std::shared_ptr<const Graph> graph = make_graph(direction, problem, site.target, why_not);
   if (!graph) return;
   for (Engine& engine : find_engines(site.target, *graph, rules_of(problem, site), most)) {

@@ -60,6 +60,10 @@ class RankedUpdate : public GradientSink, public ParamGate {
   bool urgent(const Param& param) const override;
   /// After backward: waits for the last sum and returns the votes of all ranks.
   Votes agree();
+  /// In the place of all that follows: an error has ended this rank's round before its votes were summed. What is
+  /// posted goes on; nobody waits for what is not, and nothing more is updated.
+  void abandon() { finished_ = finished_ || !sent_; }
+  bool is_under_way() const { return !finished_; }
   /// Waits for all buckets and updates what was not yet. Does nothing when all is done.
   virtual void finish() = 0;
   /// In the place of finish(): leaves all updates to the next forward pass, which has Updater::prelude() before it, or
