@@ -85,11 +85,14 @@ TEST(LmsGraphs, HaveTheBitsOfStepsWhoeverIsLate) {
 }
 
 TEST(LmsGraphs, CountTheWaitsOfAllPasses) {
-  double waited[2];
-  for (const bool graphs : {false, true}) {
-    SimDevice device(kPlenty, 0, "emulated");
-    device.set_lateness(2000, 0);
-    waited[graphs] = passes(device, 0.0, graphs).copies.exposed_ms;
+  // What else the machine does only adds to a wait: the least of three counts.
+  double waited[] = {1e9, 1e9};
+  for (int round = 0; round < 3; ++round) {
+    for (const bool graphs : {false, true}) {
+      SimDevice device(kPlenty, 0, "emulated");
+      device.set_lateness(1000, 0);
+      waited[graphs] = std::min(waited[graphs], passes(device, 0.0, graphs).copies.exposed_ms);
+    }
   }
   EXPECT_GT(waited[1], 0.7 * waited[0]);
   EXPECT_LT(waited[1], 1.5 * waited[0]);
