@@ -4,13 +4,12 @@
 
 #include <cblas.h>
 #include <dnnl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <limits>
 #include <system_error>
 
+#include "base/address_space.h"
 #include "base/str.h"
 #include "robusta/error.h"
 
@@ -36,19 +35,11 @@ blasint extent(int64_t size) {
 /// For its first product oneDNN writes code, and crashes where it gets no memory for that.
 bool require_room_for_code() {
   constexpr size_t kLeast = size_t{32} << 20;
-  if (!is_address_space_limited()) return true;
-  void* const probe = ::mmap(nullptr, kLeast, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (probe == MAP_FAILED) refuse_memory();
-  ::munmap(probe, kLeast);
+  if (!has_address_space(kLeast)) refuse_memory();
   return true;
 }
 
 }  // namespace
-
-bool is_address_space_limited() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
 
 template <typename T>
 void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, const T* b, T beta, T* c,

@@ -19,9 +19,6 @@ template <typename T>
 void gemm(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, const T* b, T beta, T* c,
           GemmLibrary library = GemmLibrary::kOneDnn);
 
-/// By `ulimit -v`: then there is none to spare for a thread's stack and heap, or for the BLAS's buffers.
-bool is_address_space_limited();
-
 /// Does in the background what the first f32 product would wait for: oneDNN compiles its kernels for this processor,
 /// which takes as long as reading and planning a small net. Empty where no thread is to be had.
 ///

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/address_space.h"
 #include "base/str.h"
 #include "comm/backend.h"
+#include "comm/liveness/exit_file.h"
 #include "comm/mpi/mpi_call.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "robusta/error.h"
@@ -41,8 +43,21 @@ void start() {
               "use an MPI built with thread support; Debian's Open MPI and MPICH are");
 }
 
+/// Open MPI maps the other ranks' memory with the first message, and waits for good where it cannot.
+void require_room_for_messages() {
+  constexpr size_t kLeast = size_t{32} << 20;
+  if (has_address_space(kLeast)) return;
+  const Error error(ErrorKind::kMemory, "there is no memory left to exchange messages with other ranks",
+                    "raise `ulimit -v`");
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  write_exit_file(error.exit_code(), rank, error.what());
+  throw error;
+}
+
 std::unique_ptr<Communicator> join() {
   if (!is_running()) start();
+  require_room_for_messages();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm world = MPI_COMM_NULL;
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/address_space.h"
 #include "device/device.h"
 #include "layers/kit/trial_memory.h"
 

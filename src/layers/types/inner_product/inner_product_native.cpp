@@ -13,10 +13,11 @@
 namespace robusta {
 namespace {
 
-/// A part of the outputs whose weights no cache holds, as it is large enough to be timed: the whole of VGG-16's fc6
-/// would be 400 MB.
+/// Large enough to be timed: some of many rows, with which the time goes, and a part of the outputs whose weights no
+/// cache holds. The whole of VGG-16's fc6 would be 400 MB.
 InnerProductSize timed_part(InnerProductSize size) {
-  constexpr int64_t kMostWeights = int64_t{1} << 24;
+  constexpr int64_t kMostWeights = int64_t{1} << 24, kMostRows = 512;
+  size.rows = std::min(size.rows, kMostRows);
   size.outputs = std::min(size.outputs, std::max<int64_t>(kMostWeights / size.inputs, 1));
   return size;
 }
