@@ -116,6 +116,7 @@ class ROBUSTA_API Net {
   std::vector<std::string> inputs() const;   ///< tops of Input layers
   std::vector<std::string> outputs() const;  ///< blobs that no layer reads, by name
   bool has_blob(const std::string& blob) const;
+  /// Without backward and keep_blobs, blobs between layers may have fewer pixels than the definition says.
   Shape shape(const std::string& blob) const;
   /// Samples per batch: the first extent of the first source's first top.
   int64_t batch() const;

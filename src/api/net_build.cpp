@@ -37,6 +37,7 @@ robusta::NetOptions inside(const NetOptions& options, Device* device, Tuner* tun
   own.kernels = options.kernels;
   own.fuse = options.fuse;
   own.keep_blobs = options.keep_blobs;
+  own.skip_unread = true;
   own.seed_diffs = options.given_gradients;
   own.batch = options.batch;
   own.tuner = tuner;

@@ -33,7 +33,8 @@ std::vector<LayerInfo> Net::layers() const {
   const Graph& graph = impl_->net->graph();
   std::vector<LayerInfo> infos;
   for (const Node& node : graph.nodes) {
-    const caffe::LayerParameter& param = node.layer->param();
+    if (node.added) continue;
+    const caffe::LayerParameter& param = node.written();
     infos.push_back({param.name(),
                      param.type(),
                      {param.bottom().begin(), param.bottom().end()},
@@ -45,8 +46,9 @@ std::vector<LayerInfo> Net::layers() const {
 
 std::vector<std::string> Net::blobs() const {
   std::vector<std::string> names;
-  for (const BlobVersion& version : impl_->net->graph().versions) {
-    if (!version.hidden_by_later) names.push_back(version.name);
+  const Graph& graph = impl_->net->graph();
+  for (const BlobVersion& version : graph.versions) {
+    if (!version.hidden_by_later && !graph.nodes[version.producer].added) names.push_back(version.name);
   }
   return names;
 }

@@ -32,6 +32,10 @@ struct NetOptions {
   bool fuse = true;              ///< allow kernels that span several layers
   bool share_memory = true;      ///< false: every value in memory of its own; the same bits
   bool keep_blobs = false;       ///< every named blob stays readable after the pass
+  /// Pixels that no layer reads need not be computed (graph/unread_pixels.h): blobs that are neither inputs nor outputs
+  /// may then have fewer than the definition says. Of no effect with backward or keep_blobs, in stages, and where ranks
+  /// share out layers.
+  bool skip_unread = false;
   std::vector<std::string> seed_diffs;     ///< blobs whose gradient the caller writes: backward begins there, too
   std::vector<std::string> input_diffs;    ///< inputs whose gradient is computed, and kept after the pass
   int64_t batch = 0;                       ///< > 0: replaces every data layer's batch size

@@ -128,6 +128,7 @@ int plan_command(const Options& options) {
   net_options.plan_only = true;
   net_options.data.synthesize_missing = true;
   net_options.backward = chosen.phase == caffe::TRAIN && !options.forward_only();
+  net_options.skip_unread = true;
   net_options.ranks = options.ranks();
   if (options.ranks() > 1) net_options.gradient_buckets = gradients_that_share_memory(parse_ddl_options(options.ddl()));
   const UpdateArrays update = update_on(options, chosen.solver, *net_options.device);

@@ -67,6 +67,7 @@ std::unique_ptr<Net> build_net(const Options& options, Ranks& ranks, const NetSe
   NetOptions net_options;
   ranks.together([&] { net_options = setup.net_options(options, caffe::TEST); });
   net_options.backward = false;
+  net_options.skip_unread = true;
   net_options.keep_blobs = def.param.debug_info() || looks_at_samples(options);
   net_options.rank = ranks.rank();
   net_options.ranks = ranks.count();

@@ -214,6 +214,7 @@ int time_command(const Options& options) {
   NetOptions net_options = setup.net_options(options, chosen.phase);
   net_options.data.synthesize_missing = true;
   net_options.backward = !options.forward_only();
+  net_options.skip_unread = true;
   const bool updates = net_options.backward && chosen.phase == caffe::TRAIN;
   if (net_options.budget && updates) net_options.budget->update = update_arrays(chosen.solver);
   Net net(std::move(chosen.net), net_options);

@@ -19,6 +19,7 @@
 #include "net/graph/overwritten.h"
 #include "net/graph/param_table.h"
 #include "net/graph/shapes.h"
+#include "net/graph/unread_pixels.h"
 
 namespace robusta {
 namespace {
@@ -227,6 +228,11 @@ Guesses guesses_for(const NetDef& def, const NetOptions& options, const Graph* l
       own, [&](const Guesses& guesses, bool asking) { return with_layers(def, options, lender, guesses, asking); });
 }
 
+bool may_skip_pixels(const NetOptions& options) {
+  return options.skip_unread && !options.backward && !options.keep_blobs && !options.stage &&
+         options.model_groups.empty();
+}
+
 }  // namespace
 
 Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
@@ -239,6 +245,7 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
   refuse_missing(def);
   const Guesses guesses = guesses_for(def, options, lender);
   Graph graph = with_layers(std::move(def), options, lender, guesses, false);
+  if (may_skip_pixels(options)) skip_unread_pixels(graph);
   mark_gradients(graph, options);
   if (options.backward) mark_overwritten(graph);
   for (const BlobVersion& version : graph.versions) {

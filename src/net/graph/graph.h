@@ -43,6 +43,11 @@ struct Node {
   bool backward = false;           ///< takes part in backward
   VersionId overwritten_by;        ///< what backward reads of top 0's blob in its place (overwritten.h); none: nothing
   LayerSource where;
+  std::unique_ptr<Layer> original;  ///< the layer of the definition, where another one computes in its place
+  bool added = false;               ///< it is in no definition (unread_pixels.h)
+
+  /// The layer as it is written, for whoever shows or stores it.
+  const caffe::LayerParameter& written() const { return (original ? original : layer)->param(); }
 };
 
 struct Graph {

@@ -194,6 +194,7 @@ WeightsFile weights_of(Net& net) {
   WeightsFile weights;
   weights.net_name = net.name();
   for (const Node& node : net.graph().nodes) {
+    if (node.added) continue;
     LayerWeights layer{node.layer->name(), node.layer->param().type(), {}};
     for (const ParamPtr& param : node.params) {
       layer.blobs.push_back({.shape = param->desc.shape.dims(), .data = net.blobs().read_param(*param)});
@@ -208,8 +209,9 @@ caffe::NetParameter net_to_proto(Net& net, bool with_diffs) {
   caffe::NetParameter proto;
   proto.set_name(net.name());
   for (const Node& node : net.graph().nodes) {
+    if (node.added) continue;
     caffe::LayerParameter* layer = proto.add_layer();
-    *layer = node.layer->param();
+    *layer = node.written();
     layer->clear_blobs();
     for (const ParamPtr& param : node.params) {
       caffe::BlobProto* blob = layer->add_blobs();
@@ -229,8 +231,9 @@ void write_net(const std::string& path, Net& net, bool with_diffs) {
   ArrayMessage file;
   file.add_below(proto, kLayers);
   for (const Node& node : net.graph().nodes) {
+    if (node.added) continue;
     ArrayMessage layer;
-    layer.add_below(node.layer->param(), kBlobs);
+    layer.add_below(node.written(), kBlobs);
     for (const ParamPtr& param : node.params) {
       ArrayBlob blob{.shape = param->desc.shape.dims(),
                      .data = [&net, param] { return net.blobs().read_param(*param); },
@@ -238,7 +241,7 @@ void write_net(const std::string& path, Net& net, bool with_diffs) {
       if (with_diffs) blob.diff = [&net, param] { return net.blobs().read_param_diff(*param); };
       layer.add_blob(kBlobs, std::move(blob));
     }
-    layer.add_above(node.layer->param(), kBlobs);
+    layer.add_above(node.written(), kBlobs);
     file.add_message(kLayers, std::move(layer));
   }
   file.add_above(proto, kLayers);

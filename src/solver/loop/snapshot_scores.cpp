@@ -16,6 +16,7 @@ SnapshotScores::SnapshotScores(const SolverDef& solver, const NetOptions& option
     NetOptions own = options;
     own.phase = caffe::TEST;
     own.backward = false;
+    own.skip_unread = true;
     nets_.push_back(std::make_unique<Net>(source.definition(), own));
   }
   if (nets_.empty()) throw Error(ErrorKind::kConfig, "the solver tests no net", "give test_iter").at(solver.file);
