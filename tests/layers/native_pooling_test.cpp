@@ -22,6 +22,8 @@ TEST(NativePooling, MatchesReferenceInEachLayout) {
     for (const char* window :
          {"kernel_size: 2 stride: 2", "kernel_size: 3 stride: 2", "kernel_size: 3 stride: 2 pad: 1",
           "kernel_size: 3 stride: 1 pad: 1", "kernel_size: 5 stride: 3 round_mode: FLOOR",
+          "kernel_size: 3 stride: 2 round_mode: FLOOR", "kernel_size: 2 stride: 2 round_mode: FLOOR",
+          "kernel_h: 2 kernel_w: 3 stride_h: 3 stride_w: 1 pad_h: 0 pad_w: 2",
           "kernel_h: 3 kernel_w: 2 stride_h: 1 stride_w: 3 pad_h: 2 pad_w: 1", "global_pooling: true"}) {
       for (const Shape& shape : {Shape{2, 20, 9, 7}, Shape{1, 3, 8, 8}, Shape{2, 48, 7, 10}}) {
         for (const Layout& layout : layouts_of(shape)) {

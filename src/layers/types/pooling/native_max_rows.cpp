@@ -163,6 +163,57 @@ ROBUSTA_SIMD void max_lanes_gradient(const PoolLines& lines, int64_t row, const 
   }
 }
 
+/// The sum of a column of the bottom's gradient, where the image has that column.
+template <int N, typename Stored>
+__attribute__((always_inline)) inline void put(const Floats<N>& sum, const PoolLines& lines, int64_t column,
+                                               Stored* dx) {
+  if (column >= 0 && column < lines.columns.window.in) store<N>(sum, dx + column * lines.inner);
+}
+
+/// The same as max_lanes_gradient for windows of `kWidth` columns, each `kStride` behind the one before, without
+/// dilation. It goes over the outputs: each is read once, for all of its columns. Those that the next window sees, too,
+/// stay in registers.
+template <int N, int kWidth, int kStride, typename Stored>
+ROBUSTA_SIMD void window_lanes_gradient(const PoolLines& lines, int64_t row, const Stored* dy, const uint8_t* taps,
+                                        Stored* dx) {
+  const PoolLine::Range rows = lines.rows.outputs[static_cast<size_t>(row)];
+  const int64_t outputs = lines.columns.window.out, inner = lines.inner, rows_apart = lines.rows.tap_step * kWidth;
+  Floats<N> sums[kWidth] = {};
+  int64_t column = -lines.columns.window.pad;
+  for (int64_t o = 0; o < outputs; ++o, column += kStride) {
+    int64_t tap = rows.tap * kWidth;
+    for (int64_t r = rows.begin; r < rows.end; ++r, tap -= rows_apart) {
+      const int64_t at = (r * outputs + o) * inner;
+      Ints<N> chosen;
+      TapBytes<N>::load(taps + at, chosen);
+      Floats<N> gradient;
+      load<N>(dy + at, gradient);
+      for (int k = 0; k < kWidth; ++k) {
+        sums[k] += chosen == Ints<N>{} + static_cast<int32_t>(tap + k) ? gradient : Floats<N>{};
+      }
+    }
+    for (int k = 0; k < kStride; ++k) put<N>(sums[k], lines, column + k, dx);
+    for (int k = 0; k < kWidth; ++k) sums[k] = k + kStride < kWidth ? sums[k + kStride] : Floats<N>{};
+  }
+  for (int k = 0; k < kWidth - kStride; ++k) put<N>(sums[k], lines, column + k, dx);
+  for (column += kWidth - kStride; column < lines.columns.window.in; ++column) put<N>(Floats<N>{}, lines, column, dx);
+}
+
+template <int N, typename Stored>
+void max_gradient(const PoolLines& lines, int64_t row, const Stored* dy, const uint8_t* taps, Stored* dx) {
+  const WindowAxis &across = lines.columns.window, &down = lines.rows.window;
+  const bool dense = across.dilation == 1 && down.dilation == 1;
+  if (dense && across.kernel == 3 && across.stride == 2) {
+    window_lanes_gradient<N, 3, 2>(lines, row, dy, taps, dx);
+  } else if (dense && across.kernel == 3 && across.stride == 1) {
+    window_lanes_gradient<N, 3, 1>(lines, row, dy, taps, dx);
+  } else if (dense && across.kernel == 2 && across.stride == 2) {
+    window_lanes_gradient<N, 2, 2>(lines, row, dy, taps, dx);
+  } else {
+    max_lanes_gradient<N>(lines, row, dy, taps, dx);
+  }
+}
+
 }  // namespace
 
 template <typename Stored>
@@ -178,9 +229,8 @@ void max_pool_row(const PoolLines& lines, int64_t row, const Stored* x, Stored* 
 
 template <typename Stored>
 void max_pool_row_gradient(const PoolLines& lines, int64_t row, const Stored* dy, const uint8_t* taps, Stored* dx) {
-  for_pool_lanes(lines.inner, [&](auto lanes, int64_t lane) {
-    max_lanes_gradient<lanes>(lines, row, dy + lane, taps + lane, dx + lane);
-  });
+  for_pool_lanes(lines.inner,
+                 [&](auto lanes, int64_t lane) { max_gradient<lanes>(lines, row, dy + lane, taps + lane, dx + lane); });
 }
 
 template void max_pool_row(const PoolLines&, int64_t, const float*, float*, uint8_t*);
