@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "solver/toy_solver.h"
+#include "support/files.h"
 #include "support/log_lines.h"
 
 namespace robusta::test {
@@ -60,11 +61,13 @@ std::string settings_with(const std::string& settings, const std::string& field,
   return text + field + ": " + value + "\n";
 }
 
-/// The cause of the Error, or "".
+/// The cause of the Error, or "". Snapshots go with the folder.
 std::string train(const std::string& settings, const std::string& field, const std::string& value) {
   const QuietLog quiet;
+  const TempDir folder;
   try {
-    Solver solver(parse_solver(settings_with(settings, field, value) + kToyNet, "extreme.prototxt"), {});
+    const std::string text = settings_with(settings, field, value) + kToyNet;
+    Solver solver(parse_solver(text, folder / "extreme.prototxt"), {});
     const bool endless = field == "iter_size" && value.size() > 2;
     if (!endless) solver.step(kSteps);
     return "";
