@@ -244,10 +244,23 @@ bool gathers_too_much(const ConvolutionProblem& problem, const std::string& impl
   return implementation == "jit_1x1:avx2" && g.channels / g.group < kVector && !is_pointwise(g.axes);
 }
 
+/// More than the offsets in machine code hold. From a code generator that met one oneDNN 3.2 gets nothing any more in
+/// that thread, and its cache of primitives compares with descriptions that are gone.
+bool is_beyond_offsets(const ConvolutionProblem& problem) {
+  constexpr double kMost = 2147483648.0 / sizeof(float);
+  const ConvolutionGeometry& g = problem.geometry;
+  const auto image = [](int64_t channels, int64_t plane) {
+    return static_cast<double>(channels) * static_cast<double>(plane);
+  };
+  const double weights = image(g.num_output, g.channels / g.group) * static_cast<double>(taps(g.axes));
+  return std::max({weights, image(g.channels, elements_in(g.axes)), image(g.num_output, elements_out(g.axes))}) > kMost;
+}
+
 }  // namespace
 
 void add_primitive_passes(Direction direction, const ConvolutionProblem& p, dnnl::algorithm algorithm,
                           ConvolutionPasses& passes) {
+  if (is_beyond_offsets(p)) return;
   try {
     if (direction == Direction::kForward) {
       add_pass<ForwardPass>(p, forward_desc(p, algorithm, true), passes);
