@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/str.h"
+#include "device/sim/sim_device.h"
 #include "layers/kit/convolution_base.h"
 #include "net/net.h"
 #include "solver/files/weights.h"
@@ -173,6 +174,23 @@ TEST(UnreadPixels, LeaveAGraphWhoseEndsMeet) {
   ASSERT_EQ(graph.sizers.size(), 1u);
   EXPECT_EQ(graph.nodes[graph.sizers[0]].layer->name(), "filter");
   EXPECT_EQ(strides(net, "b"), (Strides{2, 2}));
+}
+
+/// Its layers do not become more where it has few images.
+TEST(UnreadPixels, OfFewImagesAreComputedOnAGpu) {
+  SimDevice gpu(size_t{64} << 20, 0, "emulated");
+  for (const int64_t batch : {2, 4}) {
+    NetOptions options;
+    options.phase = caffe::TEST;
+    options.backward = false;
+    options.skip_unread = true;
+    options.device = &gpu;
+    std::string text = stages("stride: 2");
+    text.replace(text.find("dim: 2"), 6, str("dim: ", batch));
+    Net net(net_def(text, caffe::TEST), options);
+    EXPECT_EQ(strides(net, "b"), batch == 2 ? (Strides{1, 1}) : (Strides{2, 2}));
+    outputs(net);
+  }
 }
 
 /// What is stored speaks of the net that was given.

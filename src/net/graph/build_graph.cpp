@@ -228,8 +228,11 @@ Guesses guesses_for(const NetDef& def, const NetOptions& options, const Graph* l
       own, [&](const Guesses& guesses, bool asking) { return with_layers(def, options, lender, guesses, asking); });
 }
 
-bool may_skip_pixels(const NetOptions& options) {
-  return options.skip_unread && !options.backward && !options.keep_blobs && !options.stage &&
+/// On a GPU the launch of a Pooling costs more than what it saves of an image or two.
+bool may_skip_pixels(const NetOptions& options, int64_t batch) {
+  constexpr int64_t kLeastOnGpu = 4;
+  const bool gains = options.device->is_host() || batch >= kLeastOnGpu;
+  return options.skip_unread && gains && !options.backward && !options.keep_blobs && !options.stage &&
          options.model_groups.empty();
 }
 
@@ -245,7 +248,7 @@ Graph build_graph(NetDef def, const NetOptions& options, const Graph* lender) {
   refuse_missing(def);
   const Guesses guesses = guesses_for(def, options, lender);
   Graph graph = with_layers(std::move(def), options, lender, guesses, false);
-  if (may_skip_pixels(options)) skip_unread_pixels(graph);
+  if (may_skip_pixels(options, graph.batch())) skip_unread_pixels(graph);
   mark_gradients(graph, options);
   if (options.backward) mark_overwritten(graph);
   for (const BlobVersion& version : graph.versions) {
