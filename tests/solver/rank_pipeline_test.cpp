@@ -201,6 +201,25 @@ TEST_F(RankPipelines, HaveTheNumbersOfOneRank) {
   }
 }
 
+/// One rank alone computes in tests only the pixels that the second convolution reads; stages send all.
+TEST_F(RankPipelines, TestWhatReadsNotEveryPixel) {
+  const std::string strided =
+      "convolution_param { num_output: 4 kernel_size: 1 stride: 2 weight_filler { type: 'xavier' } } ";
+  const auto layers = [&](int batch) {
+    return "net_param { " + data_layer(batch) + test_data_layer() +
+           layer("conv1", "Convolution", {"data"}, "conv1", convolution(on(0))) +
+           layer("conv2", "Convolution", {"conv1"}, "conv2", strided + on(1)) +
+           layer("ip", "InnerProduct", {"conv2"}, "ip", inner_product(4)) +
+           layer("loss", "SoftmaxWithLoss", {"ip", "label"}, "loss") + "}";
+  };
+  const std::string settings = "momentum: 0.9 test_iter: 3 test_interval: 2 ";
+  const StagedOutcome one =
+      trained({.settings = settings, .layers = layers(16), .micro_batches = 2, .dtype = DType::kF64});
+  const StagedRun run{.settings = settings, .layers = layers(8), .ranks = 4, .micro_batches = 2, .dtype = DType::kF64};
+  EXPECT_FALSE(one.tested.empty());
+  expect_close(trained(run), one, 1e-6);
+}
+
 TEST_F(RankPipelines, GoOnFromSnapshotsToTheSameBits) {
   const std::string adam = "type: 'Adam' momentum: 0.9 momentum2: 0.99 delta: 1e-3 ";
   const StagedRun run{.settings = adam, .layers = layers(8), .ranks = 4};

@@ -40,7 +40,7 @@ NetOptions NetBuilder::options_of(caffe::Phase phase) const {
   options.device = options_.device;
   options.seed = seed_;
   options.backward = phase == caffe::TRAIN;
-  options.skip_unread = !pipelined();
+  options.skip_unread = !pipelined() && !ranks_.staged();
   options.kernels = options_.kernels;
   options.share_memory = options_.share_memory;
   set_memory(options, options_.memory);
