@@ -121,6 +121,32 @@ TEST(LmsGraphs, ASteadyPassIsFewLaunchesAndWaitsForNoStream) {
   EXPECT_LE(device.launches() - launches, 2 * 8u);
 }
 
+/// With another seed all is recorded anew: nothing is kept of recordings that are gone but their waits, which count.
+TEST(LmsGraphs, ForgetCopiesOfRecordingsThatAreGone) {
+  SimDevice plenty(kPlenty, 0, "emulated"), device(kPlenty, 0, "emulated");
+  device.set_lateness(1000, 0);
+  NetOptions options = resident_options(plenty);
+  options.lms = {.mode = LmsOptions::Mode::kThreshold, .min_bytes = 0};
+  options.device = &device;
+  Net net(net_def(kBranchyNet), options);
+  fill_inputs(net, 1);
+  double exposed_ms = 0;
+  for (uint64_t i = 0; i < 20; ++i) {
+    const Pass pass{.seed = i / 4, .first_sample = 4 * i, .next_sample = 4 * i + 4, .batch = net.batch()};
+    net.start_forward(pass);
+    net.backward(pass, false);
+    net.finish_forward();
+    const CopyTotals copies = net.diagnostics().copies();
+    EXPECT_EQ(copies.recordings, static_cast<size_t>(net.diagnostics().graphs().recordings)) << i;
+    EXPECT_EQ(copies.bytes_out, (i + 1) * net.plan().offloading.bytes_out);
+    if (i > 0 && i % 4 == 0) {
+      EXPECT_GT(copies.exposed_ms, exposed_ms + 3) << i;
+      exposed_ms = copies.exposed_ms;
+    }
+  }
+  EXPECT_EQ(net.diagnostics().graphs().recordings, 2);
+}
+
 /// Who hears of gradients gets them in the midst of copies.
 struct Listener : GradientSink {
   void ready(Param&) override { ++heard; }
