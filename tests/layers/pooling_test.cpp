@@ -2,7 +2,11 @@
 
 #include <cfloat>
 #include <cmath>
+#include <cstring>
 
+#include "layers/types/pooling/gpu_average.h"
+#include "layers/types/pooling/gpu_max.h"
+#include "layers/types/pooling/gpu_strips.h"
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
@@ -93,9 +97,68 @@ TEST(PoolingTest, GpuTakesPacksOfChannels) {
       compare_gpu_with_reference(c);
     }
   }
+  // Windows that overlap are gone through in strips: several of them, whole and not, below and beside each other.
+  for (const std::string method : {"pool: MAX ", "pool: AVE ", "pool: AVE_EXC_PAD "}) {
+    for (const std::string windows : {"stride: 1", "stride: 1 pad: 1", "stride: 1 pad: 2", "stride: 2",
+                                      "stride: 2 pad: 1", "stride: 2 round_mode: FLOOR", "stride_h: 1 stride_w: 2"}) {
+      for (const auto& [height, width] : {std::pair<int64_t, int64_t>{3, 3}, {9, 10}, {12, 11}, {14, 3}}) {
+        compare_gpu_with_reference(pooling(method + "kernel_size: 3 " + windows, {{2, 16, height, width}}));
+      }
+    }
+  }
   KernelCase ties = pooling("pool: MAX kernel_size: 3 stride: 2", {{1, 8, 5, 5}});
   ties.bottom_values = [](int, const Shape& shape) { return Array(static_cast<size_t>(shape.count()), 0.5); };
   compare_gpu_with_reference(ties);
+}
+
+/// What a kernel writes into a bottom of so many packs, which held no numbers before.
+template <typename Body>
+std::vector<float> written(int64_t packs, int64_t count, Body body) {
+  std::vector<float> dx(static_cast<size_t>(packs) * 4, NAN);
+  body.dx = dx.data();
+  for (int64_t i = 0; i < count; ++i) body(i);
+  return dx;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+template <int kStride>
+void expect_strips_to_gather(const std::string& fields, int64_t height, int64_t width) {
+  SCOPED_TRACE(fields + " " + std::to_string(height) + " x " + std::to_string(width));
+  const KernelHarness harness(pooling("kernel_size: 3 " + fields, {{2, 8, height, width}}), {.dtype = DType::kF32});
+  const auto& layer = dynamic_cast<const PoolingLayer&>(harness.layer());
+  const PoolGeometry<4> g(layer, true);
+  std::vector<float> dy(static_cast<size_t>(g.packs_out()) * 4);
+  std::vector<uint8_t> taps(dy.size());
+  for (size_t i = 0; i < dy.size(); ++i) {
+    dy[i] = std::sin(static_cast<float>(i + 1)) * 3;
+    const auto tap = static_cast<uint8_t>(i * 7 / 3 % 10);
+    taps[i] = tap == 9 ? 255 : tap;  // 255: of a window without a largest pixel
+  }
+  using Largest = PoolStrips<float, 4, kStride, PoolMaxWindows<float, 4>>;
+  using Average = PoolStrips<float, 4, kStride, PoolAverageWindows<float, 4>>;
+  ASSERT_TRUE(Largest::takes(g));
+  const Largest largest(g, {dy.data(), taps.data()}, nullptr);
+  const Average average(g, {dy.data(), true}, nullptr);
+  const PoolMaxGather<float, uint8_t, 4> gather_largest{g, dy.data(), taps.data(), nullptr};
+  const PoolAverageGather<float, 4> gather_average{g, true, dy.data(), nullptr};
+  EXPECT_TRUE(
+      same_bits(written(g.packs_in(), largest.count(), largest), written(g.packs_in(), g.packs_in(), gather_largest)));
+  EXPECT_TRUE(
+      same_bits(written(g.packs_in(), average.count(), average), written(g.packs_in(), g.packs_in(), gather_average)));
+  EXPECT_LT(largest.count(), g.packs_in());
+}
+
+/// A pixel's sum grows in the order of its windows, whichever kernel makes it: the same bits, and no pixel is left out.
+TEST(PoolingTest, StripsHaveTheBitsOfPixelsThatGather) {
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{7, 6}, {9, 13}, {16, 15}, {28, 28}}) {
+    for (const char* pad : {"", "pad: 1", "pad: 2"}) {
+      expect_strips_to_gather<1>(std::string("stride: 1 ") + pad, height, width);
+      expect_strips_to_gather<2>(std::string("stride: 2 ") + pad, height, width);
+    }
+  }
 }
 
 Shape top_of(const std::string& fields, const Shape& bottom) {

@@ -124,10 +124,10 @@ struct JoinChannel {
 template <int N, typename Body, typename Known, typename HandOver>
 ROBUSTA_GPU void sum_packs(const Body& body, const Known& known, int64_t begin, int64_t hop, int count,
                            const HandOver& hand_over) {
-  ROBUSTA_NO_UNROLL for (; count > 0; count -= kTermsInFloat, begin += kTermsInFloat * hop) {
+  ROBUSTA_NO_UNROLL for (; count > 0; count -= kTermsInFloat) {
     ChannelTerms<Body::kSums, N> sums;
-    for_packs<N>(body, begin, hop, count < kTermsInFloat ? count : kTermsInFloat,
-                 [&](int64_t i, const auto& loaded) { body.add(i, loaded, known, sums); });
+    begin = for_packs<N>(body, begin, hop, count < kTermsInFloat ? count : kTermsInFloat,
+                         [&](int64_t i, const auto& loaded) { body.add(i, loaded, known, sums); });
     hand_over(sums);
   }
 }
@@ -183,7 +183,7 @@ __device__ void join_if_last(const PartialSums<Body>& to, unsigned* arrivals, in
 
 /// A block per tile of columns and part of the rows.
 template <int N, typename Body>
-__global__ void __launch_bounds__(kColumnThreads, kColumnBlocks)
+__global__ void __launch_bounds__(kColumnThreads, blocks_at_a_time<Body>())
     sum_columns_kernel(const ColumnCut cut, const PartialSums<Body> to, unsigned* arrivals) {
   __shared__ float shared[kColumnThreads * Body::kSums * N];  // of all threads: [first row][sum][column]
   const int thread = static_cast<int>(threadIdx.x), columns = cut.lanes * N;
@@ -192,23 +192,23 @@ __global__ void __launch_bounds__(kColumnThreads, kColumnBlocks)
     for (int k = 0; k < N; ++k) own[s * columns + k] = 0;
   }
   const ColumnPlace<N> at(cut);
-  if (at.rows > 0) {
-    sum_packs<N>(to.body, to.body.known(Channels<N, true>{at.col}), at.first_row * at.cols + at.col,
-                 cut.rows_at_once * at.cols, at.rows, [&](const ChannelTerms<Body::kSums, N>& sums) {
+  if (const int rows = at.rows(); rows > 0) {
+    sum_packs<N>(to.body, to.body.known(Channels<N, true>{at.col()}), at.first_row() * at.cols() + at.col(),
+                 cut.rows_at_once * at.cols(), rows, [&](const ChannelTerms<Body::kSums, N>& sums) {
                    for (int s = 0; s < Body::kSums; ++s) {
                      for (int k = 0; k < N; ++k) own[s * columns + k] += sums.at[s][k];
                    }
                  });
   }
   __syncthreads();
-  if (thread < columns && at.first_col + thread < at.cols) {
+  if (thread < columns && at.first_col() + thread < at.cols()) {
     double joined[Body::kSums] = {};
     ROBUSTA_UNROLL_BY(kJoinedAtOnce<Body>) for (int row = 0; row < cut.rows_at_once; ++row) {
       for (int s = 0; s < Body::kSums; ++s) joined[s] += shared[(row * Body::kSums + s) * columns + thread];
     }
-    to.store(at.part, at.first_col + thread, joined);
+    to.store(at.part, at.first_col() + thread, joined);
   }
-  join_if_last(to, arrivals, at.first_col / columns, at.part);
+  join_if_last(to, arrivals, at.tile, at.part);
 }
 
 /// A block per piece of a plane.

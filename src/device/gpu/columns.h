@@ -5,6 +5,7 @@
 ///   known(Channels<N, kAcross>) const       what there is to know of these columns; a template
 ///   template <int N> load(int64_t i) const  what it reads from elements i ... i + N - 1, as it is stored
 ///   static constexpr int kRowsUnderWay      optional: fewer, where a row of it takes many registers
+///   static constexpr int kBlocksAtATime     optional: fewer, where even one row does
 /// and what it does with both (channels.h, channel_sums.h). A body may have to find out something of a channel first,
 /// from more than it would read for each thread; then each block does that once for each of its channels:
 ///   static constexpr int kFound                                    so many numbers
@@ -63,7 +64,7 @@ inline constexpr int kMostAcross = 4;
 namespace detail {
 
 inline constexpr int kColumnThreads = 256;     ///< of a block
-inline constexpr int kColumnBlocks = 4;        ///< that a multiprocessor has registers for
+inline constexpr int kColumnBlocks = 4;        ///< that a multiprocessor has registers for, at least
 inline constexpr int kMostLanes = 32;          ///< packs side by side, of a block
 inline constexpr int kEnoughBlocks = 4 * 132;  ///< all that an H100 runs at a time
 
@@ -76,6 +77,13 @@ template <typename Body>
 constexpr int rows_under_way() {
   if constexpr (requires { Body::kRowsUnderWay; }) return Body::kRowsUnderWay;
   return 4;
+}
+
+/// At 64 registers for a thread four blocks share a multiprocessor, at 80 three.
+template <typename Body>
+constexpr int blocks_at_a_time() {
+  if constexpr (requires { Body::kBlocksAtATime; }) return Body::kBlocksAtATime;
+  return kColumnBlocks;
 }
 
 /// How a matrix of `rows` x `packs` is cut: a block of threads takes `lanes` packs of some columns, side by side, in
@@ -102,9 +110,9 @@ struct ColumnCut {
   int64_t padded(int by) const { return ceil_div(packs, by) * by; }
 };
 
-/// `each(i, loaded)` for the packs from `begin` on, `hop` elements apart, `count` of them.
+/// `each(i, loaded)` for the packs from `begin` on, `hop` elements apart, `count` of them. Returns where the next is.
 template <int N, typename Body, typename Count, typename Each>
-ROBUSTA_GPU void for_packs(const Body& body, int64_t begin, int64_t hop, Count count, const Each& each) {
+ROBUSTA_GPU int64_t for_packs(const Body& body, int64_t begin, int64_t hop, Count count, const Each& each) {
   using Loaded = decltype(body.template load<N>(begin));
   constexpr int kRows = rows_under_way<Body>();
   int64_t i = begin;
@@ -114,6 +122,7 @@ ROBUSTA_GPU void for_packs(const Body& body, int64_t begin, int64_t hop, Count c
     ROBUSTA_UNROLL_4 for (int row = 0; row < kRows; ++row) each(i + row * hop, loaded[row]);
   }
   for (; count > 0; --count, i += hop) each(i, body.template load<N>(i));
+  return i;
 }
 
 /// How many of first, first + step, ... lie before `end`.
@@ -127,45 +136,51 @@ ROBUSTA_GPU inline int64_t steps_before(int64_t end, int64_t first, int64_t step
 
 namespace detail {
 
-/// The place of a thread in a ColumnCut. Neighbouring threads have neighbouring packs.
+/// The place of a thread in a ColumnCut. Neighbouring threads have neighbouring packs. What follows from block and
+/// thread is found again where it is asked for: a loop over rows has no registers to keep it in meanwhile.
 template <int N>
 struct ColumnPlace {
-  int64_t part, first_col, col, cols, first_row;
-  int rows;  ///< of this thread
-  __device__ explicit ColumnPlace(const ColumnCut& cut) {
-    const int thread = static_cast<int>(threadIdx.x);
-    const int64_t tiles = cut.tiles();
+  const ColumnCut& cut;
+  uint32_t tile, part;
+  __device__ explicit ColumnPlace(const ColumnCut& cut) : cut(cut) {
+    const auto tiles = static_cast<uint32_t>(cut.tiles());  // a grid has less than 2^31 blocks
     part = blockIdx.x / tiles;
-    first_col = blockIdx.x % tiles * cut.lanes * N;
-    col = first_col + thread % cut.lanes * N;
-    cols = cut.packs * N;
-    const int64_t begin = part * cut.rows_per_part;
-    const int64_t end = begin + cut.rows_per_part < cut.rows ? begin + cut.rows_per_part : cut.rows;
-    first_row = begin + thread / cut.lanes;
-    rows = col < cols ? static_cast<int>(steps_before(end, first_row, cut.rows_at_once)) : 0;
+    tile = blockIdx.x - part * tiles;
+  }
+  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ int64_t first_col() const { return int64_t{tile} * (cut.lanes * N); }
+  __device__ int64_t col() const { return first_col() + thread() % cut.lanes * N; }
+  __device__ int64_t cols() const { return cut.packs * N; }
+  __device__ int64_t first_row() const { return part * cut.rows_per_part + thread() / cut.lanes; }
+  /// Of this thread.
+  __device__ int rows() const {
+    if (col() >= cols()) return 0;
+    const int64_t behind = (int64_t{part} + 1) * cut.rows_per_part;
+    return static_cast<int>(steps_before(behind < cut.rows ? behind : cut.rows, first_row(), cut.rows_at_once));
   }
 };
 
 template <int N, typename Body, typename Known>
 __device__ void run_down(const ColumnCut& cut, const ColumnPlace<N>& at, const Body& body, const Known& known) {
-  for_packs<N>(body, at.first_row * at.cols + at.col, cut.rows_at_once * at.cols, at.rows,
+  for_packs<N>(body, at.first_row() * at.cols() + at.col(), cut.rows_at_once * at.cols(), at.rows(),
                [&](int64_t i, const auto& loaded) { body.template run<N>(i, loaded, known); });
 }
 
 template <int N, typename Body>
-__global__ void __launch_bounds__(kColumnThreads, kColumnBlocks) columns_kernel(const ColumnCut cut, const Body body) {
+__global__ void __launch_bounds__(kColumnThreads, blocks_at_a_time<Body>())
+    columns_kernel(const ColumnCut cut, const Body body) {
   const ColumnPlace<N> at(cut);
-  const Channels<N, true> channels{at.col};
+  const Channels<N, true> channels{at.col()};
   if constexpr (kFindsChannels<Body>) {
     __shared__ float found[Body::kFound * kMostLanes * N];
-    const int thread = static_cast<int>(threadIdx.x), columns = cut.lanes * N;
-    if (thread < columns && at.first_col + thread < at.cols) {
-      body.find(at.first_col + thread, at.part == 0, found + thread, columns);
+    const int thread = at.thread(), columns = cut.lanes * N;
+    if (thread < columns && at.first_col() + thread < at.cols()) {
+      body.find(at.first_col() + thread, at.part == 0, found + thread, columns);
     }
     __syncthreads();
-    if (at.rows > 0) run_down<N>(cut, at, body, body.known(channels, FoundChannels{found, columns, at.first_col}));
+    if (at.rows() > 0) run_down<N>(cut, at, body, body.known(channels, FoundChannels{found, columns, at.first_col()}));
   } else {
-    if (at.rows > 0) run_down<N>(cut, at, body, body.known(channels));
+    if (at.rows() > 0) run_down<N>(cut, at, body, body.known(channels));
   }
 }
 

@@ -122,6 +122,11 @@ void CopyStreams::launch(Recording& group) {
   totals_.bytes_in += last.bytes_in;
 }
 
+void CopyStreams::forget_recordings() {
+  for (auto& [recording, group] : groups_) add_last_launch(group);
+  groups_.clear();
+}
+
 void CopyStreams::add(const Waits& waits) {
   for (const auto& [before, after] : waits) totals_.exposed_ms += after->ms_since(*before);
 }
@@ -141,6 +146,7 @@ const CopyTotals& CopyStreams::totals() {
   for (auto& [recording, group] : groups_) {
     if (group.done && group.done->reached()) add_last_launch(group);
   }
+  totals_.recordings = groups_.size();
   return totals_;
 }
 

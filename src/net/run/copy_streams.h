@@ -21,6 +21,7 @@ namespace robusta {
 struct CopyTotals {
   uint64_t bytes_out = 0, bytes_in = 0;
   double exposed_ms = 0;  ///< for which steps have waited for copies
+  size_t recordings = 0;  ///< that copies are kept account of: those that there are
 };
 
 class CopyStreams {
@@ -40,6 +41,8 @@ class CopyStreams {
   void end_group();
   /// Launches a group: the one that was recorded last, or one that has been launched before.
   void launch(Recording& group);
+  /// All recordings are dropped, and with them what is known of them. Waits for their last launches, which count.
+  void forget_recordings();
 
   /// Whether steps have run since the last end_steps() that were not launched.
   bool has_run_steps() const { return copied_ || !exposed_.empty(); }
@@ -76,7 +79,7 @@ class CopyStreams {
   bool recording_ = false, was_apart_ = false;  ///< a group is recorded; apart_ before it
   Group recorded_;                              ///< of that
   std::optional<Group> complete_;               ///< recorded, and not launched yet
-  std::map<const Recording*, Group> groups_;
+  std::map<const Recording*, Group> groups_;    ///< of recordings that there are
   CopyTotals totals_;
 };
 

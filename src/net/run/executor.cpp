@@ -38,7 +38,10 @@ Executor::Executor(Graph& graph, Plan& plan, const NetOptions& options, Arena& a
       step_ms_(plan.steps.size(), 0) {
   arena_.reserve(plan.arena_bytes);
   clear_persistent();
-  if (plan.offloading.moved > 0) copies_ = std::make_unique<CopyStreams>(plan, options, stream);
+  if (plan.offloading.moved > 0) {
+    copies_ = std::make_unique<CopyStreams>(plan, options, stream);
+    graphs_.before_forgetting([this] { copies_->forget_recordings(); });
+  }
   if (!options.device->is_host()) {
     uploads_ = std::make_unique<Uploads>(plan, persistent_->data(), *options.device, stream);
   }

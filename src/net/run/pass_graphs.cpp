@@ -104,6 +104,7 @@ std::unique_ptr<Recording> PassGraphs::record(Stream& stream, const Steps& steps
 }
 
 void PassGraphs::forget() {
+  if (before_forgetting_) before_forgetting_();
   segments_.clear();
   use_.recordings = use_.steps = 0;
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net/options.h"
@@ -60,8 +61,10 @@ class PassGraphs {
   /// a recording. REQUIRES: records() its steps.
   Recording* recording_of(Stream& stream, const Steps& steps, const Form& form, const Pass& pass,
                           const std::function<void()>& enqueue);
-  /// Addresses have changed.
+  /// Drops all recordings: addresses have changed.
   void forget();
+  /// `told` is called before recordings are dropped, whatever the cause.
+  void before_forgetting(std::function<void()> told) { before_forgetting_ = std::move(told); }
 
  private:
   struct Segment {
@@ -81,6 +84,7 @@ class PassGraphs {
   int64_t batch_ = 0;
   GraphUse use_;
   bool recording_ = false;
+  std::function<void()> before_forgetting_;
 };
 
 }  // namespace robusta

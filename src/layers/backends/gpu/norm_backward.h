@@ -50,7 +50,7 @@ struct NormGradientSums {
   }
   template <int N>
   ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
-    return {x ? stored_pack<N>(x + i) : Pack<T, N>{}, stored_pack<N>(dy + i)};
+    return {stored_pack<N>((x ? x : dy) + i), stored_pack<N>(dy + i)};
   }
   template <int N>
   ROBUSTA_GPU void add(int64_t, const PackPair<T, N>& stored, const NormPack<N>& known, ChannelTerms<2, N>& to) const {
@@ -147,7 +147,7 @@ struct JoinedGradientSums {
 /// x may be null when there is no ReLU either. dx may be dy.
 template <typename T>
 struct NormPropagate {
-  static constexpr int kWidth = kPackWidth<T>;
+  static constexpr int kWidth = kPackWidth<T>, kRowsUnderWay = sizeof(T) > 2 ? 3 : 4;
   NormArrays norm;
   const float *constants, *linears;  ///< null with stored statistics
   const T *x, *dy;
@@ -166,7 +166,7 @@ struct NormPropagate {
   }
   template <int N>
   ROBUSTA_GPU PackPair<T, N> load(int64_t i) const {
-    return {x ? stored_pack<N>(x + i) : Pack<T, N>{}, stored_pack<N>(dy + i)};
+    return {stored_pack<N>((x ? x : dy) + i), stored_pack<N>(dy + i)};
   }
   template <int N>
   ROBUSTA_GPU void run(int64_t i, const PackPair<T, N>& stored, const Known<N>& known) const {

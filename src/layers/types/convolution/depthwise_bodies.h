@@ -157,6 +157,7 @@ template <typename T>
 struct DepthwiseFilterSums {
   // Sums of more channels would not fit into a thread's registers.
   static constexpr int kSums = kDepthwiseTaps, kWidth = 2, kRowsUnderWay = 1;
+  static constexpr int kBlocksAtATime = sizeof(T) > 2 ? 3 : 4;
   static constexpr int kPack = kPackWidth<T>;  ///< channels are whole packs: pixels are counted in 32 bits
   DepthwiseShape shape;                        ///< whose packs are not asked
   int32_t stride, channels;

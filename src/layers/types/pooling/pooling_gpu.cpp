@@ -1,8 +1,9 @@
 // Pooling on the GPU over one to three spatial axes, plain or channels last; there by packs of channels, if it can be.
 //
 // Backward goes over the pixels of the bottom and gathers from the windows that cover each, or, where windows do not
-// meet, over windows: nothing is cleared first, and no two threads write to one place. MAX keeps the tap of each window
-// that was largest, in one byte where windows are small enough.
+// meet, over windows, or, where windows of 3 x 3 overlap, over strips of pixels: nothing is cleared first, and no two
+// threads write to one place. MAX keeps the tap of each window that was largest, in one byte where windows are small
+// enough.
 
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "layers/types/pooling/dilated_pooling_gpu.h"
 #include "layers/types/pooling/gpu_average.h"
 #include "layers/types/pooling/gpu_max.h"
+#include "layers/types/pooling/gpu_strips.h"
 #include "layers/types/pooling/stochastic_pooling_gpu.h"
 #include "tensor/channels_last.h"
 
@@ -47,6 +49,10 @@ class PoolingGpu : public Kernel {
     const T* dy = run.top_diffs[0].as<T>();
     T* dx = run.bottom_diffs[0].as<T>();
     if (packs_ && on_packs(dy, dx) && on_packs(run.saved)) {
+      if (dy && (backward_in_strips<1>(run.stream, dy, run.saved, dx) ||
+                 backward_in_strips<2>(run.stream, dy, run.saved, dx))) {
+        return;
+      }
       backward_of<uint8_t>(run.stream, *packs_, dy, run.saved, dx);
     } else if (narrow_) {
       backward_of<uint8_t>(run.stream, elements_, dy, run.saved, dx);
@@ -96,6 +102,25 @@ class PoolingGpu : public Kernel {
     } else {
       for_each(stream, g.packs_in(), PoolAverageGather<T, N>{g, counts_padding_, dy, dx});
     }
+  }
+
+  /// Whether windows are such.
+  template <int kStride>
+  bool backward_in_strips(Stream* stream, const T* dy, const void* taps, T* dx) const {
+    constexpr int N = kPackWidth<T>;
+    if (is_max_) {
+      const PoolMaxWindows<T, N> windows{dy, static_cast<const uint8_t*>(taps)};
+      return run_strips<PoolStrips<T, N, kStride, PoolMaxWindows<T, N>>>(stream, windows, dx);
+    }
+    return run_strips<PoolStrips<T, N, kStride, PoolAverageWindows<T, N>>>(
+        stream, PoolAverageWindows<T, N>{dy, counts_padding_}, dx);
+  }
+  template <typename Strips, typename Windows>
+  bool run_strips(Stream* stream, const Windows& windows, T* dx) const {
+    if (!Strips::takes(*packs_)) return false;
+    const Strips strips(*packs_, windows, dx);
+    for_each(stream, strips.count(), strips);
+    return true;
   }
 
   bool is_max_, counts_padding_;
