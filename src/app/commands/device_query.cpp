@@ -30,6 +30,15 @@ std::string vector_instructions() {
 #endif
 }
 
+/// What multiplies numbers of 16 bits, by Linux's names.
+std::string sixteen_bits() {
+  std::string found;
+  for (const char* name : {"avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16"}) {
+    if (has_instructions(name)) found += (found.empty() ? "" : ", ") + std::string(name);
+  }
+  return found.empty() ? "none" : found;
+}
+
 int allowed_cores() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -74,7 +83,7 @@ void print_processor() {
   std::cout << "CPU: " << (model.empty() ? "unknown" : model) << '\n'
             << "  cores: " << sysconf(_SC_NPROCESSORS_ONLN) << " online, " << allowed_cores() << " for this process, "
             << omp_get_max_threads() << " threads will be used\n"
-            << "  vector instructions: " << vector_instructions() << '\n'
+            << "  vector instructions: " << vector_instructions() << ", for 16 bits: " << sixteen_bits() << '\n'
             << "  memory: " << gib(total) << " GiB, " << gib(static_cast<double>(available_host_memory()))
             << " GiB available\n";
 }
