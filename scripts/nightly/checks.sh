@@ -58,6 +58,23 @@ part_onednn() { # all tests with oneDNN 3.2, which PyPI has, instead of Debian's
   report_tests
 }
 
+part_emulated() { # kernels for AVX-512, for bf16 and for AMX on an emulated processor, where there is Bochs
+  local status=0 model filter outcomes=
+  local tests=$ROBUSTA_BUILD/tests/layers_test
+  [ -x "$tests" ] || skip "ROBUSTA_BUILD names no build with tests"
+  for model in avx512 bf16 amx; do
+    case $model in
+      avx512) filter='FewChannels.*:FewRows.*:RowsAsColumns.*:Pointwise.*-*FirstLayers*:*SizesOfAllKinds:*LargeImages:*ManyOutputs' ;;
+      *) filter='HostBf16.Convolution*:HostBf16.Sums:HostBf16.ConcatAndSlice:HostBf16.FunctionsOfElements:ResidualInference.InSixteenBits' ;;
+    esac
+    measured scripts/emulated_cpu/run.sh $model -- "$tests --gtest_brief=1 --gtest_filter='$filter'" || status=$?
+    [ $status -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
+    outcomes+="${outcomes:+, }$model $(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests.*/\1/p' "$out") passed"
+  done
+  result "$outcomes"
+  return $status
+}
+
 part_asan() { # the tests that CI leaves out, with AddressSanitizer and UndefinedBehaviorSanitizer
   left_out_tests asan
 }
