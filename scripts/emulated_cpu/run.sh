@@ -14,7 +14,7 @@
 #                    apt-get download it, dpkg-deb -x FILE FOLDER
 #   BOCHS            the program (default: from PATH), 3.0 or later, configured with --enable-avx --enable-evex
 #                    --enable-amx --enable-x86-64 --enable-all-optimizations --with-nogui; for bf16 and amx made from
-#                    sources with bochs_amx.patch, without which Linux does not find AMX, or panics
+#                    sources with bochs.patch, which says why
 #   BXSHARE          its folder with BIOS-bochs-latest and VGABIOS-lgpl-latest.bin
 #   ROBUSTA_BUILD    folder of the build (default: build/)
 #   EMULATED_MEMORY  in MiB (default 2048)
