@@ -6,7 +6,8 @@
 #
 #   MODEL    avx512  Skylake-X: AVX-512, nothing for 16 bits
 #            bf16    the same and AVX512_BF16, as Zen 4 has it
-#            amx     the same, AVX512_BF16 and AMX
+#            amx     the same, AVX512_BF16 and AMX; for one program at a time, since Bochs seems to lose tiles when
+#                    others take their turn
 #   COMMAND  one line for bash, run in the root of the sources with build/tools in PATH. The machine has the tests and
 #            tools of the build, the sources, and what they load from this system; what it writes is lost.
 #
