@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/str.h"
 #include "device/sim/sim_device.h"
 #include "layers/kit/convolution_base.h"
@@ -191,6 +193,19 @@ TEST(UnreadPixels, OfFewImagesAreComputedOnAGpu) {
     EXPECT_EQ(strides(net, "b"), batch == 2 ? (Strides{1, 1}) : (Strides{2, 2}));
     outputs(net);
   }
+}
+
+/// The shortcut is a copy, of what is no number, too.
+TEST(UnreadPixels, OfNoNumberStayNone) {
+  Net net = make("layer { name: 'y' type: 'Input' top: 'y' input_param { shape { dim: 2 dim: 8 dim: 11 dim: 9 } } }\n" +
+                     kInput + convolution("c", "x", "kernel_size: 3 pad: 1") + sum("s", "y", "c") +
+                     convolution("out", "s", "kernel_size: 1 stride: 2"),
+                 true);
+  std::vector<float> y(static_cast<size_t>(net.blobs().shape("y").count()), 1.0f);
+  y[0] = std::nanf("");
+  net.blobs().write("y", y);
+  EXPECT_TRUE(std::isnan(outputs(net)[0]));
+  EXPECT_EQ(strides(net, "c"), (Strides{2, 2}));
 }
 
 /// What is stored speaks of the net that was given.

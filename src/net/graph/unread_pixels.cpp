@@ -158,7 +158,7 @@ class StrideMover {
     param.add_bottom(whole.name);
     param.add_top(param.name());
     auto& windows = *param.mutable_pooling_param();
-    windows.set_pool(caffe::PoolingParameter::MAX);
+    windows.set_pool(caffe::PoolingParameter::AVE);  // a maximum would lose what is no number
     windows.set_round_mode(caffe::PoolingParameter::FLOOR);
     windows.set_kernel_size(1);
     windows.set_stride(static_cast<uint32_t>(pick.stride));
