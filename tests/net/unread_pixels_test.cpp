@@ -195,6 +195,42 @@ TEST(UnreadPixels, OfFewImagesAreComputedOnAGpu) {
   }
 }
 
+/// Channels at axis 0: what is normalised is a row of pixels, and all of them are.
+TEST(UnreadPixels, AreComputedWhereAxisOneHasPixels) {
+  const std::string x = "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 3 dim: 9 dim: 9 } } }\n";
+  for (const std::string& between : {in_place("BatchNorm", "c"), in_place("Scale", "c", "scale_param { axis: 1 }")}) {
+    const std::string text = x + convolution("c", "x", "axis: 0 kernel_size: 3 pad: 1") + between +
+                             convolution("out", "c", "axis: 0 kernel_size: 1 stride: 2");
+    expect_same_results(text);
+    EXPECT_EQ(strides(make(text, true), "c"), (Strides{1, 1}));
+  }
+}
+
+/// A sum in place of an input: who asks for the input's shape wants that of what is to be written.
+TEST(UnreadPixels, OfWhatIsCalledAsAnInputAreComputed) {
+  const std::string text =
+      kInput + convolution("c", "x", "kernel_size: 1") +
+      "layer { name: 'y' type: 'Input' top: 'y' input_param { shape { dim: 2 dim: 8 dim: 11 dim: 9 } } }\n"
+      "layer { name: 's' type: 'Eltwise' bottom: 'y' bottom: 'c' top: 'y' }\n" +
+      convolution("out", "y", "kernel_size: 1 stride: 2");
+  EXPECT_EQ(make(text, true).blobs().shape("y"), (Shape{2, 8, 11, 9}));
+}
+
+/// Layer and blob of a net may be called as what is put in.
+TEST(UnreadPixels, TakeNoNameOfOthers) {
+  const std::string named =
+      kInput + "layer { name: 'a' type: 'Pooling' bottom: 'x' top: 'a' pooling_param { kernel_size: 1 } }\n" +
+      "layer { name: 'b' type: 'Convolution' bottom: 'x' top: 'b' convolution_param { num_output: 3 kernel_size: 1 "
+      "weight_filler { type: 'msra' } } }\n" +
+      sum("s", "a", "b") + convolution("out", "s", "kernel_size: 1 stride: 2") +
+      convolution("a_strided", "x", "kernel_size: 3");
+  Net whole = make(named, false), fewer = make(named, true);
+  EXPECT_EQ(strides(fewer, "b"), (Strides{2, 2}));
+  expect_close(outputs(fewer), outputs(whole), 1e-5);
+  EXPECT_EQ(fewer.blobs().read("a_strided"), whole.blobs().read("a_strided"));
+  EXPECT_EQ(fewer.graph().layer_params("a_strided").size(), 2u);
+}
+
 /// The shortcut is a copy, of what is no number, too.
 TEST(UnreadPixels, OfNoNumberStayNone) {
   Net net = make("layer { name: 'y' type: 'Input' top: 'y' input_param { shape { dim: 2 dim: 8 dim: 11 dim: 9 } } }\n" +

@@ -6,6 +6,8 @@
 #include "net/graph/unread_pixels.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -74,16 +76,22 @@ class StrideMover {
     moved_ = true;
   }
 
+  /// An input's name stands for a blob as large as the input, also where a layer has changed it in place.
   bool can_compute_fewer(VersionId v) {
     const Node& maker = producer(v);
-    if (graph_.versions[v].loss_weight != 0 || maker.tops.size() != 1) return false;
+    const BlobVersion& blob = graph_.versions[v];
+    if (blob.loss_weight != 0 || maker.tops.size() != 1 || graph_.find_input(blob.name)) return false;
+    if (!has_channels(blob.shape)) return false;
     if (const ConvolutionBase* conv = convolution_of(maker)) return takes_stride(*conv);
     if (keeps_pixels_apart(maker)) return can_compute_fewer(maker.bottoms[0]);
-    // Pooling, which takes pixels of the others, has its channels at axis 1.
+    // Pooling takes pixels of the others.
     return dynamic_cast<const Joint*>(maker.layer.get()) && spatial_ <= 3 &&
-           graph_.versions[v].shape.axes() == static_cast<int>(spatial_) + 2 &&
+           blob.shape.axes() == static_cast<int>(spatial_) + 2 &&
            std::ranges::any_of(maker.bottoms, [&](VersionId bottom) { return can_compute_fewer(bottom); });
   }
+
+  /// Axis 1, which has the channels of all layers but a convolution that is told another, is none of pixels.
+  bool has_channels(const Shape& shape) const { return shape.axes() >= static_cast<int>(spatial_) + 2; }
 
   /// Padding that follows from the extents (pad_type) would be another.
   bool takes_stride(const ConvolutionBase& conv) const {
@@ -101,7 +109,7 @@ class StrideMover {
     if (const auto* norm = dynamic_cast<const ChannelNorm*>(layer)) return norm->uses_global_stats();
     const Shape& shape = graph_.versions[node.bottoms[0]].shape;
     const auto* scale = dynamic_cast<const ChannelScale*>(layer);
-    return scale && shape.axes() > 1 && scale->is_by_channel(shape[0], shape[1]);
+    return scale && scale->is_by_channel(shape[0], shape[1]);
   }
 
   void compute_fewer(VersionId v) {
@@ -134,6 +142,7 @@ class StrideMover {
   void put_poolings() {
     IdVector<NodeId, Node> nodes;
     IdVector<NodeId, NodeId> moved_to;
+    for (const Node& node : graph_.nodes) layer_names_.insert(node.layer->name());
     for (const NodeId n : graph_.nodes.ids()) {
       const std::vector<VersionId> tops = graph_.nodes[n].tops;
       moved_to.push_back(nodes.push_back(std::move(graph_.nodes[n])));
@@ -147,13 +156,22 @@ class StrideMover {
     for (NodeId& sizer : graph_.sizers) sizer = moved_to[sizer];
   }
 
+  /// What no layer and no blob is called. (Layers move while it is asked.)
+  std::string free_name(std::string name) const {
+    while (layer_names_.contains(name) || graph_.find(name)) name += '_';
+    return name;
+  }
+
   /// Reads what the sum has read, which reads its top instead.
   Node pooling(const Pick& pick) {
     const BlobVersion whole = graph_.versions[pick.of];
     Node& sum = graph_.nodes[whole.consumer];
     caffe::LayerParameter param;
-    param.set_name(whole.name + "_strided");
+    param.set_name(free_name(whole.name + "_strided"));
     param.set_type("Pooling");
+    const caffe::LayerParameter& types = sum.layer->param();
+    if (types.has_forward_type()) param.set_forward_type(types.forward_type());
+    if (types.has_backward_type()) param.set_backward_type(types.backward_type());
     param.set_phase(graph_.def.param.state().phase());
     param.add_bottom(whole.name);
     param.add_top(param.name());
@@ -193,8 +211,9 @@ class StrideMover {
 
   Graph& graph_;
   std::vector<Pick> picks_;
-  int64_t stride_ = 1;  ///< that moves now
-  size_t spatial_ = 0;  ///< how many axes it has
+  std::set<std::string> layer_names_;  ///< of the definition
+  int64_t stride_ = 1;                 ///< that moves now
+  size_t spatial_ = 0;                 ///< how many axes it has
   bool moved_ = false;
 };
 
