@@ -14,7 +14,7 @@ namespace py = pybind11;
 namespace robusta::python {
 namespace {
 
-using Core = std::shared_ptr<NetCore>;
+using NetPtr = std::shared_ptr<NetCore>;
 using Stages = std::optional<std::vector<std::string>>;
 
 /// A layer as `net.layers` has it.
@@ -33,7 +33,7 @@ std::string text_of(const std::string& path) {
   return Net::text_of_file(path);
 }
 
-Core make_net(const py::object& file, int phase, int level, const Stages& stages, const py::object& weights,
+NetPtr make_net(const py::object& file, int phase, int level, const Stages& stages, const py::object& weights,
               const std::string& kernels, const std::string& precision) {
   Recipe recipe{.path = file_name(file), .text = "", .options = {}};
   recipe.text = text_of(recipe.path);
@@ -51,14 +51,14 @@ Core make_net(const py::object& file, int phase, int level, const Stages& stages
   return core;
 }
 
-std::vector<Blob> blobs_of(const Core& core, const LayerInfo& layer) {
+std::vector<Blob> blobs_of(const NetPtr& core, const LayerInfo& layer) {
   std::vector<Blob> blobs;
   for (int index = 0; index < layer.parameters; ++index) blobs.push_back({core, {layer.name, index}});
   return blobs;
 }
 
 /// Layers of type "Python" are the objects of their classes.
-py::list layers_of(const Core& core) {
+py::list layers_of(const NetPtr& core) {
   const Guard::Use use(core->guard());
   py::list layers;
   for (const LayerInfo& layer : core->net().layers()) {
@@ -73,7 +73,7 @@ py::list layers_of(const Core& core) {
   return layers;
 }
 
-py::list layer_names(const Core& core) {
+py::list layer_names(const NetPtr& core) {
   const Guard::Use use(core->guard());
   py::list names;
   for (const LayerInfo& layer : core->net().layers()) names.append(layer.name);
@@ -81,21 +81,21 @@ py::list layer_names(const Core& core) {
 }
 
 /// Blob names by layer, bottoms or tops.
-py::dict names_by_layer(const Core& core, bool tops) {
+py::dict names_by_layer(const NetPtr& core, bool tops) {
   const Guard::Use use(core->guard());
   py::dict names;
   for (const LayerInfo& layer : core->net().layers()) names[py::str(layer.name)] = tops ? layer.tops : layer.bottoms;
   return names;
 }
 
-py::dict blobs_by_name(const Core& core) {
+py::dict blobs_by_name(const NetPtr& core) {
   const Guard::Use use(core->guard());
   py::dict blobs;
   for (const std::string& name : core->net().blobs()) blobs[py::str(name)] = Blob{core, {name}};
   return blobs;
 }
 
-py::dict params_by_layer(const Core& core) {
+py::dict params_by_layer(const NetPtr& core) {
   const Guard::Use use(core->guard());
   py::dict params;
   for (const LayerInfo& layer : core->net().layers()) {
@@ -104,7 +104,7 @@ py::dict params_by_layer(const Core& core) {
   return params;
 }
 
-py::dict loss_weights(const Core& core) {
+py::dict loss_weights(const NetPtr& core) {
   const Guard::Use use(core->guard());
   py::dict weights;
   for (const std::string& name : core->net().blobs()) weights[py::str(name)] = core->net().loss_weight(name);
@@ -112,7 +112,7 @@ py::dict loss_weights(const Core& core) {
 }
 
 /// Parameters that are the layer's own, and not shared with one before it.
-std::vector<std::pair<std::string, int>> own_params(const Core& core) {
+std::vector<std::pair<std::string, int>> own_params(const NetPtr& core) {
   const Guard::Use use(core->guard());
   std::vector<std::pair<std::string, int>> places;
   for (const ParameterInfo& param : core->net().parameters()) places.emplace_back(param.layer, param.index);
@@ -147,13 +147,13 @@ std::vector<float> numbers_in(const Floats& array) { return {array.data(), array
 /// A function of the net, which has to be there: a subclass may forget to call its base's __init__.
 template <typename Result, typename... Words>
 auto of_core(Result (NetCore::*function)(Words...)) {
-  return [function](const Core& core, Words... words) { return ((*core).*function)(words...); };
+  return [function](const NetPtr& core, Words... words) { return ((*core).*function)(words...); };
 }
 
 /// What the library says of the net.
 template <typename Value>
 auto asked(Value (Net::*question)() const) {
-  return [question](const Core& core) {
+  return [question](const NetPtr& core) {
     const Guard::Use use(core->guard());
     return (core->net().*question)();
   };
@@ -176,7 +176,7 @@ void copy_from(NetCore& core, const py::object& path) {
 
 void add_net(py::module_& module) {
   add_layer_view(module);
-  py::class_<NetCore, Core> net(module, "Net", py::dynamic_attr(), "A net.");
+  py::class_<NetCore, NetPtr> net(module, "Net", py::dynamic_attr(), "A net.");
   net.def(py::init(&make_net), py::arg("network_file"), py::arg("phase"), py::arg("level") = 0,
           py::arg("stages") = py::none(), py::arg("weights") = py::none(), py::arg("kernels") = "auto",
           py::arg("precision") = "")
@@ -184,23 +184,23 @@ void add_net(py::module_& module) {
              return make_net(file, phase, 0, std::nullopt, weights, "auto", "");
            }),
            py::arg("network_file"), py::arg("weights"), py::arg("phase"))
-      .def("_forward", [](const Core& core, int64_t start, int64_t end) { return core->forward(range_of(*core, start, end, false)); })
-      .def("_backward", [](const Core& core, int64_t start, int64_t end) { core->backward(range_of(*core, start, end, true)); })
-      .def("_forward_all", [](const Core& core) { return core->forward({}); })
-      .def("_backward_all", [](const Core& core) { core->backward({}); })
+      .def("_forward", [](const NetPtr& core, int64_t start, int64_t end) { return core->forward(range_of(*core, start, end, false)); })
+      .def("_backward", [](const NetPtr& core, int64_t start, int64_t end) { core->backward(range_of(*core, start, end, true)); })
+      .def("_forward_all", [](const NetPtr& core) { return core->forward({}); })
+      .def("_backward_all", [](const NetPtr& core) { core->backward({}); })
       .def("reshape", of_core(&NetCore::apply_shapes), "Has the net take the shapes that inputs were given.")
       .def("clear_param_diffs", of_core(&NetCore::clear_parameter_gradients))
-      .def("copy_from", [](const Core& core, const py::object& path) { copy_from(*core, path); }, py::arg("weights"),
+      .def("copy_from", [](const NetPtr& core, const py::object& path) { copy_from(*core, path); }, py::arg("weights"),
            "Copies the arrays of layers with the same name from a file.")
-      .def("load_hdf5", [](const Core& core, const py::object& path) { copy_from(*core, path); }, py::arg("weights"))
-      .def("save", [](const Core& core, const py::object& path, bool with_gradients) { save(*core, path, with_gradients); },
+      .def("load_hdf5", [](const NetPtr& core, const py::object& path) { copy_from(*core, path); }, py::arg("weights"))
+      .def("save", [](const NetPtr& core, const py::object& path, bool with_gradients) { save(*core, path, with_gradients); },
            py::arg("path"), py::arg("write_diff") = false)
-      .def("share_with", [](const Core& core, const Core& other) { core->share_with(other); }, py::arg("other").none(false))
-      .def("_set_input_arrays", [](const Core& core, const Floats& data, const Floats& labels) {
+      .def("share_with", [](const NetPtr& core, const NetPtr& other) { core->share_with(other); }, py::arg("other").none(false))
+      .def("_set_input_arrays", [](const NetPtr& core, const Floats& data, const Floats& labels) {
         core->set_samples(numbers_in(data), numbers_in(labels));
       })
       .def("close", of_core(&NetCore::close), "Gives the net's memory back; arrays of it stay what they are.")
-      .def_property_readonly("closed", [](const Core& core) { return core->closed(); })
+      .def_property_readonly("closed", [](const NetPtr& core) { return core->closed(); })
       .def_property_readonly("name", asked(&Net::name))
       .def_property_readonly("inputs", asked(&Net::inputs))
       .def_property_readonly("outputs", asked(&Net::outputs))
