@@ -8,7 +8,8 @@
 #   --bundle FILE  take this bundle instead of making one
 #
 # Fails when the bundle is larger than 50 MB, or when the folder, the files that git knows and the visit.tar.gz that comes
-# back are together more than 64 MiB: whoever carries a checkout to such a machine can carry no more.
+# back are together more than 64 MiB: whoever carries a checkout to such a machine can carry no more. visit.tar.gz gets
+# what the others leave, 13 MB at most and 4 at least.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 
@@ -25,7 +26,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$folder" ] || fail "name the folder to fill"
 shared=${ROBUSTA_SHARED_DIR:-$(dirname "$ROOT")/shared}
-most_bundle=50000000 most=$((64 << 20)) coming_back=13000000
+most_bundle=50000000 most=$((64 << 20)) most_back=13 least_back=4 # MB
 
 mkdir -p "$folder"
 cd "$ROOT"
@@ -53,7 +54,9 @@ size=$(cat "$folder"/robusta-*.tar.* | wc -c)
 [ "$size" -le $most_bundle ] || fail "the bundle has $size bytes, more than $most_bundle; name fewer GPUs with --arch"
 tree=$(git ls-files -z | xargs -0 cat 2> /dev/null | wc -c)
 carried=$(find "$folder" -maxdepth 1 -type f -not -name visit.tar.gz -exec cat {} + | wc -c)
-all=$((tree + carried + coming_back))
-printf 'bundle %d MB, folder %d MB, source tree %d MB, visit.tar.gz up to %d MB: %d of %d MB\n' $((size / 1000000)) \
-  $((carried / 1000000)) $((tree / 1000000)) $((coming_back / 1000000)) $((all / 1000000)) $((most / 1000000))
-[ $all -le $most ] || fail "that is more than can be carried"
+back=$(((most - tree - carried) / 1000000))
+[ $back -le $most_back ] || back=$most_back
+printf 'bundle %d MB, folder %d MB, source tree %d MB, visit.tar.gz up to %d MB: %d MB can be carried\n' \
+  $((size / 1000000)) $((carried / 1000000)) $((tree / 1000000)) $back $((most / 1000000))
+[ $back -ge $least_back ] || fail "that is more than can be carried"
+echo $back > "$folder/most_mb"

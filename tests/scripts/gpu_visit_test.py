@@ -133,18 +133,26 @@ class PrepareTest(unittest.TestCase):
                 file.truncate(size)
             done = subprocess.run([ROOT / "scripts/gpu_visit/prepare.sh", "--bundle", bundle, f"{folder}/visit"], text=True,
                                   capture_output=True, env=os.environ | {"ROBUSTA_SHARED_DIR": folder})
-            return done, sorted(path.name for path in pathlib.Path(folder, "visit").iterdir())
+            visit = pathlib.Path(folder, "visit")
+            most = (visit / "most_mb").read_text() if done.returncode == 0 else ""
+            return done, sorted(path.name for path in visit.iterdir()), most
 
     def test_takes_what_can_be_carried(self):
-        done, files = self.prepare(20_000_000)
+        done, files, most = self.prepare(20_000_000)
         self.assertEqual(done.returncode, 0, done.stderr)
         cupti = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include/cupti.h")
         traces = ["libkernel_trace.so"] if cupti.exists() else []
-        self.assertEqual(files, [*traces, "robusta-0-linux.tar.xz", "start.sh"])
+        self.assertEqual(files, [*traces, "most_mb", "robusta-0-linux.tar.xz", "start.sh"])
+        self.assertEqual(most, "13\n")
+
+    def test_less_comes_back_where_there_is_less_room(self):
+        done, _, most = self.prepare(46_000_000)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(int(most), 13)
 
     def test_refuses_more(self):
         self.assertIn("more than 50000000", self.prepare(50_000_001)[0].stderr)
-        self.assertIn("more than can be carried", self.prepare(49_000_000)[0].stderr)
+        self.assertIn("more than can be carried", self.prepare(49_999_000)[0].stderr)
 
 
 class EndedTest(unittest.TestCase):
