@@ -6,6 +6,7 @@
 
 #include "support/errors.h"
 #include "support/kernel_checks.h"
+#include "support/prefer.h"
 
 namespace robusta::test::margin_inner_product_test {
 namespace {
@@ -121,6 +122,16 @@ TEST(MarginInnerProductTest, KernelsAgree) {
       compare_gpu_with_reference(what);
     }
     compare_gpu_with_reference(product(of, "type: QUADRUPLE base: 5", {60, 2, 19}, 33));
+  }
+}
+
+TEST(MarginInnerProductTest, EveryLibrary) {
+  const KernelCase what = product(kLarge, "type: DOUBLE", {64, 200}, 200);
+  for (const char* library : {"onednn", "blas"}) {
+    Prefer tuner(library);
+    KernelHarness harness(what, {.backend = "reference", .dtype = DType::kF32, .tuner = &tuner});
+    EXPECT_EQ(tuner.taken, 3) << library;
+    compare_with_reference("reference", what, 2e-5, {.tuner = &tuner});
   }
 }
 

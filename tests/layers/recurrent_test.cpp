@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "support/errors.h"
 #include "support/kernel_checks.h"
+#include "support/prefer.h"
 
 namespace robusta::test::recurrent_test {
 namespace {
@@ -48,24 +49,24 @@ std::vector<KernelCase> rnn_cases() {
   };
 }
 
-/// Wide enough for vectors and their rests, and for several threads. Weights are small enough for roundings not to grow
-/// from step to step.
+/// Small enough for roundings not to grow from step to step.
+Array small_weights(int param, const Shape& shape) {
+  Array values;
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    const double at = static_cast<double>(i), largest = 0.7 / std::sqrt(static_cast<double>(shape.count(1)));
+    values.push_back(static_cast<float>(largest * std::sin(1 + 0.37 * at * at + param)));
+  }
+  return values;
+}
+
+/// Wide enough for vectors and their rests, and for several threads.
 std::vector<KernelCase> wide_cases() {
   std::vector<KernelCase> cases = {recurrent("LSTM", "num_output: 37", {{6, 5, 19}, {6, 5}}),
                                    recurrent("LSTM", "num_output: 48", {{3, 70, 16}, {3, 70}, {70, 3}}),
                                    recurrent("LSTM", "num_output: 21", {{13, 5, 19}, {13, 5}}),
                                    recurrent("RNN", "num_output: 37", {{6, 5, 19}, {6, 5}}),
                                    recurrent("RNN", "num_output: 160", {{3, 20, 16}, {3, 20}, {20, 3}})};
-  for (KernelCase& c : cases) {
-    c.param_values = [](int param, const Shape& shape) {
-      Array values;
-      for (int64_t i = 0; i < shape.count(); ++i) {
-        const double at = static_cast<double>(i), largest = 0.7 / std::sqrt(static_cast<double>(shape.count(1)));
-        values.push_back(static_cast<float>(largest * std::sin(1 + 0.37 * at * at + param)));
-      }
-      return values;
-    };
-  }
+  for (KernelCase& c : cases) c.param_values = small_weights;
   return cases;
 }
 
@@ -89,6 +90,21 @@ TEST(RecurrentTest, SinglePrecision) {
 
 TEST(RecurrentTest, Native) {
   for (const KernelCase& c : all_cases()) compare_with_reference("native", c);
+}
+
+/// Products that are large enough to be timed; those of steps have packed weights and are not.
+TEST(RecurrentTest, EveryLibrary) {
+  const KernelCase lstm = recurrent("LSTM", "num_output: 96", {{8, 12, 70}, {8, 12}});
+  const KernelCase rnn = recurrent("RNN", "num_output: 160", {{8, 12, 160}, {8, 12}});
+  for (const char* library : {"onednn", "blas"}) {
+    for (auto [what, products] : {std::pair(lstm, 4), std::pair(rnn, 3)}) {
+      what.param_values = small_weights;
+      Prefer tuner(library);
+      KernelHarness harness(what, {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
+      EXPECT_EQ(tuner.taken, products) << library;
+      compare_with_reference("native", what, 2e-5, {.tuner = &tuner});
+    }
+  }
 }
 
 /// Where nothing is trained kernels keep weights in another order, until these change.

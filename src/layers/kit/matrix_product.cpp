@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/address_space.h"
+#include "base/str.h"
 #include "device/device.h"
 #include "layers/kit/trial_memory.h"
 
@@ -54,6 +55,11 @@ struct Matrices {
 
 }  // namespace
 
+std::string ProductShape::key() const {
+  const auto letter = [](Op op) { return op == Op::kPlain ? "n" : "t"; };
+  return str(letter(op_a), letter(op_b), "/", m, "x", n, "x", k);
+}
+
 std::span<const ProductWay* const> product_libraries() {
   static const Library onednn("onednn", GemmLibrary::kOneDnn), blas("blas", GemmLibrary::kBlas);
   static const ProductWay* const all[] = {&onednn, &blas};
@@ -80,6 +86,31 @@ const ProductWay& fastest_product(const std::string& key, const ProductShape& ti
   };
   const int chosen = chosen_or_first([&] { return tuner->choose(key, names, run); });
   return *ways[static_cast<size_t>(chosen)];
+}
+
+void LibraryProducts::expect(const ProductShape& shape) {
+  constexpr int64_t kMostRows = 512;
+  if (find(shape)) return;
+  ProductShape timed = shape;
+  int64_t& rows = shape.op_a == Op::kPlain ? timed.m : timed.k;
+  rows = std::min(rows, kMostRows);
+  choices_.push_back({shape, &fastest_product("sgemm/" + shape.key(), timed, product_libraries(), tuner_)});
+}
+
+const LibraryProducts::Choice* LibraryProducts::find(const ProductShape& shape) const {
+  const auto found = std::ranges::find(choices_, shape, &Choice::shape);
+  return found == choices_.end() ? nullptr : &*found;
+}
+
+void LibraryProducts::run(const ProductShape& shape, const float* a, const float* b, bool add, float* c) const {
+  const Choice* choice = find(shape);
+  (choice ? choice->way : product_libraries()[0])->run(shape, a, b, add, c, nullptr);
+}
+
+std::string LibraryProducts::describe() const {
+  std::string text;
+  for (const Choice& choice : choices_) text += (text.empty() ? "" : " / ") + choice.way->name();
+  return text;
 }
 
 }  // namespace robusta

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "layers/kit/kernel.h"
 #include "ops/gemm.h"
@@ -19,6 +20,10 @@ namespace robusta {
 struct ProductShape {
   Op op_a, op_b;
   int64_t m, n, k;
+
+  bool operator==(const ProductShape&) const = default;
+  /// For tuning records: no blanks.
+  std::string key() const;
 };
 
 /// One way. The libraries may sum in another order with another number of threads; our own ways do not.
@@ -41,5 +46,28 @@ std::span<const ProductWay* const> product_libraries();
 /// `timed` may be a part of what will be computed, where time goes with that.
 const ProductWay& fastest_product(const std::string& key, const ProductShape& timed,
                                   std::span<const ProductWay* const> ways, Tuner* tuner);
+
+/// The products of a kernel that the libraries compute, each by the one that was faster for its shape.
+class LibraryProducts {
+ public:
+  explicit LibraryProducts(Tuner* tuner) : tuner_(tuner) {}
+
+  /// A product that will be run. Some of the rows of A, as it is stored, are timed, with which the time goes.
+  void expect(const ProductShape& shape);
+  /// c = a b, or c += that. A shape that was not expected is oneDNN's. Throws what gemm() throws.
+  void run(const ProductShape& shape, const float* a, const float* b, bool add, float* c) const;
+  /// The libraries that were chosen, in the order in which products were expected.
+  std::string describe() const;
+
+ private:
+  struct Choice {
+    ProductShape shape;
+    const ProductWay* way;
+  };
+  const Choice* find(const ProductShape& shape) const;
+
+  Tuner* tuner_;
+  std::vector<Choice> choices_;
+};
 
 }  // namespace robusta

@@ -41,11 +41,19 @@ class GpuMachine {
   struct Kept {};
   static Kept keep(const RightUse&) { return {}; }
 
+  /// Nothing either: all are cuBLAS's.
+  struct Products {
+    explicit Products(Tuner*) {}
+    void expect(const ProductShape&) {}
+    static std::string describe() { return ""; }
+  };
+
   explicit GpuMachine(const KernelRun& run) : stream_(run.stream) {}
+  GpuMachine(const KernelRun& run, const Products&) : stream_(run.stream) {}
 
   template <typename Out>
-  void product(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, const T* a, const T* b, float beta, Out* c) const {
-    gpu_gemm(stream_, op_a, op_b, m, n, k, 1.0f, a, b, beta, c);
+  void product(const ProductShape& shape, const T* a, const T* b, bool add, Out* c) const {
+    gpu_gemm(stream_, shape.op_a, shape.op_b, shape.m, shape.n, shape.k, 1.0f, a, b, add ? 1.0f : 0.0f, c);
   }
   template <typename Body>
   void each(int64_t rows, int64_t width, const Body& body) const {
@@ -62,11 +70,13 @@ class GpuMachine {
   }
   template <typename Out>
   void times(int64_t m, int64_t n, int64_t k, const T* a, const RightFactor<T>& right, bool add, Out* c) const {
-    product(Op::kPlain, right.op, m, n, k, a, right.data, add ? 1.0f : 0.0f, c);
+    product({Op::kPlain, right.op, m, n, k}, a, right.data, add, c);
   }
   void sum_rows(int64_t rows, int64_t width, const T* a, bool add, float* sums, void* scratch) const {
     channel_sums(stream_, ChannelView{rows, width, 1}, scratch, ChannelDot<T>{a, nullptr, sums, add});
   }
+
+  static void expect_right(const RightUse&, Products&) {}
 
   static size_t weights_bytes(int64_t count) { return stored_weights_bytes<T>(count); }
   static size_t right_bytes(const RightUse& use, const Kept&) { return weights_bytes(use.count()); }

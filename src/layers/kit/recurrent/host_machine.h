@@ -16,6 +16,7 @@
 #include "layers/kit/finite_numbers.h"
 #include "layers/kit/kernel.h"
 #include "layers/kit/math.h"
+#include "layers/kit/matrix_product.h"
 #include "layers/kit/recurrent/right_factor.h"
 #include "ops/packed_product.h"
 
@@ -48,11 +49,14 @@ class HostMachine {
     uint64_t version = 0;
   };
 
-  explicit HostMachine(const KernelRun&) {}
+  using Products = LibraryProducts;
 
-  void product(Op op_a, Op op_b, int64_t m, int64_t n, int64_t k, const float* a, const float* b, float beta,
-               float* c) const {
-    gemm(op_a, op_b, m, n, k, 1.0f, a, b, beta, c);
+  /// For cells alone.
+  explicit HostMachine(const KernelRun&) {}
+  HostMachine(const KernelRun&, const Products& products) : products_(&products) {}
+
+  void product(const ProductShape& shape, const float* a, const float* b, bool add, float* c) const {
+    products_->run(shape, a, b, add, c);
   }
 
   template <typename Body>
@@ -83,10 +87,14 @@ class HostMachine {
   void times(int64_t m, int64_t n, int64_t k, const float* a, const RightFactor<float>& right, bool add,
              float* c) const {
     right.packed ? multiply_packed({k, n}, m, a, right.data, add, c)
-                 : product(Op::kPlain, right.op, m, n, k, a, right.data, add ? 1.0f : 0.0f, c);
+                 : product({Op::kPlain, right.op, m, n, k}, a, right.data, add, c);
   }
   void sum_rows(int64_t rows, int64_t width, const float* a, bool add, float* sums, void*) const {
     ChannelRows{rows, width, 1}.sum(a, add, sums);
+  }
+
+  static void expect_right(const RightUse& use, Products& products) {
+    if (!pays_to_pack(use)) products.expect(use.product());
   }
 
   static size_t weights_bytes(int64_t) { return 0; }
@@ -101,6 +109,8 @@ class HostMachine {
   static size_t sum_bytes(int64_t, int64_t) { return 0; }
 
  private:
+  const Products* products_ = nullptr;
+
   static constexpr size_t kLine = 64;  ///< of the cache: vectors are loaded whole
 
   static bool pays_to_pack(const RightUse& use) {

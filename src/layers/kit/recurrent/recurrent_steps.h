@@ -4,13 +4,15 @@
 ///
 /// Written once for host and GPU. A `Machine` is made of a run and says where and how:
 ///   Stored, Math                           what tensors hold, and the functions of cells
-///   product(op_a, op_b, m, n, k, a, b, beta, c)      as gemm(), of Stored into Stored or float
+///   Products                               who computes which product: LibraryProducts, or as much as it has of that
+///   product(shape, a, b, add, c)           c = a b, or c += that, of Stored into Stored or float
 ///   each(rows, width, body)                body(row, column) for all
 ///   clear(memory, bytes)                   zeros
 ///   weights(param, scratch)                a parameter W as a factor of products
 ///   right(param, use, kept, scratch)       W as the RightFactor of products
 ///   Kept, keep(use)                        what `right` may leave to later runs
 ///   times(m, n, k, a, right, add, c)       c = a right, or c += a right
+///   expect_right(use, products)            tells `products` of those
 ///   sum_rows(rows, width, a, add, sums, scratch)     sums over the rows, of Stored into float
 ///   weights_bytes(count), right_bytes(use, kept), sum_bytes(rows, width)     of the scratch of these three
 /// All arrays but those of tensors are float, or Stored where products read them.
@@ -23,6 +25,11 @@
 
 namespace robusta {
 inline namespace ROBUSTA_GPU_TARGET {
+
+/// A kernel's name, and that of who computes its products, if there is a choice.
+inline std::string named(const char* kernel, const std::string& products) {
+  return products.empty() ? kernel : std::string(kernel) + " " + products;
+}
 
 /// What a kernel of a recurrent layer books, array by array.
 struct RecurrentMemory {
@@ -40,10 +47,12 @@ class RecurrentSteps {
   using Stored = typename Machine::Stored;
   using Cell = CellOf<typename Machine::Math>;
 
-  /// Books bottoms and tops, and plans memory, to which the caller may add.
-  RecurrentSteps(const RecurrentLayer& layer, const KernelRequest& request, RecurrentMemory& memory, Booking& booking)
+  /// Books bottoms and tops, and plans memory and products, to which the caller may add.
+  RecurrentSteps(const RecurrentLayer& layer, const KernelRequest& request, RecurrentMemory& memory,
+                 typename Machine::Products& products, Booking& booking)
       : layer_(layer), size_(layer.size()), watch_(request) {
     book_tensors(request, booking);
+    expect_products(request, products);
     const int64_t rows = size_.rows(), states = size_.streams * size_.hidden;
     gates_at_ = memory.saved.add(bytes<float>(rows * size_.gates));
     taken_at_ = memory.saved.add(bytes<Stored>(rows * size_.hidden));
@@ -153,6 +162,27 @@ class RecurrentSteps {
             .columns = columns,
             .products = f == kHidden ? size_.steps : 1,
             .left_rows = f == kInput ? size_.rows() : size_.streams};
+  }
+  void expect_products(const KernelRequest& request, typename Machine::Products& products) const {
+    for (const Factor f : {kInput, kStatic, kHidden}) {
+      if (f == kStatic && !layer_.has_static()) continue;
+      Machine::expect_right(use_of(f), products);
+      if (request.backward && request.param_grads[param_of(f)]) products.expect(weight_gradient_of(f));
+    }
+    if (!request.backward) return;
+    Machine::expect_right(back_through_steps(), products);
+    if (request.bottom_grads[0]) products.expect(bottom_gradient_of(kInput));
+    if (layer_.has_static() && request.bottom_grads[2]) products.expect(bottom_gradient_of(kStatic));
+  }
+  /// What dz has that belongs to a matrix: all steps, or for the static input their sum.
+  int64_t rows_of(Factor f) const { return f == kStatic ? size_.streams : size_.rows(); }
+  /// dW = dz^T from
+  ProductShape weight_gradient_of(Factor f) const {
+    return {Op::kTransposed, Op::kPlain, size_.gates, use_of(f).columns, rows_of(f)};
+  }
+  /// dx = dz W
+  ProductShape bottom_gradient_of(Factor f) const {
+    return {Op::kPlain, Op::kPlain, rows_of(f), use_of(f).columns, size_.gates};
   }
   /// dz W
   RightUse back_through_steps() const {
@@ -268,24 +298,24 @@ class RecurrentSteps {
   }
 
   /// dW = dz^T from, added to what is there if the parameter accumulates.
-  void weight_gradient(Machine& on, const KernelRun& run, Factor f, int64_t rows, int64_t columns, const Stored* dz,
-                       const Stored* from) const {
+  void weight_gradient(Machine& on, const KernelRun& run, Factor f, const Stored* dz, const Stored* from) const {
     const size_t param = param_of(f);
     if (!run.params[param]->learns) return;
-    on.product(Op::kTransposed, Op::kPlain, size_.gates, columns, rows, dz, from, run.accumulate[param] ? 1.0f : 0.0f,
+    on.product(weight_gradient_of(f), dz, from, run.accumulate[param] != 0,
                run.params[param]->gradient().template as<float>());
+  }
+  void bottom_gradient(Machine& on, const KernelRun& run, Factor f, const Stored* dz, const Tensor& dx) const {
+    on.product(bottom_gradient_of(f), dz, weights(on, run, f), false, dx.as<Stored>());
   }
 
   void input_gradients(Machine& on, const KernelRun& run) const {
     const Stored* dz = at<Stored>(run.scratch, dz_at_);
-    weight_gradient(on, run, kInput, size_.rows(), size_.inputs, dz, run.bottoms[0].as<Stored>());
+    weight_gradient(on, run, kInput, dz, run.bottoms[0].as<Stored>());
     if (run.params[1]->learns) {
       on.sum_rows(size_.rows(), size_.gates, dz, run.accumulate[1] != 0, run.params[1]->gradient().template as<float>(),
                   at_offset(run.scratch, sums_at_));
     }
-    if (!run.bottom_diffs[0]) return;
-    on.product(Op::kPlain, Op::kPlain, size_.rows(), size_.inputs, size_.gates, dz, weights(on, run, kInput), 0.0f,
-               run.bottom_diffs[0].as<Stored>());
+    if (run.bottom_diffs[0]) bottom_gradient(on, run, kInput, dz, run.bottom_diffs[0]);
   }
 
   void static_gradients(Machine& on, const KernelRun& run) const {
@@ -293,14 +323,12 @@ class RecurrentSteps {
     Stored* dz = at<Stored>(run.scratch, static_dz_at_);
     on.each(size_.streams, size_.gates,
             SumSteps<float, Stored>{size_.steps, size_.streams, size_.gates, at<Stored>(run.scratch, dz_at_), dz});
-    weight_gradient(on, run, kStatic, size_.streams, size_.statics, dz, run.bottoms[2].as<Stored>());
-    if (!run.bottom_diffs[2]) return;
-    on.product(Op::kPlain, Op::kPlain, size_.streams, size_.statics, size_.gates, dz, weights(on, run, kStatic), 0.0f,
-               run.bottom_diffs[2].as<Stored>());
+    weight_gradient(on, run, kStatic, dz, run.bottoms[2].as<Stored>());
+    if (run.bottom_diffs[2]) bottom_gradient(on, run, kStatic, dz, run.bottom_diffs[2]);
   }
 
   void hidden_gradients(Machine& on, const KernelRun& run) const {
-    weight_gradient(on, run, kHidden, size_.rows(), size_.hidden, at<Stored>(run.scratch, dz_at_), arrays(run).taken);
+    weight_gradient(on, run, kHidden, at<Stored>(run.scratch, dz_at_), arrays(run).taken);
   }
 
   const RecurrentLayer& layer_;

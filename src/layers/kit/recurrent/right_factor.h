@@ -1,7 +1,7 @@
 /// Weights as the right factor of the products of recurrent layers.
 #pragma once
 
-#include "ops/gemm.h"
+#include "layers/kit/matrix_product.h"
 
 namespace robusta {
 
@@ -13,6 +13,10 @@ struct RightUse {
   int64_t left_rows;  ///< of each product's left factor
 
   int64_t count() const { return rows * columns; }
+  ProductShape product() const {
+    return op == Op::kPlain ? ProductShape{Op::kPlain, op, left_rows, columns, rows}
+                            : ProductShape{Op::kPlain, op, left_rows, rows, columns};
+  }
 };
 
 /// The same where products find it.

@@ -61,12 +61,9 @@ class InnerProductNative : public InnerProductProducts<float> {
 
  private:
   void choose(InnerProductStep step, std::span<const ProductWay* const> ways, Tuner* tuner) {
-    const ProductShape whole = shape(step);
-    const auto letter = [](Op op) { return op == Op::kPlain ? "n" : "t"; };
     // Steps of one shape have other ways to choose from.
     constexpr const char* kNames[] = {"y", "dx", "dw"};
-    const std::string key = str("sgemm/", kNames[static_cast<size_t>(step)], "/", letter(whole.op_a),
-                                letter(whole.op_b), "/", whole.m, "x", whole.n, "x", whole.k);
+    const std::string key = str("sgemm/", kNames[static_cast<size_t>(step)], "/", shape(step).key());
     ways_[static_cast<size_t>(step)] = &fastest_product(key, product_shape(timed_part(size_), step), ways, tuner);
   }
   ProductShape shape(InnerProductStep step) const { return product_shape(size_, step); }

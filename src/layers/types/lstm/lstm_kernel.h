@@ -12,23 +12,25 @@ class LstmKernel : public Kernel {
  public:
   using Stored = typename Machine::Stored;
 
-  explicit LstmKernel(const KernelRequest& request) : steps_(request.layer<LstmLayer>(), request, memory_, booking_) {
+  explicit LstmKernel(const KernelRequest& request)
+      : products_(request.tuner), steps_(request.layer<LstmLayer>(), request, memory_, products_, booking_) {
     memory_.book(booking_);
   }
-  std::string describe() const override { return Machine::kName; }
+  std::string describe() const override { return named(Machine::kName, products_.describe()); }
 
   void forward(const KernelRun& run) override {
-    Machine on(run);
+    Machine on(run, products_);
     steps_.forward(on, run, run.tops[0].as<Stored>());
   }
   void check(const Pass&) override { steps_.check(); }
   void backward(const KernelRun& run) override {
-    Machine on(run);
+    Machine on(run, products_);
     steps_.backward(on, run, run.top_diffs[0].as<Stored>());
   }
 
  private:
   RecurrentMemory memory_;
+  typename Machine::Products products_;
   RecurrentSteps<Machine, LstmCell> steps_;
 };
 

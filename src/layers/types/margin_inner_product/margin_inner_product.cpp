@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "base/parallel.h"
 #include "base/str.h"
@@ -13,6 +14,7 @@
 #include "layers/kit/field_checks.h"
 #include "layers/kit/filler.h"
 #include "layers/kit/math.h"
+#include "layers/kit/matrix_product.h"
 #include "ops/gemm.h"
 
 namespace robusta {
@@ -66,7 +68,11 @@ template <typename T>
 class MarginInnerProductReference : public Kernel {
  public:
   explicit MarginInnerProductReference(const KernelRequest& request)
-      : layer_(request.layer<MarginInnerProductLayer>()), size_(layer_.size()), rule_(layer_) {
+      : layer_(request.layer<MarginInnerProductLayer>()),
+        size_(layer_.size()),
+        rule_(layer_),
+        products_(request.tuner) {
+    expect_products(request);
     booking_.reads_bottoms = {true, true};
     booking_.saved_bytes = MarginMemory<T>::bytes(size_);
     booking_.backward_scratch = static_cast<size_t>(size_.samples * size_.classes) * sizeof(T);
@@ -83,7 +89,7 @@ class MarginInnerProductReference : public Kernel {
     if (layer_.on_sphere() && layer_.training()) to_sphere(run, memory.w);
     *memory.lambda = rule_.lambda(static_cast<T>(batches_before(*run.pass)));
     if (run.tops.size() > 1) run.tops[1].as<T>()[0] = *memory.lambda;
-    gemm<T>(Op::kPlain, Op::kTransposed, size_.samples, size_.classes, size_.inputs, 1, x, w, 0, y);
+    multiply(scores(), x, w, false, y);
     if (layer_.on_sphere() && !layer_.training()) divide(memory.w, y);
     for (int64_t n = 0; n < size_.samples; ++n) {
       const int64_t label = to_label(labels[n]);
@@ -101,6 +107,29 @@ class MarginInnerProductReference : public Kernel {
   }
 
  private:
+  /// y = x W^T
+  ProductShape scores() const { return {Op::kPlain, Op::kTransposed, size_.samples, size_.classes, size_.inputs}; }
+  /// dx = g W
+  ProductShape sample_gradient() const { return {Op::kPlain, Op::kPlain, size_.samples, size_.inputs, size_.classes}; }
+  /// dW = g^T x
+  ProductShape weight_gradient() const {
+    return {Op::kTransposed, Op::kPlain, size_.classes, size_.inputs, size_.samples};
+  }
+  void expect_products(const KernelRequest& request) {
+    if (!std::is_same_v<T, float>) return;
+    products_.expect(scores());
+    if (!request.backward) return;
+    if (request.bottom_grads[0]) products_.expect(sample_gradient());
+    if (request.param_grads[0]) products_.expect(weight_gradient());
+  }
+  void multiply(const ProductShape& shape, const T* a, const T* b, bool add, T* c) const {
+    if constexpr (std::is_same_v<T, float>) {
+      products_.run(shape, a, b, add, c);
+    } else {
+      gemm<T>(shape.op_a, shape.op_b, shape.m, shape.n, shape.k, 1, a, b, add ? 1 : 0, c);
+    }
+  }
+
   /// The lengths of rows of as many elements as a sample has.
   void measure(const T* rows, int64_t count, T* lengths) const {
     parallel_for(count, 1 + (1 << 13) / size_.inputs, [=, this](int64_t row) {
@@ -156,8 +185,7 @@ class MarginInnerProductReference : public Kernel {
       rule_.by_x(product, of_x, of_w, lambda, times_w, times_x);
       return times_w;
     });
-    gemm<T>(Op::kPlain, Op::kPlain, size_.samples, size_.inputs, size_.classes, 1, g,
-            run.params[0]->tensor().template as<T>(), 0, dx);
+    multiply(sample_gradient(), g, run.params[0]->tensor().template as<T>(), false, dx);
     const MarginMemory<T> memory(size_, run.saved);
     for (int64_t n = 0; n < size_.samples; ++n) {
       const int64_t label = to_label(labels[n]);
@@ -177,8 +205,7 @@ class MarginInnerProductReference : public Kernel {
       rule_.by_w(product, of_x, of_w, lambda, times_x, times_w);
       return times_x;
     });
-    gemm<T>(Op::kTransposed, Op::kPlain, size_.classes, size_.inputs, size_.samples, 1, g, run.bottoms[0].as<T>(),
-            run.accumulate[0] ? 1 : 0, dw);
+    multiply(weight_gradient(), g, run.bottoms[0].as<T>(), run.accumulate[0] != 0, dw);
     const MarginMemory<T> memory(size_, run.saved);
     for (int64_t n = 0; n < size_.samples; ++n) {
       const int64_t label = to_label(labels[n]);
@@ -194,6 +221,7 @@ class MarginInnerProductReference : public Kernel {
   const MarginInnerProductLayer& layer_;
   const MarginSize size_;
   MarginRule<ExactMath<T>> rule_;
+  LibraryProducts products_;
 };
 
 std::unique_ptr<Layer> make_margin_layer(const caffe::LayerParameter& param) {

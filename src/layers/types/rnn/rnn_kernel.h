@@ -41,7 +41,9 @@ class RnnKernel : public Kernel {
       : layer_(request.layer<RnnLayer>()),
         rows_(layer_.size().rows()),
         hidden_(layer_.size().hidden),
-        steps_(layer_, request, memory_, booking_) {
+        products_(request.tuner),
+        steps_(layer_, request, memory_, products_, booking_) {
+    expect_products(request);
     booking_.reads_tops.assign(request.tops.size(), false);
     booking_.reads_tops[0] = true;
     const auto count = static_cast<size_t>(rows_ * hidden_);
@@ -55,10 +57,10 @@ class RnnKernel : public Kernel {
     sums_at_ = memory_.backward.add(Machine::sum_bytes(rows_, hidden_));
     memory_.book(booking_);
   }
-  std::string describe() const override { return Machine::kName; }
+  std::string describe() const override { return named(Machine::kName, products_.describe()); }
 
   void forward(const KernelRun& run) override {
-    Machine on(run);
+    Machine on(run, products_);
     Stored* h = at<Stored>(run.saved, h_at_);
     steps_.forward(on, run, h);
     float* z = at<float>(run.scratch, z_at_);
@@ -71,7 +73,7 @@ class RnnKernel : public Kernel {
 
   void check(const Pass&) override { steps_.check(); }
   void backward(const KernelRun& run) override {
-    Machine on(run);
+    Machine on(run, products_);
     Stored* dh = at<Stored>(run.scratch, dh_at_);
     output_gradients(on, run, dh);
     steps_.backward(on, run, dh);
@@ -88,26 +90,37 @@ class RnnKernel : public Kernel {
     return {.op = Op::kTransposed, .rows = hidden_, .columns = hidden_, .products = 1, .left_rows = rows_};
   }
 
+  /// dW = dz^T h
+  ProductShape weight_gradient() const { return {Op::kTransposed, Op::kPlain, hidden_, hidden_, rows_}; }
+  /// dh = dz W
+  ProductShape state_gradient() const { return {Op::kPlain, Op::kPlain, rows_, hidden_, hidden_}; }
+  void expect_products(const KernelRequest& request) {
+    Machine::expect_right(output_use(), products_);
+    if (!request.backward) return;
+    if (request.param_grads[layer_.output_weights()]) products_.expect(weight_gradient());
+    products_.expect(state_gradient());
+  }
+
   void output_gradients(Machine& on, const KernelRun& run, Stored* dh) const {
     Stored* dz = at<Stored>(run.scratch, dz_at_);
     on.each(rows_, hidden_, TanhSlopes<Stored>{hidden_, run.tops[0].as<Stored>(), run.top_diffs[0].as<Stored>(), dz});
     const Param &w = *run.params[layer_.output_weights()], &b = *run.params[layer_.output_bias()];
     if (w.learns) {
-      on.product(Op::kTransposed, Op::kPlain, hidden_, hidden_, rows_, dz, at<Stored>(run.saved, h_at_),
-                 run.accumulate[layer_.output_weights()] ? 1.0f : 0.0f, w.gradient().as<float>());
+      on.product(weight_gradient(), dz, at<Stored>(run.saved, h_at_), run.accumulate[layer_.output_weights()] != 0,
+                 w.gradient().as<float>());
     }
     if (b.learns) {
       on.sum_rows(rows_, hidden_, dz, run.accumulate[layer_.output_bias()] != 0, b.gradient().as<float>(),
                   at_offset(run.scratch, sums_at_));
     }
-    on.product(Op::kPlain, Op::kPlain, rows_, hidden_, hidden_, dz, on.weights(w, at_offset(run.scratch, weights_at_)),
-               0.0f, dh);
+    on.product(state_gradient(), dz, on.weights(w, at_offset(run.scratch, weights_at_)), false, dh);
   }
 
   const RnnLayer& layer_;
   int64_t rows_, hidden_;
   typename Machine::Kept kept_;  ///< output weights
   RecurrentMemory memory_;
+  typename Machine::Products products_;
   RecurrentSteps<Machine, TanhCell> steps_;
   size_t h_at_, z_at_, right_at_, dz_at_, dh_at_, weights_at_, sums_at_;
 };
