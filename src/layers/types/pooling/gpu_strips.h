@@ -5,7 +5,8 @@
 /// windows, loads each window that meets the strip once, all of a row before the first is used, and hands its gradient
 /// to the pixels beneath, whose sums are in registers: three rows of them, since no window reaches further. A pixel
 /// that gathers by itself loads nine windows with stride 1, and 2.25 in the mean with stride 2; here that is 3 and
-/// 0.75. The order in which a pixel's sum grows, and so its bits, are those of the kernels that gather.
+/// 0.75. A pixel's sum grows in the order in which it does where pixels gather: the same bits for a maximum; those that
+/// gather an average round a product and the sum that it goes into together.
 ///
 /// Rows and columns are counted from the padding's edge: window (a, b) covers rows a kStride ... a kStride + 2.
 #pragma once
