@@ -244,15 +244,15 @@ bool gathers_too_much(const ConvolutionProblem& problem, const std::string& impl
   return implementation == "jit_1x1:avx2" && g.channels / g.group < kVector && !is_pointwise(g.axes);
 }
 
-/// More than the offsets in machine code hold. From a code generator that met one oneDNN 3.2 gets nothing any more in
-/// that thread, and its cache of primitives compares with descriptions that are gone.
+/// More than the offsets in machine code hold, where channels lie in blocks. From a code generator that met one oneDNN
+/// 3.2 gets nothing any more in that thread, and its cache of primitives compares with descriptions that are gone.
 bool is_beyond_offsets(const ConvolutionProblem& problem) {
   constexpr double kMost = 2147483648.0 / sizeof(float);
+  constexpr int64_t kBlock = 16;
   const ConvolutionGeometry& g = problem.geometry;
-  const auto image = [](int64_t channels, int64_t plane) {
-    return static_cast<double>(channels) * static_cast<double>(plane);
-  };
-  const double weights = image(g.num_output, g.channels / g.group) * static_cast<double>(taps(g.axes));
+  const auto blocks = [](int64_t channels) { return static_cast<double>((channels + kBlock - 1) / kBlock * kBlock); };
+  const auto image = [&](int64_t channels, int64_t plane) { return blocks(channels) * static_cast<double>(plane); };
+  const double weights = blocks(g.num_output) * blocks(g.channels / g.group) * static_cast<double>(taps(g.axes));
   return std::max({weights, image(g.channels, elements_in(g.axes)), image(g.num_output, elements_out(g.axes))}) > kMost;
 }
 
