@@ -41,8 +41,9 @@ shift 2
 build=$(realpath "${ROBUSTA_BUILD:-$ROOT/build}") bochs=${BOCHS:-bochs}
 command -v "$bochs" > /dev/null || lacking "Bochs is not installed"
 bios=${BXSHARE:-$(dirname "$(command -v "$bochs")")/../share/bochs}
-vmlinuz=$(find "${EMULATED_KERNEL:-/nowhere}" -path '*/boot/vmlinuz-*' 2> /dev/null | head -n 1)
+vmlinuz=$(find "${EMULATED_KERNEL:-/nowhere}" -path '*/boot/vmlinuz-*' 2> /dev/null | head -n 1 || true)
 [ -n "$vmlinuz" ] || lacking "EMULATED_KERNEL names no folder with boot/vmlinuz-*"
+for tool in xorriso mkfs.ext4; do command -v $tool > /dev/null || lacking "$tool is not installed"; done
 isolinux=/usr/lib/ISOLINUX/isolinux.bin ldlinux=/usr/lib/syslinux/modules/bios/ldlinux.c32 busybox=$(command -v busybox || true)
 for file in "$bios/BIOS-bochs-latest" "$isolinux" "$ldlinux" "$busybox"; do
   [ -f "$file" ] || lacking "there is no ${file:-busybox}"

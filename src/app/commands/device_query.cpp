@@ -30,8 +30,11 @@ std::string vector_instructions() {
 #endif
 }
 
-/// What multiplies numbers of 16 bits, by Linux's names.
+/// What multiplies numbers of 16 bits, by Linux's names for x86.
 std::string sixteen_bits() {
+#if !defined(__x86_64__)
+  return "unknown";
+#endif
   std::string found;
   for (const char* name : {"avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16"}) {
     if (has_instructions(name)) found += (found.empty() ? "" : ", ") + std::string(name);
