@@ -174,18 +174,17 @@ class BackwardWeightsPass : public ConvolutionPass {
                       const dnnl::convolution_backward_weights::primitive_desc& chosen)
       : name_(chosen.impl_info_str()), bias_(problem.bias), outputs_(problem.geometry.num_output) {
     const Desc plain = plain_desc(problem.weight_dims()), packed = chosen.diff_weights_desc();
-    count_ = problem.geometry.weight_shape().count();
-    // oneDNN overwrites gradients, and in blocks of its own: they are computed aside, then reordered or added.
+    // oneDNN overwrites gradients, and in blocks of its own: they are computed aside, then written or added in order.
     unpack_ = reorder_step(packed, plain);
-    unpack_at_ = plan_.add(unpack_.scratch_bytes());
+    add_ = reorder_step(packed, plain, true);
+    unpack_at_ = plan_.add(std::max(unpack_.scratch_bytes(), add_.scratch_bytes()));
     packed_at_ = plan_.add(packed.get_size());
-    // Only needed to add to a gradient, after the convolution is done: its scratch memory can serve both.
     std::vector<Step::Arg> args{
         {DNNL_ARG_SRC, problem.src}, {DNNL_ARG_DIFF_DST, problem.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed}};
     if (bias_) args.emplace_back(DNNL_ARG_DIFF_BIAS, chosen.diff_bias_desc());
     step_ = Step(dnnl::convolution_backward_weights(chosen), args, chosen.scratchpad_desc());
     bias_at_ = plan_.add(sizeof(float) * static_cast<size_t>(outputs_));
-    scratch_at_ = plan_.add(std::max(step_.scratch_bytes(), plain.get_size()));
+    scratch_at_ = plan_.add(step_.scratch_bytes());
   }
   std::string name() const override { return name_; }
   size_t scratch_bytes() const override { return plan_.bytes(); }
@@ -204,9 +203,8 @@ class BackwardWeightsPass : public ConvolutionPass {
       step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_DIFF_DST, data.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed}}, own);
     }
     if (!data.weights) return;
-    const void* target = data.add_weights ? own : data.weights;
-    unpack_.run({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, target}}, at_offset(scratch, unpack_at_));
-    if (data.add_weights) add_to(static_cast<float*>(own), gradient(data.weights), count_);
+    Step& unpack = data.add_weights ? add_ : unpack_;
+    unpack.run({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, data.weights}}, at_offset(scratch, unpack_at_));
   }
 
  private:
@@ -222,9 +220,9 @@ class BackwardWeightsPass : public ConvolutionPass {
 
   std::string name_;
   bool bias_;
-  int64_t outputs_, count_;
+  int64_t outputs_;
   ScratchPlan plan_;
-  Step unpack_, step_;
+  Step unpack_, add_, step_;
   size_t unpack_at_, packed_at_, bias_at_, scratch_at_;
 };
 

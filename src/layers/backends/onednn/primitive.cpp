@@ -57,8 +57,14 @@ dnnl::primitive_attr scratch_attr() {
   return attr;
 }
 
-Step reorder_step(const Desc& from, const Desc& to) {
-  const dnnl::reorder::primitive_desc chosen(engine(), from, engine(), to, scratch_attr());
+Step reorder_step(const Desc& from, const Desc& to, bool add) {
+  dnnl::primitive_attr attr = scratch_attr();
+  if (add) {
+    dnnl::post_ops after;
+    after.append_sum(1.0f);
+    attr.set_post_ops(after);
+  }
+  const dnnl::reorder::primitive_desc chosen(engine(), from, engine(), to, attr);
   return Step(dnnl::reorder(chosen), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, chosen.scratchpad_desc());
 }
 

@@ -39,8 +39,8 @@ class Step {
 /// Attributes that leave the scratch memory to the caller.
 dnnl::primitive_attr scratch_attr();
 
-/// A copy from one format to another.
-Step reorder_step(const Desc& from, const Desc& to);
+/// A copy from one format to another; `add`: onto what is there.
+Step reorder_step(const Desc& from, const Desc& to, bool add = false);
 
 using robusta::at_offset;
 using robusta::ScratchPlan;
