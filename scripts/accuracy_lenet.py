@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Trains LeNet on real digits for several seeds and prints the test accuracies.
+"""Trains LeNet, or the quick network for CIFAR-10, on real digits for several seeds and prints the test accuracies.
 
 Takes MNIST's test set as published (10,000 digits, gzipped idx), splits it by a fixed shuffle into 8,500 digits to train on
-and 1,500 to test on, writes both as LMDB with convert_mnist_data, and runs `caffe train` with the usual solver of LeNet.
+and 1,500 to test on, writes both as LMDB with convert_mnist_data, and runs `caffe train` with the usual solver of the
+network.
 
   scripts/accuracy_lenet.py FOLDER_WITH_T10K [--caffe build/tools/caffe] [--seeds 1 2 3 4 5] [--iterations 1000 4000]
-                            [--before "ddlrun -H a,b"] [--options "-batch global -ddl '-compress int8'"]
+                            [--net lenet|cifar10_quick] [--batch 64] [--before "ddlrun -H a,b"]
+                            [--options "-batch global -ddl '-compress int8'"]
 """
 import argparse
 import gzip
@@ -19,13 +21,16 @@ import subprocess
 import sys
 import tempfile
 
+POLICIES = {
+    "lenet": 'base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005 lr_policy: "inv" gamma: 0.0001 power: 0.75',
+    "cifar10_quick": 'base_lr: 0.001 momentum: 0.9 weight_decay: 0.004 lr_policy: "fixed"',
+}
 SOLVER = """net: "net.prototxt"
 test_iter: 15
 test_interval: {interval}
 test_initialization: false
-base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005
-lr_policy: "inv" gamma: 0.0001 power: 0.75
-display: 1000 max_iter: {iterations} snapshot_after_train: false
+{policy}
+display: {display} max_iter: {iterations} snapshot_after_train: false
 random_seed: {seed} solver_mode: CPU
 """
 
@@ -55,17 +60,25 @@ def make_data(source, work, tools):
                         work / f"{name}_lmdb", "--backend=lmdb"], check=True, stderr=subprocess.DEVNULL)
 
 
-def make_net(root, work):
-    text = (root / "models/lenet/train_val.prototxt").read_text()
+def make_net(root, work, net="lenet", batch=None):
+    """With these digits for its data; `batch`: of what it is trained on."""
+    text = (root / f"models/{net}/train_val.prototxt").read_text()
     text = re.sub(r'source: "[^"]*train_lmdb"', 'source: "train_lmdb"', text)
     text = re.sub(r'source: "[^"]*test_lmdb"', 'source: "test_lmdb"', text)
+    text = re.sub(r'mean_file: "[^"]*"', "mean_value: 33", text)
+    if batch:
+        text = re.sub(r"batch_size: \d+", f"batch_size: {batch}", text, count=1)
     (work / "net.prototxt").write_text(text)
 
 
-def train(command, work, seed, iterations):
+def make_solver(work, net="lenet", display=1000, **settings):
+    """`settings`: seed, iterations, and interval of tests."""
+    (work / "solver.prototxt").write_text(SOLVER.format(policy=POLICIES[net], display=display, **settings))
+
+
+def train(command, work, net, seed, iterations):
     """Test accuracy in percent at each of the iteration counts. `command`: what trains, less the solver."""
-    (work / "solver.prototxt").write_text(
-        SOLVER.format(seed=seed, iterations=max(iterations), interval=min(iterations)))
+    make_solver(work, net, seed=seed, iterations=max(iterations), interval=min(iterations))
     run = subprocess.run([*command, "-solver", "solver.prototxt"], cwd=work, capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)
@@ -81,6 +94,8 @@ def main():
     parser.add_argument("--caffe", type=pathlib.Path, default=root / "build/tools/caffe")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--iterations", type=int, nargs="+", default=[1000, 4000])
+    parser.add_argument("--net", choices=POLICIES, default="lenet")
+    parser.add_argument("--batch", type=int, help="digits in an iteration (default: the network's)")
     parser.add_argument("--before", default="", help="words before the program, which start it on several ranks")
     parser.add_argument("--options", default="", help="further words for caffe train")
     args = parser.parse_args()
@@ -89,10 +104,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         make_data(args.folder.resolve(), work, caffe.parent)
-        make_net(root, work)
+        make_net(root, work, args.net, args.batch)
         results = []
         for seed in args.seeds:
-            results.append(train(command, work, seed, args.iterations))
+            results.append(train(command, work, args.net, seed, args.iterations))
             print(f"seed {seed}: " + ", ".join(f"{a:.2f} % after {n}" for n, a in zip(args.iterations, results[-1])),
                   flush=True)
         for i, n in enumerate(args.iterations):

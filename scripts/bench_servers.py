@@ -48,9 +48,7 @@ def slow_down(rank, program, job):
 
 def train(work, program, iterations, options, ranks, slow):
     """Iterations per second between the first report and the last, and the accuracy."""
-    (work / "solver.prototxt").write_text(
-        accuracy_lenet.SOLVER.format(interval=iterations, iterations=iterations, seed=1).replace(
-            "display: 1000", f"display: {iterations // 4}"))
+    accuracy_lenet.make_solver(work, display=iterations // 4, interval=iterations, iterations=iterations, seed=1)
     command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), str(program), "train", "-solver",
                "solver.prototxt", "-batch", str(BATCH), "-log_json", "log.json", *options]
     with open(work / "log.txt", "w", encoding="utf-8") as log:

@@ -1,8 +1,7 @@
 /// Where values with known lifetimes lie in one arena: a pure function.
 ///
 /// The steps of a pass are numbered, so the first and the last use of every value are known before anything runs
-/// (static memory planning as in Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020:
-/// greedy by size).
+/// (static memory planning as in Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ struct Placement {
 /// A cache line, and an AVX-512 register.
 constexpr size_t kMemoryAlignment = 64;
 
-/// Values whose lifetimes meet never overlap. Deterministic. O(n^2) in the number of values.
+/// Values whose lifetimes meet never overlap. Deterministic. O(n^2 log n) in the number of values.
 Placement place(const std::vector<Lifetime>& values);
 
 /// The same values side by side: what the arena costs without sharing.
