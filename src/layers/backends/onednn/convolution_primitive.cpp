@@ -174,9 +174,11 @@ class BackwardWeightsPass : public ConvolutionPass {
                       const dnnl::convolution_backward_weights::primitive_desc& chosen)
       : name_(chosen.impl_info_str()), bias_(problem.bias), outputs_(problem.geometry.num_output) {
     const Desc plain = plain_desc(problem.weight_dims()), packed = chosen.diff_weights_desc();
+    count_ = problem.geometry.weight_shape().count();
     // oneDNN overwrites gradients, and in blocks of its own: they are computed aside, then written or added in order.
+    // Where they are in order it would add one after the other.
     unpack_ = reorder_step(packed, plain);
-    add_ = reorder_step(packed, plain, true);
+    if (packed != plain) add_ = reorder_step(packed, plain, true);
     unpack_at_ = plan_.add(std::max(unpack_.scratch_bytes(), add_.scratch_bytes()));
     packed_at_ = plan_.add(packed.get_size());
     std::vector<Step::Arg> args{
@@ -203,6 +205,7 @@ class BackwardWeightsPass : public ConvolutionPass {
       step_.run({{DNNL_ARG_SRC, data.src}, {DNNL_ARG_DIFF_DST, data.dst}, {DNNL_ARG_DIFF_WEIGHTS, packed}}, own);
     }
     if (!data.weights) return;
+    if (data.add_weights && !add_) return add_to(static_cast<float*>(packed), gradient(data.weights), count_);
     Step& unpack = data.add_weights ? add_ : unpack_;
     unpack.run({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, data.weights}}, at_offset(scratch, unpack_at_));
   }
@@ -220,7 +223,7 @@ class BackwardWeightsPass : public ConvolutionPass {
 
   std::string name_;
   bool bias_;
-  int64_t outputs_;
+  int64_t outputs_, count_;
   ScratchPlan plan_;
   Step unpack_, add_, step_;
   size_t unpack_at_, packed_at_, bias_at_, scratch_at_;
