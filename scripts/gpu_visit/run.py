@@ -150,7 +150,8 @@ def parse():
     parser.add_argument("--work", type=pathlib.Path, default=SCRIPTS.parent / "build/gpu_visit/work",
                         help="folder to work in: caches that are carried serve best in the same one (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=540, help="that the call may take in all")
-    parser.add_argument("--most_mb", type=float, default=13, help="size of visit.tar.gz; caches are left out for it")
+    parser.add_argument("--most_mb", type=float, help="size of visit.tar.gz, for which caches are left out (default: what "
+                        "the file most_mb of the folder that is carried says, else 13)")
     parser.add_argument("--again", action="store_true", help="repeat what failed")
     parser.add_argument("--rehearse", nargs="?", const="", metavar="FILE", help="on a fake GPU")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
@@ -160,6 +161,9 @@ def parse():
     options.environment = {}
     for name in ("out", "carried", "work", "programs", "tests"):
         setattr(options, name, getattr(options, name).absolute())
+    if options.most_mb is None:
+        told = options.carried / "most_mb"
+        options.most_mb = float(told.read_text()) if told.is_file() else 13
     return options
 
 

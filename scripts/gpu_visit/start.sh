@@ -20,4 +20,4 @@ root=$place/$(basename "${bundle%.tar.*}")
   "$python" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter="tar")' "$bundle" "$place"
   touch "$root/unpacked"
 }
-exec "$python" "$root/scripts/gpu_visit/run.py" "$@" --most_mb "$(cat "$here/most_mb")" --carried "$here" --out "${OUT:-$here/out}"
+exec "$python" "$root/scripts/gpu_visit/run.py" "$@" --carried "$here" --out "${OUT:-$here/out}"
