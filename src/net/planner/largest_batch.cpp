@@ -22,8 +22,8 @@ int64_t largest_batch(size_t bytes, const std::function<size_t(int64_t)>& plan_b
 
 int64_t largest_fitting_batch(const NetDef& def, NetOptions options, const Graph* lender) {
   const QuietLog quiet;
-  // A batch that is named has to fit in the next start, too. What a host leaves differs by a few MB from one to the next,
-  // and libraries pack the matrices that they multiply into memory of their own.
+  // A batch that is named has to fit in the next start, too. What a host leaves differs by a few MB from one to the
+  // next, and libraries pack the matrices that they multiply into memory of their own.
   constexpr size_t kReserve = 16;
   if (options.budget && options.device->is_host()) {
     options.budget = std::make_shared<MemoryBudget>(*options.budget);
