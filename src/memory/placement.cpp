@@ -83,7 +83,7 @@ size_t most_alive(const std::vector<Lifetime>& values) {
 }  // namespace
 
 Placement place(const std::vector<Lifetime>& values) {
-  constexpr int kRounds = 4;  // all of the models in models/ but AlexNet get what they need at least with two
+  constexpr int kRounds = 4;  // one of the orders then comes to the least in all of models/ but AlexNet
   const size_t least = most_alive(values);
   Placement best;
   for (const auto& weight : {bytes_of, steps_of, area_of}) {
