@@ -58,7 +58,8 @@ class Printer {
   static constexpr int kName = 44;
   static std::string shortened(const std::string& name) {
     constexpr size_t kMost = kName - 1;
-    return name.size() <= kMost ? name : name.substr(0, kMost - 3) + "...";
+    // Not joined by +, of which GCC 12 warns wrongly (its bug 105651).
+    return name.size() <= kMost ? name : std::string(name).replace(kMost - 3, std::string::npos, "...");
   }
   std::ostream& out_;
 };
