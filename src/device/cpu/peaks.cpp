@@ -17,11 +17,10 @@
 #include "base/vector_types.h"
 #include "device/cpu/host_memory.h"
 #include "device/cpu/processor.h"
+#include "device/cpu/tiles.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace robusta {
@@ -127,20 +126,9 @@ Measured avx512_of_thread(double seconds) {
   return own;
 }
 
-/// Linux grants the state of the tiles to those who ask (Documentation/x86/xstate.rst).
-bool may_use_tiles() {
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
 /// Four products a round, of tiles of 16 x 32 and 32 x 16.
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_tiles_of_zeros(int rounds) {
-  struct alignas(64) {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t bytes_of_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-  } tiles;
-  _tile_loadconfig(&tiles);
+  const TilesInUse tiles;
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -155,7 +143,6 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_tiles_of_zeros(int ro
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }
-  _tile_release();
 }
 
 Measured amx_of_thread(double seconds) {
@@ -165,7 +152,7 @@ Measured amx_of_thread(double seconds) {
 
 void measure_bf16(double seconds, ProcessorPeaks& peaks) {
   if (has_instructions("avx512_bf16")) peaks.avx512_bf16 = of_all_threads(avx512_of_thread, seconds);
-  if (has_instructions("amx_bf16") && may_use_tiles()) peaks.amx_bf16 = of_all_threads(amx_of_thread, seconds);
+  if (may_use_tiles()) peaks.amx_bf16 = of_all_threads(amx_of_thread, seconds);
 }
 
 #else
