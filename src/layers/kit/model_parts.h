@@ -11,7 +11,8 @@
 
 namespace robusta {
 
-struct Pieces {
+/// Not kit/pieces.h, where a piece is a part of a top.
+struct PartsOfRows {
   int64_t parts, rows, length;
 
   /// whole[r, p length + i] = pieces[p, r, i]

@@ -79,8 +79,8 @@ class ConvolutionParts : public Kernel {
   int64_t inputs_of_rank() const { return part_->inputs() / group_.parts(); }
   int64_t outputs_of_rank() const { return part_->outputs() / group_.parts(); }
   /// How this rank's top, and its bottom, are made of what parts write and read.
-  Pieces of_top() const { return {group_.parts(), geometry().batch, y_ / group_.parts()}; }
-  Pieces of_bottom() const { return {group_.parts(), geometry().batch, x_ / group_.parts()}; }
+  PartsOfRows of_top() const { return {group_.parts(), geometry().batch, y_ / group_.parts()}; }
+  PartsOfRows of_bottom() const { return {group_.parts(), geometry().batch, x_ / group_.parts()}; }
 
   void gather(const T* x, T* pieces, void* all) {
     if (!slices()) return group_.all_gather(x, bytes(inputs_of_rank()), all);

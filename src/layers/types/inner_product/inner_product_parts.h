@@ -109,7 +109,7 @@ class InnerProductParts : public Kernel {
   }
 
   /// Of the top: each part has some of a row's outputs.
-  Pieces pieces_of(const Part& part) const { return {part.count, size_.rows, part.outputs}; }
+  PartsOfRows pieces_of(const Part& part) const { return {part.count, size_.rows, part.outputs}; }
 
   static void sum_rows(const T* dy, const Part& part, bool add, T* db) {
     parallel_for(part.outputs, 1 + (1 << 14) / part.rows, [=](int64_t o) {
