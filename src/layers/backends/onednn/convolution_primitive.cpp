@@ -10,6 +10,7 @@
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/generation.h"
 #include "layers/backends/onednn/primitive.h"
+#include "layers/kit/weights_stamp.h"
 
 namespace robusta::onednn {
 namespace {
@@ -74,7 +75,7 @@ class PackedWeights {
   const void* get(const ConvolutionData& data, void* scratch) {
     if (!pack_) return data.weights;
     void* packed = kept_ ? kept_.data() : at_offset(scratch, at_);
-    if (kept_ && !stamp_.moved(data)) return packed;
+    if (kept_ && !stamp_.moved(data.weights, data.version)) return packed;
     pack_.run({{DNNL_ARG_FROM, data.weights}, {DNNL_ARG_TO, packed}}, at_offset(scratch, scratch_at_));
     return packed;
   }

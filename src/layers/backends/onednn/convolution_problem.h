@@ -45,22 +45,6 @@ struct ConvolutionData {
   const void* gate = nullptr;
 };
 
-/// Which weights something was made of, such as a packed copy.
-class WeightsStamp {
- public:
-  /// True if they are others than at the last call, which sharing may exchange, too.
-  bool moved(const ConvolutionData& data) {
-    if (source_ == data.weights && version_ == data.version) return false;
-    source_ = data.weights;
-    version_ = data.version;
-    return true;
-  }
-
- private:
-  uint64_t version_ = 0;
-  const void* source_ = nullptr;
-};
-
 class ConvolutionPass {
  public:
   virtual ~ConvolutionPass() = default;

@@ -12,6 +12,7 @@
 #include "layers/backends/onednn/primitive.h"
 #include "layers/backends/pointwise/panel_products.h"
 #include "layers/backends/winograd/winograd_pass.h"
+#include "layers/kit/weights_stamp.h"
 
 namespace robusta::pointwise {
 namespace {
@@ -62,7 +63,8 @@ class ForwardPass : public onednn::ConvolutionPass {
   size_t kept_bytes() const override { return kept_.bytes(); }
 
   void keep_weights(const ConvolutionData& data, void*) override {
-    if (kept_ && stamp_.moved(data)) pack(static_cast<const float*>(data.weights), kept_.floats());
+    if (kept_ && stamp_.moved(data.weights, data.version))
+      pack(static_cast<const float*>(data.weights), kept_.floats());
   }
 
   void run(const ConvolutionData& data, void* scratch) override {
@@ -201,7 +203,7 @@ class ForwardPass : public onednn::ConvolutionPass {
   int64_t blocks_in_, blocks_out_, pixels_, pixels_in_, workers_;
   bool by_outputs_;
   onednn::AlignedMemory kept_;  // packed weights; none: they are scratch
-  onednn::WeightsStamp stamp_;  // of what is kept
+  WeightsStamp stamp_;          // of what is kept
   ScratchPlan plan_;
   size_t weights_at_ = 0, bias_at_ = 0, gathered_at_ = 0;
 };

@@ -14,6 +14,7 @@
 #include "layers/backends/winograd/tile_products.h"
 #include "layers/backends/winograd/tiled_problem.h"
 #include "layers/backends/winograd/tiles.h"
+#include "layers/kit/weights_stamp.h"
 
 namespace robusta::winograd {
 namespace {
@@ -58,7 +59,7 @@ class ImagePass : public onednn::ConvolutionPass {
   bool gates() const override { return true; }
 
   void keep_weights(const ConvolutionData& data, void*) override {
-    if (!kept_ || !stamp_.moved(data)) return;
+    if (!kept_ || !stamp_.moved(data.weights, data.version)) return;
     for (int64_t group = 0; group < tiled_.groups(); ++group) transform(data, group, kept(group));
   }
 
@@ -128,7 +129,7 @@ class ImagePass : public onednn::ConvolutionPass {
   bool has_bias_, adds_;
   float slope_;
   onednn::AlignedMemory kept_;  // transformed filters; none: they are scratch
-  onednn::WeightsStamp stamp_;  // of what is kept
+  WeightsStamp stamp_;          // of what is kept
   ScratchPlan plan_;
   size_t weights_at_ = 0, bias_at_, windows_at_, products_at_;
 };
