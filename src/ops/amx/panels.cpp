@@ -1,0 +1,189 @@
+// A block of 16 x 16 pairs of terms is 16 registers; a transposition of them takes 64 shuffles, as of any 16 x 16 words
+// of 32 bits.
+
+#include "ops/amx/panels.h"
+
+#include <algorithm>
+
+#include "base/half.h"
+#include "base/simd.h"
+#include "base/vector_types.h"
+#include "ops/amx/target.h"
+
+namespace robusta::amx {
+
+#if ROBUSTA_HAS_AMX
+
+namespace {
+
+using Pairs = VectorOf<16, int32_t>::type;     // of terms, as they lie in a line of a tile
+using Numbers = VectorOf<32, uint16_t>::type;  // bf16
+using HalfNumbers = VectorOf<16, uint16_t>::type;
+
+struct Block {
+  Pairs line[kTile];
+};
+
+ROBUSTA_AMX_INLINE __mmask16 first16(int64_t count) {
+  return static_cast<__mmask16>((1u << std::clamp<int64_t>(count, 0, 16)) - 1);
+}
+ROBUSTA_AMX_INLINE __mmask32 first32(int64_t count) {
+  return static_cast<__mmask32>((uint64_t{1} << std::clamp<int64_t>(count, 0, 32)) - 1);
+}
+
+/// 32 numbers from there on, of which `count` are there.
+ROBUSTA_AMX_INLINE Numbers load32(const uint16_t* from, int64_t count) {
+  return (Numbers)_mm512_maskz_loadu_epi16(first32(count), from);
+}
+ROBUSTA_AMX_INLINE Numbers load32(const float* from, int64_t count) {
+  const __m512 low = _mm512_maskz_loadu_ps(first16(count), from);
+  const __m512 high = _mm512_maskz_loadu_ps(first16(count - 16), from + 16);
+  return (Numbers)_mm512_cvtne2ps_pbh(high, low);
+}
+
+/// 16 numbers of a term and 16 of the next, in pairs; null: there is no next one.
+ROBUSTA_AMX_INLINE Numbers load_pairs(const uint16_t* one, const uint16_t* next, __mmask16 there) {
+  const auto low = (HalfNumbers)_mm256_maskz_loadu_epi16(there, one);
+  const auto high = next ? (HalfNumbers)_mm256_maskz_loadu_epi16(there, next) : HalfNumbers{};
+  return __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10,
+                                 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+ROBUSTA_AMX_INLINE Numbers load_pairs(const float* one, const float* next, __mmask16 there) {
+  const __m512 low = _mm512_maskz_loadu_ps(there, one);
+  const __m512 high = next ? _mm512_maskz_loadu_ps(there, next) : _mm512_setzero_ps();
+  const auto both = (Numbers)_mm512_cvtne2ps_pbh(high, low);
+  return __builtin_shufflevector(both, both, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10,
+                                 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+/// The lower or the upper two of each four numbers, one by one from either.
+ROBUSTA_AMX_INLINE Pairs zip_low(const Pairs& a, const Pairs& b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+}
+ROBUSTA_AMX_INLINE Pairs zip_high(const Pairs& a, const Pairs& b) {
+  return __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+}
+/// The same of twos.
+ROBUSTA_AMX_INLINE Pairs zip_low_twos(const Pairs& a, const Pairs& b) {
+  return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+}
+ROBUSTA_AMX_INLINE Pairs zip_high_twos(const Pairs& a, const Pairs& b) {
+  return __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+}
+/// Every other four of one, then of the other.
+ROBUSTA_AMX_INLINE Pairs even_fours(const Pairs& a, const Pairs& b) {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+}
+ROBUSTA_AMX_INLINE Pairs odd_fours(const Pairs& a, const Pairs& b) {
+  return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+}
+
+/// line[i][j] <-> line[j][i]: first within fours of lines and of pairs, then of the fours themselves.
+ROBUSTA_AMX_INLINE void transpose(Block& block) {
+  Pairs *line = block.line, fours[kTile];
+#pragma GCC unroll 4
+  for (int i = 0; i < kTile; i += 4) {
+    const Pairs low = zip_low(line[i], line[i + 1]), high = zip_high(line[i], line[i + 1]);
+    const Pairs next_low = zip_low(line[i + 2], line[i + 3]), next_high = zip_high(line[i + 2], line[i + 3]);
+    fours[i] = zip_low_twos(low, next_low);
+    fours[i + 1] = zip_high_twos(low, next_low);
+    fours[i + 2] = zip_low_twos(high, next_high);
+    fours[i + 3] = zip_high_twos(high, next_high);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Pairs even = even_fours(fours[i], fours[4 + i]), odd = odd_fours(fours[i], fours[4 + i]);
+    const Pairs more_even = even_fours(fours[8 + i], fours[12 + i]), more_odd = odd_fours(fours[8 + i], fours[12 + i]);
+    line[i] = even_fours(even, more_even);
+    line[4 + i] = even_fours(odd, more_odd);
+    line[8 + i] = odd_fours(even, more_even);
+    line[12 + i] = odd_fours(odd, more_odd);
+  }
+}
+
+ROBUSTA_AMX_INLINE void store(const Block& block, uint32_t* tile) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kTile; ++i) _mm512_storeu_si512(tile + i * kTile, (__m512i)block.line[i]);
+}
+
+template <typename T>
+ROBUSTA_AMX void lines_to_panels(const T* first, int64_t next, int64_t lines, int64_t terms, bool turns,
+                                 uint32_t* panels) {
+  const int64_t steps = steps_of(terms);
+  for (int64_t tile = 0; tile * kTile < lines; ++tile) {
+    const int64_t panel = tile / 2;
+    uint32_t* to = panels + panel * steps * kStepPairs + tile % 2 * kTile * kTile;
+    const int64_t there = std::min(kTile, lines - tile * kTile);
+    const T* from = first + tile * kTile * next;
+    for (int64_t step = 0; step < steps; ++step, to += kStepPairs) {
+      Block block;
+      for (int64_t i = 0; i < kTile; ++i) {
+        const int64_t count = i < there ? terms - step * kStepTerms : 0;
+        block.line[i] = (Pairs)load32(from + std::min(i, there - 1) * next + step * kStepTerms, count);
+      }
+      if (turns) transpose(block);
+      store(block, to);
+    }
+  }
+}
+
+template <typename T>
+ROBUSTA_AMX void terms_to_panels(const T* const* first_lines, int64_t terms, int64_t lines, bool turns,
+                                 uint32_t* panels) {
+  const int64_t steps = steps_of(terms);
+  for (int64_t step = 0; step < steps; ++step) {
+    const T* const* rows = first_lines + step * kStepTerms;
+    const int64_t here = std::min(kStepTerms, terms - step * kStepTerms);
+    for (int64_t tile = 0; tile * kTile < lines; ++tile) {
+      const int64_t line = tile * kTile;
+      const __mmask16 there = first16(lines - line);
+      Block block;
+      for (int64_t i = 0; i < kTile; ++i) {
+        if (2 * i >= here) {
+          block.line[i] = Pairs{};
+          continue;
+        }
+        const T* next = 2 * i + 1 < here ? rows[2 * i + 1] + line : nullptr;
+        block.line[i] = (Pairs)load_pairs(rows[2 * i] + line, next, there);
+      }
+      if (turns) transpose(block);
+      store(block, panels + (tile / 2 * steps + step) * kStepPairs + tile % 2 * kTile * kTile);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels) {
+  lines_to_panels(first, next, lines, terms, side == Side::kColumns, panels);
+}
+
+template <typename T>
+void pack_terms(const T* const* first_lines, int64_t terms, int64_t lines, Side side, uint32_t* panels) {
+  terms_to_panels(first_lines, terms, lines, side == Side::kRows, panels);
+}
+
+#else
+
+template <typename T>
+void pack_lines(const T*, int64_t, int64_t, int64_t, Side, uint32_t*) {}
+template <typename T>
+void pack_terms(const T* const*, int64_t, int64_t, Side, uint32_t*) {}
+
+#endif
+
+ROBUSTA_SIMD void add_terms(const uint16_t* const* first_lines, int64_t terms, int64_t lines, float* sums) {
+  for (int64_t t = 0; t < terms; ++t) {
+    const uint16_t* term = first_lines[t];
+#pragma omp simd
+    for (int64_t i = 0; i < lines; ++i) sums[i] += from_bf16(term[i]);
+  }
+}
+
+template void pack_lines(const uint16_t*, int64_t, int64_t, int64_t, Side, uint32_t*);
+template void pack_lines(const float*, int64_t, int64_t, int64_t, Side, uint32_t*);
+template void pack_terms(const uint16_t* const*, int64_t, int64_t, Side, uint32_t*);
+template void pack_terms(const float* const*, int64_t, int64_t, Side, uint32_t*);
+
+}  // namespace robusta::amx
