@@ -1,0 +1,117 @@
+// The gradient of a convolution's filters by matrix units: how it is cut, anywhere, and what it gives against the
+// reference, where there are any.
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+#include "layers/backends/amx/weight_blocks.h"
+#include "layers/backends/onednn/layout.h"
+#include "ops/amx/panels.h"
+#include "support/convolution_cases.h"
+#include "support/kernel_checks.h"
+#include "support/prefer.h"
+
+namespace robusta::test::amx_weights_test {
+namespace {
+
+using amx::WeightBlocks;
+
+const auto kSizes = {std::tuple<int64_t, int64_t, int64_t, int64_t>(64, 64, 1, 50176),
+                     {256, 64, 1, 50176},
+                     {2048, 512, 1, 784},
+                     {512, 2048, 1, 784},
+                     {512, 512, 9, 784},
+                     {64, 3, 49, 12544 * 16},
+                     {20, 1, 25, 64 * 576},
+                     {1000, 513, 4, 5},
+                     {1, 1, 1, 1}};
+
+/// Each pixel of each block of sums belongs to one piece.
+TEST(WeightBlocks, PiecesCoverAll) {
+  for (const auto& [outputs, inputs, taps, pixels] : kSizes) {
+    for (const int64_t threads : {1, 2, 3, 56}) {
+      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads);
+      std::set<int64_t> seen;
+      int64_t work = 0;
+      for (int64_t i = 0; i < blocks.pieces(); ++i) {
+        const WeightBlocks::Piece piece = blocks.piece(i);
+        EXPECT_LE(piece.panels_out.size(), std::min(blocks.most_panels_out(), amx::kMostPanelsOut));
+        EXPECT_LE(piece.panels_in.size(), blocks.most_panels_in());
+        for (int64_t tap = piece.taps.begin; tap < piece.taps.end; ++tap) {
+          for (int64_t out = piece.panels_out.begin; out < piece.panels_out.end; ++out) {
+            for (int64_t in = piece.panels_in.begin; in < piece.panels_in.end; ++in) {
+              const int64_t block = blocks.sum_block(piece.share, tap, out, in);
+              EXPECT_TRUE(seen.insert(block).second);
+              EXPECT_LT(block, blocks.sum_blocks());
+              work += piece.pixels.size();
+            }
+          }
+        }
+      }
+      EXPECT_EQ(work, blocks.panels_out * blocks.panels_in * taps * pixels) << outputs << " x " << inputs;
+    }
+  }
+}
+
+/// What threads add up aside stays a few times the filters, or half a megabyte for each thread.
+TEST(WeightBlocks, SumsStaySmall) {
+  for (const auto& [outputs, inputs, taps, pixels] : kSizes) {
+    for (const int64_t threads : {1, 2, 8, 56, 128}) {
+      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads);
+      const int64_t once = blocks.sum_blocks() / blocks.shares;
+      EXPECT_LE(blocks.sum_blocks(), std::max(4 * once, 2 * threads * 128)) << outputs << ", " << threads << " threads";
+    }
+  }
+}
+
+/// Where there is work for all, none waits for more than half of the time.
+TEST(WeightBlocks, ThreadsAreBusy) {
+  for (const auto& [outputs, inputs, taps, pixels] : kSizes) {
+    for (const int64_t threads : {2, 3, 8}) {
+      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads);
+      if (blocks.blocks() * pixels < 4 * threads * amx::kChunk) continue;
+      const int64_t rounds = (blocks.pieces() + threads - 1) / threads;
+      EXPECT_LE(rounds * threads, 2 * blocks.pieces()) << outputs << " x " << inputs << ", " << threads << " threads";
+    }
+  }
+}
+
+class AmxWeights : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!amx::is_there()) GTEST_SKIP() << "this processor has no matrix units (AMX)";
+  }
+
+  /// Every choice for which the pass is offered takes it.
+  static void compare(const std::string& fields, const Shape& bottom) {
+    SCOPED_TRACE(fields + " of " + bottom.str());
+    Prefer tuner("amx");
+    const KernelOptions how{.dtype = DType::kBF16,
+                            .bottom_layouts = {onednn::layout_of(onednn::channels_last_desc(onednn::dims_of(bottom)))},
+                            .tuner = &tuner};
+    compare_with_reference("onednn", {{convolution_text(fields)}, {bottom}}, 4 * 0x1p-8, how);
+    EXPECT_GT(tuner.taken, 0);
+  }
+};
+
+TEST_F(AmxWeights, KernelsOfAllKinds) {
+  compare("num_output: 64 kernel_size: 1 bias_term: false", {2, 32, 9, 7});
+  compare("num_output: 48 kernel_size: 1 stride: 2", {2, 40, 9, 7});
+  compare("num_output: 32 kernel_size: 3 pad: 1", {2, 16, 9, 7});
+  compare("num_output: 20 kernel_size: 3 stride: 2", {3, 33, 8, 11});
+  compare("num_output: 32 kernel_size: 3 dilation: 2 pad: 2", {1, 32, 9, 7});
+  compare("num_output: 16 kernel_h: 5 kernel_w: 1 pad_h: 2", {2, 32, 9, 7});
+  compare("num_output: 24 kernel_size: 7 stride: 2 pad: 3", {2, 3, 20, 18});
+}
+
+/// More than a chunk of pixels, than a block of outputs, and than one of inputs.
+TEST_F(AmxWeights, SeveralPieces) {
+  compare("num_output: 16 kernel_size: 1", {3, 16, 19, 23});
+  compare("num_output: 300 kernel_size: 1", {1, 32, 5, 5});
+  compare("num_output: 32 kernel_size: 1 bias_term: false", {1, 560, 5, 5});
+}
+
+}  // namespace
+}  // namespace robusta::test::amx_weights_test
