@@ -59,23 +59,26 @@ part_onednn() { # all tests with oneDNN 3.2, which PyPI has, instead of Debian's
 }
 
 part_emulated() { # kernels for AVX-512, for bf16 and for AMX on an emulated processor, where there is Bochs
-  local status=0 model filter passed outcomes=
+  local status=0 model filter command passed outcomes=
   local -A has=([bf16]=avx512_bf16 [amx]=amx_bf16)
-  local tests=$ROBUSTA_BUILD/tests/layers_test
-  [ -x "$tests" ] || skip "there is no $tests: name a build with tests in ROBUSTA_BUILD"
+  local tests=$ROBUSTA_BUILD/tests narrow
+  [ -x "$tests/layers_test" ] || skip "there is no $tests/layers_test: name a build with tests in ROBUSTA_BUILD"
+  narrow='HostBf16.Convolution*:HostBf16.Sums:HostBf16.ConcatAndSlice:HostBf16.FunctionsOfElements:ResidualInference.InSixteenBits'
   for model in avx512 bf16 amx; do
     case $model in
       avx512) filter='FewChannels.*:FewRows.*:RowsAsColumns.*:Pointwise.*-*FirstLayers*:*SizesOfAllKinds:*LargeImages:*ManyOutputs' ;;
-      *) filter='HostBf16.Convolution*:HostBf16.Sums:HostBf16.ConcatAndSlice:HostBf16.FunctionsOfElements:ResidualInference.InSixteenBits' ;;
+      bf16) filter=$narrow ;;
+      amx) filter="$narrow:AmxWeights.*:InnerProductAmx.*" ;;
     esac
-    measured scripts/emulated_cpu/run.sh $model -- \
-      "caffe device_query | grep 16 && $tests --gtest_brief=1 --gtest_filter='$filter'" || status=$?
+    command="caffe device_query | grep 16 && $tests/layers_test --gtest_brief=1 --gtest_filter='$filter'"
+    [ $model != amx ] || command+=" && $tests/ops_test --gtest_brief=1 --gtest_filter='Amx.*'"
+    measured scripts/emulated_cpu/run.sh $model -- "$command" || status=$?
     [ $status -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
     # A processor that has not what it should have would skip the tests, or make nothing of them.
-    passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests.*/\1/p' "$out")
-    if [ "${passed:-0}" -eq 0 ] || grep -q '^\[  SKIPPED' "$out"; then status=1; fi
+    passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests.*/\1/p' "$out" | awk '{ sum += $1 } END { print sum + 0 }')
+    if [ "$passed" -eq 0 ] || grep -q '^\[  SKIPPED' "$out"; then status=1; fi
     [ $model = avx512 ] || grep -q "16 bits:.*${has[$model]}" "$out" || status=1
-    outcomes+="${outcomes:+, }$model ${passed:-0} passed"
+    outcomes+="${outcomes:+, }$model $passed passed"
   done
   result "$outcomes"
   return $status

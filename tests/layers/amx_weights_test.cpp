@@ -87,7 +87,7 @@ class AmxWeights : public testing::Test {
   /// Every choice for which the pass is offered takes it.
   static void compare(const std::string& fields, const Shape& bottom) {
     SCOPED_TRACE(fields + " of " + bottom.str());
-    Prefer tuner("amx");
+    Prefer tuner("amx:native");  // oneDNN has AMX, too
     const KernelOptions how{.dtype = DType::kBF16,
                             .bottom_layouts = {onednn::layout_of(onednn::channels_last_desc(onednn::dims_of(bottom)))},
                             .tuner = &tuner};

@@ -106,47 +106,61 @@ ROBUSTA_AMX_INLINE void store(const Block& block, uint32_t* tile) {
   for (int i = 0; i < kTile; ++i) _mm512_storeu_si512(tile + i * kTile, (__m512i)block.line[i]);
 }
 
+// Loops over the lines of a block are unrolled throughout, or it would lie in memory and not in registers.
+
+/// `there` lines, with so many terms each.
 template <typename T>
-ROBUSTA_AMX void lines_to_panels(const T* first, int64_t next, int64_t lines, int64_t terms, bool turns,
-                                 uint32_t* panels) {
+ROBUSTA_AMX_INLINE void load_lines(const T* first, int64_t next, int64_t there, int64_t terms, Block& block) {
+  if (there >= kTile) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kTile; ++i) block.line[i] = (Pairs)load32(first + i * next, terms);
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < kTile; ++i) block.line[i] = i < there ? (Pairs)load32(first + i * next, terms) : Pairs{};
+  }
+}
+
+/// 16 lines from `line` on, where they are there, of so many terms.
+template <typename T>
+ROBUSTA_AMX_INLINE void load_terms(const T* const* rows, int64_t line, __mmask16 there, int64_t terms, Block& block) {
+  if (terms >= kStepTerms) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kTile; ++i) {
+      block.line[i] = (Pairs)load_pairs(rows[2 * i] + line, rows[2 * i + 1] + line, there);
+    }
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < kTile; ++i) {
+      const T* next = 2 * i + 1 < terms ? rows[2 * i + 1] + line : nullptr;
+      block.line[i] = 2 * i < terms ? (Pairs)load_pairs(rows[2 * i] + line, next, there) : Pairs{};
+    }
+  }
+}
+
+template <typename T, bool kTurns>
+ROBUSTA_AMX void lines_to_panels(const T* first, int64_t next, int64_t lines, int64_t terms, uint32_t* panels) {
   const int64_t steps = steps_of(terms);
   for (int64_t tile = 0; tile * kTile < lines; ++tile) {
-    const int64_t panel = tile / 2;
-    uint32_t* to = panels + panel * steps * kStepPairs + tile % 2 * kTile * kTile;
-    const int64_t there = std::min(kTile, lines - tile * kTile);
+    uint32_t* to = panels + tile / 2 * steps * kStepPairs + tile % 2 * kTile * kTile;
     const T* from = first + tile * kTile * next;
-    for (int64_t step = 0; step < steps; ++step, to += kStepPairs) {
+    for (int64_t term = 0; term < terms; term += kStepTerms, to += kStepPairs) {
       Block block;
-      for (int64_t i = 0; i < kTile; ++i) {
-        const int64_t count = i < there ? terms - step * kStepTerms : 0;
-        block.line[i] = (Pairs)load32(from + std::min(i, there - 1) * next + step * kStepTerms, count);
-      }
-      if (turns) transpose(block);
+      load_lines(from + term, next, lines - tile * kTile, terms - term, block);
+      if constexpr (kTurns) transpose(block);
       store(block, to);
     }
   }
 }
 
-template <typename T>
-ROBUSTA_AMX void terms_to_panels(const T* const* first_lines, int64_t terms, int64_t lines, bool turns,
-                                 uint32_t* panels) {
+template <typename T, bool kTurns>
+ROBUSTA_AMX void terms_to_panels(const T* const* first_lines, int64_t terms, int64_t lines, uint32_t* panels) {
   const int64_t steps = steps_of(terms);
   for (int64_t step = 0; step < steps; ++step) {
-    const T* const* rows = first_lines + step * kStepTerms;
-    const int64_t here = std::min(kStepTerms, terms - step * kStepTerms);
+    const int64_t term = step * kStepTerms;
     for (int64_t tile = 0; tile * kTile < lines; ++tile) {
-      const int64_t line = tile * kTile;
-      const __mmask16 there = first16(lines - line);
       Block block;
-      for (int64_t i = 0; i < kTile; ++i) {
-        if (2 * i >= here) {
-          block.line[i] = Pairs{};
-          continue;
-        }
-        const T* next = 2 * i + 1 < here ? rows[2 * i + 1] + line : nullptr;
-        block.line[i] = (Pairs)load_pairs(rows[2 * i] + line, next, there);
-      }
-      if (turns) transpose(block);
+      load_terms(first_lines + term, tile * kTile, first16(lines - tile * kTile), terms - term, block);
+      if constexpr (kTurns) transpose(block);
       store(block, panels + (tile / 2 * steps + step) * kStepPairs + tile % 2 * kTile * kTile);
     }
   }
@@ -156,12 +170,14 @@ ROBUSTA_AMX void terms_to_panels(const T* const* first_lines, int64_t terms, int
 
 template <typename T>
 void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels) {
-  lines_to_panels(first, next, lines, terms, side == Side::kColumns, panels);
+  const auto pack = side == Side::kColumns ? lines_to_panels<T, true> : lines_to_panels<T, false>;
+  pack(first, next, lines, terms, panels);
 }
 
 template <typename T>
 void pack_terms(const T* const* first_lines, int64_t terms, int64_t lines, Side side, uint32_t* panels) {
-  terms_to_panels(first_lines, terms, lines, side == Side::kRows, panels);
+  const auto pack = side == Side::kRows ? terms_to_panels<T, true> : terms_to_panels<T, false>;
+  pack(first_lines, terms, lines, panels);
 }
 
 #else
