@@ -70,7 +70,7 @@ part_emulated() { # kernels for AVX-512, for bf16 and for AMX on an emulated pro
       bf16) filter=$narrow ;;
       amx) filter="$narrow:AmxWeights.*:InnerProductAmx.*" ;;
     esac
-    command="caffe device_query | grep 16 && $tests/layers_test --gtest_brief=1 --gtest_filter='$filter'"
+    command="export GTEST_COLOR=no && caffe device_query | grep 16 && $tests/layers_test --gtest_brief=1 --gtest_filter='$filter'"
     [ $model != amx ] || command+=" && $tests/ops_test --gtest_brief=1 --gtest_filter='Amx.*'"
     measured scripts/emulated_cpu/run.sh $model -- "$command" || status=$?
     [ $status -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "layers/backends/amx/weight_blocks.h"
+#include "layers/backends/amx/window_rows.h"
 #include "layers/backends/onednn/layout.h"
 #include "ops/amx/panels.h"
 #include "support/convolution_cases.h"
@@ -39,7 +40,7 @@ TEST(WeightBlocks, PiecesCoverAll) {
         const WeightBlocks::Piece piece = blocks.piece(i);
         EXPECT_LE(piece.panels_out.size(), std::min(blocks.most_panels_out(), amx::kMostPanelsOut));
         EXPECT_LE(piece.panels_in.size(), blocks.most_panels_in());
-        for (int64_t tap = piece.taps.begin; tap < piece.taps.end; ++tap) {
+        for (int64_t tap = piece.products.begin; tap < piece.products.end; ++tap) {
           for (int64_t out = piece.panels_out.begin; out < piece.panels_out.end; ++out) {
             for (int64_t in = piece.panels_in.begin; in < piece.panels_in.end; ++in) {
               const int64_t block = blocks.sum_block(piece.share, tap, out, in);
@@ -78,6 +79,65 @@ TEST(WeightBlocks, ThreadsAreBusy) {
   }
 }
 
+ConvolutionGeometry geometry_of(int64_t channels, const WindowAxis& y, const WindowAxis& x) {
+  ConvolutionGeometry geometry;
+  geometry.batch = 2;
+  geometry.channels = channels;
+  geometry.num_output = 1;
+  geometry.axes = {y, x};
+  for (WindowAxis& axis : geometry.axes) axis.out = (axis.padded_in() - axis.extent()) / axis.stride + 1;
+  return geometry;
+}
+
+/// What filters see: the image, and zeros around it.
+float seen(const ConvolutionGeometry& g, const std::vector<uint16_t>& images, int64_t weight, int64_t pixel) {
+  const WindowAxis &y = g.axes[0], &x = g.axes[1];
+  const int64_t column = pixel % x.out * x.stride - x.pad + weight % x.kernel * x.dilation;
+  const int64_t row = pixel / x.out % y.out * y.stride - y.pad + weight / x.kernel % y.kernel * y.dilation;
+  if (row < 0 || row >= y.in || column < 0 || column >= x.in) return 0;
+  const int64_t image = pixel / x.out / y.out, channel = weight / x.kernel / y.kernel;
+  return images[static_cast<size_t>(((image * y.in + row) * x.in + column) * g.channels + channel)];
+}
+
+TEST(WindowRows, FindWhatFiltersSee) {
+  for (const int64_t channels : {1, 3, 16, 20}) {
+    for (const WindowAxis& x :
+         {WindowAxis{.in = 9, .kernel = 1}, WindowAxis{.in = 9, .kernel = 1, .stride = 2},
+          WindowAxis{.in = 8, .kernel = 3, .pad = 1}, WindowAxis{.in = 11, .kernel = 5, .stride = 2},
+          WindowAxis{.in = 11, .kernel = 7, .stride = 2, .pad = 3, .more_pad_behind = -1},
+          WindowAxis{.in = 9, .kernel = 3, .pad = 2, .dilation = 2}}) {
+      const ConvolutionGeometry geometry = geometry_of(channels, {.in = 7, .kernel = 3, .stride = 2, .pad = 1}, x);
+      const amx::WindowRows window(geometry);
+      std::vector<uint16_t> images(static_cast<size_t>(geometry.batch * 7 * x.in * channels));
+      for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint16_t>(i + 1);
+      std::vector<uint16_t> padded(window.padded_bytes() / sizeof(uint16_t) + 1, 77);
+      const uint16_t* from = window.pad(images.data(), padded.data());
+      const int64_t pixels = geometry.batch * elements_out(geometry.axes);
+      for (const int64_t begin : {int64_t{0}, pixels / 3}) {
+        std::vector<const uint16_t*> places(static_cast<size_t>(pixels - begin));
+        for (int64_t product = 0; product < window.products(); ++product) {
+          window.find(from, product, {begin, pixels}, places.data());
+          for (int64_t p = begin; p < pixels; ++p) {
+            for (int64_t line = 0; line < window.lines(); ++line) {
+              ASSERT_EQ(places[static_cast<size_t>(p - begin)][line],
+                        seen(geometry, images, window.at(line) + window.at_product(product), p))
+                  << channels << " channels, kernel " << x.kernel << ", pixel " << p << ", line " << line;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A tile of 16 lines has more than three channels.
+TEST(WindowRows, FewChannelsAreTakenWithTheirNeighbours) {
+  const WindowAxis seven{.in = 20, .kernel = 7, .stride = 2, .pad = 3};
+  EXPECT_EQ(amx::WindowRows(geometry_of(3, seven, seven)).products(), 7);
+  EXPECT_EQ(amx::WindowRows(geometry_of(3, seven, seven)).lines(), 21);
+  EXPECT_EQ(amx::WindowRows(geometry_of(16, seven, seven)).products(), 49);
+}
+
 class AmxWeights : public testing::Test {
  protected:
   void SetUp() override {
@@ -104,6 +164,13 @@ TEST_F(AmxWeights, KernelsOfAllKinds) {
   compare("num_output: 32 kernel_size: 3 dilation: 2 pad: 2", {1, 32, 9, 7});
   compare("num_output: 16 kernel_h: 5 kernel_w: 1 pad_h: 2", {2, 32, 9, 7});
   compare("num_output: 24 kernel_size: 7 stride: 2 pad: 3", {2, 3, 20, 18});
+}
+
+TEST_F(AmxWeights, FirstConvolutions) {
+  compare("num_output: 96 kernel_size: 11 stride: 4", {1, 3, 31, 35});
+  compare("num_output: 20 kernel_size: 5", {2, 1, 12, 12});
+  compare("num_output: 32 kernel_size: 3 dilation: 2 pad: 2", {1, 3, 9, 7});
+  compare("num_output: 32 kernel_h: 3 kernel_w: 1", {1, 3, 9, 7});
 }
 
 /// More than a chunk of pixels, than a block of outputs, and than one of inputs.

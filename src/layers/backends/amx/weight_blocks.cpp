@@ -29,21 +29,21 @@ int64_t best_shares(int64_t blocks, int64_t most, int64_t threads) {
 
 }  // namespace
 
-WeightBlocks::WeightBlocks(int64_t outputs, int64_t inputs, int64_t taps, int64_t pixels, int64_t threads)
+WeightBlocks::WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t pixels, int64_t threads)
     : panels_out(panels_of(outputs)),
       panels_in(panels_of(inputs)),
-      taps(taps),
+      products(products),
       pixels(pixels),
       cuts_out(cuts(panels_out, kMostPanelsOut)),
       cuts_in(cuts(panels_in, kMostPanelsIn)),
-      cuts_taps(cuts(taps, std::max<int64_t>(kMostSums / (most_panels_out() * most_panels_in()), 1))),
+      cuts_products(cuts(products, std::max<int64_t>(kMostSums / (most_panels_out() * most_panels_in()), 1))),
       shares(best_shares(blocks(), cuts(pixels, kChunk), threads)) {}
 
 WeightBlocks::Piece WeightBlocks::piece(int64_t index) const {
   const int64_t share = index % shares, block = index / shares;
-  const int64_t out = block % cuts_out, in = block / cuts_out % cuts_in, tap = block / cuts_out / cuts_in;
-  return {part_of(panels_out, cuts_out, out), part_of(panels_in, cuts_in, in), part_of(taps, cuts_taps, tap),
-          part_of(pixels, shares, share), share};
+  const int64_t out = block % cuts_out, in = block / cuts_out % cuts_in, product = block / cuts_out / cuts_in;
+  return {part_of(panels_out, cuts_out, out), part_of(panels_in, cuts_in, in),
+          part_of(products, cuts_products, product), part_of(pixels, shares, share), share};
 }
 
 }  // namespace robusta::amx

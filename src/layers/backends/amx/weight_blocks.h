@@ -1,8 +1,9 @@
 /// How the gradient of a convolution's filters is cut into pieces of work.
 ///
-/// A block is some outputs by some inputs, of some taps: as many as have sums, of 4 KiB for 32 outputs by 32 inputs,
-/// that stay in a second-level cache with the panels of a chunk of pixels. Where there are fewer blocks than threads,
-/// the pixels are shared out, too, and the sums of the shares are added up in the end, always in the same order.
+/// A block is some outputs by some inputs, of some of the products: as many as have sums, of 4 KiB for 32 outputs by 32
+/// inputs, that stay in a second-level cache with the panels of a chunk of pixels. Where there are fewer blocks than
+/// threads, the pixels are shared out, too, and the sums of the shares are added up in the end, always in the same
+/// order.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,19 @@ namespace robusta::amx {
 inline constexpr int64_t kMostPanelsOut = 8;
 
 struct WeightBlocks {
-  /// Of a convolution with so many outputs, inputs, and taps, and results of `pixels` pixels in all.
-  WeightBlocks(int64_t outputs, int64_t inputs, int64_t taps, int64_t pixels, int64_t threads);
+  /// Of a convolution with so many outputs, inputs, and products (window_rows.h), and results of `pixels` pixels in
+  /// all.
+  WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t pixels, int64_t threads);
 
-  int64_t panels_out, panels_in, taps, pixels;
-  int64_t cuts_out, cuts_in, cuts_taps;  ///< into how many pieces each of them is cut
-  int64_t shares;                        ///< and the pixels
+  int64_t panels_out, panels_in, products, pixels;
+  int64_t cuts_out, cuts_in, cuts_products;  ///< into how many pieces each of them is cut
+  int64_t shares;                            ///< and the pixels
 
-  int64_t blocks() const { return cuts_out * cuts_in * cuts_taps; }
+  int64_t blocks() const { return cuts_out * cuts_in * cuts_products; }
   int64_t pieces() const { return blocks() * shares; }
 
   struct Piece {
-    Range panels_out, panels_in, taps, pixels;
+    Range panels_out, panels_in, products, pixels;
     int64_t share;
   };
   Piece piece(int64_t index) const;
@@ -35,10 +37,10 @@ struct WeightBlocks {
   int64_t most_panels_out() const { return (panels_out + cuts_out - 1) / cuts_out; }
   int64_t most_panels_in() const { return (panels_in + cuts_in - 1) / cuts_in; }
 
-  /// Blocks of 32 x 32 sums: [share][tap][panel of outputs][panel of inputs].
-  int64_t sum_blocks() const { return shares * taps * panels_out * panels_in; }
-  int64_t sum_block(int64_t share, int64_t tap, int64_t panel_out, int64_t panel_in) const {
-    return ((share * taps + tap) * panels_out + panel_out) * panels_in + panel_in;
+  /// Blocks of 32 x 32 sums: [share][product][panel of outputs][panel of inputs].
+  int64_t sum_blocks() const { return shares * products * panels_out * panels_in; }
+  int64_t sum_block(int64_t share, int64_t product, int64_t panel_out, int64_t panel_in) const {
+    return ((share * products + product) * panels_out + panel_out) * panels_in + panel_in;
   }
 };
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "base/parallel.h"
 #include "layers/backends/amx/weight_blocks.h"
+#include "layers/backends/amx/window_rows.h"
 #include "layers/backends/onednn/generation.h"
 #include "layers/backends/onednn/primitive.h"
 #include "ops/amx/panels.h"
@@ -24,24 +24,15 @@ using onednn::ScratchPlan;
 
 constexpr int64_t kSums = kPanelLines * kPanelLines;
 
-/// to[i step] += from[i].
-void add_with_step(const float* from, int64_t count, int64_t step, float* to) {
-  if (step == 1) {
-#pragma omp simd
-    for (int64_t i = 0; i < count; ++i) to[i] += from[i];
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i * step] += from[i];
-  }
-}
-
 class WeightsPass : public onednn::ConvolutionPass {
  public:
   explicit WeightsPass(const ConvolutionProblem& problem)
       : geometry_(problem.geometry),
-        blocks_(geometry_.num_output, geometry_.channels, y().kernel * x().kernel,
+        window_(geometry_),
+        blocks_(geometry_.num_output, window_.lines(), window_.products(),
                 geometry_.batch * elements_out(geometry_.axes), omp_get_max_threads()),
         workers_(omp_get_max_threads()),
-        zeros_(static_cast<size_t>(geometry_.channels)) {
+        padded_at_(plan_.add(window_.padded_bytes())) {
     const auto of_each_worker = [&](int64_t panels) {
       return plan_.add(static_cast<size_t>(workers_ * panels * pairs_of(kPanelLines, kChunk)) * sizeof(uint32_t));
     };
@@ -55,10 +46,11 @@ class WeightsPass : public onednn::ConvolutionPass {
   size_t scratch_bytes() const override { return plan_.bytes(); }
 
   void run(const ConvolutionData& data, void* scratch) override {
+    const auto* images = window_.pad(static_cast<const uint16_t*>(data.src), at_offset(scratch, padded_at_));
     parallel_for(workers_, 1, [&](int64_t worker) {
       const TilesInUse tiles;
       const Range own = part_of(blocks_.pieces(), workers_, worker);
-      for (int64_t i = own.begin; i < own.end; ++i) add_piece(data, blocks_.piece(i), worker, scratch);
+      for (int64_t i = own.begin; i < own.end; ++i) add_piece(data, images, blocks_.piece(i), worker, scratch);
     });
     if (data.weights) hand_over_weights(data.add_weights, scratch, written(data.weights));
     if (data.bias) hand_over_bias(data.add_bias, scratch, written(data.bias));
@@ -69,8 +61,6 @@ class WeightsPass : public onednn::ConvolutionPass {
   /// Where the channels of the pixels of a chunk begin.
   using Places = std::array<const uint16_t*, kChunk>;
 
-  const WindowAxis& y() const { return geometry_.axes[0]; }
-  const WindowAxis& x() const { return geometry_.axes[1]; }
   int64_t outputs() const { return geometry_.num_output; }
   static float* written(const void* data) { return static_cast<float*>(const_cast<void*>(data)); }
   float* sums_in(void* scratch) const { return static_cast<float*>(at_offset(scratch, sums_at_)); }
@@ -81,7 +71,8 @@ class WeightsPass : public onednn::ConvolutionPass {
     return static_cast<uint32_t*>(at_offset(scratch, at)) + worker * panels * pairs_of(kPanelLines, kChunk);
   }
 
-  void add_piece(const ConvolutionData& data, const Piece& piece, int64_t worker, void* scratch) const {
+  void add_piece(const ConvolutionData& data, const uint16_t* images, const Piece& piece, int64_t worker,
+                 void* scratch) const {
     uint32_t* gradients = panels_in(scratch, gradients_at_, worker, blocks_.most_panels_out());
     uint32_t* inputs = panels_in(scratch, inputs_at_, worker, blocks_.most_panels_in());
     const int64_t chunks = (piece.pixels.size() + kChunk - 1) / kChunk;
@@ -90,9 +81,9 @@ class WeightsPass : public onednn::ConvolutionPass {
     for (Range pixels = {piece.pixels.begin, 0}; pixels.begin < piece.pixels.end; pixels.begin = pixels.end) {
       pixels.end = std::min(pixels.begin + length, piece.pixels.end);
       pack_gradients(data, piece, pixels, gradients, scratch);
-      for (int64_t tap = piece.taps.begin; tap < piece.taps.end; ++tap) {
-        pack_inputs(data, piece, pixels, tap, inputs);
-        multiply(piece, steps_of(pixels.size()), tap, gradients, inputs, pixels.begin > piece.pixels.begin,
+      for (int64_t product = piece.products.begin; product < piece.products.end; ++product) {
+        pack_inputs(images, piece, pixels, product, inputs);
+        multiply(piece, steps_of(pixels.size()), product, gradients, inputs, pixels.begin > piece.pixels.begin,
                  sums_in(scratch));
       }
     }
@@ -112,7 +103,7 @@ class WeightsPass : public onednn::ConvolutionPass {
       places[static_cast<size_t>(p - pixels.begin)] = gradients + p * this->outputs();
     }
     pack_terms(places.data(), pixels.size(), outputs, Side::kRows, to);
-    if (!data.bias || piece.taps.begin > 0 || piece.panels_in.begin > 0) return;
+    if (!data.bias || piece.products.begin > 0 || piece.panels_in.begin > 0) return;
     std::array<float, kMostPanelsOut* kPanelLines> sums = {};
     add_terms(places.data(), pixels.size(), outputs, sums.data());
     double* bias = bias_in(scratch) + piece.share * bias_sums() + first;
@@ -120,33 +111,26 @@ class WeightsPass : public onednn::ConvolutionPass {
     for (int64_t o = 0; o < outputs; ++o) bias[o] += static_cast<double>(sums[static_cast<size_t>(o)]);
   }
 
-  /// What a tap of the filters sees.
-  void pack_inputs(const ConvolutionData& data, const Piece& piece, const Range& pixels, int64_t tap,
+  void pack_inputs(const uint16_t* images, const Piece& piece, const Range& pixels, int64_t product,
                    uint32_t* to) const {
-    const int64_t first = piece.panels_in.begin * kPanelLines;
-    const uint16_t* inputs = static_cast<const uint16_t*>(data.src) + first;
     Places places;
-    for (int64_t p = pixels.begin; p < pixels.end; ++p) {
-      const int64_t column = p % x().out * x().stride - x().pad + tap % x().kernel * x().dilation;
-      const int64_t row = p / x().out % y().out * y().stride - y().pad + tap / x().kernel * y().dilation;
-      const bool inside = row >= 0 && row < y().in && column >= 0 && column < x().in;
-      const int64_t at = (p / x().out / y().out * y().in + row) * x().in + column;
-      places[static_cast<size_t>(p - pixels.begin)] = inside ? inputs + at * geometry_.channels : zeros_.data();
-    }
-    pack_terms(places.data(), pixels.size(), lines_in(piece.panels_in, geometry_.channels), Side::kColumns, to);
+    window_.find(images, product, pixels, places.data());
+    const int64_t first = piece.panels_in.begin * kPanelLines;
+    for (int64_t p = 0; p < pixels.size(); ++p) places[static_cast<size_t>(p)] += first;
+    pack_terms(places.data(), pixels.size(), lines_in(piece.panels_in, window_.lines()), Side::kColumns, to);
   }
 
-  void multiply(const Piece& piece, int64_t steps, int64_t tap, const uint32_t* gradients, const uint32_t* inputs,
+  void multiply(const Piece& piece, int64_t steps, int64_t product, const uint32_t* gradients, const uint32_t* inputs,
                 bool add, float* sums) const {
     for (int64_t out = piece.panels_out.begin; out < piece.panels_out.end; ++out) {
       for (int64_t in = piece.panels_in.begin; in < piece.panels_in.end; ++in) {
         multiply_panels({.steps = steps,
                          .rows = gradients + (out - piece.panels_out.begin) * steps * kStepPairs,
                          .columns = inputs + (in - piece.panels_in.begin) * steps * kStepPairs,
-                         .sums = sums + blocks_.sum_block(piece.share, tap, out, in) * kSums,
+                         .sums = sums + blocks_.sum_block(piece.share, product, out, in) * kSums,
                          .next_row = kPanelLines,
                          .add = add},
-                        tiles_of(outputs(), out), tiles_of(geometry_.channels, in));
+                        tiles_of(outputs(), out), tiles_of(window_.lines(), in));
       }
     }
   }
@@ -154,21 +138,30 @@ class WeightsPass : public onednn::ConvolutionPass {
   /// To Caffe's order, [output][input][tap].
   void hand_over_weights(bool add, void* scratch, float* weights) const {
     const float* sums = sums_in(scratch);
-    const int64_t inputs = geometry_.channels, taps = blocks_.taps;
+    const int64_t filter = geometry_.weight_shape().count(1);
     parallel_for(outputs(), 4, [=, this](int64_t output) {
-      float* to = weights + output * inputs * taps;
-      if (!add) std::fill_n(to, inputs * taps, 0.0f);
-      for (int64_t tap = 0; tap < taps; ++tap) {
+      float* to = weights + output * filter;
+      if (!add) std::fill_n(to, filter, 0.0f);
+      for (int64_t product = 0; product < blocks_.products; ++product) {
         for (int64_t panel = 0; panel < blocks_.panels_in; ++panel) {
-          const int64_t first = panel * kPanelLines;
           for (int64_t share = 0; share < blocks_.shares; ++share) {
-            const float* block = sums + blocks_.sum_block(share, tap, output / kPanelLines, panel) * kSums;
-            add_with_step(block + output % kPanelLines * kPanelLines, std::min(kPanelLines, inputs - first), taps,
-                          to + first * taps + tap);
+            const float* block = sums + blocks_.sum_block(share, product, output / kPanelLines, panel) * kSums;
+            add_lines(block + output % kPanelLines * kPanelLines, panel, to + window_.at_product(product));
           }
         }
       }
     });
+  }
+
+  /// The sums of a panel's lines.
+  void add_lines(const float* sums, int64_t panel, float* to) const {
+    const int64_t first = panel * kPanelLines, count = std::min(kPanelLines, window_.lines() - first);
+    if (window_.is_in_order()) {
+#pragma omp simd
+      for (int64_t i = 0; i < count; ++i) to[first + i] += sums[i];
+    } else {
+      for (int64_t i = 0; i < count; ++i) to[window_.at(first + i)] += sums[i];
+    }
   }
 
   void hand_over_bias(bool add, void* scratch, float* bias) const {
@@ -181,10 +174,11 @@ class WeightsPass : public onednn::ConvolutionPass {
   }
 
   ConvolutionGeometry geometry_;
+  WindowRows window_;
   WeightBlocks blocks_;
   int64_t workers_;
-  std::vector<uint16_t> zeros_;  // a pixel beside the image
   ScratchPlan plan_;
+  size_t padded_at_;
   size_t gradients_at_ = 0, inputs_at_ = 0, sums_at_ = 0, bias_at_ = 0;
 };
 
