@@ -166,7 +166,9 @@ Image make_image(uint64_t seed, std::string_view set, uint64_t index) {
     for (Point& p : stroke) p = {p.x + bell(random, 0.03), p.y + bell(random, 0.03)};
     std::vector<Point> points = curve_through(stroke);
     for (Point& p : points) p = place(wobble(p));
-    draw_stroke(canvas, points, radius * between(random, 0.7, 1.3), radius * between(random, 0.7, 1.3));
+    // One after the other: compilers differ in which of two arguments they compute first.
+    const double end = radius * between(random, 0.7, 1.3), start = radius * between(random, 0.7, 1.3);
+    draw_stroke(canvas, points, start, end);
   }
   if (random.uniform() < 0.15) draw_stray_dash(canvas, random);
   blur(canvas, between(random, 0.02, 0.22));

@@ -60,7 +60,7 @@ part_onednn() { # all tests with oneDNN 3.2, which PyPI has, instead of Debian's
 
 part_emulated() { # kernels for AVX-512, for bf16 and for AMX on an emulated processor, where there is Bochs
   local status=0 model filter command passed outcomes=
-  local -A has=([bf16]=avx512_bf16 [amx]=amx_bf16)
+  local -A has=([bf16]=avx512_bf16 [amx]=amx_bf16) least=([avx512]=11 [bf16]=6 [amx]=17)
   local tests=$ROBUSTA_BUILD/tests narrow
   [ -x "$tests/layers_test" ] || skip "there is no $tests/layers_test: name a build with tests in ROBUSTA_BUILD"
   narrow='HostBf16.Convolution*:HostBf16.Sums:HostBf16.ConcatAndSlice:HostBf16.FunctionsOfElements:ResidualInference.InSixteenBits'
@@ -74,9 +74,10 @@ part_emulated() { # kernels for AVX-512, for bf16 and for AMX on an emulated pro
     [ $model != amx ] || command+=" && $tests/ops_test --gtest_brief=1 --gtest_filter='Amx.*'"
     measured scripts/emulated_cpu/run.sh $model -- "$command" || status=$?
     [ $status -ne 77 ] || skip "$(sed -n 's/^SKIPPED: //p' "$out")"
-    # A processor that has not what it should have would skip the tests, or make nothing of them.
-    passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests.*/\1/p' "$out" | awk '{ sum += $1 } END { print sum + 0 }')
-    if [ "$passed" -eq 0 ] || grep -q '^\[  SKIPPED' "$out"; then status=1; fi
+    # A processor that has not what it should have would skip the tests, or make nothing of them; of suites that are
+    # not found by their names nothing is said.
+    passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\..*/\1/p' "$out" | awk '{ sum += $1 } END { print sum + 0 }')
+    if [ "$passed" -lt "${least[$model]}" ] || grep -q '^\[  SKIPPED' "$out"; then status=1; fi
     [ $model = avx512 ] || grep -q "16 bits:.*${has[$model]}" "$out" || status=1
     outcomes+="${outcomes:+, }$model $passed passed"
   done

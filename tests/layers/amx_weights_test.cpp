@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <omp.h>
+
+#include <cmath>
 #include <set>
 #include <tuple>
+#include <vector>
 
+#include "base/half.h"
 #include "layers/backends/amx/weight_blocks.h"
+#include "layers/backends/amx/weights_pass.h"
 #include "layers/backends/amx/window_rows.h"
 #include "layers/backends/onednn/layout.h"
 #include "ops/amx/panels.h"
@@ -56,7 +62,7 @@ TEST(WeightBlocks, PiecesCoverAll) {
   }
 }
 
-/// What threads add up aside stays a few times the filters, or half a megabyte for each thread.
+/// What threads add up aside stays a few times the filters, or a megabyte for each thread.
 TEST(WeightBlocks, SumsStaySmall) {
   for (const auto& [outputs, inputs, taps, pixels] : kSizes) {
     for (const int64_t threads : {1, 2, 8, 56, 128}) {
@@ -90,7 +96,7 @@ ConvolutionGeometry geometry_of(int64_t channels, const WindowAxis& y, const Win
 }
 
 /// What filters see: the image, and zeros around it.
-float seen(const ConvolutionGeometry& g, const std::vector<uint16_t>& images, int64_t weight, int64_t pixel) {
+uint16_t seen(const ConvolutionGeometry& g, const std::vector<uint16_t>& images, int64_t weight, int64_t pixel) {
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   const int64_t column = pixel % x.out * x.stride - x.pad + weight % x.kernel * x.dilation;
   const int64_t row = pixel / x.out % y.out * y.stride - y.pad + weight / x.kernel % y.kernel * y.dilation;
@@ -155,6 +161,67 @@ class AmxWeights : public testing::Test {
     EXPECT_GT(tuner.taken, 0);
   }
 };
+
+/// The pass of a problem, cut for so many threads, against sums in double.
+void compare_exactly(const ConvolutionGeometry& geometry, int threads) {
+  onednn::ConvolutionProblem problem;
+  problem.geometry = geometry;
+  problem.type = DType::kBF16;
+  problem.bias = true;
+  const auto desc = [&](int64_t channels, int64_t WindowAxis::*extent) {
+    return onednn::channels_last_desc({geometry.batch, channels, geometry.axes[0].*extent, geometry.axes[1].*extent},
+                                      DType::kBF16);
+  };
+  problem.src = desc(geometry.channels, &WindowAxis::in);
+  problem.dst = desc(geometry.num_output, &WindowAxis::out);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  onednn::ConvolutionPasses passes;
+  amx::add_passes(onednn::Direction::kBackwardWeights, problem, passes);
+  omp_set_num_threads(before);
+  ASSERT_EQ(passes.size(), 1u);
+
+  const auto numbers = [](int64_t count, float seed) {
+    std::vector<uint16_t> all(static_cast<size_t>(count));
+    for (size_t i = 0; i < all.size(); ++i) all[i] = to_bf16(std::sin(seed + 0.7f * static_cast<float>(i)));
+    return all;
+  };
+  const int64_t pixels = geometry.batch * elements_out(geometry.axes), outputs = geometry.num_output;
+  const auto x = numbers(geometry.batch * geometry.channels * elements_in(geometry.axes), 0.2f);
+  const auto dy = numbers(pixels * outputs, 0.8f);
+  std::vector<float> weights(static_cast<size_t>(geometry.weight_shape().count()), 1),
+      bias(static_cast<size_t>(outputs), 2);
+  std::vector<char> scratch(passes[0]->scratch_bytes(), 77);
+  onednn::ConvolutionData data{x.data(), weights.data(), bias.data(), dy.data()};
+  data.add_weights = data.add_bias = true;
+  passes[0]->run(data, scratch.data());
+
+  const int64_t filter = geometry.weight_shape().count(1);
+  for (int64_t o = 0; o < outputs; ++o) {
+    const auto gradient = [&](int64_t p) {
+      return static_cast<double>(from_bf16(dy[static_cast<size_t>(p * outputs + o)]));
+    };
+    double sum = 2;
+    for (int64_t p = 0; p < pixels; ++p) sum += gradient(p);
+    EXPECT_NEAR(bias[static_cast<size_t>(o)], sum, 1e-4);
+    for (int64_t i = 0; i < filter; ++i) {
+      sum = 1;
+      for (int64_t p = 0; p < pixels; ++p) sum += gradient(p) * static_cast<double>(from_bf16(seen(geometry, x, i, p)));
+      ASSERT_NEAR(weights[static_cast<size_t>(o * filter + i)], sum, 1e-3) << threads << " threads, " << o << ", " << i;
+    }
+  }
+}
+
+TEST_F(AmxWeights, ManyThreads) {
+  const WindowAxis one{.in = 23, .kernel = 1}, three{.in = 20, .kernel = 3, .pad = 1};
+  for (const int threads : {1, 3, 5}) {
+    ConvolutionGeometry pointwise = geometry_of(40, one, one), window = geometry_of(3, three, three);
+    pointwise.num_output = 36;
+    window.num_output = 20;
+    compare_exactly(pointwise, threads);
+    compare_exactly(window, threads);
+  }
+}
 
 TEST_F(AmxWeights, KernelsOfAllKinds) {
   compare("num_output: 64 kernel_size: 1 bias_term: false", {2, 32, 9, 7});

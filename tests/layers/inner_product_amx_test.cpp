@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/half.h"
 #include "base/str.h"
+#include "layers/types/inner_product/amx_products.h"
 #include "ops/amx/tile_products.h"
 #include "support/kernel_checks.h"
 #include "support/prefer.h"
@@ -32,11 +38,96 @@ TEST_F(InnerProductAmx, SizesOfAllKinds) {
   compare(inner_product("num_output: 16 axis: 2", {3, 7, 48}));
 }
 
+/// A few multiplications are not timed: they follow their bottom.
+TEST_F(InnerProductAmx, SmallOnesFollowTheirBottom) {
+  Prefer tuner("bf16");
+  const KernelCase what = inner_product("num_output: 3", {4, 5});
+  EXPECT_TRUE(KernelHarness(what, {.backend = "amx", .dtype = DType::kBF16, .tuner = &tuner}).made());
+  EXPECT_EQ(tuner.taken, 0);
+}
+
 /// More than are multiplied at a time: rows; inputs; outputs.
 TEST_F(InnerProductAmx, SeveralPieces) {
   compare(inner_product("num_output: 5", {531, 8}));
   compare(inner_product("num_output: 5", {3, 1100}));
   compare(inner_product("num_output: 301", {2, 300}));
+}
+
+/// Numbers as bf16 has them.
+std::vector<float> numbers(int64_t count, float seed) {
+  std::vector<float> all(static_cast<size_t>(count));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = from_bf16(to_bf16(std::sin(seed + 0.7f * static_cast<float>(i))));
+  return all;
+}
+std::vector<uint16_t> stored(const std::vector<float>& from) {
+  std::vector<uint16_t> all;
+  for (const float value : from) all.push_back(to_bf16(value));
+  return all;
+}
+
+/// Products whose work is cut for more threads than there are, against sums in double: theirs in f32 are exact but for
+/// their order.
+TEST_F(InnerProductAmx, ManyWorkers) {
+  for (const InnerProductSize size : {InnerProductSize{.rows = 37, .inputs = 130, .outputs = 75},
+                                      InnerProductSize{.rows = 530, .inputs = 70, .outputs = 20},
+                                      InnerProductSize{.rows = 3, .inputs = 600, .outputs = 300}}) {
+    const auto [rows, inputs, outputs, transposed] = size;
+    const auto x = numbers(rows * inputs, 0.1f), dy = numbers(rows * outputs, 0.4f),
+               w = numbers(outputs * inputs, 0.9f);
+    const auto x16 = stored(x), dy16 = stored(dy);
+    for (const int64_t workers : {1, 3, 8}) {
+      const amx::ForwardProduct forward(size, workers);
+      const amx::DataGradient data(size, workers);
+      const amx::WeightGradient weights(size, workers);
+      std::vector<char> scratch(std::max({forward.scratch_bytes(), data.scratch_bytes(), weights.scratch_bytes()}), 77);
+      std::vector<uint16_t> y(static_cast<size_t>(rows * outputs)), dx(static_cast<size_t>(rows * inputs));
+      std::vector<float> dw(w.size(), 2), db(static_cast<size_t>(outputs), 3);
+      forward.run({x16.data(), w.data(), nullptr, nullptr, y.data(), scratch.data()});
+      data.run({dy16.data(), w.data(), dx.data(), scratch.data()});
+      weights.run({dy16.data(), x16.data(), true, dw.data(), scratch.data()});
+      weights.run_bias(dy16.data(), true, db.data());
+      const auto sum = [](int64_t count, const auto& term) {
+        double all = 0;
+        for (int64_t i = 0; i < count; ++i) all += static_cast<double>(term(static_cast<size_t>(i)));
+        return all;
+      };
+      for (size_t r = 0; r < static_cast<size_t>(rows); ++r) {
+        const size_t i0 = r * static_cast<size_t>(inputs), o0 = r * static_cast<size_t>(outputs);
+        for (size_t o = 0; o < static_cast<size_t>(outputs); ++o) {
+          const double want = sum(inputs, [&](size_t i) { return x[i0 + i] * w[o * static_cast<size_t>(inputs) + i]; });
+          ASSERT_NEAR(from_bf16(y[o0 + o]), want, 1e-4 + 0x1p-8 * std::abs(want))
+              << workers << " workers, " << r << " " << o;
+        }
+        for (size_t i = 0; i < static_cast<size_t>(inputs); ++i) {
+          const double want =
+              sum(outputs, [&](size_t o) { return dy[o0 + o] * w[o * static_cast<size_t>(inputs) + i]; });
+          ASSERT_NEAR(from_bf16(dx[i0 + i]), want, 1e-4 + 0x1p-8 * std::abs(want))
+              << workers << " workers, " << r << " " << i;
+        }
+      }
+      for (size_t o = 0; o < static_cast<size_t>(outputs); ++o) {
+        const auto gradient = [&](size_t r) { return dy[r * static_cast<size_t>(outputs) + o]; };
+        EXPECT_NEAR(db[o], 3 + sum(rows, gradient), 1e-3);
+        for (size_t i = 0; i < static_cast<size_t>(inputs); ++i) {
+          const double want =
+              2 + sum(rows, [&](size_t r) { return gradient(r) * x[r * static_cast<size_t>(inputs) + i]; });
+          ASSERT_NEAR(dw[o * static_cast<size_t>(inputs) + i], want, 1e-3) << workers << " workers, " << o << " " << i;
+        }
+      }
+    }
+  }
+}
+
+/// What is kept of weights for nets that do not learn is made anew of others.
+TEST_F(InnerProductAmx, KeptWeightsFollowTheWeights) {
+  const KernelCase what = inner_product("num_output: 3 bias_term: false", {2, 5});
+  KernelHarness harness(what, {.backend = "amx", .dtype = DType::kBF16, .backward = false});
+  ASSERT_TRUE(harness.made());
+  EXPECT_GT(harness.kernel().booking().kept_bytes, 0u);
+  for (const double weight : {1.0, 2.0, -0.5}) {
+    harness.forward({Array(10, 1.0)}, {Array(15, weight)});
+    EXPECT_EQ(harness.tops()[0], Array(6, 5 * weight));
+  }
 }
 
 TEST_F(InnerProductAmx, TheTunerHasItsSay) {

@@ -1,7 +1,8 @@
 /// Factors of a matrix product in the panels that tile_products.h multiplies.
 ///
 /// A tile of rows is [line][pair of terms], one of columns [pair of terms][line]: of numbers that lie the other way,
-/// blocks of 16 x 16 pairs are transposed. What a panel lacks of lines and of terms is zero.
+/// blocks of 16 x 16 pairs are transposed. What a tile lacks of lines and of terms is zero; a panel
+/// of at most 16 lines has one tile, and nothing is written to the place of the other.
 #pragma once
 
 #include <cstdint>
