@@ -134,5 +134,24 @@ TEST_F(HostPrecision, WhereF32IsFasterEverywhereItIsF32) {
   EXPECT_EQ(net.plan().unshared_bytes, exact.plan().unshared_bytes);
 }
 
+/// By matrix units it stores bf16, and its loss, in f32, is right behind it.
+TEST(HostPrecisionOfProducts, GradientsStayClose) {
+  const amx::PretendThereAreUnits pretend;
+  const std::string text = R"(
+    layer { name: "in" type: "Input" top: "data" top: "label"
+            input_param { shape { dim: 4 dim: 48 } shape { dim: 4 } } }
+    layer { name: "fc1" type: "InnerProduct" bottom: "data" top: "fc1"
+            inner_product_param { num_output: 40 weight_filler { type: "xavier" } } }
+    layer { name: "bend" type: "TanH" bottom: "fc1" top: "bend" }
+    layer { name: "fc" type: "InnerProduct" bottom: "bend" top: "fc"
+            inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" })";
+  Net net = host_net(DType::kBF16, text), exact = host_net(DType::kF32, text);
+  EXPECT_EQ(narrow(net, {"data", "label", "fc1", "bend", "fc", "loss"}), "001110");
+  const double apart = gradients_apart(net, exact);
+  EXPECT_LT(apart, 0.02);
+  EXPECT_GT(apart, 1e-4);
+}
+
 }  // namespace
 }  // namespace robusta::test::host_precision_test

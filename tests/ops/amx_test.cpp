@@ -61,9 +61,7 @@ struct Factor {
 };
 
 class Amx : public testing::Test {
-  void SetUp() override {
-    if (!is_there()) GTEST_SKIP() << "this processor has no matrix units (AMX)";
-  }
+  PretendThereAreUnits pretend_;
 };
 
 /// C is [rows, columns] with two columns more in memory, which stay.

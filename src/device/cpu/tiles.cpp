@@ -38,8 +38,19 @@ bool may_use_tiles() {
   return has_instructions("amx_bf16") && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
-TilesInUse::TilesInUse() { configure(); }
-TilesInUse::~TilesInUse() { release(); }
+namespace {
+bool has_tiles() {
+  static const bool has = may_use_tiles();
+  return has;
+}
+}  // namespace
+
+TilesInUse::TilesInUse() {
+  if (has_tiles()) configure();
+}
+TilesInUse::~TilesInUse() {
+  if (has_tiles()) release();
+}
 
 #else
 

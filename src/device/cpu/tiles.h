@@ -8,9 +8,9 @@ namespace robusta {
 bool may_use_tiles();
 
 /// All eight tiles of this thread, at their full size, while it lives. Whoever else uses them configures them anew.
+/// Does nothing where there are none.
 class TilesInUse {
  public:
-  /// REQUIRES: may_use_tiles().
   TilesInUse();
   ~TilesInUse();
   TilesInUse(const TilesInUse&) = delete;

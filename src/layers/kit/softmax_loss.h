@@ -70,8 +70,10 @@ class SoftmaxLossKernel : public Kernel {
     if (tops_ > 1) booking_.reads_tops[1] = true;
     // Nobody need use the other tops.
     booking_.takes_missing_top_diffs = tops_ > 1;
-    if (in_scratch_) booking_.forward_scratch = request.bottoms[0].bytes();
-    if (request.backward) booking_.saved_bytes = kHead + (tops_ == 1 ? request.bottoms[0].bytes() : 0);
+    // As T, whatever the type is in which the bottom is left.
+    const size_t probabilities = static_cast<size_t>(request.bottoms[0].shape.count()) * sizeof(T);
+    if (in_scratch_) booking_.forward_scratch = probabilities;
+    if (request.backward) booking_.saved_bytes = kHead + (tops_ == 1 ? probabilities : 0);
     keeps_ = request.backward;
   }
   std::string describe() const override { return name_; }

@@ -169,13 +169,13 @@ ROBUSTA_AMX void terms_to_panels(const T* const* first_lines, int64_t terms, int
 }  // namespace
 
 template <typename T>
-void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels) {
+void pack_lines_by_vectors(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels) {
   const auto pack = side == Side::kColumns ? lines_to_panels<T, true> : lines_to_panels<T, false>;
   pack(first, next, lines, terms, panels);
 }
 
 template <typename T>
-void pack_terms(const T* const* first_lines, int64_t terms, int64_t lines, Side side, uint32_t* panels) {
+void pack_terms_by_vectors(const T* const* first_lines, int64_t terms, int64_t lines, Side side, uint32_t* panels) {
   const auto pack = side == Side::kRows ? terms_to_panels<T, true> : terms_to_panels<T, false>;
   pack(first_lines, terms, lines, panels);
 }
@@ -183,11 +183,49 @@ void pack_terms(const T* const* first_lines, int64_t terms, int64_t lines, Side 
 #else
 
 template <typename T>
-void pack_lines(const T*, int64_t, int64_t, int64_t, Side, uint32_t*) {}
+void pack_lines_by_vectors(const T*, int64_t, int64_t, int64_t, Side, uint32_t*) {}
 template <typename T>
-void pack_terms(const T* const*, int64_t, int64_t, Side, uint32_t*) {}
+void pack_terms_by_vectors(const T* const*, int64_t, int64_t, Side, uint32_t*) {}
 
 #endif
+
+namespace {
+
+uint16_t bits_of(uint16_t number) { return number; }
+uint16_t bits_of(float number) { return to_bf16(number); }
+
+/// In plain loops: at(line, term) is a number as bf16.
+template <typename At>
+void pack_plainly(int64_t lines, int64_t terms, Side side, uint32_t* panels, const At& at) {
+  const auto number = [&](int64_t line, int64_t term) -> uint32_t {
+    return line < lines && term < terms ? at(line, term) : uint16_t{0};
+  };
+  const int64_t steps = steps_of(terms), tiles = (lines + kTile - 1) / kTile;
+  for (int64_t line = 0; line < tiles * kTile; ++line) {
+    uint32_t* panel = panels + line / kPanelLines * steps * kStepPairs + line / kTile % 2 * kTile * kTile;
+    for (int64_t pair = 0; pair < steps * kTile; ++pair) {
+      const int64_t in_tile =
+          side == Side::kRows ? line % kTile * kTile + pair % kTile : pair % kTile * kTile + line % kTile;
+      panel[pair / kTile * kStepPairs + in_tile] = number(line, 2 * pair) | number(line, 2 * pair + 1) << 16;
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels) {
+  if (has_units()) return pack_lines_by_vectors(first, next, lines, terms, side, panels);
+  pack_plainly(lines, terms, side, panels,
+               [=](int64_t line, int64_t term) { return bits_of(first[line * next + term]); });
+}
+
+template <typename T>
+void pack_terms(const T* const* first_lines, int64_t terms, int64_t lines, Side side, uint32_t* panels) {
+  if (has_units()) return pack_terms_by_vectors(first_lines, terms, lines, side, panels);
+  pack_plainly(lines, terms, side, panels,
+               [=](int64_t line, int64_t term) { return bits_of(first_lines[term][line]); });
+}
 
 ROBUSTA_SIMD void add_terms(const uint16_t* const* first_lines, int64_t terms, int64_t lines, float* sums) {
   for (int64_t t = 0; t < terms; ++t) {

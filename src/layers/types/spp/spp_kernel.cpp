@@ -81,8 +81,9 @@ SppKernel::SppKernel(const KernelRequest& request, std::vector<SppPooling> level
   }
   if (levels_.size() == 1) rows_bytes_ = 0;
   booking_.forward_scratch = rows_bytes_ + forward;
-  // Behind the rows one level's gradient of the bottom.
-  const size_t term = levels_.size() > 1 ? align_up(request.bottoms[0].plain().bytes()) : 0;
+  // Behind the rows one level's gradient of the bottom, which may be left in another type than it is read.
+  const DType type = booking_.bottom_types.empty() ? request.dtype() : booking_.bottom_types[0];
+  const size_t term = levels_.size() > 1 ? align_up(TensorDesc{request.bottoms[0].shape, type, nullptr}.bytes()) : 0;
   booking_.backward_scratch = rows_bytes_ + term + backward;
 }
 
