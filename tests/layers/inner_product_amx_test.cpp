@@ -69,7 +69,7 @@ TEST_F(InnerProductAmx, ManyWorkers) {
   for (const InnerProductSize size : {InnerProductSize{.rows = 37, .inputs = 130, .outputs = 75},
                                       InnerProductSize{.rows = 530, .inputs = 70, .outputs = 20},
                                       InnerProductSize{.rows = 3, .inputs = 600, .outputs = 300}}) {
-    const auto [rows, inputs, outputs, transposed] = size;
+    const int64_t rows = size.rows, inputs = size.inputs, outputs = size.outputs;
     const auto x = numbers(rows * inputs, 0.1f), dy = numbers(rows * outputs, 0.4f),
                w = numbers(outputs * inputs, 0.9f);
     const auto x16 = stored(x), dy16 = stored(dy);
