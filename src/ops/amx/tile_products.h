@@ -16,20 +16,22 @@ inline constexpr int64_t kPanelLines = 32;                ///< two tiles
 inline constexpr int64_t kStepTerms = 32;                 ///< in a tile
 inline constexpr int64_t kStepPairs = 2 * kTile * kTile;  ///< pairs of terms in a step of a panel: 2 KiB
 
-/// True where the processor has the instructions, vectors that round to bf16, and a system that lets us use both. All
-/// of amx/ works elsewhere, too, in plain loops, so that what is built on it can be tested; nobody wants to wait for
-/// it.
+/// True where products are those of matrix units: the processor has them, and vectors that round to bf16, and the
+/// system lets us use both. Elsewhere all of amx/ computes the same in plain loops, slowly, so that what is built on it
+/// can be tested.
+bool has_units();
+
+/// True where these products are to be used: there are units, or a test pretends so.
 bool is_there();
 
-/// For tests: that there are such units while it lives. Not for several threads.
+/// For tests: is_there() while it lives. Not for several threads.
 class PretendThereAreUnits {
  public:
   PretendThereAreUnits();
   ~PretendThereAreUnits();
+  PretendThereAreUnits(const PretendThereAreUnits&) = delete;
+  PretendThereAreUnits& operator=(const PretendThereAreUnits&) = delete;
 };
-
-/// Whether products are those of the processor's units.
-bool has_units();
 
 struct PanelProduct {
   int64_t steps;
