@@ -92,15 +92,15 @@ part_asan() { # the tests that CI leaves out, with AddressSanitizer and Undefine
 part_python_asan() { # the Python module's tests, with AddressSanitizer and UndefinedBehaviorSanitizer
   # shellcheck disable=SC1091
   . scripts/sanitizers.sh
-  configure_sanitized gcc_asan "${checks_left_out[gcc_asan]}" -DROBUSTA_PYTHON=ON
-  build build-gcc_asan robusta_python caffe_python_proto
+  configure_sanitized asan "${checks_left_out[asan]}" -DROBUSTA_PYTHON=ON
+  build build-asan robusta_python caffe_python_proto
   local runtime
   # An interpreter without it loads it first, and with it where exceptions come from, which it looks for at once.
   runtime=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libstdc++.so)
   # Python gives much of its memory back to nobody: leaks are the business of tests/python/test_kept.py. Programs that
   # tests start have an interpreter of their own, which a module with sanitizers does not fit into. What is freed is kept
   # from use for a while, in less memory than those tests look for.
-  LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=32:$ASAN_OPTIONS ROBUSTA_BUILD_DIR=$ROOT/build-gcc_asan PYTHONMALLOC=malloc \
+  LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=32:$ASAN_OPTIONS ROBUSTA_BUILD_DIR=$ROOT/build-asan PYTHONMALLOC=malloc \
     measured tests/python/run.py -rf
   result "$(tail -n 1 "$out")"
 }
