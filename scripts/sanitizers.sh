@@ -21,7 +21,7 @@ declare -A sanitized_folders=(
 # them, or they are small ones once more in large.
 _slow='Golden|Accuracy.*Mnist|Exhaustive|LmsModels.*(resnet|googlenet)'
 # In the others one thread works by itself, so that ThreadSanitizer has nothing to find.
-declare -A too_slow=([asan]="$_slow" [tsan]="$_slow|ExtremeNumbers|GpuKernels|DatumFuzz|Level(Bytes|Db)")
+declare -A too_slow=([asan]="$_slow|LevelDb(Test|WriterTest)|LmsGraphs" [tsan]="$_slow|ExtremeNumbers|GpuKernels|DatumFuzz|Level(Bytes|Db)")
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 export LSAN_OPTIONS=suppressions=$ROOT/tests/lsan.supp:print_suppressions=0
