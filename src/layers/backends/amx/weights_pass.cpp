@@ -1,5 +1,6 @@
 // Piece by piece (weight_blocks.h), and within one a chunk of pixels at a time: its gradients are packed once, its
-// inputs for each tap, and each panel of the ones is multiplied with each of the others while both are in the caches.
+// inputs for each product (window_rows.h), and each panel of the ones is multiplied with each of the others while both
+// are in the caches.
 
 #include "layers/backends/amx/weights_pass.h"
 

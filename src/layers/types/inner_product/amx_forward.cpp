@@ -1,7 +1,5 @@
 // y^T = W x^T, since rows of weights are panels of rows as they lie: sums are [outputs, rows], and turned in the end.
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "base/half.h"
