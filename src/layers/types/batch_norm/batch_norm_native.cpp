@@ -15,41 +15,23 @@
 #include "layers/backends/onednn/layout.h"
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
+#include "layers/types/batch_norm/arithmetic.h"
 #include "layers/types/batch_norm/batch_norm.h"
-#include "layers/types/batch_norm/channel_blocks.h"
 #include "layers/types/batch_norm/norm_chain.h"
 
 namespace robusta {
 namespace {
 
-/// Where the blocks of N channels of one pixel lie, counted in elements.
-struct BlockOrder {
-  int64_t sample, block, pixel;  ///< from one to the next
-  int64_t slice;                 ///< blocks that are worked on together, since cache lines and pages hold several
-  int64_t run;                   ///< pixels of all blocks of a slice before the next pixels
-
-  static BlockOrder blocked(int64_t channels, int64_t pixels, int64_t n) {
-    const int64_t blocks = (channels + n - 1) / n;
-    return {blocks * pixels * n, pixels * n, n, 1, pixels};
-  }
-  /// Pixels as far as they stay in the first-level cache from one block to the next.
-  static BlockOrder channels_last(int64_t channels, int64_t pixels, int64_t n) {
-    constexpr int64_t kSlice = 256, kElements = 1 << 13;  // channels; of a run
-    const int64_t slice = std::min(channels, kSlice) / n;
-    return {channels * pixels, n, channels, slice, std::max<int64_t>(1, kElements / (slice * n))};
-  }
-};
-
-template <int N, typename Stored>
+template <typename Arithmetic>
 class BatchNormNative : public Kernel {
+  using Stored = typename Arithmetic::Stored;
+
  public:
   BatchNormNative(const KernelRequest& request, const NormChain& chain, const Layout& layout)
       : batch_(chain.norm->batch()),
         channels_(chain.norm->channels()),
         pixels_(chain.norm->plane()),
-        blocks_((channels_ + N - 1) / N),
-        order_(onednn::channel_block(layout) == N ? BlockOrder::blocked(channels_, pixels_, N)
-                                                  : BlockOrder::channels_last(channels_, pixels_, N)),
+        arithmetic_(channels_, pixels_),
         eps_(chain.norm->eps()),
         fraction_(chain.norm->fraction()),
         global_(chain.norm->uses_global_stats()),
@@ -76,43 +58,27 @@ class BatchNormNative : public Kernel {
       use_stored_moments(run, saved);
     } else {
       const Sums sums(run.scratch, batch_, width());
-      const Stored* origin = x;  // the first pixel of the first sample: near enough to the mean to cancel nothing
-      for_blocks(
-          [=, this](const Piece& piece) {
-            channel_blocks::add_moments<N>(x + piece.at, piece.pixels, order_.pixel,
-                                           origin + piece.block * order_.block, sums.first(piece.n) + piece.block * N,
-                                           sums.second(piece.n) + piece.block * N);
-          },
-          sums);
+      add_up_pieces(sums, [=, this](const Piece& piece, double* first, double* second) {
+        arithmetic_.add_moments(x, piece, first, second);
+      });
       use_batch_moments(run, sums, saved, x);
     }
-    const channel_blocks::Affine affine{saved.mean, saved.factor, saved.shift, slope_};
-    for_blocks_backwards([=, this](const Piece& piece) {
-      channel_blocks::normalise<N>(x + piece.at, piece.pixels, order_.pixel, block_of(affine, piece.block),
-                                   y + piece.at);
-    });
+    const OfChannels of = of_channels(saved);
+    for_pieces_backwards([=, this](const Piece& piece) { arithmetic_.normalise(x, piece, of, y); });
   }
 
   void backward(const KernelRun& run) override {
     const Stored *x = run.bottoms[0].as<Stored>(), *dy = run.top_diffs[0].as<Stored>();
     const Saved saved(run.saved, width());
-    const channel_blocks::Affine affine{saved.mean, saved.factor, saved.shift, slope_};
+    const OfChannels of = of_channels(saved);
     const Sums sums(run.scratch, batch_, width());
-    for_blocks(
-        [=, this](const Piece& piece) {
-          channel_blocks::add_gradient_sums<N>(x + piece.at, dy + piece.at, piece.pixels, order_.pixel,
-                                               block_of(affine, piece.block), sums.first(piece.n) + piece.block * N,
-                                               sums.second(piece.n) + piece.block * N);
-        },
-        sums);
+    add_up_pieces(sums, [=, this](const Piece& piece, double* first, double* second) {
+      arithmetic_.add_gradient_sums(x, dy, piece, of, first, second);
+    });
     hand_over_gradients(run, sums, saved);
     if (!run.bottom_diffs[0]) return;
     Stored* dx = run.bottom_diffs[0].as<Stored>();
-    for_blocks_backwards([=, this](const Piece& piece) {
-      channel_blocks::propagate<N>(x + piece.at, dy + piece.at, piece.pixels, order_.pixel,
-                                   block_of(affine, piece.block), saved.constant + piece.block * N,
-                                   saved.linear + piece.block * N, dx + piece.at);
-    });
+    for_pieces_backwards([=, this](const Piece& piece) { arithmetic_.propagate(x, dy, piece, of, dx); });
   }
 
  private:
@@ -144,48 +110,35 @@ class BatchNormNative : public Kernel {
     }
   };
 
-  size_t width() const { return static_cast<size_t>(blocks_) * N; }
+  size_t width() const { return static_cast<size_t>(arithmetic_.width()); }
   /// Elements per channel behind the statistics: of all ranks, if they are synchronised.
   double count(const StepReduce* ranks) const {
     return static_cast<double>(batch_ * pixels_) * (ranks ? ranks->ranks() : 1);
   }
   StepReduce* ranks_of(const KernelRun& run) const { return sync_ ? run.pass->ranks : nullptr; }
-  static channel_blocks::Affine block_of(const channel_blocks::Affine& affine, int64_t b) {
-    return {affine.mean + b * N, affine.factor + b * N, affine.shift + b * N, affine.slope};
+  OfChannels of_channels(const Saved& saved) const {
+    return {{saved.mean, saved.factor, saved.shift, slope_}, saved.constant, saved.linear};
   }
 
-  /// Some pixels of one block of channels of sample n: where they begin, and how many they are.
-  struct Piece {
-    int64_t n, block, at, pixels;
-  };
+  int64_t grain() const { return 1 + (1 << 13) * arithmetic_.pieces() / (pixels_ * arithmetic_.width()); }
+  Piece piece(int64_t i) const { return arithmetic_.piece(i / arithmetic_.pieces(), i % arithmetic_.pieces()); }
 
-  int64_t slices() const { return (blocks_ + order_.slice - 1) / order_.slice; }
-  int64_t grain() const { return 1 + (1 << 13) / (pixels_ * order_.slice * N); }
-
-  /// The pieces of slice i % slices() of sample i / slices().
-  template <typename Body>
-  void for_pieces(int64_t i, const Body& body) const {
-    const int64_t n = i / slices(), first = i % slices() * order_.slice;
-    for (int64_t p = 0; p < pixels_; p += order_.run) {
-      const int64_t pixels = std::min(order_.run, pixels_ - p);
-      for (int64_t b = first; b < std::min(blocks_, first + order_.slice); ++b) {
-        body(Piece{n, b, n * order_.sample + b * order_.block + p * order_.pixel, pixels});
-      }
-    }
-  }
-
-  template <typename Body>
-  void for_blocks(const Body& body, const Sums& sums) const {
+  /// add(piece, first, second), with the sums of its sample that begin with its first channel.
+  template <typename Add>
+  void add_up_pieces(const Sums& sums, const Add& add) const {
     for (int64_t n = 0; n < batch_; ++n) sums.clear(n);
-    parallel_for(batch_ * slices(), grain(), [&](int64_t i) { for_pieces(i, body); });
+    parallel_for(batch_ * arithmetic_.pieces(), grain(), [&](int64_t i) {
+      const Piece some = piece(i);
+      add(some, sums.first(some.n) + some.channel, sums.second(some.n) + some.channel);
+    });
     sums.add_up();
   }
 
   /// Last things first: they may still be in the cache from the pass before.
   template <typename Body>
-  void for_blocks_backwards(const Body& body) const {
-    parallel_ranges(batch_ * slices(), grain(), [&](int64_t begin, int64_t end) {
-      for (int64_t i = end; i-- > begin;) for_pieces(i, body);
+  void for_pieces_backwards(const Body& body) const {
+    parallel_ranges(batch_ * arithmetic_.pieces(), grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = end; i-- > begin;) body(piece(i));
     });
   }
 
@@ -224,7 +177,7 @@ class BatchNormNative : public Kernel {
     double* const moments = sums.first(batch_);  // means, then variances, in the place of the sums
     for (int64_t c = 0; c < channels_; ++c) {
       const double own = count(nullptr), offset = sums.first(batch_)[c] / own;
-      moments[c] = static_cast<float>(x[c / N * order_.block + c % N]) + offset;
+      moments[c] = static_cast<float>(x[arithmetic_.origin(c)]) + offset;
       moments[channels_ + c] = std::max(0.0, sums.second(batch_)[c] / own - offset * offset);
     }
     share_moments(ranks_of(run), {moments, 2 * static_cast<size_t>(channels_)});
@@ -263,8 +216,8 @@ class BatchNormNative : public Kernel {
     diff = static_cast<float>((run.accumulate[static_cast<size_t>(index)] ? diff : 0.0f) + gradient);
   }
 
-  int64_t batch_, channels_, pixels_, blocks_;
-  BlockOrder order_;
+  int64_t batch_, channels_, pixels_;
+  Arithmetic arithmetic_;
   NormEps eps_;
   double fraction_;
   bool global_, sync_;
@@ -287,9 +240,9 @@ std::unique_ptr<Kernel> make_batch_norm_native(const KernelRequest& request, std
     why_not = "wants channels in blocks of 8 or 16, as convolutions leave them";
   }
   if (!why_not.empty()) return nullptr;
-  if (half) return std::make_unique<BatchNormNative<16, BFloat16>>(request, chain, layout);
-  if (block == 8) return std::make_unique<BatchNormNative<8, float>>(request, chain, layout);
-  return std::make_unique<BatchNormNative<16, float>>(request, chain, layout);
+  if (half) return std::make_unique<BatchNormNative<ChannelsLast>>(request, chain, layout);
+  if (block == 8) return std::make_unique<BatchNormNative<InBlocks<8>>>(request, chain, layout);
+  return std::make_unique<BatchNormNative<InBlocks<16>>>(request, chain, layout);
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ __attribute__((always_inline)) inline void mask(const Floats<N>& centred, const 
 }
 
 // Two chains of sums per result, because one addition waits several cycles for the last.
-template <int N, typename Stored>
-ROBUSTA_SIMD void moments_run(const Stored* x, int64_t pixels, int64_t step, const Stored* origin, double* first,
+template <int N>
+ROBUSTA_SIMD void moments_run(const float* x, int64_t pixels, int64_t step, const float* origin, double* first,
                               double* second) {
   Floats<N> start, a0 = {}, a1 = {}, b0 = {}, b1 = {};
   load<N>(origin, start);
@@ -52,8 +52,8 @@ ROBUSTA_SIMD void moments_run(const Stored* x, int64_t pixels, int64_t step, con
   add_lanes<N>(b0, second);
 }
 
-template <int N, typename Stored>
-ROBUSTA_SIMD void normalise_run(const Stored* x, int64_t pixels, int64_t step, const Affine& affine, Stored* y) {
+template <int N>
+ROBUSTA_SIMD void normalise_run(const float* x, int64_t pixels, int64_t step, const Affine& affine, float* y) {
   const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
   const Floats<N> shift = floats_at<N>(affine.shift);
   const float slope = affine.slope;
@@ -65,8 +65,8 @@ ROBUSTA_SIMD void normalise_run(const Stored* x, int64_t pixels, int64_t step, c
   }
 }
 
-template <int N, typename Stored>
-ROBUSTA_SIMD void gradient_run(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
+template <int N>
+ROBUSTA_SIMD void gradient_run(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
                                double* first, double* second) {
   const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
   const Floats<N> shift = floats_at<N>(affine.shift);
@@ -84,9 +84,9 @@ ROBUSTA_SIMD void gradient_run(const Stored* x, const Stored* dy, int64_t pixels
   add_lanes<N>(b, second);
 }
 
-template <int N, typename Stored>
-ROBUSTA_SIMD void propagate_run(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
-                                const float* constant, const float* linear, Stored* dx) {
+template <int N>
+ROBUSTA_SIMD void propagate_run(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
+                                const float* constant, const float* linear, float* dx) {
   const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
   const Floats<N> shift = floats_at<N>(affine.shift), c = floats_at<N>(constant), l = floats_at<N>(linear);
   for (int64_t p = 0; p < pixels; ++p) {
@@ -101,40 +101,40 @@ ROBUSTA_SIMD void propagate_run(const Stored* x, const Stored* dy, int64_t pixel
 
 }  // namespace
 
-template <int N, typename Stored>
-void add_moments(const Stored* x, int64_t pixels, int64_t step, const Stored* origin, double* first, double* second) {
+template <int N>
+void add_moments(const float* x, int64_t pixels, int64_t step, const float* origin, double* first, double* second) {
   for (int64_t p = 0; p < pixels; p += kRun) {
     moments_run<N>(x + p * step, std::min(kRun, pixels - p), step, origin, first, second);
   }
 }
 
-template <int N, typename Stored>
-void normalise(const Stored* x, int64_t pixels, int64_t step, const Affine& affine, Stored* y) {
+template <int N>
+void normalise(const float* x, int64_t pixels, int64_t step, const Affine& affine, float* y) {
   normalise_run<N>(x, pixels, step, affine, y);
 }
 
-template <int N, typename Stored>
-void add_gradient_sums(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
+template <int N>
+void add_gradient_sums(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
                        double* first, double* second) {
   for (int64_t p = 0; p < pixels; p += kRun) {
     gradient_run<N>(x + p * step, dy + p * step, std::min(kRun, pixels - p), step, affine, first, second);
   }
 }
 
-template <int N, typename Stored>
-void propagate(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
-               const float* constant, const float* linear, Stored* dx) {
+template <int N>
+void propagate(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
+               const float* constant, const float* linear, float* dx) {
   propagate_run<N>(x, dy, pixels, step, affine, constant, linear, dx);
 }
 
-#define ROBUSTA_CHANNEL_BLOCKS(N, S)                                                                         \
-  template void add_moments<N>(const S*, int64_t, int64_t, const S*, double*, double*);                      \
-  template void normalise<N>(const S*, int64_t, int64_t, const Affine&, S*);                                 \
-  template void add_gradient_sums<N>(const S*, const S*, int64_t, int64_t, const Affine&, double*, double*); \
-  template void propagate<N>(const S*, const S*, int64_t, int64_t, const Affine&, const float*, const float*, S*);
-ROBUSTA_CHANNEL_BLOCKS(8, float)
-ROBUSTA_CHANNEL_BLOCKS(16, float)
-ROBUSTA_CHANNEL_BLOCKS(16, BFloat16)
+#define ROBUSTA_CHANNEL_BLOCKS(N)                                                                                     \
+  template void add_moments<N>(const float*, int64_t, int64_t, const float*, double*, double*);                       \
+  template void normalise<N>(const float*, int64_t, int64_t, const Affine&, float*);                                  \
+  template void add_gradient_sums<N>(const float*, const float*, int64_t, int64_t, const Affine&, double*, double*);  \
+  template void propagate<N>(const float*, const float*, int64_t, int64_t, const Affine&, const float*, const float*, \
+                             float*);
+ROBUSTA_CHANNEL_BLOCKS(8)
+ROBUSTA_CHANNEL_BLOCKS(16)
 #undef ROBUSTA_CHANNEL_BLOCKS
 
 }  // namespace robusta::channel_blocks

@@ -1,6 +1,5 @@
 /// The arithmetic of a batch normalisation on one block of channels of one sample: N channels side by side, and from
-/// one pixel to the next `step` elements (N in a block of nChw16c, all channels where these come last). Per-channel
-/// arrays have N elements. `Stored`: float or BFloat16; all is computed in float.
+/// one pixel to the next `step` elements (N in a block of nChw16c). Per-channel arrays have N elements.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +17,21 @@ struct Affine {
 };
 
 /// first += sum(x - origin), second += sum((x - origin)^2).
-template <int N, typename Stored>
-void add_moments(const Stored* x, int64_t pixels, int64_t step, const Stored* origin, double* first, double* second);
+template <int N>
+void add_moments(const float* x, int64_t pixels, int64_t step, const float* origin, double* first, double* second);
 
 /// May work in place.
-template <int N, typename Stored>
-void normalise(const Stored* x, int64_t pixels, int64_t step, const Affine& affine, Stored* y);
+template <int N>
+void normalise(const float* x, int64_t pixels, int64_t step, const Affine& affine, float* y);
 
 /// With g the gradient before the ReLU: first += sum(g), second += sum(g * (x - mean)).
-template <int N, typename Stored>
-void add_gradient_sums(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
+template <int N>
+void add_gradient_sums(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
                        double* first, double* second);
 
 /// dx = factor * g - constant - (x - mean) * linear. May work in place on dy.
-template <int N, typename Stored>
-void propagate(const Stored* x, const Stored* dy, int64_t pixels, int64_t step, const Affine& affine,
-               const float* constant, const float* linear, Stored* dx);
+template <int N>
+void propagate(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
+               const float* constant, const float* linear, float* dx);
 
 }  // namespace robusta::channel_blocks
