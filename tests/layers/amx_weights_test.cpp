@@ -5,7 +5,6 @@
 
 #include <omp.h>
 
-#include <cmath>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "layers/backends/amx/window_rows.h"
 #include "layers/backends/onednn/layout.h"
 #include "ops/amx/panels.h"
+#include "support/amx_cases.h"
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 #include "support/prefer.h"
@@ -85,16 +85,6 @@ TEST(WeightBlocks, ThreadsAreBusy) {
   }
 }
 
-ConvolutionGeometry geometry_of(int64_t channels, const WindowAxis& y, const WindowAxis& x) {
-  ConvolutionGeometry geometry;
-  geometry.batch = 2;
-  geometry.channels = channels;
-  geometry.num_output = 1;
-  geometry.axes = {y, x};
-  for (WindowAxis& axis : geometry.axes) axis.out = (axis.padded_in() - axis.extent()) / axis.stride + 1;
-  return geometry;
-}
-
 /// What filters see: the image, and zeros around it.
 uint16_t seen(const ConvolutionGeometry& g, const std::vector<uint16_t>& images, int64_t weight, int64_t pixel) {
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
@@ -112,7 +102,7 @@ TEST(WindowRows, FindWhatFiltersSee) {
           WindowAxis{.in = 8, .kernel = 3, .pad = 1}, WindowAxis{.in = 11, .kernel = 5, .stride = 2},
           WindowAxis{.in = 11, .kernel = 7, .stride = 2, .pad = 3, .more_pad_behind = -1},
           WindowAxis{.in = 9, .kernel = 3, .pad = 2, .dilation = 2}}) {
-      const ConvolutionGeometry geometry = geometry_of(channels, {.in = 7, .kernel = 3, .stride = 2, .pad = 1}, x);
+      const ConvolutionGeometry geometry = image_geometry(channels, {.in = 7, .kernel = 3, .stride = 2, .pad = 1}, x);
       const amx::WindowRows window(geometry);
       std::vector<uint16_t> images(static_cast<size_t>(geometry.batch * 7 * x.in * channels));
       for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint16_t>(i + 1);
@@ -139,9 +129,9 @@ TEST(WindowRows, FindWhatFiltersSee) {
 /// A tile of 16 lines has more than three channels.
 TEST(WindowRows, FewChannelsAreTakenWithTheirNeighbours) {
   const WindowAxis seven{.in = 20, .kernel = 7, .stride = 2, .pad = 3};
-  EXPECT_EQ(amx::WindowRows(geometry_of(3, seven, seven)).products(), 7);
-  EXPECT_EQ(amx::WindowRows(geometry_of(3, seven, seven)).lines(), 21);
-  EXPECT_EQ(amx::WindowRows(geometry_of(16, seven, seven)).products(), 49);
+  EXPECT_EQ(amx::WindowRows(image_geometry(3, seven, seven)).products(), 7);
+  EXPECT_EQ(amx::WindowRows(image_geometry(3, seven, seven)).lines(), 21);
+  EXPECT_EQ(amx::WindowRows(image_geometry(16, seven, seven)).products(), 49);
 }
 
 class AmxWeights : public testing::Test {
@@ -164,31 +154,17 @@ class AmxWeights : public testing::Test {
 
 /// The pass of a problem, cut for so many threads, against sums in double.
 void compare_exactly(const ConvolutionGeometry& geometry, int threads) {
-  onednn::ConvolutionProblem problem;
-  problem.geometry = geometry;
-  problem.type = DType::kBF16;
-  problem.bias = true;
-  const auto desc = [&](int64_t channels, int64_t WindowAxis::*extent) {
-    return onednn::channels_last_desc({geometry.batch, channels, geometry.axes[0].*extent, geometry.axes[1].*extent},
-                                      DType::kBF16);
-  };
-  problem.src = desc(geometry.channels, &WindowAxis::in);
-  problem.dst = desc(geometry.num_output, &WindowAxis::out);
+  const onednn::ConvolutionProblem problem = half_problem(geometry);
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
   onednn::ConvolutionPasses passes;
-  amx::add_passes(onednn::Direction::kBackwardWeights, problem, passes);
+  amx::add_weights_passes(onednn::Direction::kBackwardWeights, problem, passes);
   omp_set_num_threads(before);
   ASSERT_EQ(passes.size(), 1u);
 
-  const auto numbers = [](int64_t count, float seed) {
-    std::vector<uint16_t> all(static_cast<size_t>(count));
-    for (size_t i = 0; i < all.size(); ++i) all[i] = to_bf16(std::sin(seed + 0.7f * static_cast<float>(i)));
-    return all;
-  };
   const int64_t pixels = geometry.batch * elements_out(geometry.axes), outputs = geometry.num_output;
-  const auto x = numbers(geometry.batch * geometry.channels * elements_in(geometry.axes), 0.2f);
-  const auto dy = numbers(pixels * outputs, 0.8f);
+  const auto x = half_numbers(geometry.batch * geometry.channels * elements_in(geometry.axes), 0.2f);
+  const auto dy = half_numbers(pixels * outputs, 0.8f);
   std::vector<float> weights(static_cast<size_t>(geometry.weight_shape().count()), 1),
       bias(static_cast<size_t>(outputs), 2);
   std::vector<char> scratch(passes[0]->scratch_bytes(), 77);
@@ -216,7 +192,7 @@ TEST(AmxPass, ManyThreads) {
   const amx::PretendThereAreUnits pretend;
   const WindowAxis one{.in = 23, .kernel = 1}, three{.in = 20, .kernel = 3, .pad = 1};
   for (const int threads : {1, 3, 5}) {
-    ConvolutionGeometry pointwise = geometry_of(40, one, one), window = geometry_of(3, three, three);
+    ConvolutionGeometry pointwise = image_geometry(40, one, one), window = image_geometry(3, three, three);
     pointwise.num_output = 36;
     window.num_output = 20;
     compare_exactly(pointwise, threads);

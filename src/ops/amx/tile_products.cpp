@@ -12,11 +12,6 @@ namespace robusta::amx {
 
 namespace {
 
-constexpr int kLine = 64;  // bytes of a line of a tile
-
-/// GCC 12 does not know that a load of a tile reads memory, and may write later what comes before.
-inline void finish_writes() { asm volatile("" ::: "memory"); }
-
 template <int R, int C>
 ROBUSTA_AMX void multiply_tiles(const PanelProduct& product) {
   finish_writes();
@@ -35,15 +30,15 @@ ROBUSTA_AMX void multiply_tiles(const PanelProduct& product) {
   }
   const uint32_t *rows = product.rows, *columns = product.columns;
   for (int64_t step = 0; step < product.steps; ++step, rows += kStepPairs, columns += kStepPairs) {
-    _tile_loadd(4, rows, kLine);
-    _tile_loadd(6, columns, kLine);
+    _tile_loadd(4, rows, kTileLine);
+    _tile_loadd(6, columns, kTileLine);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (C > 1) {
-      _tile_loadd(7, columns + kTile * kTile, kLine);
+      _tile_loadd(7, columns + kTile * kTile, kTileLine);
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (R > 1) {
-      _tile_loadd(5, rows + kTile * kTile, kLine);
+      _tile_loadd(5, rows + kTile * kTile, kTileLine);
       _tile_dpbf16ps(2, 5, 6);
       if constexpr (C > 1) _tile_dpbf16ps(3, 5, 7);
     }

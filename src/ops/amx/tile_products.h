@@ -13,6 +13,7 @@ namespace robusta::amx {
 
 inline constexpr int64_t kTile = 16;                      ///< lines of a tile, and pairs of terms
 inline constexpr int64_t kPanelLines = 32;                ///< two tiles
+inline constexpr int kTileLine = 64;                      ///< bytes of a line of a tile
 inline constexpr int64_t kStepTerms = 32;                 ///< in a tile
 inline constexpr int64_t kStepPairs = 2 * kTile * kTile;  ///< pairs of terms in a step of a panel: 2 KiB
 

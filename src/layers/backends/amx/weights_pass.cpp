@@ -183,6 +183,8 @@ class WeightsPass : public onednn::ConvolutionPass {
   size_t gradients_at_ = 0, inputs_at_ = 0, sums_at_ = 0, bias_at_ = 0;
 };
 
+}  // namespace
+
 bool fits(const ConvolutionProblem& problem) {
   const ConvolutionGeometry& g = problem.geometry;
   if (problem.type != DType::kBF16 || g.group != 1 || g.axes.size() != 2 || !is_there()) return false;
@@ -192,9 +194,7 @@ bool fits(const ConvolutionProblem& problem) {
   return has_channels_last(problem.src) && has_channels_last(problem.dst);
 }
 
-}  // namespace
-
-void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
+void add_weights_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
   if (direction == Direction::kBackwardWeights && fits(problem)) {
     passes.push_back(std::make_unique<WeightsPass>(problem));
   }

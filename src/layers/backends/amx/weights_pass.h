@@ -8,9 +8,12 @@
 
 namespace robusta::amx {
 
-/// Appends the pass, for this direction alone, and where the problem fits: bf16, channels last, two spatial axes, one
-/// group, and a processor with AMX.
-void add_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
-                onednn::ConvolutionPasses& passes);
+/// Whether passes of amx/ can take a problem: bf16, channels last, two spatial axes, one group, and a processor with
+/// AMX.
+bool fits(const onednn::ConvolutionProblem& problem);
+
+/// Appends the pass, for this direction alone, where the problem fits.
+void add_weights_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
+                        onednn::ConvolutionPasses& passes);
 
 }  // namespace robusta::amx

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "layers/backends/amx/products_pass.h"
 #include "layers/backends/amx/weights_pass.h"
 #include "layers/backends/few_channels/weights_pass.h"
 #include "layers/backends/onednn/convolution_groups.h"
@@ -86,7 +87,8 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   ConvolutionPasses passes;
   if (problem.type != DType::kF32) {
     onednn::add_primitive_passes(direction, problem, dnnl::algorithm::convolution_direct, passes);
-    amx::add_passes(direction, problem, passes);
+    amx::add_products_passes(direction, problem, passes);
+    amx::add_weights_passes(direction, problem, passes);
     return passes;
   }
   winograd::add_passes(direction, problem, passes);

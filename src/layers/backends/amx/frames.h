@@ -1,0 +1,79 @@
+/// Images whose pixels are rows of a matrix, such that what a tap sees of all results is a run of those rows.
+///
+/// A frame holds some rows of an image, or several images, channels last, one row of pixels after the other, with zeros
+/// where the window reaches beyond the image. Between two rows there are only as many zeros as either side wants, for
+/// the end of one is the beginning of the next; so are images under one another. A tap then sees, of the result in
+/// place q, the pixel in place q + at(tap), whatever q is: sixteen places are the lines of a tile. Places between the
+/// rows of results have no result.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/amx/ranges.h"
+#include "ops/amx/tile_products.h"
+
+namespace robusta::amx {
+
+/// Result i sees the pixels i * step - pad + tap * dilation.
+struct SeenAxis {
+  int64_t pixels, results;
+  int64_t kernel = 1, step = 1, pad = 0, dilation = 1;
+
+  int64_t reach() const { return (kernel - 1) * dilation; }
+  int64_t pad_behind() const { return reach() - pad; }
+  /// Zeros between two images, or rows of pixels.
+  int64_t gap() const {
+    const int64_t unseen = pixels > results && kernel > 1 ? pixels - results : 0;  // that lie there too
+    return pad + unseen > pad_behind() ? pad + unseen : pad_behind();
+  }
+  /// Whether frames can show it.
+  bool fits() const {
+    if (kernel == 1) return pad == 0 && (results - 1) * step < pixels;
+    return step == 1 && pad >= 0 && pad_behind() >= 0;
+  }
+};
+
+/// Whole images, or some rows of results of one.
+struct Chunk {
+  Range images, rows;
+};
+
+class Frames {
+ public:
+  /// A frame takes about `bytes`, and there are as many as `workers` share.
+  Frames(int64_t images, int64_t channels, const SeenAxis& y, const SeenAxis& x, int64_t bytes, int64_t workers);
+
+  int64_t chunks() const { return groups_ * cuts_; }
+  Chunk chunk(int64_t index) const;
+
+  /// Elements from one pixel to the next: channels in whole steps, and more where lines of a tile would fall into one
+  /// set of the first-level cache.
+  int64_t pitch() const { return pitch_; }
+  int64_t steps() const { return steps_; }
+  /// By tap, in elements.
+  const std::vector<int64_t>& taps() const { return taps_; }
+
+  size_t frame_bytes() const;   ///< the most that a chunk takes
+  int64_t most_places() const;  ///< the most that have results, and those between
+  int64_t places(const Chunk& chunk) const;
+
+  /// Copies what the results of the chunk see.
+  void fill(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const;
+  /// Which result is in each place, counted over all images; -1: none.
+  void find_results(const Chunk& chunk, int64_t* results) const;
+
+ private:
+  int64_t next_image(const Chunk& chunk) const { return (chunk.rows.size() + y_.gap()) * width_; }
+  Chunk longest() const;
+  int64_t rows_in(const Chunk& chunk) const;
+  void copy_row(const uint16_t* from, uint16_t* to) const;
+
+  int64_t images_, channels_;
+  SeenAxis y_, x_;
+  int64_t steps_, pitch_, width_;  // width: places from one row to the next
+  int64_t groups_, cuts_ = 1;      // of images; of the rows of each
+  std::vector<int64_t> taps_;
+};
+
+}  // namespace robusta::amx

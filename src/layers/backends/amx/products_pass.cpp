@@ -1,0 +1,200 @@
+// Threads share the chunks of pixels; each multiplies its chunk by all filters. While these fit into a second-level
+// cache, 32 pixels at a time meet all of them; larger ones are read once for all pixels of a chunk.
+
+#include "layers/backends/amx/products_pass.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "layers/backends/amx/filter_panels.h"
+#include "layers/backends/amx/frames.h"
+#include "layers/backends/amx/weights_pass.h"
+#include "layers/backends/onednn/aligned_memory.h"
+#include "layers/kit/scratch_plan.h"
+#include "layers/kit/weights_stamp.h"
+#include "ops/amx/row_products.h"
+
+namespace robusta::amx {
+namespace {
+
+using onednn::ConvolutionData;
+using onednn::ConvolutionProblem;
+using onednn::Direction;
+
+constexpr size_t kManyFilters = 1 << 20;                       // bytes
+constexpr int64_t kFrame = 128 << 10, kLongFrame = 512 << 10;  // bytes of a chunk, beside few filters or many
+
+/// What results see along an axis.
+SeenAxis seen_axis(const WindowAxis& axis, bool backward) {
+  if (!backward) return {axis.in, axis.out, axis.kernel, axis.stride, axis.pad, axis.dilation};
+  // A pixel that is not seen has no gradient: those of one tap are the products, and are put where they belong.
+  if (axis.kernel == 1) return {axis.out, axis.out};
+  return {axis.out, axis.in, axis.kernel, axis.stride, axis.extent() - 1 - axis.pad, axis.dilation};
+}
+
+FilterPanels filter_panels(const ConvolutionGeometry& g, bool backward) {
+  return {g.num_output, g.channels, taps(g.axes), backward};
+}
+
+class ProductsPass : public onednn::ConvolutionPass {
+ public:
+  ProductsPass(Direction direction, const ConvolutionProblem& problem)
+      : backward_(direction == Direction::kBackwardData),
+        adds_(!backward_ && problem.adds),
+        bias_(!backward_ && problem.bias),
+        slope_(!backward_ && problem.relu ? problem.slope : 1.0f),
+        geometry_(problem.geometry),
+        filters_(filter_panels(problem.geometry, backward_)),
+        workers_(omp_get_max_threads()),
+        many_filters_(filters_.bytes() > kManyFilters),
+        frames_(problem.geometry.batch, filters_.terms(), seen_axis(problem.geometry.axes[0], backward_),
+                seen_axis(problem.geometry.axes[1], backward_), many_filters_ ? kLongFrame : kFrame, workers_) {
+    if (problem.inference) {
+      kept_ = onednn::AlignedMemory(filters_.bytes());
+    } else {
+      filters_at_ = plan_.add(filters_.bytes());
+    }
+    sorted_at_ = of_each_worker(filters_.scratch_bytes());
+    frames_at_ = of_each_worker(frames_.frame_bytes());
+    places_at_ = of_each_worker(static_cast<size_t>(frames_.most_places() + kPanelLines) * sizeof(int64_t));
+  }
+
+  std::string name() const override { return std::string("amx:products") + (kept_ ? ",kept" : ""); }
+  size_t scratch_bytes() const override { return plan_.bytes(); }
+  size_t kept_bytes() const override { return kept_.bytes(); }
+
+  void keep_weights(const ConvolutionData& data, void* scratch) override {
+    if (kept_ && stamp_.moved(data.weights, data.version)) pack(data, static_cast<uint32_t*>(kept_.data()), scratch);
+  }
+
+  void run(const ConvolutionData& data, void* scratch) override {
+    keep_weights(data, scratch);
+    auto* filters = static_cast<uint32_t*>(kept_ ? kept_.data() : at_offset(scratch, filters_at_));
+    if (!kept_) pack(data, filters, scratch);
+    parallel_for(workers_, 1, [&](int64_t worker) {
+      const TilesInUse tiles;
+      const Range own = part_of(frames_.chunks(), workers_, worker);
+      for (int64_t i = own.begin; i < own.end; ++i) multiply_chunk(data, frames_.chunk(i), filters, worker, scratch);
+    });
+  }
+
+ private:
+  struct PerWorker {
+    size_t at, bytes;
+  };
+  PerWorker of_each_worker(size_t bytes) {
+    const size_t each = (bytes + 63) / 64 * 64;
+    return {plan_.add(static_cast<size_t>(workers_) * each), each};
+  }
+  template <typename T>
+  static T* own(const PerWorker& memory, int64_t worker, void* scratch) {
+    return static_cast<T*>(at_offset(scratch, memory.at + static_cast<size_t>(worker) * memory.bytes));
+  }
+
+  void pack(const ConvolutionData& data, uint32_t* to, void* scratch) const {
+    parallel_for(workers_, 1, [&](int64_t worker) {
+      const Range panels = part_of(filters_.panels(), workers_, worker);
+      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+        filters_.pack(static_cast<const float*>(data.weights), panel, own<float>(sorted_at_, worker, scratch),
+                      to + panel * filters_.pairs_of_panel());
+      }
+    });
+  }
+
+  const uint16_t* source(const ConvolutionData& data) const {
+    return static_cast<const uint16_t*>(backward_ ? data.dst : data.src);
+  }
+  uint16_t* target(const ConvolutionData& data) const {
+    return static_cast<uint16_t*>(const_cast<void*>(backward_ ? data.src : data.dst));
+  }
+
+  void multiply_chunk(const ConvolutionData& data, const Chunk& chunk, const uint32_t* filters, int64_t worker,
+                      void* scratch) const {
+    auto* frame = own<uint16_t>(frames_at_, worker, scratch);
+    auto* places = own<int64_t>(places_at_, worker, scratch);
+    frames_.fill(source(data), chunk, frame);
+    frames_.find_results(chunk, places);
+    if (backward_ && elements_in(geometry_.axes) != elements_out(geometry_.axes) && filters_.taps == 1) {
+      spread(chunk, target(data), places);
+    }
+    const int64_t count = frames_.places(chunk), together = many_filters_ ? count : kPanelLines;
+    in_pieces(count, together, [&](Range some) {
+      for (int64_t panel = 0; panel < filters_.panels(); ++panel) {
+        in_pieces(some.size(), kPanelLines, [&](Range of_some) {
+          const Range rows{some.begin + of_some.begin, some.begin + of_some.end};
+          multiply(data, frame, places, rows, panel, filters + panel * filters_.pairs_of_panel());
+        });
+      }
+    });
+  }
+
+  void multiply(const ConvolutionData& data, const uint16_t* frame, const int64_t* places, Range rows, int64_t panel,
+                const uint32_t* filters) const {
+    alignas(64) float sums[kPanelLines * kPanelLines];
+    multiply_rows({.rows = frame + rows.begin * frames_.pitch(),
+                   .next_row = frames_.pitch(),
+                   .taps = frames_.taps().data(),
+                   .tap_count = filters_.taps,
+                   .steps = frames_.steps(),
+                   .columns = filters,
+                   .sums = sums},
+                  tiles_of(rows.size(), 0), tiles_of(filters_.columns(), panel));
+    const int64_t column = panel * kPanelLines;
+    round_rows({.sums = sums,
+                .places = places + rows.begin,
+                .rows = rows.size(),
+                .columns = std::min(kPanelLines, filters_.columns() - column),
+                .bias = bias_ ? static_cast<const float*>(data.bias) + column : nullptr,
+                .addend = adds_ ? static_cast<const uint16_t*>(data.addend) + column : nullptr,
+                .slope = slope_,
+                .to = target(data) + column,
+                .next = filters_.columns()});
+  }
+
+  /// Of one tap with a stride: results are spread over the image, with zeros between them, which are written here.
+  /// `places`: which pixel of dy each is, before; of dx, behind.
+  void spread(const Chunk& chunk, uint16_t* dx, int64_t* places) const {
+    const WindowAxis &y = geometry_.axes[0], &x = geometry_.axes[1];
+    const auto clear = [&](int64_t pixel, int64_t pixels) {
+      std::fill_n(dx + pixel * geometry_.channels, pixels * geometry_.channels, uint16_t{0});
+    };
+    for (int64_t i = 0; i < frames_.places(chunk); ++i) {
+      const int64_t image = places[i] / (y.out * x.out), row = places[i] / x.out % y.out, column = places[i] % x.out;
+      const int64_t first = image * y.in + row * y.stride, behind = row + 1 < y.out ? y.stride : y.in - row * y.stride;
+      const int64_t at = column * x.stride, width = (column + 1 < x.out ? x.stride : x.in - at);
+      places[i] = first * x.in + at;
+      clear(places[i] + 1, width - 1);
+      for (int64_t more = 1; more < behind; ++more) clear((first + more) * x.in + at, width);
+    }
+  }
+
+  bool backward_, adds_, bias_;
+  float slope_;
+  ConvolutionGeometry geometry_;
+  FilterPanels filters_;
+  int64_t workers_;
+  bool many_filters_;
+  Frames frames_;
+  onednn::AlignedMemory kept_;  // filters; none: they are scratch
+  WeightsStamp stamp_;          // of what is kept
+  ScratchPlan plan_;
+  size_t filters_at_ = 0;
+  PerWorker sorted_at_, frames_at_, places_at_;
+};
+
+}  // namespace
+
+void add_products_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
+  if (direction == Direction::kBackwardWeights || !fits(problem)) return;
+  const auto& axes = problem.geometry.axes;
+  const auto can_be_seen = [&](const WindowAxis& axis) {
+    if (!seen_axis(axis, false).fits()) return false;
+    // Gradients are spread where windows have one tap on both axes.
+    const bool spreads = axis.kernel == 1 && axis.in != axis.out;
+    return direction == Direction::kForward || (seen_axis(axis, true).fits() && (!spreads || taps(axes) == 1));
+  };
+  if (!std::ranges::all_of(axes, can_be_seen)) return;
+  passes.push_back(std::make_unique<ProductsPass>(direction, problem));
+}
+
+}  // namespace robusta::amx

@@ -1,0 +1,41 @@
+/// Products of rows that lie in memory as they are, with columns in panels (panels.h): what a convolution is whose
+/// pixels have their channels beside one another.
+///
+/// A tile reads its 16 lines from anywhere, as long as they are equally far apart. So the pixels that a tap of the
+/// filters sees need no copy of their own: they are the same rows, some rows later.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/amx/tile_products.h"
+
+namespace robusta::amx {
+
+struct RowProduct {
+  const uint16_t* rows;  ///< bf16: a row has steps * kStepTerms terms
+  int64_t next_row;      ///< elements from one row to the next
+  const int64_t* taps;   ///< where each tap's first row begins, in elements behind `rows`
+  int64_t tap_count;
+  int64_t steps;            ///< of each tap
+  const uint32_t* columns;  ///< a panel: [tap][step][tile][pair of terms][line]
+  float* sums;              ///< [row][kPanelLines]
+};
+
+/// sums[row, column], over all taps in order. `row_tiles`, `column_tiles`: 1 or 2, so many times 16 rows and columns
+/// are read and written. REQUIRES: TilesInUse.
+void multiply_rows(const RowProduct& product, int row_tiles, int column_tiles);
+
+/// What becomes of the sums of some rows: to[place] = relu(sums + bias + addend), rounded to bf16.
+struct RowResults {
+  const float* sums;       ///< [row][kPanelLines]
+  const int64_t* places;   ///< of each row, counted in rows of `to`; -1: it is not wanted
+  int64_t rows, columns;   ///< columns: kPanelLines at most
+  const float* bias;       ///< of the columns; null: zeros
+  const uint16_t* addend;  ///< lies as `to`, which it may be; null: zeros
+  float slope;             ///< what is not positive is multiplied by; 1: no ReLU
+  uint16_t* to;            ///< where the first column of row 0 goes
+  int64_t next;            ///< elements from one row of `to` to the next
+};
+void round_rows(const RowResults& results);
+
+}  // namespace robusta::amx
