@@ -35,6 +35,7 @@ struct RowResults {
   float slope;             ///< what is not positive is multiplied by; 1: no ReLU
   uint16_t* to;            ///< where the first column of row 0 goes
   int64_t next;            ///< elements from one row of `to` to the next
+  int64_t ahead;           ///< rows from here to those whose places are fetched meanwhile; there are as many more
 };
 void round_rows(const RowResults& results);
 

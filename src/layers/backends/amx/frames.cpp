@@ -23,8 +23,9 @@ Frames::Frames(int64_t images, int64_t channels, const SeenAxis& y, const SeenAx
       channels_(channels),
       y_(y),
       x_(x),
+      lies_in_images_(y.sees_itself() && x.sees_itself() && channels % kStepTerms == 0),
       steps_(steps_of(channels)),
-      pitch_(pitch_of(steps_)),
+      pitch_(lies_in_images_ ? channels : pitch_of(steps_)),
       width_(x.results + x.gap()),
       groups_(images) {
   const int64_t row = width_ * pitch_ * static_cast<int64_t>(sizeof(uint16_t));
@@ -81,7 +82,17 @@ void Frames::copy_row(const uint16_t* from, uint16_t* to) const {
   std::fill(to + seen * pitch_, to + width_ * pitch_, uint16_t{0});
 }
 
-void Frames::fill(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const {
+const uint16_t* Frames::show(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const {
+  // Tiles that reach beyond the last image are of a copy.
+  const bool ends = chunk.images.end == images_ && chunk.rows.end == y_.results && places(chunk) % kTile != 0;
+  if (lies_in_images_ && !ends) {
+    return images + (chunk.images.begin * y_.pixels + chunk.rows.begin) * x_.pixels * channels_;
+  }
+  copy(images, chunk, frame);
+  return frame;
+}
+
+void Frames::copy(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const {
   std::fill_n(frame, x_.pad * pitch_, uint16_t{0});
   for (int64_t image = chunk.images.begin; image < chunk.images.end; ++image) {
     const uint16_t* from = images + image * y_.pixels * x_.pixels * channels_;

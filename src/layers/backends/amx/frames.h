@@ -27,6 +27,7 @@ struct SeenAxis {
     const int64_t unseen = pixels > results && kernel > 1 ? pixels - results : 0;  // that lie there too
     return pad + unseen > pad_behind() ? pad + unseen : pad_behind();
   }
+  bool sees_itself() const { return kernel == 1 && step == 1 && pixels == results; }
   /// Whether frames can show it.
   bool fits() const {
     if (kernel == 1) return pad == 0 && (results - 1) * step < pixels;
@@ -58,19 +59,21 @@ class Frames {
   int64_t most_places() const;  ///< the most that have results, and those between
   int64_t places(const Chunk& chunk) const;
 
-  /// Copies what the results of the chunk see.
-  void fill(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const;
+  /// What the results of the chunk see: a copy in `frame`, or the images themselves where they lie like that.
+  const uint16_t* show(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const;
   /// Which result is in each place, counted over all images; -1: none.
   void find_results(const Chunk& chunk, int64_t* results) const;
 
  private:
   int64_t next_image(const Chunk& chunk) const { return (chunk.rows.size() + y_.gap()) * width_; }
   Chunk longest() const;
+  void copy(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const;
   int64_t rows_in(const Chunk& chunk) const;
   void copy_row(const uint16_t* from, uint16_t* to) const;
 
   int64_t images_, channels_;
   SeenAxis y_, x_;
+  bool lies_in_images_;
   int64_t steps_, pitch_, width_;  // width: places from one row to the next
   int64_t groups_, cuts_ = 1;      // of images; of the rows of each
   std::vector<int64_t> taps_;

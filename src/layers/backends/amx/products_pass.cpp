@@ -110,10 +110,10 @@ class ProductsPass : public onednn::ConvolutionPass {
 
   void multiply_chunk(const ConvolutionData& data, const Chunk& chunk, const uint32_t* filters, int64_t worker,
                       void* scratch) const {
-    auto* frame = own<uint16_t>(frames_at_, worker, scratch);
+    const uint16_t* frame = frames_.show(source(data), chunk, own<uint16_t>(frames_at_, worker, scratch));
     auto* places = own<int64_t>(places_at_, worker, scratch);
-    frames_.fill(source(data), chunk, frame);
     frames_.find_results(chunk, places);
+    std::fill_n(places + frames_.places(chunk), kPanelLines, int64_t{-1});
     if (backward_ && elements_in(geometry_.axes) != elements_out(geometry_.axes) && filters_.taps == 1) {
       spread(chunk, target(data), places);
     }
@@ -148,7 +148,8 @@ class ProductsPass : public onednn::ConvolutionPass {
                 .addend = adds_ ? static_cast<const uint16_t*>(data.addend) + column : nullptr,
                 .slope = slope_,
                 .to = target(data) + column,
-                .next = filters_.columns()});
+                .next = filters_.columns(),
+                .ahead = many_filters_ ? 0 : kPanelLines});
   }
 
   /// Of one tap with a stride: results are spread over the image, with zeros between them, which are written here.
