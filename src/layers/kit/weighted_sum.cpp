@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/lane_map.h"
 #include "layers/kit/blocks.h"
 #include "layers/kit/rectifier.h"
 
@@ -19,21 +20,24 @@ ROBUSTA_SIMD void scale(const Stored* a, float wa, Stored* to, int64_t count) {
 
 template <typename A, typename B, typename To>
 ROBUSTA_SIMD void add_two(const A* a, const B* b, To* to, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) assign(static_cast<float>(a[i]) + static_cast<float>(b[i]), to[i]);
+  map_lanes(
+      a, b, to, count, [](Floats<16> & x, const Floats<16>& y) __attribute__((always_inline)) { x += y; });
 }
 
 template <typename A, typename B, typename To>
 ROBUSTA_SIMD void add_two_weighted(const A* a, float wa, const B* b, float wb, To* to, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) assign(wa * static_cast<float>(a[i]) + wb * static_cast<float>(b[i]), to[i]);
+  map_lanes(
+      a, b, to,
+      count, [=](Floats<16> & x, const Floats<16>& y) __attribute__((always_inline)) { x = wa * x + wb * y; });
 }
 
 template <typename Stored>
 ROBUSTA_SIMD void add_two_relu(const Stored* a, const Stored* b, float slope, Stored* to, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i)
-    assign(rectified(static_cast<float>(a[i]) + static_cast<float>(b[i]), slope), to[i]);
+  map_lanes(
+      a, b, to, count, [=](Floats<16> & x, const Floats<16>& y) __attribute__((always_inline)) {
+        x += y;
+        x = x > 0 ? x : slope * x;
+      });
 }
 
 template <typename Stored>

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "base/lane_map.h"
 #include "layers/kit/blocks.h"
-#include "layers/kit/rectifier.h"
 #include "layers/kit/weighted_sum.h"
 #include "layers/types/eltwise/eltwise_native.h"
 #include "layers/types/eltwise/eltwise_sum.h"
@@ -20,10 +20,10 @@ ROBUSTA_SIMD void scale(const Stored* dy, float weight, Stored* dx, int64_t coun
 /// What comes down through a ReLU whose result was y.
 template <typename Stored>
 ROBUSTA_SIMD void gate(const Stored* y, const Stored* dy, float slope, float weight, Stored* dx, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    assign(weight * rectified_gradient(static_cast<float>(y[i]), static_cast<float>(dy[i]), slope), dx[i]);
-  }
+  map_lanes(
+      dy, y, dx, count, [=](Floats<16> & gradient, const Floats<16>& result) __attribute__((always_inline)) {
+        gradient = weight * (result > 0 ? gradient : slope * gradient);
+      });
 }
 
 template <typename Stored>
