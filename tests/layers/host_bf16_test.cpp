@@ -71,6 +71,16 @@ TEST(HostBf16, BatchNormDeclinesOddChannels) {
   EXPECT_NE(harness.why_not().find("multiple of 16"), std::string::npos) << harness.why_not();
 }
 
+TEST(HostBf16, Lrn) {
+  const auto lrn = [](const char* fields) { return str("type: 'LRN' lrn_param { beta: 0.75 ", fields, " }"); };
+  compare("native", {{lrn("local_size: 5 alpha: 0.0001")}, {{2, 64, 5, 7}}}, 3);
+  compare("native", {{lrn("local_size: 5 alpha: 2")}, {{1, 48, 3, 3}}}, 3);
+  compare("native", {{lrn("local_size: 3 alpha: 1 k: 2")}, {{3, 16, 2, 7}}}, 3);
+  compare_plain("native", {{lrn("local_size: 9 alpha: 0.5")}, {{1, 32, 1, 17}}});
+  const KernelHarness odd({{lrn("alpha: 1")}, {{2, 20, 3, 3}}}, {.backend = "native", .dtype = DType::kBF16});
+  EXPECT_NE(odd.why_not().find("multiple of 16"), std::string::npos) << odd.why_not();
+}
+
 TEST(HostBf16, Pooling) {
   for (const char* pool : {"MAX", "AVE"}) {
     for (const char* window : {"kernel_size: 3 stride: 2", "kernel_size: 3 stride: 1 pad: 1", "global_pooling: true"}) {

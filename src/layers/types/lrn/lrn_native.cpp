@@ -1,4 +1,4 @@
-// LRN across channels in f32 on blocked channels (nChw16c and its like), for beta 0.75.
+// LRN across channels for beta 0.75, in f32 on blocked channels (nChw16c and its like), in bf16 on channels last.
 //
 // A few pixels at a time are laid out channel after channel with zeros at both ends, so that the window sums are loads
 // at neighbouring addresses. Backward computes the brackets again: reading them back would cost more. The formulas are
@@ -7,10 +7,10 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/lane_map.h"
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "base/str.h"
-#include "base/vector_types.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
@@ -31,9 +31,10 @@ struct Window {
   float k, weight, pull;
 };
 
-/// The pixels at hand: `count` of them, channel blocks `stride` floats apart.
+/// The pixels at hand: `count` of them, with so many blocks of channels, and how many elements lie between two.
 struct Pixels {
-  int64_t count, blocks, stride;
+  int64_t count, blocks, next_pixel, next_block;
+  int64_t at(int64_t block, int64_t pixel) const { return block * next_block + pixel * next_pixel; }
 };
 
 /// power = s^-0.75, inverse = 1 / s, without a call of pow: y = s^-1/4 from a quarter of the exponent, as for the
@@ -73,19 +74,21 @@ __attribute__((always_inline)) inline void clear_margins(float* rows, int64_t ch
   }
 }
 
-template <int N>
-__attribute__((always_inline)) inline void lay_out_squares(const Pixels& at, const float* x, float* rows) {
+template <int N, typename Stored>
+__attribute__((always_inline)) inline void lay_out_squares(const Pixels& at, const Stored* x, float* rows) {
   clear_margins(rows, at.blocks * N, at.count);
   for (int64_t b = 0; b < at.blocks; ++b) {
     for (int64_t p = 0; p < at.count; ++p) {
-      const Floats<N> value = floats_at<N>(x + b * at.stride + p * N);
+      fetch_ahead(x + at.at(b, p));
+      Floats<N> value;
+      load<N>(x + at.at(b, p), value);
       floats_at<N>(rows + p * kRow + kMargin + b * N) = value * value;
     }
   }
 }
 
-template <int N, int kSize>
-ROBUSTA_SIMD void normalise_pixels(const Window& window, const Pixels& at, const float* x, float* y) {
+template <int N, int kSize, typename Stored>
+ROBUSTA_SIMD void normalise_pixels(const Window& window, const Pixels& at, const Stored* x, Stored* y) {
   alignas(64) float squares[kPixels * kRow];
   lay_out_squares<N>(at, x, squares);
   for (int64_t b = 0; b < at.blocks; ++b) {
@@ -94,41 +97,49 @@ ROBUSTA_SIMD void normalise_pixels(const Window& window, const Pixels& at, const
       window_sum<N, kSize>(squares + p * kRow + kMargin + b * N, window.size, sum);
       const Floats<N> s = window.k + window.weight * sum;
       powers<N>(s, power, inverse);
-      const int64_t i = b * at.stride + p * N;
-      floats_at<N>(y + i) = floats_at<N>(x + i) * power;
+      Floats<N> value;
+      load<N>(x + at.at(b, p), value);
+      store<N>(value * power, y + at.at(b, p));
     }
   }
 }
 
-template <int N, int kSize>
-ROBUSTA_SIMD void propagate_pixels(const Window& window, const Pixels& at, const float* x, const float* dy, float* dx) {
+template <int N, int kSize, typename Stored>
+ROBUSTA_SIMD void propagate_pixels(const Window& window, const Pixels& at, const Stored* x, const Stored* dy,
+                                   Stored* dx) {
   alignas(64) float squares[kPixels * kRow];
   alignas(64) float ratios[kPixels * kRow];
+  alignas(64) float direct[kPixels * kRow];
   lay_out_squares<N>(at, x, squares);
   clear_margins(ratios, at.blocks * N, at.count);
   for (int64_t b = 0; b < at.blocks; ++b) {
     for (int64_t p = 0; p < at.count; ++p) {
-      Floats<N> sum, power, inverse;
-      window_sum<N, kSize>(squares + p * kRow + kMargin + b * N, window.size, sum);
+      const int64_t row = p * kRow + kMargin + b * N;
+      Floats<N> sum, power, inverse, value, above;
+      window_sum<N, kSize>(squares + row, window.size, sum);
       const Floats<N> s = window.k + window.weight * sum;
       powers<N>(s, power, inverse);
-      const int64_t i = b * at.stride + p * N;
-      const Floats<N> direct = floats_at<N>(dy + i) * power;
-      floats_at<N>(dx + i) = direct;
-      floats_at<N>(ratios + p * kRow + kMargin + b * N) = direct * floats_at<N>(x + i) * inverse;
+      fetch_ahead(dy + at.at(b, p));
+      load<N>(x + at.at(b, p), value);
+      load<N>(dy + at.at(b, p), above);
+      above *= power;
+      floats_at<N>(direct + row) = above;
+      floats_at<N>(ratios + row) = above * value * inverse;
     }
   }
   for (int64_t b = 0; b < at.blocks; ++b) {
     for (int64_t p = 0; p < at.count; ++p) {
-      Floats<N> around;
-      window_sum<N, kSize>(ratios + p * kRow + kMargin + b * N, window.size, around);
-      const int64_t i = b * at.stride + p * N;
-      floats_at<N>(dx + i) -= window.pull * floats_at<N>(x + i) * around;
+      const int64_t row = p * kRow + kMargin + b * N;
+      Floats<N> around, value;
+      window_sum<N, kSize>(ratios + row, window.size, around);
+      load<N>(x + at.at(b, p), value);
+      const Floats<N> direct_part = floats_at<N>(static_cast<const float*>(direct + row));
+      store<N>(direct_part - window.pull * value * around, dx + at.at(b, p));
     }
   }
 }
 
-template <int N>
+template <int N, typename Stored>
 class LrnNative : public Kernel {
  public:
   LrnNative(const KernelRequest& request, const LrnLayer& layer, const Layout& layout) {
@@ -136,6 +147,7 @@ class LrnNative : public Kernel {
     batch_ = shape[0];
     blocks_ = (shape[1] + N - 1) / N;
     pixels_ = shape.count(2);
+    channels_last_ = onednn::has_channels_last(layout);
     const float weight = layer.alpha() / static_cast<float>(layer.size());
     window_ = {layer.size(), layer.k(), weight, 2 * weight * layer.beta()};
     booking_.bottom_layouts = booking_.top_layouts = {layout};
@@ -145,17 +157,19 @@ class LrnNative : public Kernel {
   std::string describe() const override { return "native"; }
 
   void forward(const KernelRun& run) override {
-    const float* x = run.bottoms[0].as<float>();
-    float* y = run.tops[0].as<float>();
-    const auto normalise = window_.size == kUsualSize ? normalise_pixels<N, kUsualSize> : normalise_pixels<N, 0>;
+    const Stored* x = run.bottoms[0].as<Stored>();
+    Stored* y = run.tops[0].as<Stored>();
+    const auto normalise =
+        window_.size == kUsualSize ? normalise_pixels<N, kUsualSize, Stored> : normalise_pixels<N, 0, Stored>;
     for_pixels([=, this](const Pixels& at, int64_t i) { normalise(window_, at, x + i, y + i); });
   }
 
   void backward(const KernelRun& run) override {
     if (!run.bottom_diffs[0]) return;
-    const float *x = run.bottoms[0].as<float>(), *dy = run.top_diffs[0].as<float>();
-    float* dx = run.bottom_diffs[0].as<float>();
-    const auto propagate = window_.size == kUsualSize ? propagate_pixels<N, kUsualSize> : propagate_pixels<N, 0>;
+    const Stored *x = run.bottoms[0].as<Stored>(), *dy = run.top_diffs[0].as<Stored>();
+    Stored* dx = run.bottom_diffs[0].as<Stored>();
+    const auto propagate =
+        window_.size == kUsualSize ? propagate_pixels<N, kUsualSize, Stored> : propagate_pixels<N, 0, Stored>;
     for_pixels([=, this](const Pixels& at, int64_t i) { propagate(window_, at, x + i, dy + i, dx + i); });
   }
 
@@ -165,33 +179,43 @@ class LrnNative : public Kernel {
     const int64_t groups = (pixels_ + kPixels - 1) / kPixels;
     parallel_for(batch_ * groups, 1 + (1 << 11) / (blocks_ * N), [&](int64_t i) {
       const int64_t sample = i / groups, pixel = i % groups * kPixels;
-      const Pixels at{std::min(kPixels, pixels_ - pixel), blocks_, pixels_ * N};
-      body(at, sample * blocks_ * pixels_ * N + pixel * N);
+      const Pixels at{std::min(kPixels, pixels_ - pixel), blocks_, channels_last_ ? blocks_ * N : N,
+                      channels_last_ ? N : pixels_ * N};
+      body(at, sample * blocks_ * pixels_ * N + pixel * at.next_pixel);
     });
   }
 
   int64_t batch_, blocks_, pixels_;
+  bool channels_last_;
   Window window_;
 };
 
 std::unique_ptr<Kernel> make_lrn_native(const KernelRequest& request, std::string& why_not) {
   const auto& layer = request.layer<LrnLayer>();
-  if (!is_f32(request, why_not)) return nullptr;
+  if (!is_f32_or_bf16(request, why_not)) return nullptr;
+  const bool half = request.dtype() == DType::kBF16;
+  const Shape& shape = request.bottoms[0].shape;
   if (!layer.across_channels()) {
     why_not = "normalises across channels only";
   } else if (layer.beta() != 0.75f) {
     why_not = str("knows beta 0.75 only, not ", layer.beta());
   } else if (layer.k() <= 0 || layer.alpha() < 0) {
     why_not = "the bracket may not be positive";
-  } else if (layer.size() / 2 > kMargin || request.bottoms[0].shape[1] > kChannels) {
+  } else if (layer.size() / 2 > kMargin || shape[1] > kChannels) {
     why_not = "too many channels at once";
+  } else if (half && shape[1] % 16 != 0) {
+    why_not = "wants channels that are a multiple of 16, for bf16";
   }
   if (!why_not.empty()) return nullptr;
   const Layout& offered = request.bottoms[0].layout;
-  if (onednn::channel_block(offered) == 8) return std::make_unique<LrnNative<8>>(request, layer, offered);
   // Whatever else comes is worth a reorder.
-  const Layout blocked = onednn::layout_of(onednn::blocked_desc(onednn::dims_of(request.bottoms[0].shape), 16));
-  return std::make_unique<LrnNative<16>>(request, layer, blocked);
+  if (half) {
+    const Layout last = onednn::layout_of(onednn::channels_last_desc(onednn::dims_of(shape)));
+    return std::make_unique<LrnNative<16, BFloat16>>(request, layer, last);
+  }
+  if (onednn::channel_block(offered) == 8) return std::make_unique<LrnNative<8, float>>(request, layer, offered);
+  const Layout blocked = onednn::layout_of(onednn::blocked_desc(onednn::dims_of(shape), 16));
+  return std::make_unique<LrnNative<16, float>>(request, layer, blocked);
 }
 
 }  // namespace
