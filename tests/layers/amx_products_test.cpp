@@ -32,9 +32,11 @@ void for_products(const ConvolutionGeometry& g, const Visit& visit) {
       const int64_t column = result % x.out * x.stride - x.pad + tap % x.kernel * x.dilation;
       if (row < 0 || row >= y.in || column < 0 || column >= x.in) continue;
       const int64_t pixel = (result / x.out / y.out * y.in + row) * x.in + column;
+      const int64_t channels = g.channels / g.group, outputs = g.num_output / g.group;
       for (int64_t o = 0; o < g.num_output; ++o) {
-        for (int64_t c = 0; c < g.channels; ++c) {
-          visit(pixel * g.channels + c, result * g.num_output + o, (o * g.channels + c) * y.kernel * x.kernel + tap);
+        for (int64_t c = 0; c < channels; ++c) {
+          visit(pixel * g.channels + o / outputs * channels + c, result * g.num_output + o,
+                (o * channels + c) * y.kernel * x.kernel + tap);
         }
       }
     }
@@ -122,7 +124,10 @@ std::vector<ConvolutionGeometry> geometries() {
           image_geometry(8, {.in = 6, .kernel = 5, .pad = 4}, {.in = 5, .kernel = 3, .pad = 2}, 8),
           image_geometry(24, {.in = 9, .kernel = 3, .pad = 2, .dilation = 2}, three, 40),
           image_geometry(24, three, {.in = 9, .kernel = 3, .more_pad_behind = 2}, 40),
-          image_geometry(24, {.in = 7, .kernel = 5, .pad = 2}, one, 24)};
+          image_geometry(24, {.in = 7, .kernel = 5, .pad = 2}, one, 24),
+          in_groups(image_geometry(40, three, three, 72), 2),
+          in_groups(image_geometry(96, one, one, 48), 3),
+          in_groups(image_geometry(64, second, second, 32), 2)};
 }
 
 class AmxProducts : public testing::Test {
@@ -177,6 +182,7 @@ TEST_F(AmxProducts, Declines) {
     EXPECT_EQ(count(direction, image_geometry(16, padded, one, 16)), 0u);
     EXPECT_EQ(count(direction, image_geometry(16, far, far, 16)), 0u);
   }
+  EXPECT_EQ(count(Direction::kForward, in_groups(image_geometry(24, three, three, 48), 3)), 0u);
   EXPECT_EQ(count(Direction::kForward, image_geometry(16, second, three, 16)), 1u);
   EXPECT_EQ(count(Direction::kBackwardData, image_geometry(16, second, three, 16)), 0u);
   EXPECT_EQ(count(Direction::kBackwardWeights, image_geometry(16, one, one, 16)), 0u);

@@ -13,6 +13,7 @@
 #include "layers/backends/amx/weight_blocks.h"
 #include "layers/backends/amx/weights_pass.h"
 #include "layers/backends/amx/window_rows.h"
+#include "layers/backends/amx/window_weights.h"
 #include "layers/backends/onednn/layout.h"
 #include "ops/amx/panels.h"
 #include "support/amx_cases.h"
@@ -39,7 +40,7 @@ const auto kSizes = {std::tuple<int64_t, int64_t, int64_t, int64_t>(64, 64, 1, 5
 TEST(WeightBlocks, PiecesCoverAll) {
   for (const auto& [outputs, inputs, taps, pixels] : kSizes) {
     for (const int64_t threads : {1, 2, 3, 56}) {
-      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads);
+      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads, amx::kChunk, amx::kMostPanelsIn);
       std::set<int64_t> seen;
       int64_t work = 0;
       for (int64_t i = 0; i < blocks.pieces(); ++i) {
@@ -66,7 +67,7 @@ TEST(WeightBlocks, PiecesCoverAll) {
 TEST(WeightBlocks, SumsStaySmall) {
   for (const auto& [outputs, inputs, taps, pixels] : kSizes) {
     for (const int64_t threads : {1, 2, 8, 56, 128}) {
-      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads);
+      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads, amx::kChunk, amx::kMostPanelsIn);
       const int64_t once = blocks.sum_blocks() / blocks.shares;
       EXPECT_LE(blocks.sum_blocks(), std::max(4 * once, 2 * threads * 128)) << outputs << ", " << threads << " threads";
     }
@@ -77,7 +78,7 @@ TEST(WeightBlocks, SumsStaySmall) {
 TEST(WeightBlocks, ThreadsAreBusy) {
   for (const auto& [outputs, inputs, taps, pixels] : kSizes) {
     for (const int64_t threads : {2, 3, 8}) {
-      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads);
+      const WeightBlocks blocks(outputs, inputs, taps, pixels, threads, amx::kChunk, amx::kMostPanelsIn);
       if (blocks.blocks() * pixels < 4 * threads * amx::kChunk) continue;
       const int64_t rounds = (blocks.pieces() + threads - 1) / threads;
       EXPECT_LE(rounds * threads, 2 * blocks.pieces()) << outputs << " x " << inputs << ", " << threads << " threads";
@@ -85,13 +86,14 @@ TEST(WeightBlocks, ThreadsAreBusy) {
   }
 }
 
-/// What filters see: the image, and zeros around it.
-uint16_t seen(const ConvolutionGeometry& g, const std::vector<uint16_t>& images, int64_t weight, int64_t pixel) {
+/// What the filters of a group see: the image, and zeros around it.
+uint16_t seen(const ConvolutionGeometry& g, const std::vector<uint16_t>& images, int64_t weight, int64_t pixel,
+              int64_t group = 0) {
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   const int64_t column = pixel % x.out * x.stride - x.pad + weight % x.kernel * x.dilation;
   const int64_t row = pixel / x.out % y.out * y.stride - y.pad + weight / x.kernel % y.kernel * y.dilation;
   if (row < 0 || row >= y.in || column < 0 || column >= x.in) return 0;
-  const int64_t image = pixel / x.out / y.out, channel = weight / x.kernel / y.kernel;
+  const int64_t image = pixel / x.out / y.out, channel = group * g.channels / g.group + weight / x.kernel / y.kernel;
   return images[static_cast<size_t>(((image * y.in + row) * x.in + column) * g.channels + channel)];
 }
 
@@ -152,13 +154,16 @@ class AmxWeights : public testing::Test {
   }
 };
 
+using AddPasses = void(onednn::Direction, const onednn::ConvolutionProblem&, onednn::ConvolutionPasses&);
+
 /// The pass of a problem, cut for so many threads, against sums in double.
-void compare_exactly(const ConvolutionGeometry& geometry, int threads) {
+void compare_exactly(AddPasses add_passes, const ConvolutionGeometry& geometry, int threads) {
+  SCOPED_TRACE(half_problem(geometry).key(onednn::Direction::kBackwardWeights));
   const onednn::ConvolutionProblem problem = half_problem(geometry);
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
   onednn::ConvolutionPasses passes;
-  amx::add_weights_passes(onednn::Direction::kBackwardWeights, problem, passes);
+  add_passes(onednn::Direction::kBackwardWeights, problem, passes);
   omp_set_num_threads(before);
   ASSERT_EQ(passes.size(), 1u);
 
@@ -182,7 +187,10 @@ void compare_exactly(const ConvolutionGeometry& geometry, int threads) {
     EXPECT_NEAR(bias[static_cast<size_t>(o)], sum, 1e-4);
     for (int64_t i = 0; i < filter; ++i) {
       sum = 1;
-      for (int64_t p = 0; p < pixels; ++p) sum += gradient(p) * static_cast<double>(from_bf16(seen(geometry, x, i, p)));
+      const int64_t group = o / (outputs / geometry.group);
+      for (int64_t p = 0; p < pixels; ++p) {
+        sum += gradient(p) * static_cast<double>(from_bf16(seen(geometry, x, i, p, group)));
+      }
       ASSERT_NEAR(weights[static_cast<size_t>(o * filter + i)], sum, 1e-3) << threads << " threads, " << o << ", " << i;
     }
   }
@@ -195,9 +203,44 @@ TEST(AmxPass, ManyThreads) {
     ConvolutionGeometry pointwise = image_geometry(40, one, one), window = image_geometry(3, three, three);
     pointwise.num_output = 36;
     window.num_output = 20;
-    compare_exactly(pointwise, threads);
-    compare_exactly(window, threads);
+    compare_exactly(amx::add_weights_passes, pointwise, threads);
+    compare_exactly(amx::add_weights_passes, window, threads);
   }
+}
+
+/// Several rows and several images in a chunk, several chunks, pieces of the inputs, of the outputs, of the taps.
+TEST(AmxPass, Windows) {
+  const amx::PretendThereAreUnits pretend;
+  const WindowAxis three{.in = 20, .kernel = 3, .pad = 1}, small{.in = 5, .kernel = 3, .pad = 1};
+  const WindowAxis valid{.in = 11, .kernel = 5}, wide{.in = 9, .kernel = 3, .pad = 4, .dilation = 2};
+  const WindowAxis one{.in = 9, .kernel = 1}, behind{.in = 9, .kernel = 3, .more_pad_behind = 2};
+  const WindowAxis cut{.in = 9, .kernel = 3, .pad = 1, .more_pad_behind = -2};
+  for (const int threads : {1, 2, 5}) {
+    for (const ConvolutionGeometry& geometry :
+         {image_geometry(40, three, three, 36), image_geometry(16, small, small, 20),
+          image_geometry(24, valid, small, 16), image_geometry(16, wide, wide, 16), image_geometry(16, one, three, 16),
+          image_geometry(16, three, one, 16), image_geometry(16, behind, cut, 16),
+          image_geometry(160, small, small, 32), image_geometry(32, small, small, 290),
+          image_geometry(32, {.in = 8, .kernel = 8}, {.in = 9, .kernel = 8}, 260),
+          in_groups(image_geometry(60, three, small, 48), 3)}) {
+      compare_exactly(amx::add_window_weights_passes, geometry, threads);
+    }
+  }
+}
+
+TEST(AmxPass, WindowsDecline) {
+  const amx::PretendThereAreUnits pretend;
+  const auto count = [](const ConvolutionGeometry& geometry) {
+    onednn::ConvolutionPasses passes;
+    amx::add_window_weights_passes(onednn::Direction::kBackwardWeights, half_problem(geometry), passes);
+    return passes.size();
+  };
+  const WindowAxis one{.in = 9, .kernel = 1}, three{.in = 9, .kernel = 3}, strided{.in = 9, .kernel = 3, .stride = 2};
+  EXPECT_EQ(count(image_geometry(16, one, one, 16)), 0u);
+  EXPECT_EQ(count(image_geometry(16, three, strided, 16)), 0u);
+  EXPECT_EQ(count(image_geometry(15, three, three, 16)), 0u);
+  EXPECT_EQ(count(in_groups(image_geometry(32, three, three, 32), 4)), 0u);
+  EXPECT_EQ(count(image_geometry(16, three, three, 16)), 1u);
 }
 
 TEST_F(AmxWeights, KernelsOfAllKinds) {

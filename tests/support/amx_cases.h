@@ -21,6 +21,11 @@ inline ConvolutionGeometry image_geometry(int64_t channels, const WindowAxis& y,
   return geometry;
 }
 
+inline ConvolutionGeometry in_groups(ConvolutionGeometry geometry, int64_t group) {
+  geometry.group = group;
+  return geometry;
+}
+
 /// With a bias.
 inline onednn::ConvolutionProblem half_problem(const ConvolutionGeometry& geometry) {
   onednn::ConvolutionProblem problem;

@@ -166,6 +166,13 @@ ROBUSTA_AMX void terms_to_panels(const T* const* first_lines, int64_t terms, int
   }
 }
 
+ROBUSTA_AMX void pairs_to_columns(const uint16_t* const* first_lines, int64_t pairs, int64_t lines, uint32_t* columns) {
+  const __mmask16 there = first16(lines);
+  for (int64_t pair = 0; pair < pairs; ++pair, columns += kTile) {
+    _mm512_storeu_si512(columns, (__m512i)load_pairs(first_lines[2 * pair], first_lines[2 * pair + 1], there));
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -180,8 +187,13 @@ void pack_terms_by_vectors(const T* const* first_lines, int64_t terms, int64_t l
   pack(first_lines, terms, lines, panels);
 }
 
+void pack_pairs_by_vectors(const uint16_t* const* first_lines, int64_t pairs, int64_t lines, uint32_t* columns) {
+  pairs_to_columns(first_lines, pairs, lines, columns);
+}
+
 #else
 
+void pack_pairs_by_vectors(const uint16_t* const*, int64_t, int64_t, uint32_t*) {}
 template <typename T>
 void pack_lines_by_vectors(const T*, int64_t, int64_t, int64_t, Side, uint32_t*) {}
 template <typename T>
@@ -225,6 +237,14 @@ void pack_terms(const T* const* first_lines, int64_t terms, int64_t lines, Side 
   if (has_units()) return pack_terms_by_vectors(first_lines, terms, lines, side, panels);
   pack_plainly(lines, terms, side, panels,
                [=](int64_t line, int64_t term) { return bits_of(first_lines[term][line]); });
+}
+
+void pack_pairs(const uint16_t* const* first_lines, int64_t pairs, int64_t lines, uint32_t* columns) {
+  if (has_units()) return pack_pairs_by_vectors(first_lines, pairs, lines, columns);
+  for (int64_t pair = 0; pair < pairs; ++pair, columns += kTile) {
+    const uint16_t *one = first_lines[2 * pair], *next = first_lines[2 * pair + 1];
+    for (int64_t i = 0; i < kTile; ++i) columns[i] = i < lines ? one[i] | uint32_t{next[i]} << 16 : 0;
+  }
 }
 
 ROBUSTA_SIMD void add_terms(const uint16_t* const* first_lines, int64_t terms, int64_t lines, float* sums) {

@@ -30,6 +30,9 @@ void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side
 template <typename T>
 void pack_terms(const T* const* first_lines, int64_t terms, int64_t lines, Side side, uint32_t* panels);
 
+/// Sixteen lines, of which `lines` are there, as columns without steps: [pair of terms][line], of 2 * pairs terms.
+void pack_pairs(const uint16_t* const* first_lines, int64_t pairs, int64_t lines, uint32_t* columns);
+
 /// sums[line] += its bf16 terms, one after the other.
 void add_terms(const uint16_t* const* first_lines, int64_t terms, int64_t lines, float* sums);
 

@@ -29,12 +29,12 @@ ROBUSTA_AMX void multiply_tiles(const PanelProduct& product) {
     if constexpr (R > 1 && C > 1) _tile_zero(3);
   }
   const uint32_t *rows = product.rows, *columns = product.columns;
-  for (int64_t step = 0; step < product.steps; ++step, rows += kStepPairs, columns += kStepPairs) {
+  for (int64_t step = 0; step < product.steps; ++step, rows += kStepPairs, columns += product.next_step) {
     _tile_loadd(4, rows, kTileLine);
     _tile_loadd(6, columns, kTileLine);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (C > 1) {
-      _tile_loadd(7, columns + kTile * kTile, kTileLine);
+      _tile_loadd(7, columns + product.next_tile, kTileLine);
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (R > 1) {
@@ -73,8 +73,8 @@ float high(uint32_t pair) { return from_bf16(static_cast<uint16_t>(pair >> 16));
 
 float sum_in_order(const PanelProduct& product, int64_t row, int64_t column, float sum) {
   const uint32_t* line = product.rows + row / kTile * kTile * kTile + row % kTile * kTile;
-  const uint32_t* pairs = product.columns + column / kTile * kTile * kTile + column % kTile;
-  for (int64_t step = 0; step < product.steps; ++step, line += kStepPairs, pairs += kStepPairs) {
+  const uint32_t* pairs = product.columns + column / kTile * product.next_tile + column % kTile;
+  for (int64_t step = 0; step < product.steps; ++step, line += kStepPairs, pairs += product.next_step) {
     for (int64_t pair = 0; pair < kTile; ++pair) {
       const uint32_t a = line[pair], b = pairs[pair * kTile];
       sum += low(a) * low(b) + high(a) * high(b);

@@ -36,11 +36,13 @@ class PretendThereAreUnits {
 
 struct PanelProduct {
   int64_t steps;
-  const uint32_t* rows;     ///< a panel of A: [step][tile][line][pair of terms]
-  const uint32_t* columns;  ///< a panel of B: [step][tile][pair of terms][line]
-  float* sums;              ///< C [row, column]
-  int64_t next_row;         ///< floats from one row of C to the next
-  bool add;                 ///< to what is there
+  const uint32_t* rows;               ///< a panel of A: [step][tile][line][pair of terms]
+  const uint32_t* columns;            ///< a panel of B: [step][tile][pair of terms][line]
+  float* sums;                        ///< C [row, column]
+  int64_t next_row;                   ///< floats from one row of C to the next
+  bool add;                           ///< to what is there
+  int64_t next_step = kStepPairs;     ///< pairs from one step of `columns` to the next
+  int64_t next_tile = kTile * kTile;  ///< and from its first tile to its second
 };
 
 /// `row_tiles`, `column_tiles`: 1 or 2, how many of the panels' tiles hold lines; so many times 16 rows and columns are

@@ -18,18 +18,19 @@ int64_t pitch_of(int64_t steps) {
 
 }  // namespace
 
-Frames::Frames(int64_t images, int64_t channels, const SeenAxis& y, const SeenAxis& x, int64_t bytes, int64_t workers)
+Frames::Frames(int64_t images, int64_t channels, int64_t next_pixel, const SeenAxis& y, const SeenAxis& x,
+               int64_t places, int64_t workers)
     : images_(images),
       channels_(channels),
+      next_pixel_(next_pixel),
       y_(y),
       x_(x),
       lies_in_images_(y.sees_itself() && x.sees_itself() && channels % kStepTerms == 0),
       steps_(steps_of(channels)),
-      pitch_(lies_in_images_ ? channels : pitch_of(steps_)),
+      pitch_(lies_in_images_ ? next_pixel : pitch_of(steps_)),
       width_(x.results + x.gap()),
       groups_(images) {
-  const int64_t row = width_ * pitch_ * static_cast<int64_t>(sizeof(uint16_t));
-  const int64_t rows = std::max<int64_t>(bytes / row - y.reach(), 1);
+  const int64_t rows = std::max<int64_t>(places / width_ - y.reach(), 1);
   const int64_t of_image = y.results + y.gap();
   if (rows >= of_image && images >= workers) {
     const int64_t most = std::clamp<int64_t>(rows / of_image, 1, images / workers);
@@ -69,8 +70,8 @@ size_t Frames::frame_bytes() const {
 
 void Frames::copy_row(const uint16_t* from, uint16_t* to) const {
   const int64_t seen = x_.kernel > 1 ? x_.pixels : x_.results;
-  const int64_t next = x_.step * channels_;
-  if (next == pitch_) {
+  const int64_t next = x_.step * next_pixel_;
+  if (next == pitch_ && channels_ == next_pixel_) {
     std::memcpy(to, from, static_cast<size_t>(seen * pitch_) * sizeof *to);
   } else {
     const int64_t more = steps_ * kStepTerms - channels_;
@@ -86,26 +87,40 @@ const uint16_t* Frames::show(const uint16_t* images, const Chunk& chunk, uint16_
   // Tiles that reach beyond the last image are of a copy.
   const bool ends = chunk.images.end == images_ && chunk.rows.end == y_.results && places(chunk) % kTile != 0;
   if (lies_in_images_ && !ends) {
-    return images + (chunk.images.begin * y_.pixels + chunk.rows.begin) * x_.pixels * channels_;
+    return images + (chunk.images.begin * y_.pixels + chunk.rows.begin) * x_.pixels * next_pixel_;
   }
   copy(images, chunk, frame);
   return frame;
 }
 
-void Frames::copy(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const {
-  std::fill_n(frame, x_.pad * pitch_, uint16_t{0});
+template <typename Body>
+void Frames::for_rows(const uint16_t* images, const Chunk& chunk, const Body& body) const {
   for (int64_t image = chunk.images.begin; image < chunk.images.end; ++image) {
-    const uint16_t* from = images + image * y_.pixels * x_.pixels * channels_;
-    uint16_t* to = frame + (x_.pad + (image - chunk.images.begin) * next_image(chunk)) * pitch_;
-    for (int64_t row = 0; row < chunk.rows.size() + y_.reach(); ++row, to += width_ * pitch_) {
+    const int64_t first = x_.pad + (image - chunk.images.begin) * next_image(chunk);
+    for (int64_t row = 0; row < chunk.rows.size() + y_.reach(); ++row) {
       const int64_t y = (chunk.rows.begin + row) * y_.step - y_.pad;
-      if (y >= 0 && y < y_.pixels) {
-        copy_row(from + y * x_.pixels * channels_, to);
-      } else {
-        std::fill_n(to, width_ * pitch_, uint16_t{0});
-      }
+      const bool inside = y >= 0 && y < y_.pixels;
+      body(inside ? images + (image * y_.pixels + y) * x_.pixels * next_pixel_ : nullptr, first + row * width_);
     }
   }
+}
+
+void Frames::copy(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const {
+  std::fill_n(frame, x_.pad * pitch_, uint16_t{0});
+  for_rows(images, chunk, [&](const uint16_t* row, int64_t place) {
+    if (row) return copy_row(row, frame + place * pitch_);
+    std::fill_n(frame + place * pitch_, width_ * pitch_, uint16_t{0});
+  });
+}
+
+void Frames::find_pixels(const uint16_t* images, const Chunk& chunk, const uint16_t* zeros, int64_t count,
+                         const uint16_t** pixels) const {
+  std::fill_n(pixels, count, zeros);
+  for_rows(images, chunk, [&](const uint16_t* row, int64_t place) {
+    if (!row) return;
+    const int64_t there = std::min(x_.pixels, count - place);
+    for (int64_t x = 0; x < there; ++x) pixels[place + x] = row + x * next_pixel_;
+  });
 }
 
 void Frames::find_results(const Chunk& chunk, int64_t* results) const {

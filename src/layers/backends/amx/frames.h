@@ -42,8 +42,10 @@ struct Chunk {
 
 class Frames {
  public:
-  /// A frame takes about `bytes`, and there are as many as `workers` share.
-  Frames(int64_t images, int64_t channels, const SeenAxis& y, const SeenAxis& x, int64_t bytes, int64_t workers);
+  /// Of `channels` channels of each pixel, which are `next_pixel` elements apart. A frame has about so many places, and
+  /// there are as many frames as `workers` share.
+  Frames(int64_t images, int64_t channels, int64_t next_pixel, const SeenAxis& y, const SeenAxis& x, int64_t places,
+         int64_t workers);
 
   int64_t chunks() const { return groups_ * cuts_; }
   Chunk chunk(int64_t index) const;
@@ -52,7 +54,7 @@ class Frames {
   /// set of the first-level cache.
   int64_t pitch() const { return pitch_; }
   int64_t steps() const { return steps_; }
-  /// By tap, in elements.
+  /// By tap, in elements of a copy.
   const std::vector<int64_t>& taps() const { return taps_; }
 
   size_t frame_bytes() const;   ///< the most that a chunk takes
@@ -61,6 +63,9 @@ class Frames {
 
   /// What the results of the chunk see: a copy in `frame`, or the images themselves where they lie like that.
   const uint16_t* show(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const;
+  /// Where the channels begin of what lies in each place of a frame, of which there are `count`; `zeros` between rows.
+  void find_pixels(const uint16_t* images, const Chunk& chunk, const uint16_t* zeros, int64_t count,
+                   const uint16_t** pixels) const;
   /// Which result is in each place, counted over all images; -1: none.
   void find_results(const Chunk& chunk, int64_t* results) const;
 
@@ -70,8 +75,11 @@ class Frames {
   void copy(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const;
   int64_t rows_in(const Chunk& chunk) const;
   void copy_row(const uint16_t* from, uint16_t* to) const;
+  /// body(pixels of a row of images, its first place) for each row that a frame has; null: it is beyond the image.
+  template <typename Body>
+  void for_rows(const uint16_t* images, const Chunk& chunk, const Body& body) const;
 
-  int64_t images_, channels_;
+  int64_t images_, channels_, next_pixel_;
   SeenAxis y_, x_;
   bool lies_in_images_;
   int64_t steps_, pitch_, width_;  // width: places from one row to the next

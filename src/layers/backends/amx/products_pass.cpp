@@ -32,8 +32,15 @@ SeenAxis seen_axis(const WindowAxis& axis, bool backward) {
   return {axis.out, axis.in, axis.kernel, axis.stride, axis.extent() - 1 - axis.pad, axis.dilation};
 }
 
+/// Of a group.
 FilterPanels filter_panels(const ConvolutionGeometry& g, bool backward) {
-  return {g.num_output, g.channels, taps(g.axes), backward};
+  return {g.num_output / g.group, g.channels / g.group, taps(g.axes), backward};
+}
+
+Frames frames_of(const ConvolutionGeometry& g, bool backward, int64_t terms, int64_t bytes, int64_t workers) {
+  const auto of_place = steps_of(terms) * kStepTerms * static_cast<int64_t>(sizeof(uint16_t));
+  return {g.batch,          terms,  terms * g.group, seen_axis(g.axes[0], backward), seen_axis(g.axes[1], backward),
+          bytes / of_place, workers};
 }
 
 class ProductsPass : public onednn::ConvolutionPass {
@@ -47,12 +54,12 @@ class ProductsPass : public onednn::ConvolutionPass {
         filters_(filter_panels(problem.geometry, backward_)),
         workers_(omp_get_max_threads()),
         many_filters_(filters_.bytes() > kManyFilters),
-        frames_(problem.geometry.batch, filters_.terms(), seen_axis(problem.geometry.axes[0], backward_),
-                seen_axis(problem.geometry.axes[1], backward_), many_filters_ ? kLongFrame : kFrame, workers_) {
+        frames_(frames_of(geometry_, backward_, filters_.terms(), many_filters_ ? kLongFrame : kFrame, workers_)) {
+    const size_t packed = static_cast<size_t>(geometry_.group) * filters_.bytes();
     if (problem.inference) {
-      kept_ = onednn::AlignedMemory(filters_.bytes());
+      kept_ = onednn::AlignedMemory(packed);
     } else {
-      filters_at_ = plan_.add(filters_.bytes());
+      filters_at_ = plan_.add(packed);
     }
     sorted_at_ = of_each_worker(filters_.scratch_bytes());
     frames_at_ = of_each_worker(frames_.frame_bytes());
@@ -73,8 +80,11 @@ class ProductsPass : public onednn::ConvolutionPass {
     if (!kept_) pack(data, filters, scratch);
     parallel_for(workers_, 1, [&](int64_t worker) {
       const TilesInUse tiles;
-      const Range own = part_of(frames_.chunks(), workers_, worker);
-      for (int64_t i = own.begin; i < own.end; ++i) multiply_chunk(data, frames_.chunk(i), filters, worker, scratch);
+      const Range own = part_of(geometry_.group * frames_.chunks(), workers_, worker);
+      for (int64_t i = own.begin; i < own.end; ++i) {
+        const int64_t group = i / frames_.chunks();
+        multiply_chunk(data, group, frames_.chunk(i % frames_.chunks()), filters, worker, scratch);
+      }
     });
   }
 
@@ -91,12 +101,16 @@ class ProductsPass : public onednn::ConvolutionPass {
     return static_cast<T*>(at_offset(scratch, memory.at + static_cast<size_t>(worker) * memory.bytes));
   }
 
+  /// [group][panel]
   void pack(const ConvolutionData& data, uint32_t* to, void* scratch) const {
+    const int64_t all = geometry_.group * filters_.panels(),
+                  of_group = geometry_.weight_shape().count() / geometry_.group;
     parallel_for(workers_, 1, [&](int64_t worker) {
-      const Range panels = part_of(filters_.panels(), workers_, worker);
-      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-        filters_.pack(static_cast<const float*>(data.weights), panel, own<float>(sorted_at_, worker, scratch),
-                      to + panel * filters_.pairs_of_panel());
+      const Range panels = part_of(all, workers_, worker);
+      for (int64_t i = panels.begin; i < panels.end; ++i) {
+        const float* filters = static_cast<const float*>(data.weights) + i / filters_.panels() * of_group;
+        filters_.pack(filters, i % filters_.panels(), own<float>(sorted_at_, worker, scratch),
+                      to + i * filters_.pairs_of_panel());
       }
     });
   }
@@ -108,56 +122,57 @@ class ProductsPass : public onednn::ConvolutionPass {
     return static_cast<uint16_t*>(const_cast<void*>(backward_ ? data.src : data.dst));
   }
 
-  void multiply_chunk(const ConvolutionData& data, const Chunk& chunk, const uint32_t* filters, int64_t worker,
-                      void* scratch) const {
-    const uint16_t* frame = frames_.show(source(data), chunk, own<uint16_t>(frames_at_, worker, scratch));
+  void multiply_chunk(const ConvolutionData& data, int64_t group, const Chunk& chunk, const uint32_t* filters,
+                      int64_t worker, void* scratch) const {
+    const uint16_t* images = source(data) + group * filters_.terms();
+    const uint16_t* frame = frames_.show(images, chunk, own<uint16_t>(frames_at_, worker, scratch));
     auto* places = own<int64_t>(places_at_, worker, scratch);
     frames_.find_results(chunk, places);
     std::fill_n(places + frames_.places(chunk), kPanelLines, int64_t{-1});
     if (backward_ && elements_in(geometry_.axes) != elements_out(geometry_.axes) && filters_.taps == 1) {
-      spread(chunk, target(data), places);
+      spread(chunk, group == 0 ? target(data) : nullptr, places);
     }
     const int64_t count = frames_.places(chunk), together = many_filters_ ? count : kPanelLines;
     in_pieces(count, together, [&](Range some) {
       for (int64_t panel = 0; panel < filters_.panels(); ++panel) {
         in_pieces(some.size(), kPanelLines, [&](Range of_some) {
           const Range rows{some.begin + of_some.begin, some.begin + of_some.end};
-          multiply(data, frame, places, rows, panel, filters + panel * filters_.pairs_of_panel());
+          multiply(data, frame, places, rows, group, panel, filters);
         });
       }
     });
   }
 
-  void multiply(const ConvolutionData& data, const uint16_t* frame, const int64_t* places, Range rows, int64_t panel,
-                const uint32_t* filters) const {
+  void multiply(const ConvolutionData& data, const uint16_t* frame, const int64_t* places, Range rows, int64_t group,
+                int64_t panel, const uint32_t* filters) const {
     alignas(64) float sums[kPanelLines * kPanelLines];
     multiply_rows({.rows = frame + rows.begin * frames_.pitch(),
                    .next_row = frames_.pitch(),
                    .taps = frames_.taps().data(),
                    .tap_count = filters_.taps,
                    .steps = frames_.steps(),
-                   .columns = filters,
+                   .columns = filters + (group * filters_.panels() + panel) * filters_.pairs_of_panel(),
                    .sums = sums},
                   tiles_of(rows.size(), 0), tiles_of(filters_.columns(), panel));
-    const int64_t column = panel * kPanelLines;
+    const int64_t column = panel * kPanelLines, place = group * filters_.columns() + column;
     round_rows({.sums = sums,
                 .places = places + rows.begin,
                 .rows = rows.size(),
                 .columns = std::min(kPanelLines, filters_.columns() - column),
-                .bias = bias_ ? static_cast<const float*>(data.bias) + column : nullptr,
-                .addend = adds_ ? static_cast<const uint16_t*>(data.addend) + column : nullptr,
+                .bias = bias_ ? static_cast<const float*>(data.bias) + place : nullptr,
+                .addend = adds_ ? static_cast<const uint16_t*>(data.addend) + place : nullptr,
                 .slope = slope_,
-                .to = target(data) + column,
-                .next = filters_.columns(),
+                .to = target(data) + place,
+                .next = geometry_.group * filters_.columns(),
                 .ahead = many_filters_ ? 0 : kPanelLines});
   }
 
   /// Of one tap with a stride: results are spread over the image, with zeros between them, which are written here.
-  /// `places`: which pixel of dy each is, before; of dx, behind.
+  /// `places`: which pixel of dy each is, before; of dx, behind. Null for dx: zeros are written elsewhere.
   void spread(const Chunk& chunk, uint16_t* dx, int64_t* places) const {
     const WindowAxis &y = geometry_.axes[0], &x = geometry_.axes[1];
     const auto clear = [&](int64_t pixel, int64_t pixels) {
-      std::fill_n(dx + pixel * geometry_.channels, pixels * geometry_.channels, uint16_t{0});
+      if (dx) std::fill_n(dx + pixel * geometry_.channels, pixels * geometry_.channels, uint16_t{0});
     };
     for (int64_t i = 0; i < frames_.places(chunk); ++i) {
       const int64_t image = places[i] / (y.out * x.out), row = places[i] / x.out % y.out, column = places[i] % x.out;
@@ -187,7 +202,10 @@ class ProductsPass : public onednn::ConvolutionPass {
 
 void add_products_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
   if (direction == Direction::kBackwardWeights || !fits(problem)) return;
-  const auto& axes = problem.geometry.axes;
+  const ConvolutionGeometry& g = problem.geometry;
+  const auto& axes = g.axes;
+  // Of fewer channels most of a tile would be empty.
+  if (g.group > 1 && std::min(g.channels, g.num_output) / g.group < kTile) return;
   const auto can_be_seen = [&](const WindowAxis& axis) {
     if (!seen_axis(axis, false).fits()) return false;
     // Gradients are spread where windows have one tap on both axes.

@@ -10,8 +10,6 @@
 namespace robusta::amx {
 namespace {
 
-constexpr int64_t kMostPanelsIn = 16, kMostSums = kMostPanelsOut * kMostPanelsIn;
-
 constexpr int64_t cuts(int64_t count, int64_t most) { return (count + most - 1) / most; }
 
 /// The shares of the pixels with which the last of the threads is done first; fewer where that gains less than a
@@ -29,15 +27,16 @@ int64_t best_shares(int64_t blocks, int64_t most, int64_t threads) {
 
 }  // namespace
 
-WeightBlocks::WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t pixels, int64_t threads)
+WeightBlocks::WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t pixels, int64_t threads,
+                           int64_t unit, int64_t most_in)
     : panels_out(panels_of(outputs)),
       panels_in(panels_of(inputs)),
       products(products),
       pixels(pixels),
       cuts_out(cuts(panels_out, kMostPanelsOut)),
-      cuts_in(cuts(panels_in, kMostPanelsIn)),
+      cuts_in(cuts(panels_in, most_in)),
       cuts_products(cuts(products, std::max<int64_t>(kMostSums / (most_panels_out() * most_panels_in()), 1))),
-      shares(best_shares(blocks(), cuts(pixels, kChunk), threads)) {}
+      shares(best_shares(blocks(), cuts(pixels, unit), threads)) {}
 
 WeightBlocks::Piece WeightBlocks::piece(int64_t index) const {
   const int64_t share = index % shares, block = index / shares;

@@ -12,13 +12,16 @@
 
 namespace robusta::amx {
 
-/// Of outputs, in a block.
-inline constexpr int64_t kMostPanelsOut = 8;
+/// Of outputs, and of inputs, in a block.
+inline constexpr int64_t kMostPanelsOut = 8, kMostPanelsIn = 16;
+/// Blocks of 32 x 32 sums that stay in a second-level cache.
+inline constexpr int64_t kMostSums = kMostPanelsOut * kMostPanelsIn;
 
 struct WeightBlocks {
   /// Of a convolution with so many outputs, inputs, and products (window_rows.h), and results of `pixels` pixels in
-  /// all.
-  WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t pixels, int64_t threads);
+  /// all, which are shared out by `unit`. `most_in`: panels of inputs in a block.
+  WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t pixels, int64_t threads, int64_t unit,
+               int64_t most_in);
 
   int64_t panels_out, panels_in, products, pixels;
   int64_t cuts_out, cuts_in, cuts_products;  ///< into how many pieces each of them is cut

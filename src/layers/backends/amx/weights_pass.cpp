@@ -31,7 +31,7 @@ class WeightsPass : public onednn::ConvolutionPass {
       : geometry_(problem.geometry),
         window_(geometry_),
         blocks_(geometry_.num_output, window_.lines(), window_.products(),
-                geometry_.batch * elements_out(geometry_.axes), omp_get_max_threads()),
+                geometry_.batch * elements_out(geometry_.axes), omp_get_max_threads(), kChunk, kMostPanelsIn),
         workers_(omp_get_max_threads()),
         padded_at_(plan_.add(window_.padded_bytes())) {
     const auto of_each_worker = [&](int64_t panels) {
@@ -187,7 +187,7 @@ class WeightsPass : public onednn::ConvolutionPass {
 
 bool fits(const ConvolutionProblem& problem) {
   const ConvolutionGeometry& g = problem.geometry;
-  if (problem.type != DType::kBF16 || g.group != 1 || g.axes.size() != 2 || !is_there()) return false;
+  if (problem.type != DType::kBF16 || g.axes.size() != 2 || !is_there()) return false;
   const auto has_channels_last = [](const onednn::Desc& desc) {
     return desc == onednn::channels_last_desc(onednn::dims_of(desc), DType::kBF16);
   };
@@ -195,7 +195,7 @@ bool fits(const ConvolutionProblem& problem) {
 }
 
 void add_weights_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
-  if (direction == Direction::kBackwardWeights && fits(problem)) {
+  if (direction == Direction::kBackwardWeights && problem.geometry.group == 1 && fits(problem)) {
     passes.push_back(std::make_unique<WeightsPass>(problem));
   }
 }

@@ -12,7 +12,7 @@ namespace robusta::amx {
 /// AMX.
 bool fits(const onednn::ConvolutionProblem& problem);
 
-/// Appends the pass, for this direction alone, where the problem fits.
+/// Appends the pass, for this direction alone, where the problem fits and has one group.
 void add_weights_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
                         onednn::ConvolutionPasses& passes);
 
