@@ -60,7 +60,7 @@ part_onednn() { # all tests with oneDNN 3.2, which PyPI has, instead of Debian's
 
 part_emulated() { # kernels for AVX-512, for bf16 and for AMX on an emulated processor, where there is Bochs
   local status=0 model filter command passed outcomes=
-  local -A has=([bf16]=avx512_bf16 [amx]=amx_bf16) least=([avx512]=11 [bf16]=6 [amx]=18)
+  local -A has=([bf16]=avx512_bf16 [amx]=amx_bf16) least=([avx512]=11 [bf16]=6 [amx]=19)
   local tests=$ROBUSTA_BUILD/tests narrow
   [ -x "$tests/layers_test" ] || skip "there is no $tests/layers_test: name a build with tests in ROBUSTA_BUILD"
   narrow='HostBf16.Convolution*:HostBf16.Sums:HostBf16.ConcatAndSlice:HostBf16.FunctionsOfElements:ResidualInference.InSixteenBits'
@@ -68,7 +68,7 @@ part_emulated() { # kernels for AVX-512, for bf16 and for AMX on an emulated pro
     case $model in
       avx512) filter='FewChannels.*:FewRows.*:RowsAsColumns.*:Pointwise.*-*FirstLayers*:*SizesOfAllKinds:*LargeImages:*ManyOutputs' ;;
       bf16) filter=$narrow ;;
-      amx) filter="$narrow:AmxWeights.*:AmxPass.*:InnerProductAmx.*" ;;
+      amx) filter="$narrow:AmxWeights.*:AmxPass.ManyThreads:AmxProducts.SumAndRelu:InnerProductAmx.*" ;;
     esac
     command="export GTEST_COLOR=no && caffe device_query | grep 16 && $tests/layers_test --gtest_brief=1 --gtest_filter='$filter'"
     [ $model != amx ] || command+=" && $tests/ops_test --gtest_brief=1 --gtest_filter='Amx.*'"

@@ -112,7 +112,8 @@ TEST_F(ModelParallel, RanksOfOnePartHaveTheSameBits) {
   expect_those_of_one_rank(run, 1e-4);
 }
 
-/// Which is stored in 16 bits around the layer, and in 32 in it.
+/// Which is stored in 16 bits around the layer, and in 32 in it. (With seed 3 a sum is so near to zero that its
+/// rounding decides what passes a ReLU.)
 TEST_F(ModelParallel, ActivationsMayBeOf16Bits) {
   const auto losses = [](const std::string& net) {
     std::vector<double> losses;
@@ -122,7 +123,7 @@ TEST_F(ModelParallel, ActivationsMayBeOf16Bits) {
       SolverOptions options;
       options.precision = DType::kBF16;
       options.ranks = &group;
-      Solver solver(parse_solver(kFixed + "random_seed: 3 net_param { " + data_layer(8) + net + "}", "m"), options);
+      Solver solver(parse_solver(kFixed + "random_seed: 5 net_param { " + data_layer(8) + net + "}", "m"), options);
       solver.on_iteration = [&](int, double loss, double) {
         if (world.rank() == 0) losses.push_back(loss);
       };
@@ -132,7 +133,7 @@ TEST_F(ModelParallel, ActivationsMayBeOf16Bits) {
   };
   const std::vector<double> cut = losses(kCut), whole = losses(kWhole);
   ASSERT_EQ(cut.size(), whole.size());
-  for (size_t i = 0; i < cut.size(); ++i) EXPECT_NEAR(cut[i], whole[i], 1e-2 * whole[i]) << "iteration " << i;
+  for (size_t i = 0; i < cut.size(); ++i) EXPECT_NEAR(cut[i], whole[i], 5e-3 * whole[i]) << "iteration " << i;
 }
 
 TEST_F(ModelParallel, ARangeOfTheNetMeansTheSameAsItsLayers) {
