@@ -44,6 +44,15 @@ class InBlocks {
   void normalise(const float* x, const Piece& piece, const OfChannels& of, float* y) const {
     channel_blocks::normalise<N>(x + piece.at, pixels_, N, of.affine_from(piece.channel), y + piece.at);
   }
+  void normalise_joined(const float* x, const float* other, const Piece& piece, const OfChannels& of, float* y) const {
+    channel_blocks::normalise_joined<N>(x + piece.at, other + piece.at, pixels_, N, of.affine_from(piece.channel),
+                                        y + piece.at);
+  }
+  void add_joined_sums(const float* x, const channel_blocks::JoinedGradients<float>& all, const Piece& piece,
+                       const OfChannels& of, double* first, double* second) const {
+    channel_blocks::add_joined_sums<N>(x + piece.at, all.from(piece.at), pixels_, N, of.affine_from(piece.channel),
+                                       first, second);
+  }
   void add_gradient_sums(const float* x, const float* dy, const Piece& piece, const OfChannels& of, double* first,
                          double* second) const {
     channel_blocks::add_gradient_sums<N>(x + piece.at, dy + piece.at, pixels_, N, of.affine_from(piece.channel), first,
@@ -79,6 +88,16 @@ class ChannelsLast {
   }
   void normalise(const BFloat16* x, const Piece& piece, const OfChannels& of, BFloat16* y) const {
     pixel_rows::normalise(x + piece.at, rows(piece), of.affine_from(piece.channel), y + piece.at);
+  }
+  void normalise_joined(const BFloat16* x, const BFloat16* other, const Piece& piece, const OfChannels& of,
+                        BFloat16* y) const {
+    pixel_rows::normalise_joined(x + piece.at, other + piece.at, rows(piece), of.affine_from(piece.channel),
+                                 y + piece.at);
+  }
+  void add_joined_sums(const BFloat16* x, const pixel_rows::JoinedGradients& all, const Piece& piece,
+                       const OfChannels& of, double* first, double* second) const {
+    pixel_rows::add_joined_sums(x + piece.at, all.from(piece.at), rows(piece), of.affine_from(piece.channel), first,
+                                second);
   }
   void add_gradient_sums(const BFloat16* x, const BFloat16* dy, const Piece& piece, const OfChannels& of, double* first,
                          double* second) const {

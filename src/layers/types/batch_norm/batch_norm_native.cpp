@@ -36,12 +36,14 @@ class BatchNormNative : public Kernel {
         fraction_(chain.norm->fraction()),
         global_(chain.norm->uses_global_stats()),
         sync_(chain.norm->synchronised()),
+        joined_(chain.joint),
         scale_(chain.scale_param),
         shift_(chain.shift_param) {
     if (chain.relu) slope_ = chain.relu->slope();
     booking_.bottom_layouts = booking_.top_layouts = {layout};
     booking_.reads_bottoms = {true};
     book_in_place(booking_);
+    if (joined_) book_join(layout);
     booking_.saved_bytes = kSavedArrays * width() * sizeof(float);
     booking_.forward_scratch = booking_.backward_scratch =
         2 * (static_cast<size_t>(batch_) + 1) * width() * sizeof(double);
@@ -64,17 +66,28 @@ class BatchNormNative : public Kernel {
       use_batch_moments(run, sums, saved, x);
     }
     const OfChannels of = of_channels(saved);
-    for_pieces_backwards([=, this](const Piece& piece) { arithmetic_.normalise(x, piece, of, y); });
+    const Stored* other = joined_ ? run.bottoms[1].as<Stored>() : nullptr;
+    for_pieces_backwards([=, this](const Piece& piece) {
+      if (joined_) return arithmetic_.normalise_joined(x, other, piece, of, y);
+      arithmetic_.normalise(x, piece, of, y);
+    });
   }
 
   void backward(const KernelRun& run) override {
     const Stored *x = run.bottoms[0].as<Stored>(), *dy = run.top_diffs[0].as<Stored>();
     const Saved saved(run.saved, width());
-    const OfChannels of = of_channels(saved);
+    OfChannels of = of_channels(saved);
     const Sums sums(run.scratch, batch_, width());
-    add_up_pieces(sums, [=, this](const Piece& piece, double* first, double* second) {
-      arithmetic_.add_gradient_sums(x, dy, piece, of, first, second);
-    });
+    if (joined_) {
+      sum_joined_gradients(run, x, of, sums);
+      // The ReLU is done with.
+      dy = run.bottom_diffs[1].as<Stored>();
+      of.affine.slope = 1;
+    } else {
+      add_up_pieces(sums, [=, this](const Piece& piece, double* first, double* second) {
+        arithmetic_.add_gradient_sums(x, dy, piece, of, first, second);
+      });
+    }
     hand_over_gradients(run, sums, saved);
     if (!run.bottom_diffs[0]) return;
     Stored* dx = run.bottom_diffs[0].as<Stored>();
@@ -83,6 +96,17 @@ class BatchNormNative : public Kernel {
 
  private:
   static constexpr size_t kSavedArrays = 6;
+
+  /// The result may lie where the second bottom lay, and its gradient is that of the result behind the ReLU.
+  void book_join(const Layout& layout) {
+    booking_.bottom_layouts.push_back(layout);
+    booking_.reads_bottoms.push_back(false);
+    booking_.reads_tops = {slope_ != 1};
+    booking_.forward_aliases.push_back({1, 0, false});
+    booking_.backward_aliases = {{0, 1, false}};
+    booking_.top_diff_terms = 2;
+    booking_.repeatable = false;  // the second bottom may be gone
+  }
 
   /// Per-channel arrays. The last two are filled by backward.
   struct Saved {
@@ -111,6 +135,15 @@ class BatchNormNative : public Kernel {
   };
 
   size_t width() const { return static_cast<size_t>(arithmetic_.width()); }
+  void sum_joined_gradients(const KernelRun& run, const Stored* x, const OfChannels& of, const Sums& sums) const {
+    const channel_blocks::JoinedGradients<Stored> gradients{
+        run.top_diffs[0].as<Stored>(), run.top_diffs.size() > 1 ? run.top_diffs[1].as<Stored>() : nullptr,
+        slope_ == 1 ? nullptr : run.tops[0].as<Stored>(), run.bottom_diffs[1].as<Stored>()};
+    add_up_pieces(sums, [=, this](const Piece& piece, double* first, double* second) {
+      arithmetic_.add_joined_sums(x, gradients, piece, of, first, second);
+    });
+  }
+
   /// Elements per channel behind the statistics: of all ranks, if they are synchronised.
   double count(const StepReduce* ranks) const {
     return static_cast<double>(batch_ * pixels_) * (ranks ? ranks->ranks() : 1);
@@ -221,14 +254,13 @@ class BatchNormNative : public Kernel {
   NormEps eps_;
   double fraction_;
   bool global_, sync_;
+  bool joined_;        // a second bottom is added before the ReLU
   int scale_, shift_;  // indices of the parameters, -1: none
   float slope_ = 1;
 };
 
 /// As convolutions leave them: of 16 bits channels last, of f32 in blocks.
-std::unique_ptr<Kernel> make_batch_norm_native(const KernelRequest& request, std::string& why_not) {
-  const NormChain chain(request);
-  if (!is_f32_or_bf16(request, why_not)) return nullptr;
+std::unique_ptr<Kernel> make_norm_kernel(const KernelRequest& request, const NormChain& chain, std::string& why_not) {
   const Layout& layout = request.bottoms[0].layout;
   const bool half = request.dtype() == DType::kBF16;
   const int block = half ? 16 : onednn::channel_block(layout);
@@ -245,8 +277,24 @@ std::unique_ptr<Kernel> make_batch_norm_native(const KernelRequest& request, std
   return std::make_unique<BatchNormNative<InBlocks<16>>>(request, chain, layout);
 }
 
+std::unique_ptr<Kernel> make_batch_norm_native(const KernelRequest& request, std::string& why_not) {
+  if (!is_f32_or_bf16(request, why_not)) return nullptr;
+  return make_norm_kernel(request, NormChain(request), why_not);
+}
+
+std::unique_ptr<Kernel> make_joined_norm_native(const KernelRequest& request, std::string& why_not) {
+  if (!is_f32_or_bf16(request, why_not)) return nullptr;
+  if (!request.backward) {
+    why_not = "is for training: elsewhere a BatchNorm is in the convolution before it";
+  } else if (!request.bottom_grads[0] || !request.bottom_grads[1]) {
+    why_not = "hands gradients to both of its bottoms";
+  }
+  return why_not.empty() ? make_norm_kernel(request, NormChain(request, true), why_not) : nullptr;
+}
+
 }  // namespace
 
 ROBUSTA_REGISTER_KERNEL(NormChain::pattern(), "native", 10, make_batch_norm_native);
+ROBUSTA_REGISTER_KERNEL(NormChain::joined_pattern(), "native", 10, make_joined_norm_native);
 
 }  // namespace robusta

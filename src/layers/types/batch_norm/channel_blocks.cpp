@@ -66,6 +66,48 @@ ROBUSTA_SIMD void normalise_run(const float* x, int64_t pixels, int64_t step, co
 }
 
 template <int N>
+ROBUSTA_SIMD void normalise_joined_run(const float* x, const float* other, int64_t pixels, int64_t step,
+                                       const Affine& affine, float* y) {
+  const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
+  const Floats<N> shift = floats_at<N>(affine.shift);
+  for (int64_t p = 0; p < pixels; ++p) {
+    Floats<N> z, added;
+    load<N>(x + p * step, z);
+    load<N>(other + p * step, added);
+    z = (z - mean) * factor + shift + added;
+    store<N>(z > 0 ? z : z * affine.slope, y + p * step);
+  }
+}
+
+template <int N>
+ROBUSTA_SIMD void joined_gradient_run(const float* x, const JoinedGradients<float>& gradients, int64_t pixels,
+                                      int64_t step, const Affine& affine, double* first, double* second) {
+  const Floats<N> mean = floats_at<N>(affine.mean);
+  const float *more = gradients.more, *result = gradients.y;
+  Floats<N> a = {}, b = {};
+  for (int64_t at = 0; at < pixels * step; at += step) {
+    Floats<N> centred, g;
+    load<N>(x + at, centred);
+    load<N>(gradients.dy + at, g);
+    if (more) {
+      Floats<N> term;
+      load<N>(more + at, term);
+      g += term;
+    }
+    if (result) {
+      Floats<N> y;
+      load<N>(result + at, y);
+      g = y > 0 ? g : g * affine.slope;
+    }
+    store<N>(g, gradients.g + at);
+    a += g;
+    b += g * (centred - mean);
+  }
+  add_lanes<N>(a, first);
+  add_lanes<N>(b, second);
+}
+
+template <int N>
 ROBUSTA_SIMD void gradient_run(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
                                double* first, double* second) {
   const Floats<N> mean = floats_at<N>(affine.mean), factor = floats_at<N>(affine.factor);
@@ -122,6 +164,21 @@ void add_gradient_sums(const float* x, const float* dy, int64_t pixels, int64_t 
 }
 
 template <int N>
+void normalise_joined(const float* x, const float* other, int64_t pixels, int64_t step, const Affine& affine,
+                      float* y) {
+  normalise_joined_run<N>(x, other, pixels, step, affine, y);
+}
+
+template <int N>
+void add_joined_sums(const float* x, const JoinedGradients<float>& gradients, int64_t pixels, int64_t step,
+                     const Affine& affine, double* first, double* second) {
+  for (int64_t p = 0; p < pixels; p += kRun) {
+    joined_gradient_run<N>(x + p * step, gradients.from(p * step), std::min(kRun, pixels - p), step, affine, first,
+                           second);
+  }
+}
+
+template <int N>
 void propagate(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
                const float* constant, const float* linear, float* dx) {
   propagate_run<N>(x, dy, pixels, step, affine, constant, linear, dx);
@@ -131,6 +188,9 @@ void propagate(const float* x, const float* dy, int64_t pixels, int64_t step, co
   template void add_moments<N>(const float*, int64_t, int64_t, const float*, double*, double*);                       \
   template void normalise<N>(const float*, int64_t, int64_t, const Affine&, float*);                                  \
   template void add_gradient_sums<N>(const float*, const float*, int64_t, int64_t, const Affine&, double*, double*);  \
+  template void normalise_joined<N>(const float*, const float*, int64_t, int64_t, const Affine&, float*);             \
+  template void add_joined_sums<N>(const float*, const JoinedGradients<float>&, int64_t, int64_t, const Affine&,      \
+                                   double*, double*);                                                                 \
   template void propagate<N>(const float*, const float*, int64_t, int64_t, const Affine&, const float*, const float*, \
                              float*);
 ROBUSTA_CHANNEL_BLOCKS(8)

@@ -16,6 +16,18 @@ struct Affine {
   float slope;
 };
 
+/// What a result has to which something was added after the normalisation: its gradient, which may be a sum of two, and
+/// the one before the ReLU, which is also that of what was added.
+template <typename Stored>
+struct JoinedGradients {
+  const Stored* dy;
+  const Stored* more;  ///< the second term; null: zeros
+  const Stored* y;     ///< the result; null: there is no ReLU
+  Stored* g;           ///< is written; may be dy
+
+  JoinedGradients from(int64_t at) const { return {dy + at, more ? more + at : nullptr, y ? y + at : nullptr, g + at}; }
+};
+
 /// first += sum(x - origin), second += sum((x - origin)^2).
 template <int N>
 void add_moments(const float* x, int64_t pixels, int64_t step, const float* origin, double* first, double* second);
@@ -24,10 +36,19 @@ void add_moments(const float* x, int64_t pixels, int64_t step, const float* orig
 template <int N>
 void normalise(const float* x, int64_t pixels, int64_t step, const Affine& affine, float* y);
 
+/// The same of (x - mean) * factor + shift + other. May work in place on either.
+template <int N>
+void normalise_joined(const float* x, const float* other, int64_t pixels, int64_t step, const Affine& affine, float* y);
+
 /// With g the gradient before the ReLU: first += sum(g), second += sum(g * (x - mean)).
 template <int N>
 void add_gradient_sums(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
                        double* first, double* second);
+
+/// The same where something was added: g = dy + more, times affine.slope where y is not positive, is written, too.
+template <int N>
+void add_joined_sums(const float* x, const JoinedGradients<float>& gradients, int64_t pixels, int64_t step,
+                     const Affine& affine, double* first, double* second);
 
 /// dx = factor * g - constant - (x - mean) * linear. May work in place on dy.
 template <int N>

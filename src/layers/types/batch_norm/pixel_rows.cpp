@@ -108,6 +108,55 @@ ROBUSTA_SIMD void normalise_rows(const BFloat16* x, const Rows& rows, int64_t ah
   }
 }
 
+ROBUSTA_SIMD void normalise_joined_rows(const BFloat16* x, const BFloat16* other, const Rows& rows, int64_t ahead,
+                                        const Affine& affine, BFloat16* y) {
+  for (int64_t p = 0; p < rows.pixels; ++p, x += rows.next, other += rows.next, y += rows.next) {
+    for (int64_t c = 0; c < rows.channels; c += N) {
+      fetch(x + ahead, c);
+      fetch(other + ahead, c);
+      Floats<N> z, added;
+      load<N>(x + c, z);
+      load<N>(other + c, added);
+      z = (z - floats_at<N>(affine.mean + c)) * floats_at<N>(affine.factor + c) + floats_at<N>(affine.shift + c);
+      z += added;
+      store<N>(z > 0 ? z : z * affine.slope, y + c);
+    }
+  }
+}
+
+/// What is summed is what is stored: rounded.
+ROBUSTA_SIMD void joined_gradients_run(const BFloat16* x, const JoinedGradients& gradients, const Rows& rows,
+                                       int64_t ahead, const Affine& affine, PartialSums& sums) {
+  const BFloat16 *more = gradients.more, *result = gradients.y;
+  for (int64_t p = 0; p < rows.pixels; ++p) {
+    for (int64_t c = 0; c < rows.channels; c += N) {
+      const int64_t at = p * rows.next + c;
+      fetch(x + at - c + ahead, c);
+      fetch(gradients.dy + at - c + ahead, c);
+      Floats<N> centred, g;
+      load<N>(x + at, centred);
+      load<N>(gradients.dy + at, g);
+      if (more) {
+        fetch(more + at - c + ahead, c);
+        Floats<N> term;
+        load<N>(more + at, term);
+        g += term;
+      }
+      if (result) {
+        fetch(result + at - c + ahead, c);
+        Floats<N> y;
+        load<N>(result + at, y);
+        g = y > 0 ? g : g * affine.slope;
+      }
+      store<N>(g, gradients.g + at);
+      load<N>(gradients.g + at, g);
+      centred -= floats_at<N>(affine.mean + c);
+      floats_at<N>(sums.first + c) = floats_at<N>(sums.first + c) + g;
+      floats_at<N>(sums.second + c) = floats_at<N>(sums.second + c) + g * centred;
+    }
+  }
+}
+
 ROBUSTA_SIMD void propagate_rows(const BFloat16* x, const BFloat16* dy, const Rows& rows, int64_t ahead,
                                  const Affine& affine, const float* constant, const float* linear, BFloat16* dx) {
   for (int64_t p = 0; p < rows.pixels; ++p, x += rows.next, dy += rows.next, dx += rows.next) {
@@ -154,6 +203,17 @@ void add_gradient_sums(const BFloat16* x, const BFloat16* dy, const Rows& rows, 
                        double* second) {
   add_in_runs(rows, first, second, [&](int64_t at, const Rows& some, PartialSums& sums) {
     gradients_run(x + at, dy + at, some, ahead(rows), affine, sums);
+  });
+}
+
+void normalise_joined(const BFloat16* x, const BFloat16* other, const Rows& rows, const Affine& affine, BFloat16* y) {
+  normalise_joined_rows(x, other, rows, ahead(rows), affine, y);
+}
+
+void add_joined_sums(const BFloat16* x, const JoinedGradients& gradients, const Rows& rows, const Affine& affine,
+                     double* first, double* second) {
+  add_in_runs(rows, first, second, [&](int64_t at, const Rows& some, PartialSums& sums) {
+    joined_gradients_run(x + at, gradients.from(at), some, ahead(rows), affine, sums);
   });
 }
 
