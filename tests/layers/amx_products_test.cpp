@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "layers/backends/amx/products_pass.h"
@@ -113,21 +114,21 @@ void check_backward(Case& c, int threads) {
 std::vector<ConvolutionGeometry> geometries() {
   const WindowAxis one{.in = 7, .kernel = 1}, three{.in = 9, .kernel = 3, .pad = 1};
   const WindowAxis second{.in = 9, .kernel = 1, .stride = 2}, third{.in = 12, .kernel = 1, .stride = 3};
-  return {image_geometry(40, one, one, 36),
-          image_geometry(64, one, one, 16),
-          image_geometry(16, one, {.in = 50, .kernel = 1}, 33),
-          image_geometry(40, second, third, 20),
-          image_geometry(32, third, one, 70),
-          image_geometry(36, three, three, 20),
+  const WindowAxis dot{.in = 1, .kernel = 1};
+  return {image_geometry(40, one, one, 36), image_geometry(64, one, one, 16),
+          image_geometry(16, one, {.in = 50, .kernel = 1}, 33), image_geometry(40, second, third, 20),
+          image_geometry(32, third, one, 70), image_geometry(36, three, three, 20),
           image_geometry(512, {.in = 3, .kernel = 3, .pad = 1}, {.in = 4, .kernel = 3, .pad = 1}, 32),
           image_geometry(3, {.in = 8, .kernel = 3}, {.in = 7, .kernel = 5, .pad = 1}, 20),
           image_geometry(8, {.in = 6, .kernel = 5, .pad = 4}, {.in = 5, .kernel = 3, .pad = 2}, 8),
           image_geometry(24, {.in = 9, .kernel = 3, .pad = 2, .dilation = 2}, three, 40),
           image_geometry(24, three, {.in = 9, .kernel = 3, .more_pad_behind = 2}, 40),
           image_geometry(24, {.in = 7, .kernel = 5, .pad = 2}, one, 24),
-          in_groups(image_geometry(40, three, three, 72), 2),
-          in_groups(image_geometry(96, one, one, 48), 3),
-          in_groups(image_geometry(64, second, second, 32), 2)};
+          // Of images that are smaller than a tile.
+          image_geometry(64, dot, dot, 32), image_geometry(32, dot, {.in = 3, .kernel = 1}, 32),
+          image_geometry(32, {.in = 3, .kernel = 1}, {.in = 4, .kernel = 1}, 64),
+          image_geometry(16, second, second, 32), in_groups(image_geometry(40, three, three, 72), 2),
+          in_groups(image_geometry(96, one, one, 48), 3), in_groups(image_geometry(64, second, second, 32), 2)};
 }
 
 class AmxProducts : public testing::Test {
@@ -166,6 +167,15 @@ TEST_F(AmxProducts, ManyFilters) {
   Case some(image_geometry(300, {.in = 3, .kernel = 3, .pad = 1}, {.in = 3, .kernel = 3, .pad = 1}, 320));
   check_forward(some, 2);
   check_backward(some, 2);
+}
+
+/// A pixel that no result sees.
+TEST_F(AmxProducts, WhatIsNotSeenDoesNotMatter) {
+  const WindowAxis second{.in = 9, .kernel = 1, .stride = 2};
+  Case some(image_geometry(16, second, second, 32));
+  const std::vector<uint16_t> before = some.run(Direction::kForward, 2);
+  for (size_t c = 0; c < 16; ++c) some.images[16 + c] = to_bf16(std::numeric_limits<float>::infinity());
+  EXPECT_EQ(some.run(Direction::kForward, 2), before);
 }
 
 TEST_F(AmxProducts, Declines) {

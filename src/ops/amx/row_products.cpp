@@ -3,8 +3,6 @@
 
 #include "ops/amx/row_products.h"
 
-#include <algorithm>
-
 #include "base/half.h"
 #include "base/vector_types.h"
 #include "ops/amx/target.h"

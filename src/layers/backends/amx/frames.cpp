@@ -1,4 +1,5 @@
-// Where neighbours share their zeros, both write them.
+// Rows of an image, and images, overlap by the zeros that they share. Both write them: by SeenAxis::gap(), neither has
+// pixels there.
 
 #include "layers/backends/amx/frames.h"
 
@@ -69,9 +70,8 @@ size_t Frames::frame_bytes() const {
 }
 
 void Frames::copy_row(const uint16_t* from, uint16_t* to) const {
-  const int64_t seen = x_.kernel > 1 ? x_.pixels : x_.results;
-  const int64_t next = x_.step * next_pixel_;
-  if (next == pitch_ && channels_ == next_pixel_) {
+  const int64_t seen = seen_in_row(), next = x_.step * next_pixel_;
+  if (next == pitch_ && channels_ == pitch_) {
     std::memcpy(to, from, static_cast<size_t>(seen * pitch_) * sizeof *to);
   } else {
     const int64_t more = steps_ * kStepTerms - channels_;
@@ -84,11 +84,10 @@ void Frames::copy_row(const uint16_t* from, uint16_t* to) const {
 }
 
 const uint16_t* Frames::show(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const {
+  const int64_t first = (chunk.images.begin * y_.pixels + chunk.rows.begin) * x_.pixels;
   // Tiles that reach beyond the last image are of a copy.
-  const bool ends = chunk.images.end == images_ && chunk.rows.end == y_.results && places(chunk) % kTile != 0;
-  if (lies_in_images_ && !ends) {
-    return images + (chunk.images.begin * y_.pixels + chunk.rows.begin) * x_.pixels * next_pixel_;
-  }
+  const int64_t behind = first + (places(chunk) + kTile - 1) / kTile * kTile;
+  if (lies_in_images_ && behind <= images_ * y_.pixels * x_.pixels) return images + first * next_pixel_;
   copy(images, chunk, frame);
   return frame;
 }
@@ -118,7 +117,7 @@ void Frames::find_pixels(const uint16_t* images, const Chunk& chunk, const uint1
   std::fill_n(pixels, count, zeros);
   for_rows(images, chunk, [&](const uint16_t* row, int64_t place) {
     if (!row) return;
-    const int64_t there = std::min(x_.pixels, count - place);
+    const int64_t there = std::min(seen_in_row(), count - place);
     for (int64_t x = 0; x < there; ++x) pixels[place + x] = row + x * next_pixel_;
   });
 }

@@ -4,9 +4,11 @@
 /// where the window reaches beyond the image. Between two rows there are only as many zeros as either side wants, for
 /// the end of one is the beginning of the next; so are images under one another. A tap then sees, of the result in
 /// place q, the pixel in place q + at(tap), whatever q is: sixteen places are the lines of a tile. Places between the
-/// rows of results have no result.
+/// rows of results have no result. What they see is multiplied by zeros in the gradient of filters, where an infinite
+/// activation then spreads a little further than it would.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -50,8 +52,8 @@ class Frames {
   int64_t chunks() const { return groups_ * cuts_; }
   Chunk chunk(int64_t index) const;
 
-  /// Elements from one pixel to the next: channels in whole steps, and more where lines of a tile would fall into one
-  /// set of the first-level cache.
+  /// Elements from one place to the next. In a copy these are channels in whole steps, and more where lines of a tile
+  /// would fall into one set of the first-level cache; where rows lie in the images, what is there.
   int64_t pitch() const { return pitch_; }
   int64_t steps() const { return steps_; }
   /// By tap, in elements of a copy.
@@ -72,6 +74,8 @@ class Frames {
  private:
   int64_t next_image(const Chunk& chunk) const { return (chunk.rows.size() + y_.gap()) * width_; }
   Chunk longest() const;
+  /// Pixels of a row that results see, and those between.
+  int64_t seen_in_row() const { return x_.kernel > 1 ? x_.pixels : x_.results; }
   void copy(const uint16_t* images, const Chunk& chunk, uint16_t* frame) const;
   int64_t rows_in(const Chunk& chunk) const;
   void copy_row(const uint16_t* from, uint16_t* to) const;

@@ -7,6 +7,7 @@
 #include "layers/backends/amx/products_pass.h"
 #include "layers/backends/amx/weights_pass.h"
 #include "layers/backends/amx/window_weights.h"
+#include "layers/backends/depthwise/depthwise_pass.h"
 #include "layers/backends/few_channels/weights_pass.h"
 #include "layers/backends/onednn/convolution_groups.h"
 #include "layers/backends/onednn/convolution_primitive.h"
@@ -91,6 +92,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
     amx::add_products_passes(direction, problem, passes);
     amx::add_weights_passes(direction, problem, passes);
     amx::add_window_weights_passes(direction, problem, passes);
+    depthwise::add_passes(direction, problem, passes);
     return passes;
   }
   winograd::add_passes(direction, problem, passes);
