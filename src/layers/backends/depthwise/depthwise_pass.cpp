@@ -34,7 +34,13 @@ class Rows {
     const int64_t source_rows = backward_ ? y_.out : y_.in, source_columns = backward_ ? x_.out : x_.in;
     const int64_t columns = backward_ ? x_.in : x_.out;
     for (const TargetRun& along : runs_) {
-      Run run{along.count, channels_, 0, {}, along.next_source * channels_, along.step * channels_};
+      Run run{along.count,
+              channels_,
+              0,
+              {},
+              along.next_source * channels_,
+              along.step * channels_,
+              source_columns * channels_};
       std::array<int64_t, kMostTaps> taps;
       for (const SeenTap& y : above) {
         for (const SeenTap& x : along.seen) {
@@ -67,15 +73,14 @@ class SumPass : public onednn::ConvolutionPass {
 
   std::string name() const override { return "depthwise:native"; }
   size_t scratch_bytes() const override {
-    return static_cast<size_t>(geometry_.weight_shape().count()) * sizeof(float);
+    return static_cast<size_t>((taps(geometry_.axes) + 1) * geometry_.channels) * sizeof(float);
   }
 
   void run(const ConvolutionData& data, void* scratch) override {
-    float* weights = static_cast<float*>(scratch);
-    pack(static_cast<const float*>(data.weights), weights);
+    float *weights = static_cast<float*>(scratch), *bias = weights + taps(geometry_.axes) * geometry_.channels;
+    pack(data, weights, bias);
     const BFloat16* sources = written(backward_ ? data.dst : data.src);
     BFloat16* targets = written(backward_ ? data.src : data.dst);
-    const float* bias = bias_ ? static_cast<const float*>(data.bias) : nullptr;
     parallel_for(geometry_.batch * rows_.rows(), 1, [=, this](int64_t i) {
       rows_.for_runs(sources, targets, i / rows_.rows(), i % rows_.rows(),
                      [&](const Run& run, const auto& taps, BFloat16* to) {
@@ -89,12 +94,13 @@ class SumPass : public onednn::ConvolutionPass {
   }
 
  private:
-  /// [tap][channel]
-  void pack(const float* filters, float* to) const {
-    const int64_t window = taps(geometry_.axes);
-    parallel_for(geometry_.channels, 64, [=, this](int64_t c) {
-      for (int64_t tap = 0; tap < window; ++tap) to[tap * geometry_.channels + c] = filters[c * window + tap];
-    });
+  /// weights: [tap][channel]
+  void pack(const ConvolutionData& data, float* weights, float* bias) const {
+    const int64_t window = taps(geometry_.axes), channels = geometry_.channels;
+    const auto* filters = static_cast<const float*>(data.weights);
+    for (int64_t tap = 0; tap < window; ++tap) pair_up(filters + tap, window, channels, weights + tap * channels);
+    if (bias_) return pair_up(static_cast<const float*>(data.bias), 1, channels, bias);
+    std::fill_n(bias, channels, 0.0f);
   }
 
   ConvolutionGeometry geometry_;
@@ -109,10 +115,10 @@ class WeightsPass : public onednn::ConvolutionPass {
       : geometry_(problem.geometry), rows_(problem.geometry, false), window_(taps(problem.geometry.axes)) {}
 
   std::string name() const override { return "depthwise:native"; }
-  size_t scratch_bytes() const override { return static_cast<size_t>(geometry_.batch * sums()) * sizeof(double); }
+  size_t scratch_bytes() const override { return static_cast<size_t>(geometry_.batch * sums()) * sizeof(float); }
 
   void run(const ConvolutionData& data, void* scratch) override {
-    double* all = static_cast<double*>(scratch);
+    float* all = static_cast<float*>(scratch);
     const BFloat16* images = written(data.src);
     parallel_for(geometry_.batch, 1,
                  [=, this](int64_t image) { add_image(images, data, image, all + image * sums()); });
@@ -123,41 +129,42 @@ class WeightsPass : public onednn::ConvolutionPass {
   /// Of an image: [tap][channel], then those of the bias.
   int64_t sums() const { return (window_ + 1) * geometry_.channels; }
 
-  void add_image(const BFloat16* images, const ConvolutionData& data, int64_t image, double* sums) const {
-    std::fill_n(sums, this->sums(), 0.0);
+  void add_image(const BFloat16* images, const ConvolutionData& data, int64_t image, float* sums) const {
+    std::fill_n(sums, this->sums(), 0.0f);
+    float* const bias = sums + window_ * geometry_.channels;
     for (int64_t row = 0; row < rows_.rows(); ++row) {
       rows_.for_runs(images, written(data.dst), image, row, [&](const Run& run, const auto& taps, BFloat16* gradients) {
-        double* of_taps[kMostTaps];
+        float* of_taps[kMostTaps];
         for (int t = 0; t < run.taps; ++t) of_taps[t] = sums + taps[static_cast<size_t>(t)] * geometry_.channels;
         add_gradients(run, gradients, of_taps);
-        if (data.bias) add_bias(run, gradients, sums + window_ * geometry_.channels);
+        if (data.bias) add_bias(run, gradients, bias);
       });
     }
   }
 
-  void add_bias(const Run& run, const BFloat16* gradients, double* sums) const {
-    for (int64_t p = 0; p < run.pixels; ++p) {
-      for (int64_t c = 0; c < run.channels; ++c)
-        sums[c] += static_cast<double>(static_cast<float>(gradients[p * run.next + c]));
+  /// These are not paired up.
+  static void add_bias(const Run& run, const BFloat16* gradients, float* sums) {
+    for (int64_t p = 0; p < run.pixels; ++p, gradients += run.next) {
+      for (int64_t c = 0; c < run.channels; ++c) sums[c] += static_cast<float>(gradients[c]);
     }
   }
 
-  double sum_of(const double* all, int64_t place) const {
+  float sum_of_images(const float* all, int64_t place) const {
     double sum = 0;
-    for (int64_t image = 0; image < geometry_.batch; ++image) sum += all[image * sums() + place];
-    return sum;
+    for (int64_t image = 0; image < geometry_.batch; ++image) sum += static_cast<double>(all[image * sums() + place]);
+    return static_cast<float>(sum);
   }
 
-  void hand_over(const ConvolutionData& data, const double* all, int64_t c) const {
+  void hand_over(const ConvolutionData& data, const float* all, int64_t c) const {
     if (data.weights) {
       float* to = static_cast<float*>(const_cast<void*>(data.weights)) + c * window_;
       for (int64_t tap = 0; tap < window_; ++tap) {
-        to[tap] = static_cast<float>(sum_of(all, tap * geometry_.channels + c)) + (data.add_weights ? to[tap] : 0.0f);
+        to[tap] = sum_of_images(all, tap * geometry_.channels + paired_place(c)) + (data.add_weights ? to[tap] : 0.0f);
       }
     }
     if (!data.bias) return;
     float* to = static_cast<float*>(const_cast<void*>(data.bias)) + c;
-    *to = static_cast<float>(sum_of(all, window_ * geometry_.channels + c)) + (data.add_bias ? *to : 0.0f);
+    *to = sum_of_images(all, window_ * geometry_.channels + c) + (data.add_bias ? *to : 0.0f);
   }
 
   ConvolutionGeometry geometry_;
@@ -168,7 +175,7 @@ class WeightsPass : public onednn::ConvolutionPass {
 bool fits(const ConvolutionProblem& problem) {
   const ConvolutionGeometry& g = problem.geometry;
   if (problem.type != DType::kBF16 || problem.adds || g.axes.size() != 2) return false;
-  if (g.group != g.channels || g.num_output != g.channels || g.channels % 16 != 0) return false;
+  if (g.group != g.channels || g.num_output != g.channels || g.channels % kBlock != 0) return false;
   if (taps(g.axes) > kMostTaps) return false;
   const auto has_channels_last = [](const onednn::Desc& desc) {
     return desc == onednn::channels_last_desc(onednn::dims_of(desc), DType::kBF16);

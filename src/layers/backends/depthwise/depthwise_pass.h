@@ -7,7 +7,7 @@
 namespace robusta::depthwise {
 
 /// Appends the pass of this direction where each channel is a group of its own, with one output, and channels are a
-/// multiple of 16.
+/// multiple of 32.
 void add_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
                 onednn::ConvolutionPasses& passes);
 

@@ -1,61 +1,122 @@
-// The usual numbers of taps are known to the compiler, which keeps their weights' addresses, or their sums, in
-// registers.
+// Two channels lie in a word of 32 bits, of which each is a float but for a shift or a mask. So 32 channels are worked
+// on as the even and the odd ones, and never have to be sorted. The weights of a block of channels, or its sums, stay
+// in registers along a run.
 
 #include "layers/backends/depthwise/tap_sums.h"
 
-#include "base/lane_map.h"
+#include <cstring>
+
 #include "base/simd.h"
+#include "base/vector_types.h"
 
 namespace robusta::depthwise {
 namespace {
 
-constexpr int N = 16;  // lanes
+constexpr int kWords = kBlock / 2;
+using Words = VectorOf<kWords, uint32_t>::type;
+using Lanes = Floats<kWords>;
+constexpr uint32_t kUpper = 0xffff0000u;
 
-/// T: the taps of the run; 0: any number.
+__attribute__((always_inline)) inline void load_pairs(const BFloat16* from, Lanes& even, Lanes& odd) {
+  Words words;
+  std::memcpy(&words, from, sizeof words);
+  const Words lower = words << 16, upper = words & kUpper;
+  std::memcpy(&even, &lower, sizeof lower);
+  std::memcpy(&odd, &upper, sizeof upper);
+}
+
+/// As to_bf16 rounds, in the upper halves.
+__attribute__((always_inline)) inline void round_upwards(const Lanes& lanes, Words& words) {
+  std::memcpy(&words, &lanes, sizeof words);
+  const Words rounded = words + 0x7fff + ((words >> 16) & 1), quiet = words | 0x400000;
+  words = (words & 0x7fffffff) > 0x7f800000 ? quiet : rounded;
+}
+
+__attribute__((always_inline)) inline void store_pairs(const Lanes& even, const Lanes& odd, BFloat16* to) {
+  Words lower, upper;
+  round_upwards(even, lower);
+  round_upwards(odd, upper);
+  const Words words = lower >> 16 | (upper & kUpper);
+  std::memcpy(to, &words, sizeof words);
+}
+
+/// Of what the last tap sees, the same channels of the row below: the next row of results is the first to see them.
+__attribute__((always_inline)) inline void fetch_below(const Run& run, int64_t at) {
+  __builtin_prefetch(run.seen[run.taps - 1] + run.row + at, 0, 2);
+}
+
 template <int T>
 ROBUSTA_SIMD void sum_taps_of(const Run& run, const float* const* weights, const float* bias, float slope,
                               BFloat16* to) {
-  const int taps = T > 0 ? T : run.taps;
-  for (int64_t p = 0; p < run.pixels; ++p, to += run.next) {
-    for (int64_t c = 0; c < run.channels; c += N) {
-      Floats<N> sum = {};
-      if (bias) sum = floats_at<N>(bias + c);
+  for (int64_t c = 0; c < run.channels; c += kBlock) {
+    Lanes even_weights[T], odd_weights[T];
 #pragma GCC unroll 9
-      for (int t = 0; t < taps; ++t) {
-        Floats<N> value;
-        load<N>(run.seen[t] + p * run.next_seen + c, value);
-        sum += value * floats_at<N>(weights[t] + c);
+    for (int t = 0; t < T; ++t) {
+      even_weights[t] = floats_at<kWords>(weights[t] + c);
+      odd_weights[t] = floats_at<kWords>(weights[t] + c + kWords);
+    }
+    for (int64_t p = 0, at = c; p < run.pixels; ++p, at += run.next_seen) {
+      fetch_below(run, at);
+      Lanes even = floats_at<kWords>(bias + c), odd = floats_at<kWords>(bias + c + kWords);
+#pragma GCC unroll 9
+      for (int t = 0; t < T; ++t) {
+        Lanes low, high;
+        load_pairs(run.seen[t] + at, low, high);
+        even += low * even_weights[t];
+        odd += high * odd_weights[t];
       }
-      store<N>(sum > 0 ? sum : sum * slope, to + c);
+      store_pairs(even > 0 ? even : even * slope, odd > 0 ? odd : odd * slope, to + p * run.next + c);
+    }
+  }
+}
+
+/// Any number of taps, whose weights are read each time.
+ROBUSTA_SIMD void sum_any_taps(const Run& run, const float* const* weights, const float* bias, float slope,
+                               BFloat16* to) {
+  for (int64_t p = 0; p < run.pixels; ++p, to += run.next) {
+    for (int64_t c = 0; c < run.channels; c += kBlock) {
+      Lanes even = floats_at<kWords>(bias + c), odd = floats_at<kWords>(bias + c + kWords);
+      for (int t = 0; t < run.taps; ++t) {
+        Lanes low, high;
+        load_pairs(run.seen[t] + p * run.next_seen + c, low, high);
+        even += low * floats_at<kWords>(weights[t] + c);
+        odd += high * floats_at<kWords>(weights[t] + c + kWords);
+      }
+      store_pairs(even > 0 ? even : even * slope, odd > 0 ? odd : odd * slope, to + c);
     }
   }
 }
 
 template <int T>
-ROBUSTA_SIMD void add_gradients_of(const Run& run, const BFloat16* gradients, double* const* sums) {
-  for (int64_t c = 0; c < run.channels; c += N) {
-    Floats<N> sum[T] = {};
-    const BFloat16* gradient = gradients + c;
-    for (int64_t p = 0; p < run.pixels; ++p, gradient += run.next) {
-      Floats<N> dy;
-      load<N>(gradient, dy);
+ROBUSTA_SIMD void add_gradients_of(const Run& run, const BFloat16* gradients, float* const* sums) {
+  for (int64_t c = 0; c < run.channels; c += kBlock) {
+    Lanes even[T] = {}, odd[T] = {};
+    for (int64_t p = 0, at = c; p < run.pixels; ++p, at += run.next_seen) {
+      fetch_below(run, at);
+      Lanes low_gradient, high_gradient;
+      load_pairs(gradients + p * run.next + c, low_gradient, high_gradient);
 #pragma GCC unroll 9
       for (int t = 0; t < T; ++t) {
-        Floats<N> value;
-        load<N>(run.seen[t] + p * run.next_seen + c, value);
-        sum[t] += value * dy;
+        Lanes low, high;
+        load_pairs(run.seen[t] + at, low, high);
+        even[t] += low * low_gradient;
+        odd[t] += high * high_gradient;
       }
     }
+#pragma GCC unroll 9
     for (int t = 0; t < T; ++t) {
-      for (int lane = 0; lane < N; ++lane) sums[t][c + lane] += sum[t][lane];
+      float* const sum = sums[t] + c;
+      floats_at<kWords>(sum) = floats_at<kWords>(sum) + even[t];
+      floats_at<kWords>(sum + kWords) = floats_at<kWords>(sum + kWords) + odd[t];
     }
   }
 }
 
 /// Taps `first` to `first + T`.
 template <int T>
-void add_some(const Run& run, int first, const BFloat16* gradients, double* const* sums) {
+void add_some(const Run& run, int first, const BFloat16* gradients, float* const* sums) {
   Run some = run;
+  some.taps = T;
   for (int t = 0; t < T; ++t) some.seen[t] = run.seen[first + t];
   add_gradients_of<T>(some, gradients, sums + first);
 }
@@ -68,15 +129,21 @@ void sum_taps(const Run& run, const float* const* weights, const float* bias, fl
                    : run.taps == 4 ? sum_taps_of<4>
                    : run.taps == 2 ? sum_taps_of<2>
                    : run.taps == 1 ? sum_taps_of<1>
-                                   : sum_taps_of<0>;
+                                   : sum_any_taps;
   sum(run, weights, bias, slope, to);
 }
 
-void add_gradients(const Run& run, const BFloat16* gradients, double* const* sums) {
+void add_gradients(const Run& run, const BFloat16* gradients, float* const* sums) {
   int t = 0;
   for (; t + 9 <= run.taps; t += 9) add_some<9>(run, t, gradients, sums);
   for (; t + 3 <= run.taps; t += 3) add_some<3>(run, t, gradients, sums);
   for (; t < run.taps; ++t) add_some<1>(run, t, gradients, sums);
+}
+
+void pair_up(const float* from, int64_t next, int64_t channels, float* to) {
+  for (int64_t c = 0; c < channels; ++c) {
+    to[paired_place(c)] = from[c * next];
+  }
 }
 
 }  // namespace robusta::depthwise
