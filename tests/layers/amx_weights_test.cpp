@@ -53,7 +53,7 @@ TEST(WeightBlocks, PiecesCoverAll) {
               const int64_t block = blocks.sum_block(piece.share, tap, out, in);
               EXPECT_TRUE(seen.insert(block).second);
               EXPECT_LT(block, blocks.sum_blocks());
-              work += piece.pixels.size();
+              work += piece.terms.size();
             }
           }
         }

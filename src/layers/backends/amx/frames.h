@@ -14,6 +14,7 @@
 
 #include "ops/amx/ranges.h"
 #include "ops/amx/tile_products.h"
+#include "ops/window.h"
 
 namespace robusta::amx {
 
@@ -37,6 +38,10 @@ struct SeenAxis {
   }
 };
 
+inline SeenAxis seen_by_results(const WindowAxis& axis) {
+  return {axis.in, axis.out, axis.kernel, axis.stride, axis.pad, axis.dilation};
+}
+
 /// Whole images, or some rows of results of one.
 struct Chunk {
   Range images, rows;
@@ -45,7 +50,7 @@ struct Chunk {
 class Frames {
  public:
   /// Of `channels` channels of each pixel, which are `next_pixel` elements apart. A frame has about so many places, and
-  /// there are as many frames as `workers` share.
+  /// there are enough of them for each of `workers`, if images have as many rows.
   Frames(int64_t images, int64_t channels, int64_t next_pixel, const SeenAxis& y, const SeenAxis& x, int64_t places,
          int64_t workers);
 

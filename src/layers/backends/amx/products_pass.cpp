@@ -24,10 +24,11 @@ using onednn::Direction;
 constexpr size_t kManyFilters = 1 << 20;                       // bytes
 constexpr int64_t kFrame = 128 << 10, kLongFrame = 512 << 10;  // bytes of a chunk, beside few filters or many
 
-/// What results see along an axis.
+/// What results see along an axis, or the gradient of images.
 SeenAxis seen_axis(const WindowAxis& axis, bool backward) {
-  if (!backward) return {axis.in, axis.out, axis.kernel, axis.stride, axis.pad, axis.dilation};
-  // A pixel that is not seen has no gradient: those of one tap are the products, and are put where they belong.
+  if (!backward) return seen_by_results(axis);
+  // Where windows have one tap, the gradients of the pixels that are seen are computed as if there were no others, and
+  // spread over the image afterwards.
   if (axis.kernel == 1) return {axis.out, axis.out};
   return {axis.out, axis.in, axis.kernel, axis.stride, axis.extent() - 1 - axis.pad, axis.dilation};
 }
@@ -61,9 +62,10 @@ class ProductsPass : public onednn::ConvolutionPass {
     } else {
       filters_at_ = plan_.add(packed);
     }
-    sorted_at_ = of_each_worker(filters_.scratch_bytes());
-    frames_at_ = of_each_worker(frames_.frame_bytes());
-    places_at_ = of_each_worker(static_cast<size_t>(frames_.most_places() + kPanelLines) * sizeof(int64_t));
+    sorted_at_ = plan_.add_for_each(workers_, filters_.scratch_bytes());
+    frames_at_ = plan_.add_for_each(workers_, frames_.frame_bytes());
+    places_at_ =
+        plan_.add_for_each(workers_, static_cast<size_t>(frames_.most_places() + kPanelLines) * sizeof(int64_t));
   }
 
   std::string name() const override { return std::string("amx:products") + (kept_ ? ",kept" : ""); }
@@ -89,18 +91,6 @@ class ProductsPass : public onednn::ConvolutionPass {
   }
 
  private:
-  struct PerWorker {
-    size_t at, bytes;
-  };
-  PerWorker of_each_worker(size_t bytes) {
-    const size_t each = (bytes + 63) / 64 * 64;
-    return {plan_.add(static_cast<size_t>(workers_) * each), each};
-  }
-  template <typename T>
-  static T* own(const PerWorker& memory, int64_t worker, void* scratch) {
-    return static_cast<T*>(at_offset(scratch, memory.at + static_cast<size_t>(worker) * memory.bytes));
-  }
-
   /// [group][panel]
   void pack(const ConvolutionData& data, uint32_t* to, void* scratch) const {
     const int64_t all = geometry_.group * filters_.panels(),
@@ -109,7 +99,7 @@ class ProductsPass : public onednn::ConvolutionPass {
       const Range panels = part_of(all, workers_, worker);
       for (int64_t i = panels.begin; i < panels.end; ++i) {
         const float* filters = static_cast<const float*>(data.weights) + i / filters_.panels() * of_group;
-        filters_.pack(filters, i % filters_.panels(), own<float>(sorted_at_, worker, scratch),
+        filters_.pack(filters, i % filters_.panels(), sorted_at_.of<float>(worker, scratch),
                       to + i * filters_.pairs_of_panel());
       }
     });
@@ -125,8 +115,8 @@ class ProductsPass : public onednn::ConvolutionPass {
   void multiply_chunk(const ConvolutionData& data, int64_t group, const Chunk& chunk, const uint32_t* filters,
                       int64_t worker, void* scratch) const {
     const uint16_t* images = source(data) + group * filters_.terms();
-    const uint16_t* frame = frames_.show(images, chunk, own<uint16_t>(frames_at_, worker, scratch));
-    auto* places = own<int64_t>(places_at_, worker, scratch);
+    const uint16_t* frame = frames_.show(images, chunk, frames_at_.of<uint16_t>(worker, scratch));
+    auto* places = places_at_.of<int64_t>(worker, scratch);
     frames_.find_results(chunk, places);
     std::fill_n(places + frames_.places(chunk), kPanelLines, int64_t{-1});
     if (backward_ && elements_in(geometry_.axes) != elements_out(geometry_.axes) && filters_.taps == 1) {
@@ -168,7 +158,7 @@ class ProductsPass : public onednn::ConvolutionPass {
   }
 
   /// Of one tap with a stride: results are spread over the image, with zeros between them, which are written here.
-  /// `places`: which pixel of dy each is, before; of dx, behind. Null for dx: zeros are written elsewhere.
+  /// `places` says which pixel of dy each is, and afterwards which one of dx. Null for dx: zeros are written elsewhere.
   void spread(const Chunk& chunk, uint16_t* dx, int64_t* places) const {
     const WindowAxis &y = geometry_.axes[0], &x = geometry_.axes[1];
     const auto clear = [&](int64_t pixel, int64_t pixels) {
@@ -195,7 +185,7 @@ class ProductsPass : public onednn::ConvolutionPass {
   WeightsStamp stamp_;          // of what is kept
   ScratchPlan plan_;
   size_t filters_at_ = 0;
-  PerWorker sorted_at_, frames_at_, places_at_;
+  WorkerScratch sorted_at_, frames_at_, places_at_;
 };
 
 }  // namespace

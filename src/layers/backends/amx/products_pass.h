@@ -1,7 +1,8 @@
 /// Convolutions by matrix units, forward and the gradient of their images, from bf16 with channels last: one matrix
 /// product, whose terms are the channels of all taps (frames.h).
 ///
-/// Of any size of window with stride 1, and of one tap with any stride.
+/// Along each axis of a window of any size with stride 1, whose padding no result sees alone, or of one tap with any
+/// stride; of one group, or of several that fill tiles.
 #pragma once
 
 #include "layers/backends/onednn/convolution_problem.h"

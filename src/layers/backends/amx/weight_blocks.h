@@ -2,7 +2,7 @@
 ///
 /// A block is some outputs by some inputs, of some of the products: as many as have sums, of 4 KiB for 32 outputs by 32
 /// inputs, that stay in a second-level cache with the panels of a chunk of pixels. Where there are fewer blocks than
-/// threads, the pixels are shared out, too, and the sums of the shares are added up in the end, always in the same
+/// threads, the terms are shared out, too, and the sums of the shares are added up in the end, always in the same
 /// order.
 #pragma once
 
@@ -18,20 +18,20 @@ inline constexpr int64_t kMostPanelsOut = 8, kMostPanelsIn = 16;
 inline constexpr int64_t kMostSums = kMostPanelsOut * kMostPanelsIn;
 
 struct WeightBlocks {
-  /// Of a convolution with so many outputs, inputs, and products (window_rows.h), and results of `pixels` pixels in
-  /// all, which are shared out by `unit`. `most_in`: panels of inputs in a block.
-  WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t pixels, int64_t threads, int64_t unit,
+  /// Of a convolution with so many outputs, inputs, and products (window_rows.h). `terms`: pixels of all results, or
+  /// chunks of them, which are shared out by `unit`. `most_in`: panels of inputs in a block.
+  WeightBlocks(int64_t outputs, int64_t inputs, int64_t products, int64_t terms, int64_t threads, int64_t unit,
                int64_t most_in);
 
-  int64_t panels_out, panels_in, products, pixels;
+  int64_t panels_out, panels_in, products, terms;
   int64_t cuts_out, cuts_in, cuts_products;  ///< into how many pieces each of them is cut
-  int64_t shares;                            ///< and the pixels
+  int64_t shares;                            ///< and the terms
 
   int64_t blocks() const { return cuts_out * cuts_in * cuts_products; }
   int64_t pieces() const { return blocks() * shares; }
 
   struct Piece {
-    Range panels_out, panels_in, products, pixels;
+    Range panels_out, panels_in, products, terms;
     int64_t share;
   };
   Piece piece(int64_t index) const;

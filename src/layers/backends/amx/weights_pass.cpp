@@ -76,15 +76,15 @@ class WeightsPass : public onednn::ConvolutionPass {
                  void* scratch) const {
     uint32_t* gradients = panels_in(scratch, gradients_at_, worker, blocks_.most_panels_out());
     uint32_t* inputs = panels_in(scratch, inputs_at_, worker, blocks_.most_panels_in());
-    const int64_t chunks = (piece.pixels.size() + kChunk - 1) / kChunk;
+    const int64_t chunks = (piece.terms.size() + kChunk - 1) / kChunk;
     // All of about one size, but in whole steps.
-    const int64_t length = steps_of((piece.pixels.size() + chunks - 1) / std::max<int64_t>(chunks, 1)) * kStepTerms;
-    for (Range pixels = {piece.pixels.begin, 0}; pixels.begin < piece.pixels.end; pixels.begin = pixels.end) {
-      pixels.end = std::min(pixels.begin + length, piece.pixels.end);
+    const int64_t length = steps_of((piece.terms.size() + chunks - 1) / std::max<int64_t>(chunks, 1)) * kStepTerms;
+    for (Range pixels = {piece.terms.begin, 0}; pixels.begin < piece.terms.end; pixels.begin = pixels.end) {
+      pixels.end = std::min(pixels.begin + length, piece.terms.end);
       pack_gradients(data, piece, pixels, gradients, scratch);
       for (int64_t product = piece.products.begin; product < piece.products.end; ++product) {
         pack_inputs(images, piece, pixels, product, inputs);
-        multiply(piece, steps_of(pixels.size()), product, gradients, inputs, pixels.begin > piece.pixels.begin,
+        multiply(piece, steps_of(pixels.size()), product, gradients, inputs, pixels.begin > piece.terms.begin,
                  sums_in(scratch));
       }
     }
@@ -108,7 +108,7 @@ class WeightsPass : public onednn::ConvolutionPass {
     std::array<float, kMostPanelsOut* kPanelLines> sums = {};
     add_terms(places.data(), pixels.size(), outputs, sums.data());
     double* bias = bias_in(scratch) + piece.share * bias_sums() + first;
-    if (pixels.begin == piece.pixels.begin) std::fill_n(bias, outputs, 0.0);
+    if (pixels.begin == piece.terms.begin) std::fill_n(bias, outputs, 0.0);
     for (int64_t o = 0; o < outputs; ++o) bias[o] += static_cast<double>(sums[static_cast<size_t>(o)]);
   }
 

@@ -8,8 +8,7 @@
 
 namespace robusta::amx {
 
-/// Whether passes of amx/ can take a problem: bf16, channels last, two spatial axes, one group, and a processor with
-/// AMX.
+/// Whether passes of amx/ can take a problem: bf16, channels last, two spatial axes, and a processor with AMX.
 bool fits(const onednn::ConvolutionProblem& problem);
 
 /// Appends the pass, for this direction alone, where the problem fits and has one group.

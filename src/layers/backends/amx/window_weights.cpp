@@ -22,17 +22,14 @@ using onednn::Direction;
 
 constexpr int64_t kBlock = kPanelLines * kPanelLines;  // sums
 
-SeenAxis window_of(const WindowAxis& axis) {
-  return {axis.in, axis.out, axis.kernel, axis.stride, axis.pad, axis.dilation};
-}
-
 Frames frames_of_group(const ConvolutionGeometry& g, int64_t workers) {
-  const SeenAxis y = window_of(g.axes[0]), x = window_of(g.axes[1]);
+  const SeenAxis y = seen_by_results(g.axes[0]), x = seen_by_results(g.axes[1]);
   const int64_t of_row = x.results + x.gap();
   return {g.batch, g.channels / g.group, g.channels, y, x, kChunk + y.reach() * of_row, workers};
 }
 
-/// All taps of as many inputs as leave the sums in a second-level cache.
+/// As many inputs as leave the sums of all taps in a second-level cache; fewer taps where not even one panel does. What
+/// is shared out are chunks.
 WeightBlocks blocks_of_group(const ConvolutionGeometry& g, int64_t chunks, int64_t threads) {
   const int64_t outputs = g.num_output / g.group, window = taps(g.axes);
   const int64_t out = std::min(panels_of(outputs), kMostPanelsOut);
@@ -55,10 +52,11 @@ class WindowWeightsPass : public onednn::ConvolutionPass {
         steps_(steps_of(frames_.most_places())),
         pairs_((steps_ * kStepTerms + farthest()) / 2 + 1),
         zeros_(static_cast<size_t>(std::max(inputs(), outputs()) + kPanelLines)) {
-    gradients_at_ = of_each_worker(blocks_.most_panels_out() * steps_ * kStepPairs * kBytes);
-    inputs_at_ = of_each_worker(blocks_.most_panels_in() * kAlignments * next_alignment() * kBytes);
-    places_at_ = of_each_worker((2 * pairs_ + kAlignments) * static_cast<int64_t>(sizeof(const uint16_t*)));
-    results_at_ = of_each_worker(steps_ * kStepTerms * static_cast<int64_t>(sizeof(int64_t)));
+    gradients_at_ = plan_.add_for_each(workers_, bytes_of(blocks_.most_panels_out() * steps_ * kStepPairs, kBytes));
+    inputs_at_ =
+        plan_.add_for_each(workers_, bytes_of(blocks_.most_panels_in() * kAlignments * next_alignment(), kBytes));
+    places_at_ = plan_.add_for_each(workers_, bytes_of(2 * pairs_ + kAlignments, sizeof(const uint16_t*)));
+    results_at_ = plan_.add_for_each(workers_, bytes_of(steps_ * kStepTerms, sizeof(int64_t)));
     sums_at_ = plan_.add(static_cast<size_t>(geometry_.group * blocks_.sum_blocks() * kBlock) * sizeof(float));
     if (problem.bias) {
       bias_at_ = plan_.add(static_cast<size_t>(blocks_.shares * geometry_.num_output) * sizeof(double));
@@ -82,19 +80,10 @@ class WindowWeightsPass : public onednn::ConvolutionPass {
 
  private:
   using Piece = WeightBlocks::Piece;
-  static constexpr int64_t kBytes = sizeof(uint32_t), kAlignments = 2;
+  static constexpr int64_t kAlignments = 2;
+  static constexpr size_t kBytes = sizeof(uint32_t);  // of a pair
 
-  struct PerWorker {
-    size_t at, bytes;
-  };
-  PerWorker of_each_worker(int64_t bytes) {
-    const size_t each = (static_cast<size_t>(bytes) + 63) / 64 * 64;
-    return {plan_.add(static_cast<size_t>(workers_) * each), each};
-  }
-  template <typename T>
-  static T* own(const PerWorker& memory, int64_t worker, void* scratch) {
-    return static_cast<T*>(at_offset(scratch, memory.at + static_cast<size_t>(worker) * memory.bytes));
-  }
+  static size_t bytes_of(int64_t count, size_t each) { return static_cast<size_t>(count) * each; }
 
   /// Of a group.
   int64_t outputs() const { return geometry_.num_output / geometry_.group; }
@@ -116,12 +105,12 @@ class WindowWeightsPass : public onednn::ConvolutionPass {
   int64_t next_alignment() const { return 2 * next_tile(); }
 
   void add_piece(const ConvolutionData& data, int64_t group, const Piece& piece, int64_t worker, void* scratch) const {
-    auto* gradients = own<uint32_t>(gradients_at_, worker, scratch);
-    auto* inputs = own<uint32_t>(inputs_at_, worker, scratch);
-    for (int64_t i = piece.pixels.begin; i < piece.pixels.end; ++i) {
+    auto* gradients = gradients_at_.of<uint32_t>(worker, scratch);
+    auto* inputs = inputs_at_.of<uint32_t>(worker, scratch);
+    for (int64_t i = piece.terms.begin; i < piece.terms.end; ++i) {
       const Chunk chunk = frames_.chunk(i);
       const int64_t steps = steps_of(frames_.places(chunk));
-      const bool first = i == piece.pixels.begin;
+      const bool first = i == piece.terms.begin;
       pack_gradients(data, group, piece, chunk, first, worker, scratch, gradients);
       pack_inputs(data, group, piece, chunk, worker, scratch, inputs);
       for (int64_t in = piece.panels_in.begin; in < piece.panels_in.end; ++in) {
@@ -150,8 +139,8 @@ class WindowWeightsPass : public onednn::ConvolutionPass {
     const int64_t count = frames_.places(chunk), begin = piece.panels_out.begin * kPanelLines;
     const int64_t lines = std::min(piece.panels_out.end * kPanelLines, outputs()) - begin;
     const int64_t output = group * outputs() + begin;
-    auto* results = own<int64_t>(results_at_, worker, scratch);
-    auto** places = own<const uint16_t*>(places_at_, worker, scratch);
+    auto* results = results_at_.of<int64_t>(worker, scratch);
+    auto** places = places_at_.of<const uint16_t*>(worker, scratch);
     frames_.find_results(chunk, results);
     const uint16_t* dy = static_cast<const uint16_t*>(data.dst) + output;
     for (int64_t i = 0; i < count; ++i) {
@@ -168,7 +157,7 @@ class WindowWeightsPass : public onednn::ConvolutionPass {
 
   void pack_inputs(const ConvolutionData& data, int64_t group, const Piece& piece, const Chunk& chunk, int64_t worker,
                    void* scratch, uint32_t* to) const {
-    auto** places = own<const uint16_t*>(places_at_, worker, scratch);
+    auto** places = places_at_.of<const uint16_t*>(worker, scratch);
     const uint16_t* x = static_cast<const uint16_t*>(data.src) + group * inputs();
     frames_.find_pixels(x, chunk, zeros_.data(), 2 * pairs_ + 1, places);
     const auto move_on = [&](int64_t lines) {
@@ -228,7 +217,7 @@ class WindowWeightsPass : public onednn::ConvolutionPass {
   int64_t steps_, pairs_;  // of a chunk, with what its last tap sees
   std::vector<uint16_t> zeros_;
   ScratchPlan plan_;
-  PerWorker gradients_at_, inputs_at_, places_at_, results_at_;
+  WorkerScratch gradients_at_, inputs_at_, places_at_, results_at_;
   size_t sums_at_ = 0, bias_at_ = 0;
 };
 
@@ -240,7 +229,7 @@ void add_window_weights_passes(Direction direction, const ConvolutionProblem& pr
   if (direction != Direction::kBackwardWeights || !fits(problem) || taps(g.axes) == 1) return;
   if (std::min(g.channels, g.num_output) / g.group < kTile) return;
   for (const WindowAxis& axis : g.axes) {
-    if (!window_of(axis).fits() || axis.stride != 1) return;
+    if (!seen_by_results(axis).fits() || axis.stride != 1) return;
   }
   passes.push_back(std::make_unique<WindowWeightsPass>(problem));
 }

@@ -2,7 +2,8 @@
 ///
 /// Its terms are the places of frames (frames.h), in which each tap sees the same pixels, some places later. So inputs
 /// are packed twice for all taps, in pairs that begin at even places and in pairs that begin at odd ones, where
-/// weights_pass.h packs them for each tap.
+/// weights_pass.h packs them for each tap. How sums are shared out, and so their rounding, depends on how many threads
+/// there are.
 #pragma once
 
 #include "layers/backends/onednn/convolution_problem.h"

@@ -7,7 +7,7 @@
 #include "layers/types/batch_norm/channel_blocks.h"
 #include "layers/types/batch_norm/pixel_rows.h"
 
-namespace robusta {
+namespace robusta::batch_norm {
 
 struct Piece {
   int64_t n;        ///< sample
@@ -39,27 +39,27 @@ class InBlocks {
   int64_t origin(int64_t c) const { return c / N * N * pixels_ + c % N; }
 
   void add_moments(const float* x, const Piece& piece, double* first, double* second) const {
-    channel_blocks::add_moments<N>(x + piece.at, pixels_, N, x + origin(piece.channel), first, second);
+    channel_blocks::add_moments<N>(x + piece.at, pixels_, x + origin(piece.channel), first, second);
   }
   void normalise(const float* x, const Piece& piece, const OfChannels& of, float* y) const {
-    channel_blocks::normalise<N>(x + piece.at, pixels_, N, of.affine_from(piece.channel), y + piece.at);
+    channel_blocks::normalise<N>(x + piece.at, pixels_, of.affine_from(piece.channel), y + piece.at);
   }
   void normalise_joined(const float* x, const float* other, const Piece& piece, const OfChannels& of, float* y) const {
-    channel_blocks::normalise_joined<N>(x + piece.at, other + piece.at, pixels_, N, of.affine_from(piece.channel),
+    channel_blocks::normalise_joined<N>(x + piece.at, other + piece.at, pixels_, of.affine_from(piece.channel),
                                         y + piece.at);
   }
   void add_joined_sums(const float* x, const channel_blocks::JoinedGradients<float>& all, const Piece& piece,
                        const OfChannels& of, double* first, double* second) const {
-    channel_blocks::add_joined_sums<N>(x + piece.at, all.from(piece.at), pixels_, N, of.affine_from(piece.channel),
-                                       first, second);
+    channel_blocks::add_joined_sums<N>(x + piece.at, all.from(piece.at), pixels_, of.affine_from(piece.channel), first,
+                                       second);
   }
   void add_gradient_sums(const float* x, const float* dy, const Piece& piece, const OfChannels& of, double* first,
                          double* second) const {
-    channel_blocks::add_gradient_sums<N>(x + piece.at, dy + piece.at, pixels_, N, of.affine_from(piece.channel), first,
+    channel_blocks::add_gradient_sums<N>(x + piece.at, dy + piece.at, pixels_, of.affine_from(piece.channel), first,
                                          second);
   }
   void propagate(const float* x, const float* dy, const Piece& piece, const OfChannels& of, float* dx) const {
-    channel_blocks::propagate<N>(x + piece.at, dy + piece.at, pixels_, N, of.affine_from(piece.channel),
+    channel_blocks::propagate<N>(x + piece.at, dy + piece.at, pixels_, of.affine_from(piece.channel),
                                  of.constant + piece.channel, of.linear + piece.channel, dx + piece.at);
   }
 
@@ -117,4 +117,4 @@ class ChannelsLast {
   int64_t channels_, pixels_, most_;  // most_: channels of a piece
 };
 
-}  // namespace robusta
+}  // namespace robusta::batch_norm

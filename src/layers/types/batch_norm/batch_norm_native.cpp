@@ -22,6 +22,11 @@
 namespace robusta {
 namespace {
 
+using batch_norm::ChannelsLast;
+using batch_norm::InBlocks;
+using batch_norm::OfChannels;
+using batch_norm::Piece;
+
 template <typename Arithmetic>
 class BatchNormNative : public Kernel {
   using Stored = typename Arithmetic::Stored;

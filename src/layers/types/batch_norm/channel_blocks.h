@@ -1,5 +1,5 @@
-/// The arithmetic of a batch normalisation on one block of channels of one sample: N channels side by side, and from
-/// one pixel to the next `step` elements (N in a block of nChw16c). Per-channel arrays have N elements.
+/// The arithmetic of a batch normalisation on one block of N channels of one sample, which lie side by side, and one
+/// pixel after the other (as in nChw16c). Per-channel arrays have N elements.
 #pragma once
 
 #include <cstdint>
@@ -30,29 +30,29 @@ struct JoinedGradients {
 
 /// first += sum(x - origin), second += sum((x - origin)^2).
 template <int N>
-void add_moments(const float* x, int64_t pixels, int64_t step, const float* origin, double* first, double* second);
+void add_moments(const float* x, int64_t pixels, const float* origin, double* first, double* second);
 
 /// May work in place.
 template <int N>
-void normalise(const float* x, int64_t pixels, int64_t step, const Affine& affine, float* y);
+void normalise(const float* x, int64_t pixels, const Affine& affine, float* y);
 
 /// The same of (x - mean) * factor + shift + other. May work in place on either.
 template <int N>
-void normalise_joined(const float* x, const float* other, int64_t pixels, int64_t step, const Affine& affine, float* y);
+void normalise_joined(const float* x, const float* other, int64_t pixels, const Affine& affine, float* y);
 
 /// With g the gradient before the ReLU: first += sum(g), second += sum(g * (x - mean)).
 template <int N>
-void add_gradient_sums(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
-                       double* first, double* second);
+void add_gradient_sums(const float* x, const float* dy, int64_t pixels, const Affine& affine, double* first,
+                       double* second);
 
 /// The same where something was added: g = dy + more, times affine.slope where y is not positive, is written, too.
 template <int N>
-void add_joined_sums(const float* x, const JoinedGradients<float>& gradients, int64_t pixels, int64_t step,
-                     const Affine& affine, double* first, double* second);
+void add_joined_sums(const float* x, const JoinedGradients<float>& gradients, int64_t pixels, const Affine& affine,
+                     double* first, double* second);
 
 /// dx = factor * g - constant - (x - mean) * linear. May work in place on dy.
 template <int N>
-void propagate(const float* x, const float* dy, int64_t pixels, int64_t step, const Affine& affine,
-               const float* constant, const float* linear, float* dx);
+void propagate(const float* x, const float* dy, int64_t pixels, const Affine& affine, const float* constant,
+               const float* linear, float* dx);
 
 }  // namespace robusta::channel_blocks

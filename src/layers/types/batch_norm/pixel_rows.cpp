@@ -11,9 +11,8 @@
 namespace robusta::pixel_rows {
 namespace {
 
-constexpr int N = 16;          // lanes
-constexpr int64_t kRun = 256;  // pixels whose sums go through floats, and from there into doubles
-constexpr int kTogether = 4;   // pixels
+constexpr int N = 16;         // lanes
+constexpr int kTogether = 4;  // pixels
 
 /// Of a row, in floats.
 struct PartialSums {
@@ -177,11 +176,11 @@ ROBUSTA_SIMD void propagate_rows(const BFloat16* x, const BFloat16* dy, const Ro
 /// add(at, some, sums) over runs of pixels, `at` being where `some` begin.
 template <typename Add>
 void add_in_runs(const Rows& rows, double* first, double* second, const Add& add) {
-  for (int64_t p = 0; p < rows.pixels; p += kRun) {
+  for (int64_t p = 0; p < rows.pixels; p += channel_blocks::kRun) {
     PartialSums sums;
     std::fill_n(sums.first, rows.channels, 0.0f);
     std::fill_n(sums.second, rows.channels, 0.0f);
-    add(p * rows.next, Rows{std::min(kRun, rows.pixels - p), rows.next, rows.channels}, sums);
+    add(p * rows.next, Rows{std::min(channel_blocks::kRun, rows.pixels - p), rows.next, rows.channels}, sums);
     for (int64_t c = 0; c < rows.channels; ++c) first[c] += sums.first[c];
     for (int64_t c = 0; c < rows.channels; ++c) second[c] += sums.second[c];
   }

@@ -34,7 +34,7 @@ struct Window {
 /// The pixels at hand: `count` of them, with so many blocks of channels, and how many elements lie between two.
 struct Pixels {
   int64_t count, blocks, next_pixel, next_block;
-  int64_t at(int64_t block, int64_t pixel) const { return block * next_block + pixel * next_pixel; }
+  int64_t place(int64_t block, int64_t pixel) const { return block * next_block + pixel * next_pixel; }
 };
 
 /// power = s^-0.75, inverse = 1 / s, without a call of pow: y = s^-1/4 from a quarter of the exponent, as for the
@@ -79,9 +79,9 @@ __attribute__((always_inline)) inline void lay_out_squares(const Pixels& at, con
   clear_margins(rows, at.blocks * N, at.count);
   for (int64_t b = 0; b < at.blocks; ++b) {
     for (int64_t p = 0; p < at.count; ++p) {
-      fetch_ahead(x + at.at(b, p));
+      fetch_ahead(x + at.place(b, p));
       Floats<N> value;
-      load<N>(x + at.at(b, p), value);
+      load<N>(x + at.place(b, p), value);
       floats_at<N>(rows + p * kRow + kMargin + b * N) = value * value;
     }
   }
@@ -98,8 +98,8 @@ ROBUSTA_SIMD void normalise_pixels(const Window& window, const Pixels& at, const
       const Floats<N> s = window.k + window.weight * sum;
       powers<N>(s, power, inverse);
       Floats<N> value;
-      load<N>(x + at.at(b, p), value);
-      store<N>(value * power, y + at.at(b, p));
+      load<N>(x + at.place(b, p), value);
+      store<N>(value * power, y + at.place(b, p));
     }
   }
 }
@@ -119,9 +119,9 @@ ROBUSTA_SIMD void propagate_pixels(const Window& window, const Pixels& at, const
       window_sum<N, kSize>(squares + row, window.size, sum);
       const Floats<N> s = window.k + window.weight * sum;
       powers<N>(s, power, inverse);
-      fetch_ahead(dy + at.at(b, p));
-      load<N>(x + at.at(b, p), value);
-      load<N>(dy + at.at(b, p), above);
+      fetch_ahead(dy + at.place(b, p));
+      load<N>(x + at.place(b, p), value);
+      load<N>(dy + at.place(b, p), above);
       above *= power;
       floats_at<N>(direct + row) = above;
       floats_at<N>(ratios + row) = above * value * inverse;
@@ -132,9 +132,9 @@ ROBUSTA_SIMD void propagate_pixels(const Window& window, const Pixels& at, const
       const int64_t row = p * kRow + kMargin + b * N;
       Floats<N> around, value;
       window_sum<N, kSize>(ratios + row, window.size, around);
-      load<N>(x + at.at(b, p), value);
+      load<N>(x + at.place(b, p), value);
       const Floats<N> direct_part = floats_at<N>(static_cast<const float*>(direct + row));
-      store<N>(direct_part - window.pull * value * around, dx + at.at(b, p));
+      store<N>(direct_part - window.pull * value * around, dx + at.place(b, p));
     }
   }
 }
