@@ -1,3 +1,5 @@
+// One axis at a time: which taps a row or a column sees does not depend on the other.
+
 #include "layers/backends/depthwise/axis_runs.h"
 
 #include <algorithm>
