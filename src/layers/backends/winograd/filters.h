@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "layers/backends/winograd/tile_products.h"
+
 namespace robusta::winograd {
 
 /// One group of plain weights [outputs, inputs, taps, taps] as the pass at hand sees them: the gradient of the data
 /// swaps outputs with inputs and mirrors the taps. Counts are those of channels that there are; the transformed domain
-/// pads both to whole vectors with zeros.
+/// pads outputs to whole vectors and inputs, of which a product takes one after another, to a few, with zeros.
 struct FilterView {
   int64_t outputs, inputs;
   int64_t output_stride, input_stride;  ///< in floats
@@ -16,7 +18,7 @@ struct FilterView {
   int64_t lanes;                        ///< of a vector: 8 or 16
 
   int64_t padded_outputs() const { return (outputs + lanes - 1) / lanes * lanes; }
-  int64_t padded_inputs() const { return (inputs + lanes - 1) / lanes * lanes; }
+  int64_t padded_inputs() const { return (inputs + kInputs - 1) / kInputs * kInputs; }
   /// Floats from one point to the next: a cache line more than needed, lest all points meet in one set of the cache.
   int64_t stride() const { return padded_outputs() * padded_inputs() + 16; }
   /// Floats of all 36 points.

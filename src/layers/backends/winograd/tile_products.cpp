@@ -13,8 +13,6 @@
 namespace robusta::winograd {
 namespace {
 
-constexpr int kInputs = 4;  // whose sums of products with gradients are taken at a time
-
 /// Vectors of outputs at a time. To multiply: kTileRows sums for each, their weights, and a tile's number. To add:
 /// kInputs sums for each, their gradients, and an input's number.
 constexpr int most_to_multiply(int lanes) { return lanes == 16 ? 4 : 2; }
@@ -52,10 +50,11 @@ ROBUSTA_SIMD void multiply_rows(const ProductShape& shape, const float* from, co
 template <int kLanes, int N>
 ROBUSTA_SIMD void add_columns(const ProductShape& shape, const float* from, const float* gradients, float* sums) {
   using Vector = Floats<kLanes>;
+  constexpr int kRows = static_cast<int>(kInputs);
   const int64_t outputs = shape.outputs, input_row = shape.input_row, output_row = shape.output_row;
   for (int64_t i = 0; i < shape.inputs; i += kInputs) {
-    Vector sum[kInputs][N];
-    for (int r = 0; r < kInputs; ++r) {
+    Vector sum[kRows][N];
+    for (int r = 0; r < kRows; ++r) {
       for (int n = 0; n < N; ++n) sum[r][n] = floats_at<kLanes>(sums + (i + r) * outputs + n * kLanes);
     }
     for (int64_t t = 0; t < shape.tiles; ++t) {
@@ -63,13 +62,13 @@ ROBUSTA_SIMD void add_columns(const ProductShape& shape, const float* from, cons
 #pragma GCC unroll 4
       for (int n = 0; n < N; ++n) gradient[n] = floats_at<kLanes>(gradients + t * output_row + n * kLanes);
 #pragma GCC unroll 4
-      for (int r = 0; r < kInputs; ++r) {
+      for (int r = 0; r < kRows; ++r) {
         const float value = from[t * input_row + i + r];
 #pragma GCC unroll 4
         for (int n = 0; n < N; ++n) sum[r][n] += value * gradient[n];
       }
     }
-    for (int r = 0; r < kInputs; ++r) {
+    for (int r = 0; r < kRows; ++r) {
       for (int n = 0; n < N; ++n) floats_at<kLanes>(sums + (i + r) * outputs + n * kLanes) = sum[r][n];
     }
   }

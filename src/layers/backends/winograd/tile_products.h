@@ -10,10 +10,13 @@ namespace robusta::winograd {
 /// Tiles are multiplied six at a time: buffers hold a multiple of that, whatever lies in the last ones.
 inline constexpr int64_t kTileRows = 6;
 
+/// Inputs whose products with gradients are summed at a time.
+inline constexpr int64_t kInputs = 4;
+
 /// Extents of one product, and the floats from one tile to the next on either side.
 struct ProductShape {
   int64_t tiles;
-  int64_t inputs, outputs;        ///< whole vectors
+  int64_t inputs, outputs;        ///< a multiple of kInputs; whole vectors
   int64_t input_row, output_row;  ///< at least `inputs` and `outputs`
   int64_t lanes;                  ///< of a vector: 8 or 16
 };

@@ -110,8 +110,8 @@ class ImagePass : public onednn::ConvolutionPass {
                            windows + piece.slot * window_floats() + first * tiled_.row(inputs));
         },
         [&](const Piece& piece, int64_t point) {
-          multiply_tiles({round_up(piece.count, kTileRows), inputs, outputs, tiled_.row(inputs), tiled_.row(outputs),
-                          tiled_.lanes()},
+          multiply_tiles({round_up(piece.count, kTileRows), tiled_.view().padded_inputs(), outputs, tiled_.row(inputs),
+                          tiled_.row(outputs), tiled_.lanes()},
                          windows + piece.slot * window_floats() + point * tiled_.stride(inputs),
                          weights + point * tiled_.view().stride(),
                          products + piece.slot * product_floats() + point * tiled_.stride(outputs));
@@ -186,7 +186,8 @@ class WeightsPass : public onednn::ConvolutionPass {
                               bias + worker * bias_sums() + dst.first * tiled_.lanes());
         },
         [&](const Piece& piece, int64_t point) {
-          add_products({piece.count, inputs, outputs, tiled_.row(inputs), tiled_.row(outputs), tiled_.lanes()},
+          add_products({piece.count, tiled_.view().padded_inputs(), outputs, tiled_.row(inputs), tiled_.row(outputs),
+                        tiled_.lanes()},
                        windows + piece.slot * window_floats() + point * tiled_.stride(inputs),
                        gradients + piece.slot * gradient_floats() + point * tiled_.stride(outputs),
                        sums + piece.slot * all + point * tiled_.view().stride());
