@@ -11,6 +11,7 @@
 #include "layers/backends/few_channels/weights_pass.h"
 #include "layers/backends/onednn/convolution_groups.h"
 #include "layers/backends/onednn/convolution_primitive.h"
+#include "layers/backends/packed_rows/images_pass.h"
 #include "layers/backends/pointwise/forward_pass.h"
 #include "layers/backends/winograd/winograd_pass.h"
 #include "layers/kit/trial_memory.h"
@@ -108,6 +109,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   // The first is taken where nothing is timed: the direct kernel, unless Winograd's is known to pay.
   if (!winograd_pays(problem.geometry)) std::rotate(passes.begin(), passes.begin() + others, passes.end());
   few_channels::add_passes(direction, problem, passes);
+  packed_rows::add_passes(direction, problem, passes);
   pointwise::add_passes(direction, problem, passes);
   return passes;
 }
