@@ -78,24 +78,40 @@ TEST_F(Pointwise, AppliesTheRelu) {
   compare("num_output: 512", {1, 32, 7, 7}, {"type: 'ReLU' relu_param { negative_slope: 0.25 }"});
 }
 
-/// Sums run over the inputs in order, whoever shares what.
+/// Panels of one, two and three blocks of outputs, threads that share one, and pixels of several images at a time.
+TEST_F(Pointwise, GradientsOfFilters) {
+  for (const char* outputs : {"16", "32", "48", "64", "112", "200"}) {
+    compare(std::string("num_output: ") + outputs, {3, 48, 9, 10});
+  }
+  compare("num_output: 32", {40, 32, 3, 3});
+  compare("num_output: 32 stride: 3", {40, 32, 7, 8});
+  const KernelCase what{{"type: 'Convolution' convolution_param { kernel_size: 1 num_output: 64 }"}, {{2, 64, 9, 9}}};
+  Prefer tuner(kPass);
+  KernelHarness harness(what, {.backend = "onednn", .dtype = DType::kF32, .tuner = &tuner});
+  const std::string kernels = harness.kernel().describe();
+  EXPECT_TRUE(kernels.ends_with("pointwise:native")) << kernels;
+}
+
+/// Each sum runs in order, whoever shares what.
 TEST_F(Pointwise, ThreadsChangeNoBit) {
   const KernelCase what{{"type: 'Convolution' convolution_param { kernel_size: 1 num_output: 512 }"}, {{1, 32, 7, 7}}};
-  Array input(32 * 7 * 7), filters(512 * 32), bias(512);
+  Array input(32 * 7 * 7), filters(512 * 32), bias(512), gradient(512 * 7 * 7);
   for (size_t i = 0; i < input.size(); ++i) input[i] = std::sin(static_cast<double>(i));
   for (size_t i = 0; i < filters.size(); ++i) filters[i] = std::cos(static_cast<double>(i));
-  const auto result_of = [&](int threads) {
+  for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = std::sin(0.3 * static_cast<double>(i));
+  const auto results_of = [&](int threads) -> Arrays {
     const int before = omp_get_max_threads();
     omp_set_num_threads(threads);
     Prefer tuner(kPass);
     KernelHarness harness(what, {.backend = "onednn", .dtype = DType::kF32, .tuner = &tuner});
     harness.forward({input}, {filters, bias});
+    harness.backward({gradient});
     omp_set_num_threads(before);
-    return harness.tops()[0];
+    return {harness.tops()[0], harness.param_diffs()[0], harness.param_diffs()[1]};
   };
-  const Array one = result_of(1);
-  EXPECT_EQ(result_of(2), one);
-  EXPECT_EQ(result_of(3), one);
+  const Arrays one = results_of(1);
+  EXPECT_EQ(results_of(2), one);
+  EXPECT_EQ(results_of(3), one);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/aligned_memory.h"
-#include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
 #include "layers/backends/pointwise/panel_products.h"
+#include "layers/backends/pointwise/pointwise_geometry.h"
 #include "layers/backends/winograd/winograd_pass.h"
 #include "layers/kit/weights_stamp.h"
 
@@ -209,14 +209,7 @@ class ForwardPass : public onednn::ConvolutionPass {
 };
 
 bool fits(const ConvolutionProblem& problem, int lanes) {
-  const ConvolutionGeometry& g = problem.geometry;
-  if (lanes == 0 || problem.type != DType::kF32 || g.group != 1 || g.axes.size() != 2) return false;
-  const auto is_plain = [](const WindowAxis& axis) {
-    return axis.kernel == 1 && axis.pad == 0 && axis.pad_behind() <= 0;
-  };
-  if (!std::ranges::all_of(g.axes, is_plain) || elements_out(g.axes) < least_pixels(lanes)) return false;
-  const auto block_of = [](const onednn::Desc& desc) { return onednn::channel_block(onednn::layout_of(desc)); };
-  return block_of(problem.src) == lanes && block_of(problem.dst) == lanes;
+  return is_pointwise_in_blocks(problem, lanes) && elements_out(problem.geometry.axes) >= least_pixels(lanes);
 }
 
 }  // namespace

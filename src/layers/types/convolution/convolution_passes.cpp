@@ -13,6 +13,7 @@
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/packed_rows/images_pass.h"
 #include "layers/backends/pointwise/forward_pass.h"
+#include "layers/backends/pointwise/weights_pass.h"
 #include "layers/backends/winograd/winograd_pass.h"
 #include "layers/kit/trial_memory.h"
 #include "layers/types/convolution/convolution_trial.h"
@@ -111,6 +112,7 @@ ConvolutionPasses convolution_passes(Direction direction, const ConvolutionProbl
   few_channels::add_passes(direction, problem, passes);
   packed_rows::add_passes(direction, problem, passes);
   pointwise::add_passes(direction, problem, passes);
+  pointwise::add_weights_passes(direction, problem, passes);
   return passes;
 }
 
