@@ -9,3 +9,29 @@
 #else
 #define ROBUSTA_SIMD
 #endif
+
+// Go before a function of vectors of 16 or of 8 floats that is compiled once, for the instructions that have them, and
+// called where vector_lanes() has found these.
+#if defined(__x86_64__)
+#define ROBUSTA_LANES_16 __attribute__((target("avx512f")))
+#define ROBUSTA_LANES_8 __attribute__((target("avx2,fma")))
+#else
+#define ROBUSTA_LANES_16
+#define ROBUSTA_LANES_8
+#endif
+
+namespace robusta {
+
+/// The floats of a register of this processor: 16 of AVX-512 or 8 of AVX2; 0 where it has neither.
+int vector_lanes();
+
+/// In a register: the compiler would read it from memory again each time that it is used. For functions of the kinds
+/// above.
+template <typename Vector>
+inline __attribute__((always_inline)) void keep_in_register(Vector& vector) {
+#if defined(__x86_64__)
+  asm("" : "+v"(vector));
+#endif
+}
+
+}  // namespace robusta

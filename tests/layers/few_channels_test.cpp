@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/backends/winograd/winograd_pass.h"
+#include "base/simd.h"
 #include "support/kernel_checks.h"
 #include "support/prefer.h"
 
@@ -24,7 +24,7 @@ void compare(const std::string& param, const Shape& bottom, const std::vector<st
 class FewChannels : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (winograd::vector_lanes() == 0)
+    if (vector_lanes() == 0)
       GTEST_SKIP() << "this processor has neither AVX2 nor AVX-512, where the pass is not offered";
   }
 };

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/simd.h"
 #include "base/str.h"
 #include "layers/backends/onednn/convolution_problem.h"
-#include "layers/backends/winograd/winograd_pass.h"
 #include "support/convolution_cases.h"
 #include "support/kernel_checks.h"
 
@@ -83,11 +83,11 @@ std::vector<std::string> asked_of_tuner(bool backward) {
 }
 
 TEST(OnednnConvolution, TunerSeesEachDirectionOnce) {
-  EXPECT_EQ(asked_of_tuner(true).size(), winograd::vector_lanes() > 0 ? 3u : 0u);
+  EXPECT_EQ(asked_of_tuner(true).size(), vector_lanes() > 0 ? 3u : 0u);
 }
 
 TEST(OnednnConvolution, TunerSeesTheForwardPassOfInference) {
-  EXPECT_EQ(asked_of_tuner(false).size(), winograd::vector_lanes() > 0 ? 1u : 0u);
+  EXPECT_EQ(asked_of_tuner(false).size(), vector_lanes() > 0 ? 1u : 0u);
 }
 
 TEST(OnednnConvolution, FoldsConstantBatchNorm) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/backends/winograd/winograd_pass.h"
+#include "base/simd.h"
 #include "support/kernel_checks.h"
 #include "support/prefer.h"
 
@@ -23,7 +23,7 @@ void compare(const std::string& param, const Shape& bottom, const std::vector<st
 class Winograd : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (winograd::vector_lanes() == 0)
+    if (vector_lanes() == 0)
       GTEST_SKIP() << "this processor has neither AVX2 nor AVX-512, where the kernels are not offered";
   }
 };
@@ -40,7 +40,7 @@ TEST_F(Winograd, Filters5x5) {
   compare("num_output: 48 kernel_size: 5", {2, 16, 9, 12});
   compare("num_output: 16 kernel_size: 5 pad: 3 bias_term: false", {1, 16, 3, 5});
   // oneDNN's kernels for AVX2 know no such pads, so that it takes no blocks there.
-  if (winograd::vector_lanes() == 16) compare("num_output: 16 kernel_size: 5 pad: 4 bias_term: false", {1, 16, 3, 5});
+  if (vector_lanes() == 16) compare("num_output: 16 kernel_size: 5 pad: 4 bias_term: false", {1, 16, 3, 5});
 }
 
 TEST_F(Winograd, PadsThatDiffer) {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/simd.h"
 #include "layers/backends/few_channels/row_products.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
-#include "layers/backends/winograd/winograd_pass.h"
 
 namespace robusta::few_channels {
 namespace {
@@ -158,7 +158,7 @@ bool fits(const ConvolutionProblem& problem, int lanes) {
 }  // namespace
 
 void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
-  const int lanes = winograd::vector_lanes();
+  const int lanes = vector_lanes();
   if (direction != Direction::kBackwardWeights || !fits(problem, lanes)) return;
   passes.push_back(std::make_unique<WeightsPass>(problem, lanes));
 }

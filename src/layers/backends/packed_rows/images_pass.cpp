@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/simd.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/packed_rows/packed_image.h"
 #include "layers/backends/packed_rows/row_sums.h"
-#include "layers/backends/winograd/winograd_pass.h"
 #include "layers/kit/scratch_plan.h"
 
 namespace robusta::packed_rows {
@@ -150,7 +150,7 @@ bool fits(const ConvolutionProblem& problem, int lanes) {
 
 void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
   constexpr size_t kCacheBytes = 1 << 20;
-  const int lanes = winograd::vector_lanes();
+  const int lanes = vector_lanes();
   if (direction != Direction::kBackwardData || !fits(problem, lanes)) return;
   auto pass = std::make_unique<ImagesPass>(problem, lanes);
   if (pass->cached_bytes() <= kCacheBytes) passes.push_back(std::move(pass));

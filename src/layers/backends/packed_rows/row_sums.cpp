@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/simd.h"
 #include "base/vector_types.h"
 
 namespace robusta::packed_rows {
@@ -17,14 +18,6 @@ constexpr int most_vectors(int lanes) { return lanes == 16 ? 7 : 5; }
 constexpr int pixels_at_once(int lanes, int vectors) {
   constexpr int kEnough = 12;
   return std::min(kEnough, ((lanes == 16 ? 31 : 15) - vectors) / vectors);
-}
-
-/// In registers. The compiler would read it from memory again for each of the pixels.
-template <typename Vector>
-inline __attribute__((always_inline)) void keep_in_register(Vector& vector) {
-#if defined(__x86_64__)
-  asm("" : "+v"(vector));
-#endif
 }
 
 /// Adds the first `floats` lanes.
@@ -76,15 +69,6 @@ inline __attribute__((always_inline)) void add_all(const PixelGradients& from, c
     add_pixels<L, V, kPixels>(from, pixel, filters, floats, image);
   for (; pixel < from.pixels; ++pixel) add_pixels<L, V, 1>(from, pixel, filters, floats, image);
 }
-
-// Called where vector_lanes() has found these instructions.
-#if defined(__x86_64__)
-#define ROBUSTA_LANES_16 __attribute__((target("avx512f")))
-#define ROBUSTA_LANES_8 __attribute__((target("avx2,fma")))
-#else
-#define ROBUSTA_LANES_16
-#define ROBUSTA_LANES_8
-#endif
 
 template <int V>
 ROBUSTA_LANES_16 void add_16(const PixelGradients& from, const float* filters, int64_t floats, float* image) {

@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "base/simd.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/primitive.h"
 #include "layers/backends/pointwise/panel_products.h"
 #include "layers/backends/pointwise/pointwise_geometry.h"
-#include "layers/backends/winograd/winograd_pass.h"
 #include "layers/kit/weights_stamp.h"
 
 namespace robusta::pointwise {
@@ -215,7 +215,7 @@ bool fits(const ConvolutionProblem& problem, int lanes) {
 }  // namespace
 
 void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
-  const int lanes = winograd::vector_lanes();
+  const int lanes = vector_lanes();
   if (direction != Direction::kForward || !fits(problem, lanes)) return;
   passes.push_back(std::make_unique<ForwardPass>(problem, lanes));
 }

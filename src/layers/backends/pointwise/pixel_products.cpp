@@ -59,15 +59,6 @@ ROBUSTA_SIMD void add_run(const float* gradients, int64_t pixels, double* sums) 
   for (int lane = 0; lane < L; ++lane) sums[lane] += static_cast<double>(sum[lane]);
 }
 
-// Called where vector_lanes() has found these instructions.
-#if defined(__x86_64__)
-#define ROBUSTA_LANES_16 __attribute__((target("avx512f")))
-#define ROBUSTA_LANES_8 __attribute__((target("avx2,fma")))
-#else
-#define ROBUSTA_LANES_16
-#define ROBUSTA_LANES_8
-#endif
-
 template <int V>
 ROBUSTA_LANES_16 void add_16(std::span<const PixelRun> runs, int64_t block, int64_t next_block, float* sums) {
   add_block<16, V, V == 1 ? 16 : 8>(runs, block, next_block, sums);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/simd.h"
 #include "layers/backends/pointwise/pixel_products.h"
 #include "layers/backends/pointwise/pointwise_geometry.h"
-#include "layers/backends/winograd/winograd_pass.h"
 #include "layers/kit/scratch_plan.h"
 
 namespace robusta::pointwise {
@@ -166,7 +166,7 @@ bool has_few_pixels(const ConvolutionGeometry& g) {
 }  // namespace
 
 void add_weights_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
-  const int lanes = winograd::vector_lanes();
+  const int lanes = vector_lanes();
   if (direction != Direction::kBackwardWeights || !is_pointwise_in_blocks(problem, lanes)) return;
   if (has_few_pixels(problem.geometry)) passes.push_back(std::make_unique<WeightsPass>(problem, lanes));
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "base/simd.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
@@ -213,14 +214,6 @@ class WeightsPass : public onednn::ConvolutionPass {
 bool in_blocks(const onednn::Desc& desc) { return onednn::channel_block(onednn::layout_of(desc)) == vector_lanes(); }
 
 }  // namespace
-
-int vector_lanes() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return 16;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 8;
-#endif
-  return 0;
-}
 
 /// Tiles of F(4x4, 3x3) and F(2x2, 5x5) (Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks")
 /// presume a stride of 1 and no dilation. Each group begins on a block of channels.

@@ -10,10 +10,6 @@
 
 namespace robusta::winograd {
 
-/// Channels of a block here: the floats of a register of this processor, 16 of AVX-512 or 8 of AVX2; 0 where it has
-/// neither, and there are no such passes.
-int vector_lanes();
-
 /// True for the shapes that are known here, on processors with such vectors.
 bool can_run(const ConvolutionGeometry& geometry);
 

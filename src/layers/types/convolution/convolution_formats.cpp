@@ -2,9 +2,9 @@
 
 #include "layers/types/convolution/convolution_formats.h"
 
+#include "base/simd.h"
 #include "layers/backends/onednn/convolution_primitive.h"
 #include "layers/backends/onednn/layout.h"
-#include "layers/backends/winograd/winograd_pass.h"
 #include "layers/types/convolution/convolution_passes.h"
 
 namespace robusta {
@@ -13,7 +13,7 @@ namespace {
 using namespace onednn;
 
 /// As oneDNN's kernels for vectors want them: 8 channels for AVX2, 16 for AVX-512.
-int block_of_channels() { return winograd::vector_lanes() == 8 ? 8 : 16; }
+int block_of_channels() { return vector_lanes() == 8 ? 8 : 16; }
 
 /// Blocks of 16 channels are wasted on few odd ones (LeNet's 20 and 50): channels last then has the faster kernels,
 /// half of the arithmetic being padding otherwise.

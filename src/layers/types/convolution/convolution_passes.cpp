@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/simd.h"
 #include "layers/backends/amx/products_pass.h"
 #include "layers/backends/amx/weights_pass.h"
 #include "layers/backends/amx/window_weights.h"
@@ -83,7 +84,7 @@ class PassContest {
 
 bool prefers_blocks(const ConvolutionGeometry& geometry) {
   constexpr int64_t kImageChannels = 4;
-  if (geometry.channels <= kImageChannels) return winograd::vector_lanes() > 0;
+  if (geometry.channels <= kImageChannels) return vector_lanes() > 0;
   return winograd::can_run(geometry) && winograd_pays(geometry);
 }
 

@@ -1,4 +1,4 @@
-// Forward has ways of our own; gradients are the libraries'.
+// Ways of our own beside the libraries', for few rows.
 
 #include "layers/types/inner_product/inner_product_ways.h"
 
@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "layers/types/inner_product/few_rows.h"
+#include "layers/types/inner_product/few_rows_gradients.h"
 #include "layers/types/inner_product/rows_as_columns.h"
 
 namespace robusta {
@@ -25,6 +26,19 @@ std::vector<const ProductWay*> forward_ways(const InnerProductSize& size) {
   return ways;
 }
 
+/// The ways to a gradient, best guess first.
+std::vector<const ProductWay*> gradient_ways(const InnerProductSize& size, InnerProductStep step) {
+  static const FewRowsData data;
+  static const FewRowsWeights weights;
+  const auto libraries = product_libraries();
+  std::vector<const ProductWay*> ways(libraries.begin(), libraries.end());
+  if (!size.transposed && may_pay_for_few_gradients(size.rows, size.outputs, size.inputs)) {
+    const ProductWay* own = step == InnerProductStep::kDataGradient ? static_cast<const ProductWay*>(&data) : &weights;
+    ways.insert(pays_for_few_gradients(size.rows) ? ways.begin() : ways.end(), own);
+  }
+  return ways;
+}
+
 }  // namespace
 
 InnerProductSize timed_part(InnerProductSize size) {
@@ -39,7 +53,7 @@ const ProductWay& fastest_way(const InnerProductSize& size, InnerProductStep ste
   constexpr const char* kNames[] = {"y", "dx", "dw"};
   const std::string key = str("sgemm/", kNames[static_cast<size_t>(step)], "/", product_shape(size, step).key());
   const ProductShape timed = product_shape(timed_part(size), step);
-  if (step != InnerProductStep::kForward) return fastest_product(key, timed, product_libraries(), tuner);
+  if (step != InnerProductStep::kForward) return fastest_product(key, timed, gradient_ways(size, step), tuner);
   return fastest_product(key, timed, forward_ways(size), tuner);
 }
 
