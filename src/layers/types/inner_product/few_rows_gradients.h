@@ -14,15 +14,16 @@ bool may_pay_for_few_gradients(int64_t rows, int64_t outputs, int64_t inputs);
 /// True where they beat the libraries for all that is known: what is taken when nothing is timed.
 bool pays_for_few_gradients(int64_t rows);
 
-/// dx = dy W. Each sum runs over the outputs in order, whatever the number of threads. REQUIRES: A and B plain; it does
-/// not add.
+/// dx = dy W. Each sum runs over the outputs in order, whatever the number of threads. REQUIRES: A and B plain,
+/// m <= kMostGradientRows; it does not add.
 class FewRowsData : public ProductWay {
  public:
   std::string name() const override { return "rows"; }
   void run(const ProductShape& shape, const float* a, const float* b, bool add, float* c, void* scratch) const override;
 };
 
-/// dW = dy^T x, or dW += that. Each sum runs over the rows in order. REQUIRES: A transposed, B plain.
+/// dW = dy^T x, or dW += that. Each sum runs over the rows in order. REQUIRES: A transposed, B plain,
+/// k <= kMostGradientRows.
 class FewRowsWeights : public ProductWay {
  public:
   std::string name() const override { return "rows"; }
