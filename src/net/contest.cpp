@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <vector>
 
 #include "robusta/error.h"
@@ -63,7 +64,8 @@ Contenders entrants(int options, const Timer& timer) {
 /// against who takes twice the time.
 double still_close(const Contender& one, int rounds) {
   constexpr double kEvidence = 0.010;
-  if (one.runs < 3 && one.spent < kEvidence) return 3;
+  if (one.spent < kEvidence && one.runs < 2) return std::numeric_limits<double>::infinity();
+  if (one.spent < kEvidence && one.runs < 3) return 3;
   if (one.runs < 2) return 2;
   constexpr double kCloser[] = {1.3, 1.3, 1.15, 1.08, 1.05, 1.03};
   return kCloser[std::min(rounds, 5)];

@@ -57,6 +57,7 @@ TEST(Contest, SaysTheSameOfEquals) {
 TEST(Contest, OneInterruptionDoesNotDecide) {
   EXPECT_EQ((Race{{{14}, {24, 10}}}.winner()), 1);
   EXPECT_EQ((Race{{{1}, {2.9, 0.5}}}.winner()), 1) << "short runs are less evidence";
+  EXPECT_EQ((Race{{{1.4}, {4.5, 0.5}}}.winner()), 1) << "nor is one that took many times as long";
   EXPECT_EQ((Race{{{40, 26, 10}, {14}}}.winner()), 0) << "what was set up was no run";
 }
 
