@@ -1,4 +1,4 @@
-// The processor is asked once for each call: kernels ask when they are made.
+// What the processor tells of itself, which the compiler's library has asked it when the program was loaded.
 
 #include "base/simd.h"
 

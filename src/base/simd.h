@@ -25,8 +25,8 @@ namespace robusta {
 /// The floats of a register of this processor: 16 of AVX-512 or 8 of AVX2; 0 where it has neither.
 int vector_lanes();
 
-/// In a register: the compiler would read it from memory again each time that it is used. For functions of the kinds
-/// above.
+/// Keeps a vector in its register: the compiler would read it from memory again each time that it is used. For
+/// functions of the kinds above.
 template <typename Vector>
 inline __attribute__((always_inline)) void keep_in_register(Vector& vector) {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Products of a few rows with large weights against sums in double.
+// Products of a few rows with large weights, forward and for both gradients, against sums in double.
 
 #include "layers/types/inner_product/few_rows.h"
 
@@ -80,12 +80,14 @@ void expect_data_gradient(int64_t rows, int64_t outputs, int64_t inputs) {
 /// dW = dy^T x, onto what is there if `add`.
 void expect_weight_gradient(int64_t rows, int64_t outputs, int64_t inputs, bool add) {
   const std::vector<float> dy = normal(rows * outputs, "dy"), x = normal(rows * inputs, "x");
-  std::vector<float> before = normal(outputs * inputs + 16, "dw");
-  std::vector<float> all(before);
+  const std::vector<float> before = normal(outputs * inputs, "dw");
+  std::vector<float> all(static_cast<size_t>(outputs * inputs + 17));
   // On a line of the cache, as memory of parameters is.
   float* dw = all.data() + (64 - reinterpret_cast<uintptr_t>(all.data()) % 64) % 64 / sizeof(float);
-  std::copy_n(before.begin(), outputs * inputs, dw);
+  std::copy(before.begin(), before.end(), dw);
+  dw[outputs * inputs] = 7;
   FewRowsWeights().run({Op::kTransposed, Op::kPlain, outputs, inputs, rows}, dy.data(), x.data(), add, dw, nullptr);
+  EXPECT_EQ(dw[outputs * inputs], 7);
   for (int64_t i = 0; i < outputs * inputs; ++i) {
     double want = add ? at(before, i) : 0;
     for (int64_t row = 0; row < rows; ++row) {

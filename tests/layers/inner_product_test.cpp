@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/simd.h"
 #include "support/kernel_checks.h"
 #include "support/prefer.h"
 
@@ -42,19 +43,29 @@ TEST(InnerProductTest, Native) {
   for (const KernelCase& c : kCases) compare_with_reference("native", c);
 }
 
+/// By this way where it is offered: for so many of the three products.
+void multiply_by(const std::string& way, const KernelCase& what, int products) {
+  Prefer tuner(way);
+  KernelHarness harness(what, {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
+  EXPECT_EQ(tuner.taken, products) << way;
+  compare_with_reference("native", what, 2e-5, {.tuner = &tuner});
+}
+
 TEST(InnerProductTest, EveryWayToMultiply) {
   // Large enough to be timed.
   const KernelCase plain = inner_product("num_output: 301", {{16, 500}});
   const KernelCase transposed = inner_product("num_output: 301 transpose: true", {{16, 500}});
   for (const auto& [way, steps, steps_transposed] :
        {std::tuple("onednn", 3, 3), std::tuple("blas", 3, 3), std::tuple("columns", 1, 0)}) {
-    for (const auto& [what, wanted] : {std::pair(plain, steps), std::pair(transposed, steps_transposed)}) {
-      Prefer tuner(way);
-      KernelHarness harness(what, {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
-      EXPECT_EQ(tuner.taken, wanted) << way;
-      compare_with_reference("native", what, 2e-5, {.tuner = &tuner});
-    }
+    multiply_by(way, plain, steps);
+    multiply_by(way, transposed, steps_transposed);
   }
+}
+
+TEST(InnerProductTest, GradientsOfManyWeights) {
+  if (vector_lanes() == 0) GTEST_SKIP() << "this processor has neither AVX2 nor AVX-512, where they are the libraries'";
+  multiply_by("rows", inner_product("num_output: 1031", {{5, 1024}}), 2);
+  multiply_by("rows", inner_product("num_output: 1031 transpose: true", {{5, 1024}}), 1);
 }
 
 /// Notes which options it is given for each key, and takes the last one without a trial.
@@ -70,13 +81,16 @@ class Asked : public Tuner {
 
 TEST(InnerProductTest, AKeyHasOneListOfOptions) {
   // The gradient of the second one's bottom is a product of the shape that the first one's top is, and has fewer ways.
-  Asked tuner;
-  const KernelHarness forth(inner_product("num_output: 301", {{16, 500}}),
-                            {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
-  const KernelHarness back(inner_product("num_output: 500 transpose: true", {{16, 301}}),
-                           {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
-  EXPECT_EQ(tuner.options_of.size(), 5u);  // their gradients of weights are one product
-  for (const auto& [key, lists] : tuner.options_of) EXPECT_EQ(lists.size(), 1u) << key;
+  for (const auto& [inputs, outputs] : {std::pair(500, 301), std::pair(1024, 1030)}) {
+    Asked tuner;
+    const KernelHarness forth(inner_product("num_output: " + std::to_string(outputs), {{16, inputs}}),
+                              {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
+    const KernelHarness back(
+        inner_product("num_output: " + std::to_string(inputs) + " transpose: true", {{16, outputs}}),
+        {.backend = "native", .dtype = DType::kF32, .tuner = &tuner});
+    EXPECT_EQ(tuner.options_of.size(), 5u);  // their gradients of weights are one product
+    for (const auto& [key, lists] : tuner.options_of) EXPECT_EQ(lists.size(), 1u) << key;
+  }
 }
 
 TEST(InnerProductTest, Gpu) {

@@ -50,7 +50,12 @@ TEST_F(Winograd, PadsThatDiffer) {
 
 TEST_F(Winograd, ImagesSmallerThanATile) { compare("num_output: 16 kernel_size: 3 pad: 1", {5, 16, 2, 1}); }
 
-TEST_F(Winograd, ChannelsThatDoNotFillABlock) { compare("num_output: 62 kernel_size: 3 pad: 1", {2, 60, 6, 7}); }
+TEST_F(Winograd, ChannelsThatDoNotFillABlock) {
+  compare("num_output: 62 kernel_size: 3 pad: 1", {2, 60, 6, 7});
+  // Less than half of a block is filled, by no multiple of four.
+  compare("num_output: 81 kernel_size: 3 pad: 1", {12, 65, 7, 7});
+  compare("num_output: 50 kernel_size: 5", {10, 20, 12, 12});
+}
 
 TEST_F(Winograd, Groups) {
   compare("num_output: 64 kernel_size: 5 pad: 2 group: 2", {2, 32, 7, 7});

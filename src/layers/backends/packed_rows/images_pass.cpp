@@ -36,7 +36,7 @@ class ImagesPass : public onednn::ConvolutionPass {
                x().pad,
                x().padded_in()},
         results_{geometry_.num_output, lanes, has_channels_last(problem.dst)},
-        workers_(omp_get_max_threads()) {
+        workers_(std::min<int64_t>(omp_get_max_threads(), geometry_.batch)) {
     filters_at_ = plan_.add(bytes_of(filter_floats()));
     images_ = plan_.add_for_each(workers_, bytes_of(image_floats()));
     gradients_ = plan_.add_for_each(workers_, bytes_of(elements_out(geometry_.axes) * gradient_row()));
@@ -52,9 +52,6 @@ class ImagesPass : public onednn::ConvolutionPass {
   size_t scratch_bytes() const override { return plan_.bytes(); }
   bool gates() const override { return true; }
 
-  /// Of filters and of an image: what is used again and again.
-  size_t cached_bytes() const { return bytes_of(filter_floats() + image_floats()); }
-
   void run(const ConvolutionData& data, void* scratch) override {
     float* filters = static_cast<float*>(at_offset(scratch, filters_at_));
     const auto* plain = static_cast<const float*>(data.weights);
@@ -68,7 +65,7 @@ class ImagesPass : public onednn::ConvolutionPass {
  private:
   const WindowAxis& y() const { return geometry_.axes[0]; }
   const WindowAxis& x() const { return geometry_.axes[1]; }
-  /// Floats of a row of a window.
+  /// The floats of a row of a window.
   int64_t window_row() const { return x().kernel * geometry_.channels; }
   /// Of a pixel's gradients: whole vectors.
   int64_t gradient_row() const { return round_up(geometry_.num_output, shape_.lanes); }
@@ -136,6 +133,15 @@ bool fills_blocks_badly(const ConvolutionGeometry& g, int lanes) {
   return 2 * multiplied >= 3 * g.channels * g.num_output;
 }
 
+/// An image, its gradients and the filters, which are used again and again, fit into a second-level cache together.
+bool fits_into_cache(const ConvolutionGeometry& g, int lanes) {
+  constexpr int64_t kFloats = int64_t{1} << 19;  // 2 MiB
+  const WindowAxis &y = g.axes[0], &x = g.axes[1];
+  const int64_t image = y.padded_in() * x.padded_in() * g.channels;
+  const int64_t gradients = elements_out(g.axes) * round_up(g.num_output, lanes);
+  return image + gradients + y.kernel * round_up(x.kernel * g.channels, lanes) * g.num_output <= kFloats;
+}
+
 bool fits(const ConvolutionProblem& problem, int lanes) {
   const ConvolutionGeometry& g = problem.geometry;
   if (lanes == 0 || problem.type != DType::kF32 || g.group != 1 || g.axes.size() != 2) return false;
@@ -143,17 +149,17 @@ bool fits(const ConvolutionProblem& problem, int lanes) {
   const auto is_known = [&](const onednn::Desc& desc) {
     return has_channels_last(desc) || onednn::channel_block(onednn::layout_of(desc)) == lanes;
   };
-  return is_known(problem.src) && is_known(problem.dst);
+  const auto is_shorter = [](const WindowAxis& axis) { return axis.pad < 0 || axis.pad_behind() < 0; };
+  return is_known(problem.src) && is_known(problem.dst) && !std::ranges::any_of(g.axes, is_shorter) &&
+         fits_into_cache(g, lanes);
 }
 
 }  // namespace
 
 void add_passes(Direction direction, const ConvolutionProblem& problem, onednn::ConvolutionPasses& passes) {
-  constexpr size_t kCacheBytes = 1 << 20;
   const int lanes = vector_lanes();
   if (direction != Direction::kBackwardData || !fits(problem, lanes)) return;
-  auto pass = std::make_unique<ImagesPass>(problem, lanes);
-  if (pass->cached_bytes() <= kCacheBytes) passes.push_back(std::move(pass));
+  passes.push_back(std::make_unique<ImagesPass>(problem, lanes));
 }
 
 }  // namespace robusta::packed_rows

@@ -1,4 +1,4 @@
-// Vector by vector. A pixel's last one may hold less than a vector of channels.
+// Channels are copied vector by vector, of which a pixel's last one may be filled in part.
 
 #include "layers/backends/packed_rows/packed_image.h"
 

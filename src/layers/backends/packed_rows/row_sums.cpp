@@ -1,4 +1,4 @@
-// Sums stay in registers: those of one panel for some pixels, along the outputs.
+// Sums stay in registers while the outputs are added up: those of one panel, for some pixels.
 
 #include "layers/backends/packed_rows/row_sums.h"
 

@@ -1,5 +1,5 @@
 /// The product behind the gradient of packed images, whose pixels have their channels right behind one another: what a
-/// row of a window adds to is one array, and no lane of a vector is left empty.
+/// row of a window adds to is one array, of which only the last vector may be filled in part.
 ///
 /// Filters lie in panels of as many floats of such a row as registers hold sums for: [output][floats of the panel].
 #pragma once

@@ -80,11 +80,9 @@ void add_pixel_products(std::span<const PixelRun> runs, int64_t block, int64_t n
   (lanes == 16 ? kAdd16 : kAdd8)[vectors - 1](runs, block, next_block, sums);
 }
 
-void add_gradients(std::span<const PixelRun> runs, int64_t next_block, int lanes, int vectors, double* sums) {
-  for (const PixelRun& run : runs) {
-    for (int64_t v = 0; v < vectors; ++v) {
-      (lanes == 16 ? add_run<16> : add_run<8>)(run.gradients + v * next_block, run.pixels, sums + v * lanes);
-    }
+void add_gradients(const float* gradients, int64_t pixels, int lanes, int vectors, double* sums) {
+  for (int64_t v = 0; v < vectors; ++v) {
+    (lanes == 16 ? add_run<16> : add_run<8>)(gradients + v * pixels * lanes, pixels, sums + v * lanes);
   }
 }
 

@@ -23,7 +23,7 @@ struct PixelRun {
 void add_pixel_products(std::span<const PixelRun> runs, int64_t block, int64_t next_block, int lanes, int vectors,
                         float* sums);
 
-/// sums[vector][lane] += the sums of the gradients, each run's in float.
-void add_gradients(std::span<const PixelRun> runs, int64_t next_block, int lanes, int vectors, double* sums);
+/// sums[vector][lane] += the sums of an image's gradients, [vector][pixel][lane].
+void add_gradients(const float* gradients, int64_t pixels, int lanes, int vectors, double* sums);
 
 }  // namespace robusta::pointwise

@@ -1,4 +1,4 @@
-// Padding before an image would shift what a tap sees; behind it, it would only be seen by a stride.
+// Without padding a result sees a pixel of the image, always.
 
 #include "layers/backends/pointwise/pointwise_geometry.h"
 

@@ -5,7 +5,8 @@
 #include "layers/backends/pointwise/weights_pass.h"
 
 #include <algorithm>
-#include <vector>
+#include <array>
+#include <span>
 
 #include "base/parallel.h"
 #include "base/simd.h"
@@ -19,6 +20,8 @@ namespace {
 using onednn::ConvolutionData;
 using onednn::ConvolutionProblem;
 using onednn::Direction;
+
+constexpr int64_t kPixelsAtOnce = 192;  // of a panel: 36 KiB where a vector has 16 lanes
 
 struct Range {
   int64_t begin, end;
@@ -92,14 +95,14 @@ class WeightsPass : public onednn::ConvolutionPass {
 
   /// Those of these tiles, which may begin and end within a panel.
   void sum_tiles(const float* inputs, const float* gradients, const Range& tiles, float* sums) const {
-    constexpr int64_t kPixelsAtOnce = 192;  // of a panel: 36 KiB
     const int64_t first = tiles.begin / blocks_in_, last = (tiles.end - 1) / blocks_in_;
     std::fill(sums + sums_place(first, tiles.begin - first * blocks_in_),
               sums + sums_place(last, tiles.end - last * blocks_in_), 0.0f);
-    std::vector<PixelRun> runs;
+    std::array<PixelRun, kPixelsAtOnce> memory;
     for (int64_t pixel = 0; pixel < geometry_.batch * pixels_; pixel += kPixelsAtOnce) {
       for (int64_t panel = first; panel <= last; ++panel) {
-        runs_of({pixel, std::min(pixel + kPixelsAtOnce, geometry_.batch * pixels_)}, inputs, gradients, panel, runs);
+        const Range pixels{pixel, std::min(pixel + kPixelsAtOnce, geometry_.batch * pixels_)};
+        const std::span<const PixelRun> runs = runs_of(pixels, inputs, gradients, panel, memory);
         const int64_t end = std::min(tiles.end, (panel + 1) * blocks_in_);
         for (int64_t tile = std::max(tiles.begin, panel * blocks_in_); tile < end; ++tile) {
           const int64_t block = tile - panel * blocks_in_;
@@ -110,17 +113,18 @@ class WeightsPass : public onednn::ConvolutionPass {
     }
   }
 
-  /// These pixels of the batch, with a panel's gradients: a run for each image.
-  void runs_of(Range pixels, const float* inputs, const float* gradients, int64_t panel,
-               std::vector<PixelRun>& runs) const {
-    runs.clear();
+  /// These pixels of the batch, at most kPixelsAtOnce, with a panel's gradients: a run for each image.
+  std::span<const PixelRun> runs_of(Range pixels, const float* inputs, const float* gradients, int64_t panel,
+                                    std::span<PixelRun> runs) const {
+    size_t used = 0;
     while (pixels.begin < pixels.end) {
       const int64_t image = pixels.begin / pixels_, first = pixels.begin % pixels_;
       const int64_t count = std::min(pixels.end - pixels.begin, pixels_ - first);
-      runs.push_back({inputs + (image * blocks_in_ * pixels_ + first) * lanes_,
-                      gradients + ((image * blocks_out_ + first_block(panel)) * pixels_ + first) * lanes_, count});
+      runs[used++] = {inputs + (image * blocks_in_ * pixels_ + first) * lanes_,
+                      gradients + ((image * blocks_out_ + first_block(panel)) * pixels_ + first) * lanes_, count};
       pixels.begin += count;
     }
+    return runs.first(used);
   }
 
   void hand_over(const ConvolutionData& data, const float* sums, int64_t tile) const {
@@ -139,9 +143,11 @@ class WeightsPass : public onednn::ConvolutionPass {
     const int64_t first = first_block(panel) * lanes_;
     const int64_t end = std::min(first_block(panel + 1) * lanes_, geometry_.num_output);
     std::fill_n(sums + first, vectors_of(panel) * lanes_, 0.0);
-    std::vector<PixelRun> runs;
-    runs_of({0, geometry_.batch * pixels_}, nullptr, static_cast<const float*>(data.dst), panel, runs);
-    add_gradients(runs, next_block(), lanes_, vectors_of(panel), sums + first);
+    for (int64_t image = 0; image < geometry_.batch; ++image) {
+      const float* gradients =
+          static_cast<const float*>(data.dst) + (image * blocks_out_ + first_block(panel)) * next_block();
+      add_gradients(gradients, pixels_, lanes_, vectors_of(panel), sums + first);
+    }
     float* bias = static_cast<float*>(const_cast<void*>(data.bias));
     for (int64_t o = first; o < end; ++o) {
       bias[o] = static_cast<float>(sums[o] + (data.add_bias ? static_cast<double>(bias[o]) : 0.0));

@@ -6,7 +6,8 @@
 
 namespace robusta::pointwise {
 
-/// Appends the pass, for this direction alone, where the problem is one of these and the processor has vectors.
+/// Appends the pass, for this direction alone, where the problem is one of these, the batch has at most 4096 results of
+/// an output, and the processor has vectors.
 void add_weights_passes(onednn::Direction direction, const onednn::ConvolutionProblem& problem,
                         onednn::ConvolutionPasses& passes);
 

@@ -10,7 +10,7 @@
 
 namespace robusta::winograd {
 
-/// True for the shapes that are known here, on processors with such vectors.
+/// True for the shapes that are known here, on processors with vectors (vector_lanes()).
 bool can_run(const ConvolutionGeometry& geometry);
 
 /// Appends the pass for this direction of the problem; nothing where it does not fit.

@@ -50,9 +50,11 @@ std::vector<std::string> names_of(const ConvolutionPasses& passes) {
 }
 
 /// Whether filters are packed once or in each pass depends on the number of images, too.
+std::string algorithm_of(const std::string& name) { return name.substr(0, name.find(',')); }
+
 std::vector<std::string> algorithms_of(const ConvolutionPasses& passes) {
   std::vector<std::string> names = names_of(passes);
-  for (std::string& name : names) name = name.substr(0, name.find(','));
+  for (std::string& name : names) name = algorithm_of(name);
   return names;
 }
 
@@ -64,7 +66,10 @@ class PassContest {
     const int64_t images = images_to_time(problem.geometry);
     const ConvolutionProblem some = images < problem.geometry.batch ? of_images(problem, images) : problem;
     if (images < problem.geometry.batch) fewer_ = convolution_passes(direction, some);
-    const bool same = algorithms_of(fewer_) == algorithms_of(whole);
+    const std::vector<std::string> offered = algorithms_of(whole);
+    // Some are offered for few images alone.
+    std::erase_if(fewer_, [&](const auto& pass) { return !std::ranges::count(offered, algorithm_of(pass->name())); });
+    const bool same = algorithms_of(fewer_) == offered;
     passes_ = same ? &fewer_ : &whole;
     trial_ = std::make_unique<ConvolutionTrial>(same ? some : problem);
     for (const auto& pass : *passes_) trial_->make_room(*pass);

@@ -26,8 +26,8 @@ int64_t piece_of(int64_t rows) { return std::min(kLocal / rows / kUnit * kUnit, 
 /// Outputs and vectors of inputs that are computed together: what is loaded of the one serves for all of the other.
 constexpr int outputs_at_once(int lanes) { return lanes == 16 ? 8 : 4; }
 constexpr int kVectors = 2;
-/// A gradient of so many bytes is not in a cache any more when the update reads it. It is written past the caches,
-/// which then need not read what it replaces.
+/// Of a gradient of so many bytes little would be in a cache any more when the update reads it. It is written past the
+/// caches, which then need not read what it replaces.
 constexpr int64_t kPastCaches = int64_t{32} << 20;
 
 /// A piece of the inputs, for all rows of the batch.
@@ -200,6 +200,8 @@ inline __attribute__((always_inline)) void weights_piece(const Piece& piece, int
   for (; o < end; ++o) write_outputs<L, 1, kWrite>(piece, dy + o, local, dw + o * piece.inputs);
 }
 
+#undef ROBUSTA_STREAM
+
 using DataPiece = void (*)(const Piece&, const float*, const float*, float*);
 using WeightsPiece = void (*)(const Piece&, int64_t, int64_t, const float*, const float*, float*);
 
@@ -256,25 +258,27 @@ bool pays_for_few_gradients(int64_t rows) {
 }
 
 void FewRowsData::run(const ProductShape& shape, const float* a, const float* b, bool add, float* c, void*) const {
-  assert(shape.op_a == Op::kPlain && shape.op_b == Op::kPlain && !add && shape.m <= kMostGradientRows);
+  assert(shape.op_a == Op::kPlain && shape.op_b == Op::kPlain && !add);
+  assert(shape.m > 0 && shape.m <= kMostGradientRows);
   constexpr int64_t kLeast = 256;  // inputs that a thread has at least
-  const DataPiece run = vector_lanes() == 16 ? data_16 : data_8;
+  const DataPiece fill = vector_lanes() == 16 ? data_16 : data_8;
   const int64_t piece = piece_of(shape.m);
   parallel_ranges((shape.n + kLeast - 1) / kLeast, 1, [=](int64_t begin, int64_t end) {
     const int64_t last = std::min(end * kLeast, shape.n);
     for (int64_t first = begin * kLeast; first < last; first += piece) {
-      run({shape.m, shape.k, shape.n, first, std::min(piece, last - first)}, a, b, c);
+      fill({shape.m, shape.k, shape.n, first, std::min(piece, last - first)}, a, b, c);
     }
   });
 }
 
 void FewRowsWeights::run(const ProductShape& shape, const float* a, const float* b, bool add, float* c, void*) const {
-  assert(shape.op_a == Op::kTransposed && shape.op_b == Op::kPlain && shape.k <= kMostGradientRows);
-  const WeightsPiece run = weights_function(way_to_write(shape, add, c));
+  assert(shape.op_a == Op::kTransposed && shape.op_b == Op::kPlain);
+  assert(shape.k > 0 && shape.k <= kMostGradientRows);
+  const WeightsPiece write = weights_function(way_to_write(shape, add, c));
   const int64_t piece = piece_of(shape.k);
   parallel_ranges(shape.m, outputs_at_once(16), [=](int64_t begin, int64_t end) {
     for (int64_t first = 0; first < shape.n; first += piece) {
-      run({shape.k, shape.m, shape.n, first, std::min(piece, shape.n - first)}, begin, end, a, b, c);
+      write({shape.k, shape.m, shape.n, first, std::min(piece, shape.n - first)}, begin, end, a, b, c);
     }
     finish_streams();
   });

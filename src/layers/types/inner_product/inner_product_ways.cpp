@@ -32,9 +32,12 @@ std::vector<const ProductWay*> gradient_ways(const InnerProductSize& size, Inner
   static const FewRowsWeights weights;
   const auto libraries = product_libraries();
   std::vector<const ProductWay*> ways(libraries.begin(), libraries.end());
-  if (!size.transposed && may_pay_for_few_gradients(size.rows, size.outputs, size.inputs)) {
-    const ProductWay* own = step == InnerProductStep::kDataGradient ? static_cast<const ProductWay*>(&data) : &weights;
-    ways.insert(pays_for_few_gradients(size.rows) ? ways.begin() : ways.end(), own);
+  if (!may_pay_for_few_gradients(size.rows, size.outputs, size.inputs)) return ways;
+  const auto own = pays_for_few_gradients(size.rows) ? ways.begin() : ways.end();
+  if (step == InnerProductStep::kWeightGradient) {
+    ways.insert(own, &weights);
+  } else if (!size.transposed) {
+    ways.insert(own, &data);
   }
   return ways;
 }
