@@ -20,18 +20,18 @@
 #define ROBUSTA_LANES_8
 #endif
 
+/// Keeps a vector in its register: the compiler would read it from memory again each time that it is used. For
+/// functions of these kinds. A macro, since a template would forget that vectors are aligned as their elements
+/// (vector_types.h).
+#if defined(__x86_64__)
+#define ROBUSTA_KEEP_IN_REGISTER(vector) asm("" : "+v"(vector))
+#else
+#define ROBUSTA_KEEP_IN_REGISTER(vector)
+#endif
+
 namespace robusta {
 
 /// The floats of a register of this processor: 16 of AVX-512 or 8 of AVX2; 0 where it has neither.
 int vector_lanes();
-
-/// Keeps a vector in its register: the compiler would read it from memory again each time that it is used. For
-/// functions of the kinds above.
-template <typename Vector>
-inline __attribute__((always_inline)) void keep_in_register(Vector& vector) {
-#if defined(__x86_64__)
-  asm("" : "+v"(vector));
-#endif
-}
 
 }  // namespace robusta

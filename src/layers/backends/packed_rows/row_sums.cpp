@@ -43,7 +43,7 @@ inline __attribute__((always_inline)) void add_pixels(const PixelGradients& from
 #pragma GCC unroll 7
     for (int v = 0; v < V; ++v) {
       filter[v] = floats_at<L>(filters + v * L);
-      keep_in_register(filter[v]);
+      ROBUSTA_KEEP_IN_REGISTER(filter[v]);
     }
 #pragma GCC unroll 12
     for (int r = 0; r < R; ++r) {

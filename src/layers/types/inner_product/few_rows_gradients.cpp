@@ -93,7 +93,7 @@ inline __attribute__((always_inline)) void add_outputs(const Piece& piece, const
           for (int v = 0; v < kVectors; ++v) {
             load_some<L>(w + o * piece.inputs + i + v * L, there - v * L, weights[o][v]);
             __builtin_prefetch(w + (o + O) * piece.inputs + i + v * L);
-            keep_in_register(weights[o][v]);
+            ROBUSTA_KEEP_IN_REGISTER(weights[o][v]);
           }
         }
         for (int64_t row = 0; row < piece.rows; ++row) {
@@ -153,7 +153,7 @@ inline __attribute__((always_inline)) void write_outputs(const Piece& piece, con
 #pragma GCC unroll 2
           for (int v = 0; v < kVectors; ++v) {
             value[v] = floats_at<L>(x + row * piece.local_row() + i + v * L);
-            keep_in_register(value[v]);
+            ROBUSTA_KEEP_IN_REGISTER(value[v]);
           }
 #pragma GCC unroll 8
           for (int o = 0; o < O; ++o) {
