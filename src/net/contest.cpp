@@ -61,11 +61,13 @@ Contenders entrants(int options, const Timer& timer) {
 
 /// How many times the least time one may take that stays, after so many rounds. A run may have been interrupted, by 4
 /// ms where another process had its turn: one of less than 10 ms is no evidence by itself, and a longer one only
-/// against who takes twice the time.
+/// against who takes twice the time. Short ones that cost next to nothing are repeated some times before a small
+/// difference counts, since all of them may fall into the turns of others.
 double still_close(const Contender& one, int rounds) {
   constexpr double kEvidence = 0.010;
+  constexpr int kEnough = 8;
   if (one.spent < kEvidence && one.runs < 2) return std::numeric_limits<double>::infinity();
-  if (one.spent < kEvidence && one.runs < 3) return 3;
+  if (one.spent < kEvidence && one.runs < kEnough) return 3;
   if (one.runs < 2) return 2;
   constexpr double kCloser[] = {1.3, 1.3, 1.15, 1.08, 1.05, 1.03};
   return kCloser[std::min(rounds, 5)];
