@@ -22,8 +22,9 @@
 
 /// Keeps a vector in its register: the compiler would read it from memory again each time that it is used. For
 /// functions of these kinds. A macro, since a template would forget that vectors are aligned as their elements
-/// (vector_types.h).
-#if defined(__x86_64__)
+/// (vector_types.h). clang asks whether the function that is written here has such registers, and not the one that it
+/// becomes a part of.
+#if defined(__x86_64__) && !defined(__clang__)
 #define ROBUSTA_KEEP_IN_REGISTER(vector) asm("" : "+v"(vector))
 #else
 #define ROBUSTA_KEEP_IN_REGISTER(vector)

@@ -61,9 +61,7 @@ TEST(Contest, OneInterruptionDoesNotDecide) {
   EXPECT_EQ((Race{{{40, 26, 10}, {14}}}.winner()), 0) << "what was set up was no run";
 }
 
-TEST(Contest, ShortRunsHaveSeveralChances) {
-  EXPECT_EQ((Race{{{1}, {1.9, 1.8, 1.7, 1.6, 1.5, 0.5}}}.winner()), 1);
-}
+TEST(Contest, ShortRunsHaveSeveralChances) { EXPECT_EQ((Race{{{1}, {1.9, 1.8, 1.7, 1.6, 1.5, 0.5}}}.winner()), 1); }
 
 TEST(Contest, EndsWhenItsTimeIsOver) {
   Race race{{{10}, {10}}};

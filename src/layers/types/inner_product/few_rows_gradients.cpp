@@ -132,7 +132,9 @@ inline __attribute__((always_inline)) void data_piece(const Piece& piece, const 
 enum class Write { kPlain, kAdd, kStream };
 
 /// A vector to memory that is aligned for it, past the caches.
-#if defined(__x86_64__)
+#if defined(__clang__)
+#define ROBUSTA_STREAM(lanes, place) __builtin_nontemporal_store(lanes, &(place))
+#elif defined(__x86_64__)
 #define ROBUSTA_STREAM(lanes, place) asm("vmovntps %1, %0" : "=m"(place) : "v"(lanes))
 #else
 #define ROBUSTA_STREAM(lanes, place) (place) = lanes
