@@ -4,6 +4,7 @@
 /// words.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "base/half.h"
@@ -14,6 +15,18 @@ namespace robusta {
 template <int N>
 __attribute__((always_inline)) inline void load(const float* from, Floats<N>& lanes) {
   lanes = floats_at<N>(from);
+}
+
+/// The first `there` lanes, and zeros. Only these are read.
+template <int N>
+__attribute__((always_inline)) inline void load_some(const float* from, int64_t there, Floats<N>& lanes) {
+  if (there >= N) {
+    lanes = floats_at<N>(from);
+    return;
+  }
+  float part[N] = {};
+  for (int64_t i = 0; i < there; ++i) part[i] = from[i];
+  lanes = floats_at<N>(static_cast<const float*>(part));
 }
 
 template <int N>
@@ -28,6 +41,18 @@ __attribute__((always_inline)) inline void load(const BFloat16* from, Floats<N>&
 template <int N>
 __attribute__((always_inline)) inline void store(const Floats<N>& lanes, float* to) {
   floats_at<N>(to) = lanes;
+}
+
+/// The first `there` lanes. Only these are written.
+template <int N>
+__attribute__((always_inline)) inline void store_some(const Floats<N>& lanes, int64_t there, float* to) {
+  if (there >= N) {
+    floats_at<N>(to) = lanes;
+    return;
+  }
+  float part[N];
+  floats_at<N>(static_cast<float*>(part)) = lanes;
+  for (int64_t i = 0; i < there; ++i) to[i] = part[i];
 }
 
 /// Rounds as to_bf16 does.

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/simd.h"
-#include "base/vector_types.h"
+#include "base/stored_lanes.h"
 
 namespace robusta::packed_rows {
 namespace {
@@ -25,18 +25,6 @@ ROBUSTA_SIMD void unpack_blocks(const PackedImage& image, const float* packed, f
       floats_at<L>(pixel + whole * plane) = there ? last : Floats<L>{};
     }
   }
-}
-
-/// The first `count` lanes of what lies there, and zeros.
-template <int L>
-__attribute__((always_inline)) inline void load_some(const float* from, int64_t count, Floats<L>& lanes) {
-  if (count >= L) {
-    lanes = floats_at<L>(from);
-    return;
-  }
-  float there[L] = {};
-  for (int64_t lane = 0; lane < count; ++lane) there[lane] = from[lane];
-  lanes = floats_at<L>(there);
 }
 
 template <int L>

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/simd.h"
-#include "base/vector_types.h"
+#include "base/stored_lanes.h"
 
 namespace robusta::packed_rows {
 namespace {
@@ -18,18 +18,6 @@ constexpr int most_vectors(int lanes) { return lanes == 16 ? 7 : 5; }
 constexpr int pixels_at_once(int lanes, int vectors) {
   constexpr int kEnough = 12;
   return std::min(kEnough, ((lanes == 16 ? 31 : 15) - vectors) / vectors);
-}
-
-/// Adds the first `floats` lanes.
-template <int L>
-inline __attribute__((always_inline)) void add_some(const Floats<L>& sum, int64_t floats, float* to) {
-  if (floats >= L) {
-    floats_at<L>(to) = floats_at<L>(to) + sum;
-    return;
-  }
-  float lanes[L];
-  floats_at<L>(lanes) = sum;
-  for (int64_t i = 0; i < floats; ++i) to[i] += lanes[i];
 }
 
 /// R pixels from `pixel` on.
@@ -56,7 +44,12 @@ inline __attribute__((always_inline)) void add_pixels(const PixelGradients& from
   for (int r = 0; r < R; ++r) {
     float* to = image + from.places[pixel + r];
 #pragma GCC unroll 7
-    for (int v = 0; v < V; ++v) add_some<L>(sum[r][v], floats - v * L, to + v * L);
+    for (int v = 0; v < V; ++v) {
+      Floats<L> total;
+      load_some<L>(to + v * L, floats - v * L, total);
+      total += sum[r][v];
+      store_some<L>(total, floats - v * L, to + v * L);
+    }
   }
 }
 

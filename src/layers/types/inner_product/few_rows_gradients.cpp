@@ -13,7 +13,7 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
-#include "base/vector_types.h"
+#include "base/stored_lanes.h"
 
 namespace robusta {
 namespace {
@@ -45,28 +45,6 @@ inline __attribute__((always_inline)) void gather_outputs(const Piece& piece, co
   for (int64_t row = 0; row < piece.rows; ++row) {
     for (int o = 0; o < O; ++o) to[row * O + o] = dy[row * piece.outputs + o];
   }
-}
-
-/// A vector of which `there` lanes lie in memory, and back. What is computed of the others is lost.
-template <int L>
-inline __attribute__((always_inline)) void load_some(const float* from, int64_t there, Floats<L>& lanes) {
-  if (there >= L) {
-    lanes = floats_at<L>(from);
-    return;
-  }
-  float part[L] = {};
-  for (int64_t i = 0; i < there; ++i) part[i] = from[i];
-  lanes = floats_at<L>(part);
-}
-template <int L>
-inline __attribute__((always_inline)) void store_some(const Floats<L>& lanes, int64_t there, float* to) {
-  if (there >= L) {
-    floats_at<L>(to) = lanes;
-    return;
-  }
-  float part[L];
-  floats_at<L>(part) = lanes;
-  for (int64_t i = 0; i < there; ++i) to[i] = part[i];
 }
 
 /// body(input, how many there are): for as many as are computed together, and for the rest.
