@@ -35,7 +35,7 @@ struct Case {
   }
 
   /// What is written to the images or the results, which hold something before.
-  std::vector<uint16_t> run(Direction direction, int threads, int times = 1) {
+  std::vector<uint16_t> run(Direction direction, int threads, int times = 1, std::vector<float>* sums = nullptr) {
     const int before = omp_get_max_threads();
     omp_set_num_threads(threads);
     onednn::ConvolutionPasses passes;
@@ -43,10 +43,15 @@ struct Case {
     omp_set_num_threads(before);
     EXPECT_EQ(passes.size(), 1u);
     if (passes.empty()) return {};
+    if (sums) {
+      sums->resize(2 * static_cast<size_t>(problem.geometry.num_output));
+      EXPECT_TRUE(passes[0]->sums_results());
+    }
     std::vector<char> scratch(passes[0]->scratch_bytes(), 0x7f);
     std::vector<uint16_t> x = images, y = results;
     onednn::ConvolutionData data{x.data(), weights.data(), bias.data(), y.data()};
     data.addend = results.data();
+    data.sums = sums ? sums->data() : nullptr;
     for (int i = 0; i < times; ++i) passes[0]->run(data, scratch.data());
     return direction == Direction::kForward ? y : x;
   }
@@ -118,6 +123,19 @@ TEST_F(AmxProducts, Forward) {
     SCOPED_TRACE(half_problem(geometry).key(Direction::kForward));
     Case some(geometry);
     for (const int threads : {1, 2, 5}) check_forward(some, threads);
+  }
+}
+
+TEST_F(AmxProducts, SumsOfResults) {
+  for (const ConvolutionGeometry& geometry : geometries()) {
+    SCOPED_TRACE(half_problem(geometry).key(Direction::kForward));
+    for (const int threads : {1, 5}) {
+      Case some(geometry);
+      std::vector<float> sums;
+      const std::vector<uint16_t> results = some.run(Direction::kForward, threads, 2, &sums);
+      expect_result_sums(results, sums);
+      EXPECT_EQ(results, some.run(Direction::kForward, threads));
+    }
   }
 }
 

@@ -64,6 +64,24 @@ TEST(Depthwise, AllDirections) {
   }
 }
 
+TEST(Depthwise, SumsItsResults) {
+  for (const ConvolutionGeometry& geometry : geometries()) {
+    const onednn::ConvolutionProblem problem = half_problem(geometry);
+    SCOPED_TRACE(problem.key(Direction::kForward));
+    onednn::ConvolutionPasses passes;
+    depthwise::add_passes(Direction::kForward, problem, passes);
+    ASSERT_TRUE(passes[0]->sums_results());
+    ConvolutionSums convolution(geometry);
+    std::vector<char> scratch(passes[0]->scratch_bytes(), 0x7f);
+    std::vector<float> sums(2 * static_cast<size_t>(geometry.num_output));
+    onednn::ConvolutionData data = convolution.data();
+    data.sums = sums.data();
+    for (int pass = 0; pass < 2; ++pass) passes[0]->run(data, scratch.data());
+    convolution.expect(Direction::kForward);
+    expect_result_sums(convolution.results(), sums);
+  }
+}
+
 TEST(Depthwise, Declines) {
   const auto count = [](const ConvolutionGeometry& geometry) {
     onednn::ConvolutionPasses passes;

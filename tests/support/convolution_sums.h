@@ -39,6 +39,21 @@ inline void expect_near(const std::vector<double>& what, const std::vector<doubl
   }
 }
 
+/// Sums over results with channels last, and over their squares, as a pass gives them that sums what it writes.
+inline void expect_result_sums(const std::vector<uint16_t>& results, const std::vector<float>& sums) {
+  const size_t channels = sums.size() / 2;
+  std::vector<double> expected(sums.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto result = static_cast<double>(from_bf16(results[i]));
+    expected[i % channels] += result;
+    expected[channels + i % channels] += result * result;
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const double of_squares = expected[channels + i % channels];
+    ASSERT_NEAR(static_cast<double>(sums[i]), expected[i], 1e-5 * (1 + of_squares)) << "sum " << i;
+  }
+}
+
 /// What a pass reads and writes, and what ought to be there then.
 class ConvolutionSums {
  public:
@@ -60,6 +75,8 @@ class ConvolutionSums {
     data.add_weights = data.add_bias = true;
     return data;
   }
+
+  const std::vector<uint16_t>& results() const { return written_.results; }
 
   /// `slope`: of the ReLU behind the results; 1: there is none.
   void expect(onednn::Direction direction, double slope = 1) const {

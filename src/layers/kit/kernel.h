@@ -56,6 +56,7 @@ struct KernelRequest {
   std::vector<TensorDesc> bottoms;
   std::vector<TensorDesc> tops;    ///< of the last layer, plain, of the type that activations should have
   std::vector<TensorDesc> params;  ///< of all layers, in order, plain
+  bool moments_follow = false;     ///< top 0 goes to a layer that normalises it by the moments of the batch
   bool backward = false;           ///< the gradient will run through here
   std::vector<bool> bottom_grads;  ///< which bottoms then want one
   std::vector<bool> param_grads;   ///< which parameters learn

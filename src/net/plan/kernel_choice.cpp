@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "device/cpu/host_memory.h"
+#include "layers/kit/roles.h"
 #include "net/plan/precision.h"
 #include "robusta/error.h"
 
@@ -83,12 +84,21 @@ std::vector<UnitBottom> bottoms_of(const Graph& graph, const NodeChain& chain) {
   return bottoms;
 }
 
+/// Of what the node gives. Blobs that are kept can be changed before they are read, so that nothing follows at once.
+bool moments_follow(const Graph& graph, const NetOptions& options, const Node& node) {
+  if (options.keep_blobs || node.tops.empty()) return false;
+  const NodeId reader = graph.versions[node.tops[0]].consumer;
+  const auto* norm = reader ? dynamic_cast<const ChannelNorm*>(graph.nodes[reader].layer.get()) : nullptr;
+  return norm && !norm->uses_global_stats();
+}
+
 KernelRequest make_request(const Graph& graph, const NetOptions& options, const NodeChain& chain, const FormOf& form_of,
                            DType storage) {
   KernelRequest request;
   request.layers = layers_of(graph, chain);
   request.chain_bottoms = chain.chain_bottoms;
   request.backward = options.backward && graph.nodes[chain.nodes.front()].backward;
+  request.moments_follow = moments_follow(graph, options, graph.nodes[chain.nodes.back()]);
   request.tuner = options.tuner;
   request.device = options.device;
   for (const UnitBottom& bottom : bottoms_of(graph, chain)) {

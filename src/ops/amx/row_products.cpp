@@ -66,7 +66,40 @@ ROBUSTA_AMX_INLINE __m512 finished(__m512 sum, const uint16_t* addend, __mmask16
   return sum > 0 ? sum : sum * slope;
 }
 
+using Lanes = VectorOf<kTile, float>::type;
+using Words = VectorOf<kTile, uint32_t>::type;
+
+/// ColumnSums in registers.
+struct AddedLanes {
+  Lanes even, odd, even_squares, odd_squares;
+};
+
+ROBUSTA_AMX_INLINE AddedLanes load_sums(const ColumnSums& sums) {
+  return {_mm512_loadu_ps(sums.even), _mm512_loadu_ps(sums.odd), _mm512_loadu_ps(sums.even_squares),
+          _mm512_loadu_ps(sums.odd_squares)};
+}
+
+ROBUSTA_AMX_INLINE void store_sums(const AddedLanes& added, ColumnSums& sums) {
+  _mm512_storeu_ps(sums.even, added.even);
+  _mm512_storeu_ps(sums.odd, added.odd);
+  _mm512_storeu_ps(sums.even_squares, added.even_squares);
+  _mm512_storeu_ps(sums.odd_squares, added.odd_squares);
+}
+
+/// Each of a pair is a float but for a shift or a mask.
+ROBUSTA_AMX_INLINE void add_pairs(const Words& pairs, AddedLanes& added) {
+  const auto even = (Lanes)(pairs << 16), odd = (Lanes)(pairs & 0xffff0000u);
+  added.even += even;
+  added.odd += odd;
+  added.even_squares += even * even;
+  added.odd_squares += odd * odd;
+}
+
+/// kAddsUp: whether `added` is wanted.
+template <bool kAddsUp>
 ROBUSTA_AMX void round_rows_by_vectors(const RowResults& results) {
+  AddedLanes added;
+  if constexpr (kAddsUp) added = load_sums(*results.added);
   const auto mask = static_cast<__mmask32>((uint64_t{1} << results.columns) - 1);
   const auto low = static_cast<__mmask16>(mask), high = static_cast<__mmask16>(mask >> 16);
   __m512 first = _mm512_setzero_ps(), second = first;
@@ -87,8 +120,11 @@ ROBUSTA_AMX void round_rows_by_vectors(const RowResults& results) {
       a = finished(a, addend, low, results.slope);
       b = finished(b, addend ? addend + kTile : nullptr, high, results.slope);
     }
-    _mm512_mask_storeu_epi16(results.to + at, mask, (__m512i)_mm512_cvtne2ps_pbh(b, a));
+    const auto rounded = (__m512i)_mm512_cvtne2ps_pbh(b, a);
+    _mm512_mask_storeu_epi16(results.to + at, mask, rounded);
+    if constexpr (kAddsUp) add_pairs((Words)rounded, added);
   }
+  if constexpr (kAddsUp) store_sums(added, *results.added);
 }
 
 }  // namespace
@@ -97,6 +133,7 @@ ROBUSTA_AMX void round_rows_by_vectors(const RowResults& results) {
 
 namespace {
 void multiply_rows_by_units(const RowProduct&, int, int) {}
+template <bool>
 void round_rows_by_vectors(const RowResults&) {}
 }  // namespace
 
@@ -132,7 +169,7 @@ void multiply_rows(const RowProduct& product, int row_tiles, int column_tiles) {
 }
 
 void round_rows(const RowResults& results) {
-  if (has_units()) return round_rows_by_vectors(results);
+  if (has_units()) return results.added ? round_rows_by_vectors<true>(results) : round_rows_by_vectors<false>(results);
   for (int64_t row = 0; row < results.rows; ++row) {
     if (results.places[row] < 0) continue;
     const int64_t at = results.places[row] * results.next;
@@ -140,6 +177,11 @@ void round_rows(const RowResults& results) {
       float sum = results.sums[row * kPanelLines + column] + (results.bias ? results.bias[column] : 0.0f);
       if (results.addend) sum += from_bf16(results.addend[at + column]);
       results.to[at + column] = to_bf16(sum > 0 ? sum : results.slope * sum);
+      if (!results.added) continue;
+      const float result = from_bf16(results.to[at + column]);
+      const bool odd = column % 2 != 0;
+      (odd ? results.added->odd : results.added->even)[column / 2] += result;
+      (odd ? results.added->odd_squares : results.added->even_squares)[column / 2] += result * result;
     }
   }
 }

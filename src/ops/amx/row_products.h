@@ -25,17 +25,27 @@ struct RowProduct {
 /// are read and written. REQUIRES: TilesInUse.
 void multiply_rows(const RowProduct& product, int row_tiles, int column_tiles);
 
+/// What rounded results of a panel's columns are added up to, in f32, and their squares: of the even columns and of the
+/// odd ones, since two of them lie in a word of 32 bits.
+struct ColumnSums {
+  float even[kTile] = {}, odd[kTile] = {}, even_squares[kTile] = {}, odd_squares[kTile] = {};
+
+  float sum(int64_t column) const { return (column % 2 == 0 ? even : odd)[column / 2]; }
+  float square(int64_t column) const { return (column % 2 == 0 ? even_squares : odd_squares)[column / 2]; }
+};
+
 /// What becomes of the sums of some rows: to[place] = relu(sums + bias + addend), rounded to bf16.
 struct RowResults {
-  const float* sums;       ///< [row][kPanelLines]
-  const int64_t* places;   ///< of each row, counted in rows of `to`; -1: it is not wanted
-  int64_t rows, columns;   ///< columns: kPanelLines at most
-  const float* bias;       ///< of the columns; null: zeros
-  const uint16_t* addend;  ///< lies as `to`, which it may be; null: zeros
-  float slope;             ///< what is not positive is multiplied by; 1: no ReLU
-  uint16_t* to;            ///< where the first column of row 0 goes
-  int64_t next;            ///< elements from one row of `to` to the next
-  int64_t ahead;           ///< rows from here to those whose places are fetched meanwhile; there are as many more
+  const float* sums;            ///< [row][kPanelLines]
+  const int64_t* places;        ///< of each row, counted in rows of `to`; -1: it is not wanted
+  int64_t rows, columns;        ///< columns: kPanelLines at most
+  const float* bias;            ///< of the columns; null: zeros
+  const uint16_t* addend;       ///< lies as `to`, which it may be; null: zeros
+  float slope;                  ///< what is not positive is multiplied by; 1: no ReLU
+  uint16_t* to;                 ///< where the first column of row 0 goes
+  int64_t next;                 ///< elements from one row of `to` to the next
+  int64_t ahead;                ///< rows from here to those whose places are fetched meanwhile; there are as many more
+  ColumnSums* added = nullptr;  ///< what is written is added here, too; null: nowhere
 };
 void round_rows(const RowResults& results);
 

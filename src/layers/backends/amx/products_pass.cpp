@@ -4,6 +4,7 @@
 #include "layers/backends/amx/products_pass.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/parallel.h"
 #include "layers/backends/amx/filter_panels.h"
@@ -11,6 +12,7 @@
 #include "layers/backends/amx/weights_pass.h"
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/kit/scratch_plan.h"
+#include "layers/kit/summed_results.h"
 #include "layers/kit/weights_stamp.h"
 #include "ops/amx/row_products.h"
 
@@ -66,11 +68,16 @@ class ProductsPass : public onednn::ConvolutionPass {
     frames_at_ = plan_.add_for_each(workers_, frames_.frame_bytes());
     places_at_ =
         plan_.add_for_each(workers_, static_cast<size_t>(frames_.most_places() + kPanelLines) * sizeof(int64_t));
+    if (backward_ || problem.inference) return;
+    sums_.emplace(geometry_.num_output, workers_, plan_);
+    added_at_ = plan_.add_for_each(workers_, static_cast<size_t>(filters_.panels()) * sizeof(ColumnSums));
   }
 
   std::string name() const override { return std::string("amx:products") + (kept_ ? ",kept" : ""); }
   size_t scratch_bytes() const override { return plan_.bytes(); }
   size_t kept_bytes() const override { return kept_.bytes(); }
+
+  bool sums_results() const override { return bool{sums_}; }
 
   void keep_weights(const ConvolutionData& data, void* scratch) override {
     if (kept_ && stamp_.moved(data.weights, data.version)) pack(data, static_cast<uint32_t*>(kept_.data()), scratch);
@@ -82,12 +89,14 @@ class ProductsPass : public onednn::ConvolutionPass {
     if (!kept_) pack(data, filters, scratch);
     parallel_for(workers_, 1, [&](int64_t worker) {
       const TilesInUse tiles;
+      if (data.sums) sums_->clear(worker, scratch);
       const Range own = part_of(geometry_.group * frames_.chunks(), workers_, worker);
       for (int64_t i = own.begin; i < own.end; ++i) {
         const int64_t group = i / frames_.chunks();
         multiply_chunk(data, group, frames_.chunk(i % frames_.chunks()), filters, worker, scratch);
       }
     });
+    if (data.sums) sums_->hand_over(scratch, data.sums);
   }
 
  private:
@@ -122,19 +131,29 @@ class ProductsPass : public onednn::ConvolutionPass {
     if (backward_ && elements_in(geometry_.axes) != elements_out(geometry_.axes) && filters_.taps == 1) {
       spread(chunk, group == 0 ? target(data) : nullptr, places);
     }
+    ColumnSums* const added = data.sums ? added_at_.of<ColumnSums>(worker, scratch) : nullptr;
+    if (added) std::fill_n(added, filters_.panels(), ColumnSums{});
     const int64_t count = frames_.places(chunk), together = many_filters_ ? count : kPanelLines;
     in_pieces(count, together, [&](Range some) {
       for (int64_t panel = 0; panel < filters_.panels(); ++panel) {
         in_pieces(some.size(), kPanelLines, [&](Range of_some) {
           const Range rows{some.begin + of_some.begin, some.begin + of_some.end};
-          multiply(data, frame, places, rows, group, panel, filters);
+          multiply(data, frame, places, rows, group, panel, filters, added);
         });
       }
     });
+    if (added) add_chunk(added, group, worker, scratch);
+  }
+
+  void add_chunk(const ColumnSums* added, int64_t group, int64_t worker, void* scratch) const {
+    sums_->add(
+        worker, scratch, group * filters_.columns(), filters_.columns(),
+        [=](int64_t column) { return added[column / kPanelLines].sum(column % kPanelLines); },
+        [=](int64_t column) { return added[column / kPanelLines].square(column % kPanelLines); });
   }
 
   void multiply(const ConvolutionData& data, const uint16_t* frame, const int64_t* places, Range rows, int64_t group,
-                int64_t panel, const uint32_t* filters) const {
+                int64_t panel, const uint32_t* filters, ColumnSums* added) const {
     alignas(64) float sums[kPanelLines * kPanelLines];
     multiply_rows({.rows = frame + rows.begin * frames_.pitch(),
                    .next_row = frames_.pitch(),
@@ -154,7 +173,8 @@ class ProductsPass : public onednn::ConvolutionPass {
                 .slope = slope_,
                 .to = target(data) + place,
                 .next = geometry_.group * filters_.columns(),
-                .ahead = many_filters_ ? 0 : kPanelLines});
+                .ahead = many_filters_ ? 0 : kPanelLines,
+                .added = added ? added + panel : nullptr});
   }
 
   /// Of one tap with a stride: results are spread over the image, with zeros between them, which are written here.
@@ -184,8 +204,9 @@ class ProductsPass : public onednn::ConvolutionPass {
   onednn::AlignedMemory kept_;  // filters; none: they are scratch
   WeightsStamp stamp_;          // of what is kept
   ScratchPlan plan_;
+  std::optional<SummedResults> sums_;  // of results
   size_t filters_at_ = 0;
-  WorkerScratch sorted_at_, frames_at_, places_at_;
+  WorkerScratch sorted_at_, frames_at_, places_at_, added_at_;
 };
 
 }  // namespace

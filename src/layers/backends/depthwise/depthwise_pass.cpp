@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/parallel.h"
 #include "layers/backends/depthwise/axis_runs.h"
 #include "layers/backends/depthwise/tap_sums.h"
 #include "layers/backends/onednn/generation.h"
 #include "layers/kit/scratch_plan.h"
+#include "layers/kit/summed_results.h"
 
 namespace robusta::depthwise {
 namespace {
@@ -69,31 +71,65 @@ class SumPass : public onednn::ConvolutionPass {
         backward_(direction == Direction::kBackwardData),
         bias_(!backward_ && problem.bias),
         slope_(!backward_ && problem.relu ? problem.slope : 1.0f),
-        rows_(problem.geometry, backward_) {}
+        rows_(problem.geometry, backward_),
+        workers_(omp_get_max_threads()) {
+    plan_.add(static_cast<size_t>((taps(geometry_.axes) + 1) * geometry_.channels) * sizeof(float));
+    if (backward_ || problem.inference) return;
+    sums_.emplace(geometry_.channels, workers_, plan_);
+    added_at_ = plan_.add_for_each(workers_, 2 * static_cast<size_t>(geometry_.channels) * sizeof(float));
+  }
 
   std::string name() const override { return "depthwise:native"; }
-  size_t scratch_bytes() const override {
-    return static_cast<size_t>((taps(geometry_.axes) + 1) * geometry_.channels) * sizeof(float);
-  }
+  size_t scratch_bytes() const override { return plan_.bytes(); }
+
+  bool sums_results() const override { return bool{sums_}; }
 
   void run(const ConvolutionData& data, void* scratch) override {
     float *weights = static_cast<float*>(scratch), *bias = weights + taps(geometry_.axes) * geometry_.channels;
     pack(data, weights, bias);
-    const BFloat16* sources = written(backward_ ? data.dst : data.src);
-    BFloat16* targets = written(backward_ ? data.src : data.dst);
-    parallel_for(geometry_.batch * rows_.rows(), 1, [=, this](int64_t i) {
-      rows_.for_runs(sources, targets, i / rows_.rows(), i % rows_.rows(),
-                     [&](const Run& run, const auto& taps, BFloat16* to) {
-                       const float* of_taps[kMostTaps];
-                       for (int t = 0; t < run.taps; ++t) {
-                         of_taps[t] = weights + taps[static_cast<size_t>(t)] * geometry_.channels;
-                       }
-                       sum_taps(run, of_taps, bias, slope_, to);
-                     });
+    const int64_t rows = geometry_.batch * rows_.rows();
+    parallel_for(workers_, 1, [&](int64_t worker) {
+      const int64_t begin = rows * worker / workers_, end = rows * (worker + 1) / workers_;
+      if (data.sums) return add_up_rows(data, begin, end, weights, bias, worker, scratch);
+      for (int64_t row = begin; row < end; ++row) sum_row(data, row, weights, bias, nullptr);
     });
+    if (data.sums) sums_->hand_over(scratch, data.sums);
   }
 
  private:
+  /// Results of some rows, and their sums.
+  void add_up_rows(const ConvolutionData& data, int64_t begin, int64_t end, const float* weights, const float* bias,
+                   int64_t worker, void* scratch) const {
+    constexpr int64_t kPixels = 1024;  // that are summed in f32
+    const int64_t together = 1 + kPixels / geometry_.axes[1].out;
+    float* const sums = added_at_.of<float>(worker, scratch);
+    const AddedResults added{sums, sums + geometry_.channels};
+    sums_->clear(worker, scratch);
+    for (int64_t first = begin; first < end; first += together) {
+      std::fill_n(sums, 2 * geometry_.channels, 0.0f);
+      for (int64_t row = first; row < std::min(first + together, end); ++row) {
+        sum_row(data, row, weights, bias, &added);
+      }
+      sums_->add(
+          worker, scratch, 0, geometry_.channels, [=](int64_t c) { return added.sums[paired_place(c)]; },
+          [=](int64_t c) { return added.squares[paired_place(c)]; });
+    }
+  }
+
+  void sum_row(const ConvolutionData& data, int64_t i, const float* weights, const float* bias,
+               const AddedResults* added) const {
+    const BFloat16* sources = written(backward_ ? data.dst : data.src);
+    BFloat16* targets = written(backward_ ? data.src : data.dst);
+    rows_.for_runs(sources, targets, i / rows_.rows(), i % rows_.rows(),
+                   [&](const Run& run, const auto& taps, BFloat16* to) {
+                     const float* of_taps[kMostTaps];
+                     for (int t = 0; t < run.taps; ++t) {
+                       of_taps[t] = weights + taps[static_cast<size_t>(t)] * geometry_.channels;
+                     }
+                     sum_taps(run, of_taps, bias, slope_, to, added);
+                   });
+  }
+
   /// weights: [tap][channel]
   void pack(const ConvolutionData& data, float* weights, float* bias) const {
     const int64_t window = taps(geometry_.axes), channels = geometry_.channels;
@@ -107,6 +143,10 @@ class SumPass : public onednn::ConvolutionPass {
   bool backward_, bias_;
   float slope_;
   Rows rows_;
+  int64_t workers_;
+  ScratchPlan plan_;
+  std::optional<SummedResults> sums_;  // of results
+  WorkerScratch added_at_;
 };
 
 class WeightsPass : public onednn::ConvolutionPass {

@@ -32,23 +32,47 @@ __attribute__((always_inline)) inline void round_upwards(const Lanes& lanes, Wor
   words = (words & 0x7fffffff) > 0x7f800000 ? quiet : rounded;
 }
 
-__attribute__((always_inline)) inline void store_pairs(const Lanes& even, const Lanes& odd, BFloat16* to) {
+/// `even` and `odd` are then as they are stored.
+__attribute__((always_inline)) inline void store_pairs(Lanes& even, Lanes& odd, BFloat16* to) {
   Words lower, upper;
   round_upwards(even, lower);
   round_upwards(odd, upper);
-  const Words words = lower >> 16 | (upper & kUpper);
+  lower &= kUpper;
+  upper &= kUpper;
+  const Words words = lower >> 16 | upper;
   std::memcpy(to, &words, sizeof words);
+  std::memcpy(&even, &lower, sizeof lower);
+  std::memcpy(&odd, &upper, sizeof upper);
 }
+
+/// AddedResults of a block of channels, in registers.
+struct AddedLanes {
+  Lanes even = {}, odd = {}, even_squares = {}, odd_squares = {};
+
+  __attribute__((always_inline)) void add(const Lanes& low, const Lanes& high) {
+    even += low;
+    odd += high;
+    even_squares += low * low;
+    odd_squares += high * high;
+  }
+  __attribute__((always_inline)) void add_to(const AddedResults& added, int64_t c) const {
+    floats_at<kWords>(added.sums + c) = floats_at<kWords>(added.sums + c) + even;
+    floats_at<kWords>(added.sums + c + kWords) = floats_at<kWords>(added.sums + c + kWords) + odd;
+    floats_at<kWords>(added.squares + c) = floats_at<kWords>(added.squares + c) + even_squares;
+    floats_at<kWords>(added.squares + c + kWords) = floats_at<kWords>(added.squares + c + kWords) + odd_squares;
+  }
+};
 
 /// Of what the last tap sees, the same channels of the row below: the next row of results is the first to see them.
 __attribute__((always_inline)) inline void fetch_below(const Run& run, int64_t at) {
   __builtin_prefetch(run.seen[run.taps - 1] + run.row + at, 0, 2);
 }
 
-template <int T>
-ROBUSTA_SIMD void sum_taps_of(const Run& run, const float* const* weights, const float* bias, float slope,
-                              BFloat16* to) {
+template <int T, bool kAddsUp>
+ROBUSTA_SIMD void sum_taps_of(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to,
+                              const AddedResults* added) {
   for (int64_t c = 0; c < run.channels; c += kBlock) {
+    AddedLanes results;
     Lanes even_weights[T], odd_weights[T];
 #pragma GCC unroll 9
     for (int t = 0; t < T; ++t) {
@@ -65,14 +89,19 @@ ROBUSTA_SIMD void sum_taps_of(const Run& run, const float* const* weights, const
         even += low * even_weights[t];
         odd += high * odd_weights[t];
       }
-      store_pairs(even > 0 ? even : even * slope, odd > 0 ? odd : odd * slope, to + p * run.next + c);
+      even = even > 0 ? even : even * slope;
+      odd = odd > 0 ? odd : odd * slope;
+      store_pairs(even, odd, to + p * run.next + c);
+      if constexpr (kAddsUp) results.add(even, odd);
     }
+    if constexpr (kAddsUp) results.add_to(*added, c);
   }
 }
 
 /// Any number of taps, whose weights are read each time.
+template <bool kAddsUp>
 ROBUSTA_SIMD void sum_any_taps(const Run& run, const float* const* weights, const float* bias, float slope,
-                               BFloat16* to) {
+                               BFloat16* to, const AddedResults* added) {
   for (int64_t p = 0; p < run.pixels; ++p, to += run.next) {
     for (int64_t c = 0; c < run.channels; c += kBlock) {
       Lanes even = floats_at<kWords>(bias + c), odd = floats_at<kWords>(bias + c + kWords);
@@ -82,7 +111,13 @@ ROBUSTA_SIMD void sum_any_taps(const Run& run, const float* const* weights, cons
         even += low * floats_at<kWords>(weights[t] + c);
         odd += high * floats_at<kWords>(weights[t] + c + kWords);
       }
-      store_pairs(even > 0 ? even : even * slope, odd > 0 ? odd : odd * slope, to + c);
+      even = even > 0 ? even : even * slope;
+      odd = odd > 0 ? odd : odd * slope;
+      store_pairs(even, odd, to + c);
+      if constexpr (!kAddsUp) continue;
+      AddedLanes results;
+      results.add(even, odd);
+      results.add_to(*added, c);
     }
   }
 }
@@ -112,6 +147,16 @@ ROBUSTA_SIMD void add_gradients_of(const Run& run, const BFloat16* gradients, fl
   }
 }
 
+template <bool kAddsUp>
+auto sum_for(int taps) {
+  return taps == 9   ? sum_taps_of<9, kAddsUp>
+         : taps == 6 ? sum_taps_of<6, kAddsUp>
+         : taps == 4 ? sum_taps_of<4, kAddsUp>
+         : taps == 2 ? sum_taps_of<2, kAddsUp>
+         : taps == 1 ? sum_taps_of<1, kAddsUp>
+                     : sum_any_taps<kAddsUp>;
+}
+
 /// Taps `first` to `first + T`.
 template <int T>
 void add_some(const Run& run, int first, const BFloat16* gradients, float* const* sums) {
@@ -123,14 +168,10 @@ void add_some(const Run& run, int first, const BFloat16* gradients, float* const
 
 }  // namespace
 
-void sum_taps(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to) {
-  const auto sum = run.taps == 9   ? sum_taps_of<9>
-                   : run.taps == 6 ? sum_taps_of<6>
-                   : run.taps == 4 ? sum_taps_of<4>
-                   : run.taps == 2 ? sum_taps_of<2>
-                   : run.taps == 1 ? sum_taps_of<1>
-                                   : sum_any_taps;
-  sum(run, weights, bias, slope, to);
+void sum_taps(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to,
+              const AddedResults* added) {
+  const auto sum = added ? sum_for<true>(run.taps) : sum_for<false>(run.taps);
+  sum(run, weights, bias, slope, to, added);
 }
 
 void add_gradients(const Run& run, const BFloat16* gradients, float* const* sums) {

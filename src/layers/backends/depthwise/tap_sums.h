@@ -24,9 +24,16 @@ struct Run {
   int64_t row;  ///< from a row of what is seen to the one below
 };
 
+/// Sums over pixels, paired up, of results as they are written, and of their squares.
+struct AddedResults {
+  float *sums, *squares;
+};
+
 /// to[pixel, channel] = relu(bias[channel] + the sum over taps of seen * weights[tap][channel]), with weights and
-/// biases that are paired up. `slope`: what is not positive is multiplied by; 1: no ReLU.
-void sum_taps(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to);
+/// biases that are paired up. `slope`: what is not positive is multiplied by; 1: no ReLU. `added`: to what results are
+/// added, too; null: to nothing.
+void sum_taps(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to,
+              const AddedResults* added = nullptr);
 
 /// Where channel c is in arrays that are paired up: in each block the even channels, then the odd ones.
 constexpr int64_t paired_place(int64_t c) { return c / kBlock * kBlock + c % 2 * (kBlock / 2) + c % kBlock / 2; }

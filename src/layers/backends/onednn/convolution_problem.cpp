@@ -25,7 +25,8 @@ std::string ConvolutionProblem::key(Direction direction) const {
   }
   auto format = [](const Desc& desc) { return layout_name(layout_of(desc)); };
   return key + "/" + format(src) + "-" + format(dst) + (bias ? "/bias" : "") + (adds ? "/add" : "") +
-         (relu ? "/relu" : "") + (inference ? "/inference" : "") + (type == DType::kF32 ? "" : str("/", name_of(type)));
+         (relu ? "/relu" : "") + (summed ? "/summed" : "") + (inference ? "/inference" : "") +
+         (type == DType::kF32 ? "" : str("/", name_of(type)));
 }
 
 }  // namespace robusta::onednn

@@ -26,6 +26,7 @@ struct ConvolutionProblem {
   bool adds = false;       ///< forward: ConvolutionData::addend is added, before the ReLU
   bool relu = false;       ///< applied to what the forward pass writes
   float slope = 0;         ///< of that ReLU, and of ConvolutionData::gate
+  bool summed = false;     ///< whoever reads the results begins with the sums over them, if he is not given them
   bool inference = false;  ///< no backward pass follows
 
   /// [group,] num_output / group, channels / group, kernel...
@@ -43,6 +44,8 @@ struct ConvolutionData {
   /// Backward, for passes that gate: what the ReLU after the convolution gave, stored as dst. Where it is not positive
   /// the gradient in dst counts times problem.slope. Null: the gradient is meant as it is.
   const void* gate = nullptr;
+  /// Forward, for passes that sum: where the sums over the results go (kit/result_sums.h). Null: nowhere.
+  float* sums = nullptr;
 };
 
 class ConvolutionPass {
@@ -54,6 +57,8 @@ class ConvolutionPass {
   virtual size_t kept_bytes() const { return 0; }  ///< Booking::kept_bytes
   /// True if backward takes ConvolutionData::gate.
   virtual bool gates() const { return false; }
+  /// True if forward takes ConvolutionData::sums.
+  virtual bool sums_results() const { return false; }
   /// Packs the weights, where they are kept from run to run. The first run does that otherwise, which says nothing
   /// about those that follow.
   virtual void keep_weights(const ConvolutionData&, void* /*scratch*/) {}

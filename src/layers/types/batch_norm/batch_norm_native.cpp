@@ -9,12 +9,14 @@
 // block of channels and added in order of the samples, whatever the number of threads.
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "base/parallel.h"
 #include "layers/backends/onednn/layout.h"
 #include "layers/kit/booking.h"
 #include "layers/kit/elementwise.h"
+#include "layers/kit/result_sums.h"
 #include "layers/types/batch_norm/arithmetic.h"
 #include "layers/types/batch_norm/batch_norm.h"
 #include "layers/types/batch_norm/norm_chain.h"
@@ -28,7 +30,7 @@ using batch_norm::OfChannels;
 using batch_norm::Piece;
 
 template <typename Arithmetic>
-class BatchNormNative : public Kernel {
+class BatchNormNative : public Kernel, public TakesResultSums {
   using Stored = typename Arithmetic::Stored;
 
  public:
@@ -55,6 +57,13 @@ class BatchNormNative : public Kernel {
   }
   std::string describe() const override { return "native"; }
 
+  /// Of channels that are rounded (kit/result_sums.h).
+  bool wants_result_sums() const override { return std::is_same_v<Stored, BFloat16> && !global_; }
+  void take_result_sums() override {
+    takes_sums_ = true;
+    booking_.forward_scratch = 2 * width() * sizeof(double);
+  }
+
   void forward(const KernelRun& run) override {
     const Stored* x = run.bottoms[0].as<Stored>();
     Stored* y = run.tops[0].as<Stored>();
@@ -64,11 +73,8 @@ class BatchNormNative : public Kernel {
     } else if (global_) {
       use_stored_moments(run, saved);
     } else {
-      const Sums sums(run.scratch, batch_, width());
-      add_up_pieces(sums, [=, this](const Piece& piece, double* first, double* second) {
-        arithmetic_.add_moments(x, piece, first, second);
-      });
-      use_batch_moments(run, sums, saved, x);
+      find_moments(run, x);
+      use_batch_moments(run, saved);
     }
     const OfChannels of = of_channels(saved);
     const Stored* other = joined_ ? run.bottoms[1].as<Stored>() : nullptr;
@@ -208,17 +214,44 @@ class BatchNormNative : public Kernel {
     }
   }
 
-  void use_batch_moments(const KernelRun& run, const Sums& sums, const Saved& saved, const Stored* x) const {
-    float *means = values(run, 0), *variances = values(run, 1), *batches = values(run, 2);
-    // The sums are of differences from an origin o: the variance is E (x - o)^2 - (E (x - o))^2 for any, and little
-    // cancels where o is near the mean (Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance").
-    double* const moments = sums.first(batch_);  // means, then variances, in the place of the sums
+  /// Means, then variances, over all ranks, which are left where scratch memory begins: by then the sums of sample 0,
+  /// which lie there, have been added up.
+  void find_moments(const KernelRun& run, const Stored* x) const {
+    double* const moments = static_cast<double*>(run.scratch);
+    if (takes_sums_) {
+      moments_of_sums(run.bottoms.back().template as<float>(), moments);
+    } else {
+      const Sums sums(run.scratch, batch_, width());
+      add_up_pieces(sums, [=, this](const Piece& piece, double* first, double* second) {
+        arithmetic_.add_moments(x, piece, first, second);
+      });
+      moments_of_differences(sums, x, moments);
+    }
+    share_moments(ranks_of(run), {moments, 2 * static_cast<size_t>(channels_)});
+  }
+
+  /// E x and E x^2 - (E x)^2, of sums that the convolution has made.
+  void moments_of_sums(const float* sums, double* moments) const {
+    for (int64_t c = 0; c < channels_; ++c) {
+      const double own = count(nullptr), mean = static_cast<double>(sums[c]) / own;
+      moments[c] = mean;
+      moments[channels_ + c] = std::max(0.0, static_cast<double>(sums[channels_ + c]) / own - mean * mean);
+    }
+  }
+
+  /// The sums are of differences from an origin o: the variance is E (x - o)^2 - (E (x - o))^2 for any, and little
+  /// cancels where o is near the mean (Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance").
+  void moments_of_differences(const Sums& sums, const Stored* x, double* moments) const {
     for (int64_t c = 0; c < channels_; ++c) {
       const double own = count(nullptr), offset = sums.first(batch_)[c] / own;
       moments[c] = static_cast<float>(x[arithmetic_.origin(c)]) + offset;
       moments[channels_ + c] = std::max(0.0, sums.second(batch_)[c] / own - offset * offset);
     }
-    share_moments(ranks_of(run), {moments, 2 * static_cast<size_t>(channels_)});
+  }
+
+  void use_batch_moments(const KernelRun& run, const Saved& saved) const {
+    float *means = values(run, 0), *variances = values(run, 1), *batches = values(run, 2);
+    const double* const moments = static_cast<double*>(run.scratch);
     const double m = count(ranks_of(run)), unbiased = m > 1 ? m / (m - 1) : 1;
     clear_padding(saved);
     for (int64_t c = 0; c < channels_; ++c) {
@@ -259,8 +292,9 @@ class BatchNormNative : public Kernel {
   NormEps eps_;
   double fraction_;
   bool global_, sync_;
-  bool joined_;        // a second bottom is added before the ReLU
-  int scale_, shift_;  // indices of the parameters, -1: none
+  bool takes_sums_ = false;  // of bottom 0, which the convolution has made
+  bool joined_;              // a second bottom is added before the ReLU
+  int scale_, shift_;        // indices of the parameters, -1: none
   float slope_ = 1;
 };
 

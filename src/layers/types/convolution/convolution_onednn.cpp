@@ -11,6 +11,7 @@
 #include "layers/backends/onednn/layout.h"
 #include "layers/backends/onednn/primitive.h"
 #include "layers/kit/elementwise.h"
+#include "layers/kit/result_sums.h"
 #include "layers/types/convolution/convolution_formats.h"
 #include "layers/types/convolution/convolution_parts.h"
 #include "layers/types/convolution/convolution_types.h"
@@ -22,7 +23,7 @@ namespace {
 
 using namespace onednn;
 
-class OnednnConvolution : public Kernel {
+class OnednnConvolution : public Kernel, public SumsResults {
  public:
   OnednnConvolution(const KernelRequest& request, const FusedConvolution& chain, FormattedConvolution convolution)
       : problem_(convolution.problem), passes_(std::move(convolution)) {
@@ -61,10 +62,13 @@ class OnednnConvolution : public Kernel {
     return text;
   }
 
+  bool sum_results() override { return sums_ = passes_.forward->sums_results() && !problem_.relu && !problem_.adds; }
+
   void forward(const KernelRun& run) override {
     ConvolutionData data;
     data.src = run.bottoms[0].data;
     data.dst = run.tops[0].data;
+    if (sums_) data.sums = run.tops[1].as<float>();
     if (problem_.adds) data.addend = run.bottoms[1].data;
     if (folded_) {
       folded_->refresh(run.params, at_offset(run.scratch, folded_at_));
@@ -112,6 +116,7 @@ class OnednnConvolution : public Kernel {
   std::unique_ptr<FoldedWeights> folded_;
   size_t folded_at_ = 0, pass_at_ = 0, masked_at_ = 0;
   bool wants_weights_ = false, wants_bias_ = false;
+  bool sums_ = false;   ///< forward is to write sums, too
   bool gates_ = false;  ///< the backward passes apply the ReLU's mask themselves
 };
 
@@ -148,6 +153,7 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
   problem.relu = bool{chain.relu};
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;
   problem.inference = !request.backward;
+  problem.summed = request.moments_follow && problem.type != DType::kF32 && !problem.relu && !problem.adds;
   std::optional<FormattedConvolution> convolution = in_best_formats(request, problem);
   if (!convolution) {
     why_not = "oneDNN has only its slow reference for this shape";

@@ -11,6 +11,7 @@
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/convolution_problem.h"
 #include "layers/backends/onednn/generation.h"
+#include "layers/types/convolution/added_results.h"
 #include "layers/types/convolution/masked_gradient.h"
 
 namespace robusta {
@@ -76,7 +77,11 @@ class ConvolutionTrial {
       mask_gradient(problem_, dst_.data(), dst_.data(), masked_.data());
       data.dst = masked_.data();
     }
+    if (problem_.summed && !sums_)
+      sums_ = filled(2 * static_cast<size_t>(problem_.geometry.num_output) * sizeof(float));
+    if (problem_.summed && pass.sums_results()) data.sums = sums_.floats();
     pass.run(data, scratch_.data());
+    if (problem_.summed && !pass.sums_results()) added_ = add_results(problem_, dst_.data());
   }
   /// As ConvolutionProblem::src.
   void* src() const { return src_.data(); }
@@ -100,8 +105,9 @@ class ConvolutionTrial {
   static constexpr uint64_t kNobodysVersion = std::numeric_limits<uint64_t>::max();
 
   onednn::ConvolutionProblem problem_;
-  onednn::AlignedMemory src_, dst_, weights_, bias_, scratch_, masked_;
+  onednn::AlignedMemory src_, dst_, weights_, bias_, scratch_, masked_, sums_;
   size_t scratch_bytes_ = 0;
+  AddedResults added_;
 };
 
 }  // namespace robusta

@@ -13,11 +13,17 @@ namespace {
 
 using namespace onednn;
 
+/// What finds sums over the results is the reader's work.
+ConvolutionProblem without_sums(ConvolutionProblem problem) {
+  problem.summed = false;
+  return problem;
+}
+
 /// One training step's work of a convolution, its bottom's conversions included.
 class StepTrial {
  public:
   StepTrial(FormattedConvolution& convolution, const TensorDesc& bottom)
-      : convolution_(convolution), trial_(convolution.problem) {
+      : convolution_(convolution), trial_(without_sums(convolution.problem)) {
     const TensorDesc src{bottom.shape, convolution.problem.type, layout_of(convolution.problem.src)};
     if (src.dtype == bottom.dtype && same_layout(src.layout, bottom.layout)) return;
     outside_ = ConvolutionTrial::filled(bottom.bytes());
@@ -43,7 +49,7 @@ class StepTrial {
 
 /// A ReLU costs either the same, and so does a sum; a chain without them has to get the same answer.
 std::string key_of(const TensorDesc& bottom, const FormattedConvolution& convolution) {
-  ConvolutionProblem problem = convolution.problem;
+  ConvolutionProblem problem = without_sums(convolution.problem);
   problem.adds = problem.relu = false;
   return str(problem.key(Direction::kForward), "/type", convolution.weights ? "/weights" : "",
              convolution.data ? "/data" : "", "/from-", name_of(bottom.dtype), "-", layout_name(bottom.layout));
