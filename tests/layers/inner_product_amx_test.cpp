@@ -8,6 +8,8 @@
 
 #include "base/half.h"
 #include "base/str.h"
+#include "base/streaming_stores.h"
+#include "layers/backends/onednn/aligned_memory.h"
 #include "layers/types/inner_product/amx_products.h"
 #include "ops/amx/tile_products.h"
 #include "support/kernel_checks.h"
@@ -113,6 +115,30 @@ TEST_F(InnerProductAmx, ManyWorkers) {
         }
       }
     }
+  }
+}
+
+/// Of a gradient that is written past the caches, to memory that is aligned for it or not: each of its panels.
+TEST_F(InnerProductAmx, GradientsOfManyWeights) {
+  const InnerProductSize size{.rows = 2, .inputs = 4112, .outputs = 2049};
+  const auto inputs = static_cast<size_t>(size.inputs), count = inputs * static_cast<size_t>(size.outputs);
+  const auto x = numbers(2 * size.inputs, 0.1f), dy = numbers(2 * size.outputs, 0.4f);
+  const auto x16 = stored(x), dy16 = stored(dy);
+  const amx::WeightGradient weights(size, 3);
+  std::vector<char> scratch(weights.scratch_bytes());
+  const onednn::AlignedMemory memory((count + 1) * sizeof(float));
+  for (const size_t from : {size_t{0}, size_t{1}}) {
+    float* const dw = memory.floats() + from;
+    EXPECT_EQ(goes_past_caches(dw, size.outputs, size.inputs), from == 0);
+    std::fill_n(dw, count, 7.0f);
+    weights.run({dy16.data(), x16.data(), false, dw, scratch.data()});
+    double most = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t o = i / inputs, outputs = static_cast<size_t>(size.outputs);
+      const float want = dy[o] * x[i % inputs] + dy[outputs + o] * x[inputs + i % inputs];
+      most = std::max(most, std::abs(static_cast<double>(dw[i] - want)));
+    }
+    EXPECT_LT(most, 1e-6);
   }
 }
 

@@ -41,6 +41,11 @@ ROBUSTA_AMX_INLINE Numbers load32(const float* from, int64_t count) {
   return (Numbers)_mm512_cvtne2ps_pbh(high, low);
 }
 
+ROBUSTA_AMX_INLINE Numbers load_step(const uint16_t* from) { return (Numbers)_mm512_loadu_si512(from); }
+ROBUSTA_AMX_INLINE Numbers load_step(const float* from) {
+  return (Numbers)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + 16), _mm512_loadu_ps(from));
+}
+
 /// 16 numbers of a term and 16 of the next, in pairs; null: there is no next one.
 ROBUSTA_AMX_INLINE Numbers load_pairs(const uint16_t* one, const uint16_t* next, __mmask16 there) {
   const auto low = (HalfNumbers)_mm256_maskz_loadu_epi16(there, one);
@@ -137,8 +142,37 @@ ROBUSTA_AMX_INLINE void load_terms(const T* const* rows, int64_t line, __mmask16
   }
 }
 
-template <typename T, bool kTurns>
-ROBUSTA_AMX void lines_to_panels(const T* first, int64_t next, int64_t lines, int64_t terms, uint32_t* panels) {
+/// What a line has in a step.
+template <typename T>
+ROBUSTA_AMX_INLINE void fetch_step(const T* numbers) {
+  constexpr int64_t kCacheLine = 64 / sizeof(T);
+  for (int64_t at = 0; at < kStepTerms; at += kCacheLine) __builtin_prefetch(numbers + at, 0, 2);
+}
+
+/// Line after line, in the order in which memory lies.
+template <typename T>
+ROBUSTA_AMX void lines_to_rows(const T* first, int64_t next, int64_t lines, int64_t terms, int64_t ahead,
+                               uint32_t* panels) {
+  const int64_t steps = steps_of(terms);
+  for (int64_t line = 0; line < (lines + kTile - 1) / kTile * kTile; ++line) {
+    uint32_t* to = panels + line / kPanelLines * steps * kStepPairs + line % kPanelLines * kTile;
+    const T* from = first + line * next;
+    int64_t term = 0;
+    // Without masks, as long as there is something of each number.
+    for (; line < lines && term + kStepTerms <= terms; term += kStepTerms, to += kStepPairs) {
+      if (ahead > 0) fetch_step(from + term + ahead);
+      _mm512_storeu_si512(to, (__m512i)load_step(from + term));
+    }
+    for (; term < terms; term += kStepTerms, to += kStepPairs) {
+      const Numbers numbers = line < lines ? load32(from + term, terms - term) : Numbers{};
+      _mm512_storeu_si512(to, (__m512i)numbers);
+    }
+  }
+}
+
+template <typename T>
+ROBUSTA_AMX void lines_to_columns(const T* first, int64_t next, int64_t lines, int64_t terms, int64_t,
+                                  uint32_t* panels) {
   const int64_t steps = steps_of(terms);
   for (int64_t tile = 0; tile * kTile < lines; ++tile) {
     uint32_t* to = panels + tile / 2 * steps * kStepPairs + tile % 2 * kTile * kTile;
@@ -146,7 +180,7 @@ ROBUSTA_AMX void lines_to_panels(const T* first, int64_t next, int64_t lines, in
     for (int64_t term = 0; term < terms; term += kStepTerms, to += kStepPairs) {
       Block block;
       load_lines(from + term, next, lines - tile * kTile, terms - term, block);
-      if constexpr (kTurns) transpose(block);
+      transpose(block);
       store(block, to);
     }
   }
@@ -176,9 +210,10 @@ ROBUSTA_AMX void pairs_to_columns(const uint16_t* const* first_lines, int64_t pa
 }  // namespace
 
 template <typename T>
-void pack_lines_by_vectors(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels) {
-  const auto pack = side == Side::kColumns ? lines_to_panels<T, true> : lines_to_panels<T, false>;
-  pack(first, next, lines, terms, panels);
+void pack_lines_by_vectors(const T* first, int64_t next, int64_t lines, int64_t terms, int64_t ahead, Side side,
+                           uint32_t* panels) {
+  const auto pack = side == Side::kColumns ? lines_to_columns<T> : lines_to_rows<T>;
+  pack(first, next, lines, terms, ahead, panels);
 }
 
 template <typename T>
@@ -195,7 +230,7 @@ void pack_pairs_by_vectors(const uint16_t* const* first_lines, int64_t pairs, in
 
 void pack_pairs_by_vectors(const uint16_t* const*, int64_t, int64_t, uint32_t*) {}
 template <typename T>
-void pack_lines_by_vectors(const T*, int64_t, int64_t, int64_t, Side, uint32_t*) {}
+void pack_lines_by_vectors(const T*, int64_t, int64_t, int64_t, int64_t, Side, uint32_t*) {}
 template <typename T>
 void pack_terms_by_vectors(const T* const*, int64_t, int64_t, Side, uint32_t*) {}
 
@@ -226,8 +261,9 @@ void pack_plainly(int64_t lines, int64_t terms, Side side, uint32_t* panels, con
 }  // namespace
 
 template <typename T>
-void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels) {
-  if (has_units()) return pack_lines_by_vectors(first, next, lines, terms, side, panels);
+void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels,
+                int64_t ahead) {
+  if (has_units()) return pack_lines_by_vectors(first, next, lines, terms, ahead, side, panels);
   pack_plainly(lines, terms, side, panels,
                [=](int64_t line, int64_t term) { return bits_of(first[line * next + term]); });
 }
@@ -255,8 +291,8 @@ ROBUSTA_SIMD void add_terms(const uint16_t* const* first_lines, int64_t terms, i
   }
 }
 
-template void pack_lines(const uint16_t*, int64_t, int64_t, int64_t, Side, uint32_t*);
-template void pack_lines(const float*, int64_t, int64_t, int64_t, Side, uint32_t*);
+template void pack_lines(const uint16_t*, int64_t, int64_t, int64_t, Side, uint32_t*, int64_t);
+template void pack_lines(const float*, int64_t, int64_t, int64_t, Side, uint32_t*, int64_t);
 template void pack_terms(const uint16_t* const*, int64_t, int64_t, Side, uint32_t*);
 template void pack_terms(const float* const*, int64_t, int64_t, Side, uint32_t*);
 

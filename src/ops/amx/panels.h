@@ -22,9 +22,11 @@ constexpr int64_t pairs_of(int64_t lines, int64_t terms) { return panels_of(line
 
 /// T: uint16_t for bf16, or float, which is rounded to it.
 ///
-/// Of lines that lie `next` numbers apart, with the terms of each beside one another: [panel][step][tile].
+/// Of lines that lie `next` numbers apart, with the terms of each beside one another: [panel][step][tile]. As rows they
+/// are fetched into the caches meanwhile, `ahead` terms further.
 template <typename T>
-void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels);
+void pack_lines(const T* first, int64_t next, int64_t lines, int64_t terms, Side side, uint32_t* panels,
+                int64_t ahead = 0);
 
 /// Of terms that lie anywhere, with the lines of each beside one another, as pixels have channels.
 template <typename T>

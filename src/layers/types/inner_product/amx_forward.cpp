@@ -11,7 +11,9 @@
 namespace robusta::amx {
 namespace {
 
-constexpr int64_t kInputsAtATime = 512;  // inputs at a time: 32 KiB of a panel of weights
+// So many inputs at a time, of so many panels of outputs, which then go on: a panel of weights and what it is
+// multiplied by stay in a first-level cache, and weights are fetched as far ahead as they are worked on.
+constexpr int64_t kInputsAtATime = 256, kPanelsTogether = 4;
 
 /// to[r, o] = sums[o, r] + bias[o] of 16 rows at most: so many lie in a line of the cache.
 ROBUSTA_SIMD void turn_and_round(const float* sums, int64_t next_output, Range outputs, int64_t rows, const float* bias,
@@ -52,8 +54,12 @@ void ForwardProduct::run(const Data& data) const {
       const Range panels = part_of(panels_of(size_.outputs), workers_, worker);
       auto* own =
           static_cast<uint32_t*>(at_offset(data.scratch, weights_at_)) + worker * pairs_of(kPanelLines, kInputsAtATime);
-      in_pieces(size_.inputs, kInputsAtATime, [&](Range terms) {
-        for (int64_t panel = panels.begin; panel < panels.end; ++panel) add_panel(data, rows, terms, panel, own);
+      in_pieces(panels.size(), kPanelsTogether, [&](Range some) {
+        in_pieces(size_.inputs, kInputsAtATime, [&](Range terms) {
+          for (int64_t panel = some.begin; panel < some.end; ++panel) {
+            add_panel(data, rows, terms, panels.begin + panel, own);
+          }
+        });
       });
       round_sums(data, rows, {panels.begin * kPanelLines, std::min(panels.end * kPanelLines, size_.outputs)});
     });
@@ -68,7 +74,7 @@ void ForwardProduct::add_panel(const Data& data, Range rows, Range terms, int64_
     weights = Panels<const uint32_t>{data.packed, size_.inputs}.at(panel, terms.begin);
   } else {
     pack_lines(data.w + outputs.begin * size_.inputs + terms.begin, size_.inputs, outputs.size(), terms.size(),
-               Side::kRows, own);
+               Side::kRows, own, kInputsAtATime);
   }
   const Panels<const uint32_t> columns{static_cast<uint32_t*>(at_offset(data.scratch, columns_at_)), size_.inputs};
   const int64_t next_row = padded(rows.size());

@@ -7,23 +7,48 @@
 #include "base/half.h"
 #include "base/parallel.h"
 #include "base/simd.h"
+#include "base/streaming_stores.h"
+#include "base/vector_types.h"
 #include "layers/types/inner_product/amx_products.h"
 #include "ops/amx/plain_factors.h"
 
 namespace robusta::amx {
 namespace {
 
-constexpr int64_t kOutputsAtATime = kPlaces;  // outputs at a time, for dx
-constexpr int64_t kWidestStrip = 256;         // inputs: 1 KiB of each row of weights
+// Outputs at a time, for dx, of a strip of inputs: rows of weights are read in long runs, and a strip's sums stay in a
+// second-level cache.
+constexpr int64_t kOutputsAtATime = 128, kStripSums = 1 << 16, kNarrowStrip = 512, kWideStrip = 2048;
 
-/// A strip for each worker, if that leaves it one panel wide.
-int64_t strip_for(int64_t inputs, int64_t workers) {
-  return std::clamp(padded((inputs + workers - 1) / workers), kPanelLines, kWidestStrip);
+/// The inputs of a strip: as many strips for each worker, if that leaves them one panel wide.
+int64_t strip_for(const InnerProductSize& size, int64_t workers) {
+  const auto cut = [](int64_t inputs, int64_t parts) { return padded((inputs + parts - 1) / parts); };
+  const int64_t rows = padded(std::min(size.rows, kRows)), own = cut(size.inputs, workers);
+  const int64_t widest = std::clamp(kStripSums / rows, kNarrowStrip, kWideStrip);
+  return cut(own, (own + widest - 1) / widest);
 }
 
 ROBUSTA_SIMD void round_row(const float* from, int64_t count, uint16_t* to) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) to[i] = to_bf16(from[i]);
+}
+
+/// Whole vectors of a panel's sums.
+ROBUSTA_LANES_16 void stream_sums(const float* sums, int64_t rows, int64_t columns, float* to, int64_t next_row) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; c += kTile) {
+      ROBUSTA_STREAM(floats_at<kTile>(sums + r * kPanelLines + c), floats_at<kTile>(to + r * next_row + c));
+    }
+  }
+}
+
+/// As multiply_panels, past the caches. REQUIRES: memory that is aligned for that, and !product.add.
+void multiply_and_stream(const PanelProduct& product, int64_t rows, int64_t columns) {
+  alignas(64) float sums[kPanelLines * kPanelLines];
+  PanelProduct aside = product;
+  aside.sums = sums;
+  aside.next_row = kPanelLines;
+  multiply_panels(aside, tiles_of(rows, 0), tiles_of(columns, 0));
+  stream_sums(sums, rows, columns, product.sums, product.next_row);
 }
 
 /// As multiply_panels, but only so many rows and columns are written.
@@ -51,7 +76,7 @@ void multiply_corner(const PanelProduct& product, int64_t rows, int64_t columns)
 DataGradient::DataGradient(const InnerProductSize& size, int64_t workers)
     : size_(size),
       workers_(workers),
-      strip_(strip_for(size.inputs, workers)),
+      strip_(strip_for(size, workers)),
       gradients_at_(plan_.add(bytes_of_panels(std::min(size.rows, kRows), size.outputs))),
       weights_at_(plan_.add(static_cast<size_t>(workers) * bytes_of_panels(strip_, kOutputsAtATime))),
       sums_at_(plan_.add(static_cast<size_t>(workers * strip_sums()) * sizeof(float))) {}
@@ -116,6 +141,8 @@ void WeightGradient::run(const Data& data) const {
   const Panels<uint32_t> inputs{gradients.pairs + pairs_of(size_.outputs, size_.rows), size_.rows};
   pack_columns(data.dy, size_.rows, size_.outputs, Side::kRows, gradients);
   pack_columns(data.x, size_.rows, size_.inputs, Side::kColumns, inputs);
+  const bool streams = vector_lanes() == kTile && !data.add && goes_past_caches(data.dw, size_.outputs, size_.inputs);
+  const auto multiply = streams ? multiply_and_stream : multiply_corner;
   // Of few outputs the inputs are shared out, too.
   const int64_t down = panels_of(size_.outputs), across = panels_of(size_.inputs);
   const int64_t cuts = std::min((workers_ + down - 1) / down, across);
@@ -126,15 +153,16 @@ void WeightGradient::run(const Data& data) const {
       const Range outputs = lines_of(size_.outputs, row), columns = part_of(across, cuts, piece % cuts);
       for (int64_t column = columns.begin; column < columns.end; ++column) {
         const Range of_inputs = lines_of(size_.inputs, column);
-        multiply_corner({.steps = steps_of(size_.rows),
-                         .rows = gradients.at(row),
-                         .columns = inputs.at(column),
-                         .sums = data.dw + outputs.begin * size_.inputs + of_inputs.begin,
-                         .next_row = size_.inputs,
-                         .add = data.add},
-                        outputs.size(), of_inputs.size());
+        multiply({.steps = steps_of(size_.rows),
+                  .rows = gradients.at(row),
+                  .columns = inputs.at(column),
+                  .sums = data.dw + outputs.begin * size_.inputs + of_inputs.begin,
+                  .next_row = size_.inputs,
+                  .add = data.add},
+                 outputs.size(), of_inputs.size());
       }
     }
+    if (streams) finish_streams();
   });
 }
 

@@ -7,13 +7,10 @@
 #include <algorithm>
 #include <cassert>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "base/stored_lanes.h"
+#include "base/streaming_stores.h"
 
 namespace robusta {
 namespace {
@@ -26,9 +23,6 @@ int64_t piece_of(int64_t rows) { return std::min(kLocal / rows / kUnit * kUnit, 
 /// Outputs and vectors of inputs that are computed together: what is loaded of the one serves for all of the other.
 constexpr int outputs_at_once(int lanes) { return lanes == 16 ? 8 : 4; }
 constexpr int kVectors = 2;
-/// Of a gradient of so many bytes little would be in a cache any more when the update reads it. It is written past the
-/// caches, which then need not read what it replaces.
-constexpr int64_t kPastCaches = int64_t{32} << 20;
 
 /// A piece of the inputs, for all rows of the batch.
 struct Piece {
@@ -108,15 +102,6 @@ inline __attribute__((always_inline)) void data_piece(const Piece& piece, const 
 }
 
 enum class Write { kPlain, kAdd, kStream };
-
-/// A vector to memory that is aligned for it, past the caches.
-#if defined(__clang__)
-#define ROBUSTA_STREAM(lanes, place) __builtin_nontemporal_store(lanes, &(place))
-#elif defined(__x86_64__)
-#define ROBUSTA_STREAM(lanes, place) asm("vmovntps %1, %0" : "=m"(place) : "v"(lanes))
-#else
-#define ROBUSTA_STREAM(lanes, place) (place) = lanes
-#endif
 
 /// dw[output][piece] = (+=) the sum over rows of dy[row][output] * x[row][piece], for O outputs. `x`: those of the
 /// piece.
@@ -210,17 +195,8 @@ WeightsPiece weights_function(Write write) {
 }
 
 Write way_to_write(const ProductShape& shape, bool add, const float* c) {
-  constexpr int64_t kLine = 16;  // floats
   if (add) return Write::kAdd;
-  const bool aligned = reinterpret_cast<uintptr_t>(c) % 64 == 0 && shape.n % kLine == 0;
-  return aligned && shape.m * shape.n * int64_t{sizeof(float)} >= kPastCaches ? Write::kStream : Write::kPlain;
-}
-
-/// What was written past the caches can be seen by the threads that come next.
-void finish_streams() {
-#if defined(__x86_64__)
-  _mm_sfence();
-#endif
+  return goes_past_caches(c, shape.m, shape.n) ? Write::kStream : Write::kPlain;
 }
 
 }  // namespace
