@@ -36,7 +36,8 @@ ROBUSTA_SIMD void round_row(const float* from, int64_t count, uint16_t* to) {
 ROBUSTA_LANES_16 void stream_sums(const float* sums, int64_t rows, int64_t columns, float* to, int64_t next_row) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; c += kTile) {
-      ROBUSTA_STREAM(floats_at<kTile>(sums + r * kPanelLines + c), floats_at<kTile>(to + r * next_row + c));
+      const Floats<kTile> lanes = floats_at<kTile>(sums + r * kPanelLines + c);
+      ROBUSTA_STREAM(lanes, *reinterpret_cast<Floats<kTile>*>(to + r * next_row + c));
     }
   }
 }

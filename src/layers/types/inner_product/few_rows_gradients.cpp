@@ -165,8 +165,6 @@ inline __attribute__((always_inline)) void weights_piece(const Piece& piece, int
   for (; o < end; ++o) write_outputs<L, 1, kWrite>(piece, dy + o, local, dw + o * piece.inputs);
 }
 
-#undef ROBUSTA_STREAM
-
 using DataPiece = void (*)(const Piece&, const float*, const float*, float*);
 using WeightsPiece = void (*)(const Piece&, int64_t, int64_t, const float*, const float*, float*);
 
