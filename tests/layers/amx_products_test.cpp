@@ -38,6 +38,7 @@ struct Case {
   std::vector<uint16_t> run(Direction direction, int threads, int times = 1, std::vector<float>* sums = nullptr) {
     const int before = omp_get_max_threads();
     omp_set_num_threads(threads);
+    problem.moments_follow = sums != nullptr;
     onednn::ConvolutionPasses passes;
     amx::add_products_passes(direction, problem, passes);
     omp_set_num_threads(before);

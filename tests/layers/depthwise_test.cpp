@@ -64,21 +64,33 @@ TEST(Depthwise, AllDirections) {
   }
 }
 
+void check_sums(const ConvolutionGeometry& geometry, int threads) {
+  onednn::ConvolutionProblem problem = half_problem(geometry);
+  problem.moments_follow = true;
+  SCOPED_TRACE(problem.key(Direction::kForward));
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  onednn::ConvolutionPasses passes;
+  depthwise::add_passes(Direction::kForward, problem, passes);
+  ASSERT_TRUE(passes[0]->sums_results());
+  ConvolutionSums convolution(geometry);
+  std::vector<char> scratch(passes[0]->scratch_bytes(), 0x7f);
+  std::vector<float> sums(2 * static_cast<size_t>(geometry.num_output));
+  onednn::ConvolutionData data = convolution.data();
+  data.sums = sums.data();
+  for (int pass = 0; pass < 2; ++pass) passes[0]->run(data, scratch.data());
+  omp_set_num_threads(before);
+  convolution.expect(Direction::kForward);
+  expect_result_sums(convolution.results(), sums);
+}
+
 TEST(Depthwise, SumsItsResults) {
-  for (const ConvolutionGeometry& geometry : geometries()) {
-    const onednn::ConvolutionProblem problem = half_problem(geometry);
-    SCOPED_TRACE(problem.key(Direction::kForward));
-    onednn::ConvolutionPasses passes;
-    depthwise::add_passes(Direction::kForward, problem, passes);
-    ASSERT_TRUE(passes[0]->sums_results());
-    ConvolutionSums convolution(geometry);
-    std::vector<char> scratch(passes[0]->scratch_bytes(), 0x7f);
-    std::vector<float> sums(2 * static_cast<size_t>(geometry.num_output));
-    onednn::ConvolutionData data = convolution.data();
-    data.sums = sums.data();
-    for (int pass = 0; pass < 2; ++pass) passes[0]->run(data, scratch.data());
-    convolution.expect(Direction::kForward);
-    expect_result_sums(convolution.results(), sums);
+  std::vector<ConvolutionGeometry> all = geometries();
+  // More rows than are summed in f32 at a time.
+  const WindowAxis high{.in = 300, .kernel = 3, .pad = 1}, narrow{.in = 9, .kernel = 1};
+  all.push_back(in_groups(image_geometry(32, high, narrow, 32), 32));
+  for (const ConvolutionGeometry& geometry : all) {
+    for (const int threads : {1, 3, 32}) check_sums(geometry, threads);
   }
 }
 

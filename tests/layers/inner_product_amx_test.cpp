@@ -70,7 +70,10 @@ std::vector<uint16_t> stored(const std::vector<float>& from) {
 TEST_F(InnerProductAmx, ManyWorkers) {
   for (const InnerProductSize size : {InnerProductSize{.rows = 37, .inputs = 130, .outputs = 75},
                                       InnerProductSize{.rows = 530, .inputs = 70, .outputs = 20},
-                                      InnerProductSize{.rows = 3, .inputs = 600, .outputs = 300}}) {
+                                      InnerProductSize{.rows = 3, .inputs = 600, .outputs = 300},
+                                      // Several strips of inputs for one worker.
+                                      InnerProductSize{.rows = 530, .inputs = 1100, .outputs = 20},
+                                      InnerProductSize{.rows = 3, .inputs = 4200, .outputs = 150}}) {
     const int64_t rows = size.rows, inputs = size.inputs, outputs = size.outputs;
     const auto x = numbers(rows * inputs, 0.1f), dy = numbers(rows * outputs, 0.4f),
                w = numbers(outputs * inputs, 0.9f);

@@ -1,10 +1,12 @@
 /// How kernels of the CPU sum what they write, of channels that come last (result_sums.h): each thread in double what
-/// it has summed in f32 over some thousand pixels at most; what the threads have is then added in their order.
+/// it has summed in f32 over some thousand pixels, or a row of them; what the threads have is then added in their
+/// order. So the last bits depend on the number of threads.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "base/parallel.h"
 #include "layers/kit/scratch_plan.h"
 
 namespace robusta {
@@ -32,11 +34,12 @@ class SummedResults {
 
   /// Once all workers are done: the sums, then those of the squares.
   void hand_over(void* scratch, float* sums) const {
-    for (int64_t i = 0; i < 2 * channels_; ++i) {
+    constexpr int64_t kGrain = 512;
+    parallel_for(2 * channels_, kGrain, [=, this](int64_t i) {
       double sum = 0;
       for (int64_t worker = 0; worker < workers_; ++worker) sum += of(worker, scratch)[i];
       sums[i] = static_cast<float>(sum);
-    }
+    });
   }
 
  private:

@@ -84,9 +84,9 @@ std::vector<UnitBottom> bottoms_of(const Graph& graph, const NodeChain& chain) {
   return bottoms;
 }
 
-/// Of what the node gives. Blobs that are kept can be changed before they are read, so that nothing follows at once.
+/// Of what the node gives. Not where programs may change blobs, or stop, between the two (PlanBuilder::ask_for_sums).
 bool moments_follow(const Graph& graph, const NetOptions& options, const Node& node) {
-  if (options.keep_blobs || node.tops.empty()) return false;
+  if (options.keep_blobs || !graph.sizers.empty() || node.tops.empty()) return false;
   const NodeId reader = graph.versions[node.tops[0]].consumer;
   const auto* norm = reader ? dynamic_cast<const ChannelNorm*>(graph.nodes[reader].layer.get()) : nullptr;
   return norm && !norm->uses_global_stats();

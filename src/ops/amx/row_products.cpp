@@ -179,9 +179,7 @@ void round_rows(const RowResults& results) {
       results.to[at + column] = to_bf16(sum > 0 ? sum : results.slope * sum);
       if (!results.added) continue;
       const float result = from_bf16(results.to[at + column]);
-      const bool odd = column % 2 != 0;
-      (odd ? results.added->odd : results.added->even)[column / 2] += result;
-      (odd ? results.added->odd_squares : results.added->even_squares)[column / 2] += result * result;
+      results.added->add(column, result);
     }
   }
 }

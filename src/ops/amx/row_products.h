@@ -30,8 +30,14 @@ void multiply_rows(const RowProduct& product, int row_tiles, int column_tiles);
 struct ColumnSums {
   float even[kTile] = {}, odd[kTile] = {}, even_squares[kTile] = {}, odd_squares[kTile] = {};
 
-  float sum(int64_t column) const { return (column % 2 == 0 ? even : odd)[column / 2]; }
-  float square(int64_t column) const { return (column % 2 == 0 ? even_squares : odd_squares)[column / 2]; }
+  // GCC 12 with -fsanitize=undefined takes element 0 of an array that a condition chooses.
+  void add(int64_t column, float result) {
+    float& to = column % 2 == 0 ? even[column / 2] : odd[column / 2];
+    float& square = column % 2 == 0 ? even_squares[column / 2] : odd_squares[column / 2];
+    to += result, square += result * result;
+  }
+  float sum(int64_t column) const { return column % 2 == 0 ? even[column / 2] : odd[column / 2]; }
+  float square(int64_t column) const { return column % 2 == 0 ? even_squares[column / 2] : odd_squares[column / 2]; }
 };
 
 /// What becomes of the sums of some rows: to[place] = relu(sums + bias + addend), rounded to bf16.

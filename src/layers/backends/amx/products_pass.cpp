@@ -68,7 +68,7 @@ class ProductsPass : public onednn::ConvolutionPass {
     frames_at_ = plan_.add_for_each(workers_, frames_.frame_bytes());
     places_at_ =
         plan_.add_for_each(workers_, static_cast<size_t>(frames_.most_places() + kPanelLines) * sizeof(int64_t));
-    if (backward_ || problem.inference) return;
+    if (!problem.moments_follow) return;
     sums_.emplace(geometry_.num_output, workers_, plan_);
     added_at_ = plan_.add_for_each(workers_, static_cast<size_t>(filters_.panels()) * sizeof(ColumnSums));
   }

@@ -1,5 +1,5 @@
 // Threads share the rows of what is computed; those of the filters' gradient share the images, whose sums are added up
-// in order, whatever the number of threads.
+// in order, whatever the number of threads. Only sums over results (kit/summed_results.h) depend on it.
 
 #include "layers/backends/depthwise/depthwise_pass.h"
 
@@ -74,7 +74,7 @@ class SumPass : public onednn::ConvolutionPass {
         rows_(problem.geometry, backward_),
         workers_(omp_get_max_threads()) {
     plan_.add(static_cast<size_t>((taps(geometry_.axes) + 1) * geometry_.channels) * sizeof(float));
-    if (backward_ || problem.inference) return;
+    if (!problem.moments_follow) return;
     sums_.emplace(geometry_.channels, workers_, plan_);
     added_at_ = plan_.add_for_each(workers_, 2 * static_cast<size_t>(geometry_.channels) * sizeof(float));
   }
@@ -103,7 +103,7 @@ class SumPass : public onednn::ConvolutionPass {
     constexpr int64_t kPixels = 1024;  // that are summed in f32
     const int64_t together = 1 + kPixels / geometry_.axes[1].out;
     float* const sums = added_at_.of<float>(worker, scratch);
-    const AddedResults added{sums, sums + geometry_.channels};
+    const PairedSums added{sums, sums + geometry_.channels};
     sums_->clear(worker, scratch);
     for (int64_t first = begin; first < end; first += together) {
       std::fill_n(sums, 2 * geometry_.channels, 0.0f);
@@ -117,7 +117,7 @@ class SumPass : public onednn::ConvolutionPass {
   }
 
   void sum_row(const ConvolutionData& data, int64_t i, const float* weights, const float* bias,
-               const AddedResults* added) const {
+               const PairedSums* added) const {
     const BFloat16* sources = written(backward_ ? data.dst : data.src);
     BFloat16* targets = written(backward_ ? data.src : data.dst);
     rows_.for_runs(sources, targets, i / rows_.rows(), i % rows_.rows(),

@@ -45,7 +45,7 @@ __attribute__((always_inline)) inline void store_pairs(Lanes& even, Lanes& odd, 
   std::memcpy(&odd, &upper, sizeof upper);
 }
 
-/// AddedResults of a block of channels, in registers.
+/// PairedSums of a block of channels, in registers.
 struct AddedLanes {
   Lanes even = {}, odd = {}, even_squares = {}, odd_squares = {};
 
@@ -55,7 +55,7 @@ struct AddedLanes {
     even_squares += low * low;
     odd_squares += high * high;
   }
-  __attribute__((always_inline)) void add_to(const AddedResults& added, int64_t c) const {
+  __attribute__((always_inline)) void add_to(const PairedSums& added, int64_t c) const {
     floats_at<kWords>(added.sums + c) = floats_at<kWords>(added.sums + c) + even;
     floats_at<kWords>(added.sums + c + kWords) = floats_at<kWords>(added.sums + c + kWords) + odd;
     floats_at<kWords>(added.squares + c) = floats_at<kWords>(added.squares + c) + even_squares;
@@ -70,7 +70,7 @@ __attribute__((always_inline)) inline void fetch_below(const Run& run, int64_t a
 
 template <int T, bool kAddsUp>
 ROBUSTA_SIMD void sum_taps_of(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to,
-                              const AddedResults* added) {
+                              const PairedSums* added) {
   for (int64_t c = 0; c < run.channels; c += kBlock) {
     AddedLanes results;
     Lanes even_weights[T], odd_weights[T];
@@ -101,7 +101,7 @@ ROBUSTA_SIMD void sum_taps_of(const Run& run, const float* const* weights, const
 /// Any number of taps, whose weights are read each time.
 template <bool kAddsUp>
 ROBUSTA_SIMD void sum_any_taps(const Run& run, const float* const* weights, const float* bias, float slope,
-                               BFloat16* to, const AddedResults* added) {
+                               BFloat16* to, const PairedSums* added) {
   for (int64_t p = 0; p < run.pixels; ++p, to += run.next) {
     for (int64_t c = 0; c < run.channels; c += kBlock) {
       Lanes even = floats_at<kWords>(bias + c), odd = floats_at<kWords>(bias + c + kWords);
@@ -169,7 +169,7 @@ void add_some(const Run& run, int first, const BFloat16* gradients, float* const
 }  // namespace
 
 void sum_taps(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to,
-              const AddedResults* added) {
+              const PairedSums* added) {
   const auto sum = added ? sum_for<true>(run.taps) : sum_for<false>(run.taps);
   sum(run, weights, bias, slope, to, added);
 }

@@ -25,7 +25,7 @@ struct Run {
 };
 
 /// Sums over pixels, paired up, of results as they are written, and of their squares.
-struct AddedResults {
+struct PairedSums {
   float *sums, *squares;
 };
 
@@ -33,7 +33,7 @@ struct AddedResults {
 /// biases that are paired up. `slope`: what is not positive is multiplied by; 1: no ReLU. `added`: to what results are
 /// added, too; null: to nothing.
 void sum_taps(const Run& run, const float* const* weights, const float* bias, float slope, BFloat16* to,
-              const AddedResults* added = nullptr);
+              const PairedSums* added = nullptr);
 
 /// Where channel c is in arrays that are paired up: in each block the even channels, then the odd ones.
 constexpr int64_t paired_place(int64_t c) { return c / kBlock * kBlock + c % 2 * (kBlock / 2) + c % kBlock / 2; }

@@ -25,7 +25,7 @@ std::string ConvolutionProblem::key(Direction direction) const {
   }
   auto format = [](const Desc& desc) { return layout_name(layout_of(desc)); };
   return key + "/" + format(src) + "-" + format(dst) + (bias ? "/bias" : "") + (adds ? "/add" : "") +
-         (relu ? "/relu" : "") + (summed ? "/summed" : "") + (inference ? "/inference" : "") +
+         (relu ? "/relu" : "") + (moments_follow ? "/moments" : "") + (inference ? "/inference" : "") +
          (type == DType::kF32 ? "" : str("/", name_of(type)));
 }
 

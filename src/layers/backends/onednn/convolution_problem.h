@@ -23,10 +23,11 @@ struct ConvolutionProblem {
   Desc src, dst;             ///< formats that were chosen, of `type`; gradients have the same
   DType type = DType::kF32;  ///< or bf16: of src and dst; sums are f32
   bool bias = false;
-  bool adds = false;       ///< forward: ConvolutionData::addend is added, before the ReLU
-  bool relu = false;       ///< applied to what the forward pass writes
-  float slope = 0;         ///< of that ReLU, and of ConvolutionData::gate
-  bool summed = false;     ///< whoever reads the results begins with the sums over them, if he is not given them
+  bool adds = false;  ///< forward: ConvolutionData::addend is added, before the ReLU
+  bool relu = false;  ///< applied to what the forward pass writes
+  float slope = 0;    ///< of that ReLU, and of ConvolutionData::gate
+  /// Forward: a BatchNorm reads the results next, and begins with their sums, if it is not given these.
+  bool moments_follow = false;
   bool inference = false;  ///< no backward pass follows
 
   /// [group,] num_output / group, channels / group, kernel...
@@ -57,7 +58,7 @@ class ConvolutionPass {
   virtual size_t kept_bytes() const { return 0; }  ///< Booking::kept_bytes
   /// True if backward takes ConvolutionData::gate.
   virtual bool gates() const { return false; }
-  /// True if forward takes ConvolutionData::sums.
+  /// True if forward takes ConvolutionData::sums, which only problems want whose moments follow.
   virtual bool sums_results() const { return false; }
   /// Packs the weights, where they are kept from run to run. The first run does that otherwise, which says nothing
   /// about those that follow.

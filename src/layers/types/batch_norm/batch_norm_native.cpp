@@ -4,9 +4,10 @@
 //   y = relu((x - mean) * factor + shift)
 //   dx = factor * (g - sum(g) / m - h * sum(g h) / m).
 //
-// Memory traffic is all that counts: forward reads x twice and writes y, backward reads x and dy twice and writes dx.
-// The ReLU costs nothing more, since its mask is computed from x again. Sums over the batch are made per sample and
-// block of channels and added in order of the samples, whatever the number of threads.
+// Memory traffic is all that counts: forward reads x twice and writes y, or once where the convolution before has
+// summed what it wrote; backward reads x and dy twice and writes dx. The ReLU costs nothing more, since its mask is
+// computed from x again. Sums over the batch that are made here are made per sample and block of channels and added in
+// order of the samples, whatever the number of threads.
 
 #include <cmath>
 #include <type_traits>

@@ -53,7 +53,7 @@ std::vector<ConvolutionProblem> with_formats(const KernelRequest& request, const
 /// False when oneDNN lacks a direction that the request asks for.
 bool choose_passes(const KernelRequest& request, FormattedConvolution& passes) {
   ConvolutionProblem gradients = passes.problem;
-  gradients.relu = gradients.summed = false;
+  gradients.relu = gradients.moments_follow = false;
   gradients.bias = request.backward && request.param_grads.size() > 1 && request.param_grads[1];
   if (request.backward && (request.param_grads[0] || gradients.bias)) {
     // Where the data wants its gradient, too, both passes have to apply the mask, or neither does.

@@ -62,7 +62,7 @@ class OnednnConvolution : public Kernel, public SumsResults {
     return text;
   }
 
-  bool sum_results() override { return sums_ = passes_.forward->sums_results() && !problem_.relu && !problem_.adds; }
+  bool sum_results() override { return sums_ = passes_.forward->sums_results(); }
 
   void forward(const KernelRun& run) override {
     ConvolutionData data;
@@ -139,6 +139,13 @@ std::string objection_to_parts(const KernelRequest& request) {
   return request.dtype() == DType::kF32 ? "" : "outputs shared out among ranks are computed in f32";
 }
 
+/// Whether the layer behind it takes sums over the results: a BatchNorm that stores bf16, which it does of such
+/// channels.
+bool takes_sums(const KernelRequest& request) {
+  return request.moments_follow && request.backward && request.dtype() == DType::kBF16 &&
+         request.tops[0].shape[1] % 16 == 0;
+}
+
 std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, std::string& why_not) {
   const FusedConvolution chain(request);
   why_not = chain.convolution->group() ? objection_to_parts(request) : objection(request, chain);
@@ -153,7 +160,7 @@ std::unique_ptr<Kernel> make_convolution_onednn(const KernelRequest& request, st
   problem.relu = bool{chain.relu};
   problem.slope = chain.relu ? chain.relu->slope() : 0.0f;
   problem.inference = !request.backward;
-  problem.summed = request.moments_follow && problem.type != DType::kF32 && !problem.relu && !problem.adds;
+  problem.moments_follow = takes_sums(request) && !problem.relu && !problem.adds;
   std::optional<FormattedConvolution> convolution = in_best_formats(request, problem);
   if (!convolution) {
     why_not = "oneDNN has only its slow reference for this shape";

@@ -11,8 +11,8 @@
 #include "layers/backends/onednn/aligned_memory.h"
 #include "layers/backends/onednn/convolution_problem.h"
 #include "layers/backends/onednn/generation.h"
-#include "layers/types/convolution/added_results.h"
 #include "layers/types/convolution/masked_gradient.h"
+#include "layers/types/convolution/results_read.h"
 
 namespace robusta {
 
@@ -77,11 +77,11 @@ class ConvolutionTrial {
       mask_gradient(problem_, dst_.data(), dst_.data(), masked_.data());
       data.dst = masked_.data();
     }
-    if (problem_.summed && !sums_)
+    if (problem_.moments_follow && !sums_)
       sums_ = filled(2 * static_cast<size_t>(problem_.geometry.num_output) * sizeof(float));
-    if (problem_.summed && pass.sums_results()) data.sums = sums_.floats();
+    if (problem_.moments_follow && pass.sums_results()) data.sums = sums_.floats();
     pass.run(data, scratch_.data());
-    if (problem_.summed && !pass.sums_results()) added_ = add_results(problem_, dst_.data());
+    if (problem_.moments_follow && !pass.sums_results()) read_ = read_results(problem_, dst_.data());
   }
   /// As ConvolutionProblem::src.
   void* src() const { return src_.data(); }
@@ -107,7 +107,7 @@ class ConvolutionTrial {
   onednn::ConvolutionProblem problem_;
   onednn::AlignedMemory src_, dst_, weights_, bias_, scratch_, masked_, sums_;
   size_t scratch_bytes_ = 0;
-  AddedResults added_;
+  ResultsRead read_;  // kept, or the compiler would leave the reading out
 };
 
 }  // namespace robusta

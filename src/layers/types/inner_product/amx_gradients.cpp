@@ -15,11 +15,11 @@
 namespace robusta::amx {
 namespace {
 
-// Outputs at a time, for dx, of a strip of inputs: rows of weights are read in long runs, and a strip's sums stay in a
-// second-level cache.
+// Outputs at a time, for dx, of a strip of inputs; floats of a strip's sums, which stay in a second-level cache; and
+// inputs of a strip, at least and at most: rows of weights are read in long runs.
 constexpr int64_t kOutputsAtATime = 128, kStripSums = 1 << 16, kNarrowStrip = 512, kWideStrip = 2048;
 
-/// The inputs of a strip: as many strips for each worker, if that leaves them one panel wide.
+/// The inputs of a strip: each worker has the same number of strips, and as few as these bounds allow.
 int64_t strip_for(const InnerProductSize& size, int64_t workers) {
   const auto cut = [](int64_t inputs, int64_t parts) { return padded((inputs + parts - 1) / parts); };
   const int64_t rows = padded(std::min(size.rows, kRows)), own = cut(size.inputs, workers);

@@ -7,9 +7,9 @@
 namespace robusta {
 
 /// The sum over results stored as the problem's dst, and over their squares.
-struct AddedResults {
+struct ResultsRead {
   double sum = 0, squares = 0;
 };
-AddedResults add_results(const onednn::ConvolutionProblem& problem, const void* results);
+ResultsRead read_results(const onednn::ConvolutionProblem& problem, const void* results);
 
 }  // namespace robusta
