@@ -4,16 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "layers/kit/step_reduce.h"
 #include "layers/types/convolution/convolution_types.h"
 #include "net/net.h"
 #include "ops/amx/tile_products.h"
 #include "support/nets.h"
 #include "support/prefer.h"
+#include "support/twice.h"
 
 namespace robusta::test::host_result_sums_test {
 namespace {
@@ -60,17 +59,6 @@ const char* const kResidual = R"(
   layer { name: "fc" type: "InnerProduct" bottom: "end" top: "fc"
           inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" })";
-
-/// This rank, and one that has seen the same.
-class Twice : public StepReduce {
- public:
-  int ranks() const override { return 2; }
-  void sum(std::span<double> values) override {
-    for (double& value : values) value *= 2;
-    ++sums;
-  }
-  int sums = 0;
-};
 
 struct Passes {
   int summed = 0;

@@ -12,6 +12,7 @@
 #include "net/net.h"
 #include "support/nets.h"
 #include "support/plain_library.h"
+#include "support/twice.h"
 
 namespace robusta::test::result_sums_test {
 namespace {
@@ -169,17 +170,6 @@ TEST(ResultSums, AreTheSameUnderLargeModelSupport) {
   EXPECT_GT(away.moved, 0);
   EXPECT_EQ(at_home.numbers, away.numbers);
 }
-
-/// This rank, and one that has seen the same.
-class Twice : public StepReduce {
- public:
-  int ranks() const override { return 2; }
-  void sum(std::span<double> values) override {
-    for (double& value : values) value *= 2;
-    ++sums;
-  }
-  int sums = 0;
-};
 
 /// Moments are shared then, and what is normalised is made of all of them.
 TEST(ResultSums, ServeSynchronisedRanks) {
