@@ -7,8 +7,8 @@
 #include "base/half.h"
 #include "base/parallel.h"
 #include "base/simd.h"
+#include "base/stored_lanes.h"
 #include "base/streaming_stores.h"
-#include "base/vector_types.h"
 #include "layers/types/inner_product/amx_products.h"
 #include "ops/amx/plain_factors.h"
 
@@ -36,7 +36,8 @@ ROBUSTA_SIMD void round_row(const float* from, int64_t count, uint16_t* to) {
 ROBUSTA_LANES_16 void stream_sums(const float* sums, int64_t rows, int64_t columns, float* to, int64_t next_row) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; c += kTile) {
-      const Floats<kTile> lanes = floats_at<kTile>(sums + r * kPanelLines + c);
+      Floats<kTile> lanes;
+      load<kTile>(sums + r * kPanelLines + c, lanes);
       ROBUSTA_STREAM(lanes, *reinterpret_cast<Floats<kTile>*>(to + r * next_row + c));
     }
   }
