@@ -12,7 +12,7 @@
 #include "ops/amx/tile_products.h"
 #include "support/nets.h"
 #include "support/prefer.h"
-#include "support/twice.h"
+#include "support/two_ranks.h"
 
 namespace robusta::test::host_result_sums_test {
 namespace {

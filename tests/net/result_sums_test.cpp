@@ -12,7 +12,7 @@
 #include "net/net.h"
 #include "support/nets.h"
 #include "support/plain_library.h"
-#include "support/twice.h"
+#include "support/two_ranks.h"
 
 namespace robusta::test::result_sums_test {
 namespace {

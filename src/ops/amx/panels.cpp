@@ -158,7 +158,7 @@ ROBUSTA_AMX void lines_to_rows(const T* first, int64_t next, int64_t lines, int6
     uint32_t* to = panels + line / kPanelLines * steps * kStepPairs + line % kPanelLines * kTile;
     const T* from = first + line * next;
     int64_t term = 0;
-    // Without masks, as long as there is something of each number.
+    // Whole steps need no masks.
     for (; line < lines && term + kStepTerms <= terms; term += kStepTerms, to += kStepPairs) {
       if (ahead > 0) fetch_step(from + term + ahead);
       _mm512_storeu_si512(to, (__m512i)load_step(from + term));
